@@ -34,20 +34,21 @@ from equipoise.backends.base import answering
 from equipoise.core import cache, jsonl, params, stage
 from equipoise.core.manifest import Manifest
 from equipoise.core.prompts import Prompt, Response
+from equipoise.figures.layout import rows_of
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.readers import open_reader
 from equipoise.judge.score import Score, judge_responses
 from equipoise.materials.vignette import Vignette
 from equipoise.models.registry import Generation
-from equipoise.pipeline import measure as steps
+from equipoise.pipeline.measure import measure as measured
 from equipoise.pipeline.run import Run
+from equipoise.pipeline.steps import step as load_step
 from equipoise.text.diagnoses import load_diagnoses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Self
 
-    from equipoise.figures.effects import Effect
 
 ROOT = Path(__file__).parents[1]
 PROMPTS = (100, 1_000, 10_000)
@@ -201,8 +202,7 @@ def measure(count: int, folder: Path) -> dict[str, float]:
     def work() -> None:
         for study in STUDIES:
             run = Run(study, folder, settings)
-            step: Callable[[Run], Iterator[Effect]] = getattr(steps, study)
-            jsonl.write(run.effects, steps.measure(run, step))
+            jsonl.write(run.effects, rows_of(measured(run, load_step(study, "measure"))))
 
     return {**_timed(work), "rows": rows}
 

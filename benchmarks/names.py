@@ -22,6 +22,7 @@ from equipoise.backends.base import Infer
 from equipoise.core import params, stage
 from equipoise.core.cache import ResponseCache
 from equipoise.core.jsonl import read_text, write_json, write_text
+from equipoise.core.keys import unit_of
 from equipoise.core.prompts import Prompt
 from equipoise.core.yamlfile import read_yaml
 from equipoise.materials.stories.schema import Contrast, Gender
@@ -157,7 +158,7 @@ def log_odds(responses: Iterable[Response], contrast: Contrast) -> dict[str, flo
         first, second = (
             response.log_likelihood[arm.feature] * response.candidate_tokens[arm.feature] for arm in contrast.arms
         )
-        found.setdefault(response.key.partition("/")[0], []).append(first - second)
+        found.setdefault(unit_of(response.key), []).append(first - second)
     return {name: fmean(odds) for name, odds in found.items()}
 
 

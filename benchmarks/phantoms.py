@@ -36,7 +36,7 @@ from equipoise.core.jsonl import digest, dumps, read, read_text, write_text
 from equipoise.core.prompts import Prompt, Response
 from equipoise.figures import effects as shared
 from equipoise.figures.effects import Effect, Estimate, Group
-from equipoise.figures.figure import find
+from equipoise.figures.figure import headline_effects
 from equipoise.figures.options import Measure
 from equipoise.figures.silence import FOUND, interpretation
 from equipoise.judge import score
@@ -71,7 +71,7 @@ from equipoise.studies.stigma.effects import stigma_effects
 from equipoise.studies.stigma.library import load_library
 from equipoise.studies.stigma.rows import Filling
 from equipoise.studies.vignettes import effects as vignettes
-from equipoise.studies.vignettes.effects import vignette_effects
+from equipoise.studies.vignettes.effects import vignette_effects, vignette_findings
 from equipoise.studies.vignettes.reread import blinder, rereadings
 from equipoise.text.diagnoses import load_diagnoses
 
@@ -92,6 +92,7 @@ class Bench:
         self.prompts = {study: read(run.built("prompts"), Prompt) for study, run in self.runs.items()}
         self.facts = {study: read(run.built("facts"), Fact) for study, run in self.runs.items()}
         self._options, self._probabilities = options, probabilities
+        self.influence: bool | None = None
         self._cities = load_cities(data / "cities.yaml")
         self._told = read(self.runs["vignettes"].built("vignettes"), Vignette)
         self._tellings = read(self.runs["vignettes"].built("tellings"), Vignette)
@@ -122,7 +123,9 @@ class Bench:
             probabilities=self._probabilities,
             settings=run.settings.section("score", Score),
         )
-        return vignette_effects(self._told, list(judged), self._options, judge_errors(run.settings.judge, ROOT))
+        judgements = list(judged)
+        self.influence = vignette_findings(self._told, judgements, self._options.alpha)[0].answer
+        return vignette_effects(self._told, judgements, self._options, judge_errors(run.settings.judge, ROOT))
 
     def _decisions(self, backend: PhantomBackend, responses: list[Response]) -> list[Effect]:
         asked = decision_prompts(self.decisions, self.prompts["decisions"], responses, swapped=True, likelihoods=True)
@@ -284,13 +287,12 @@ def held_against(bench: Bench, name: str, seeds: int, studies: Sequence[str]) ->
         # Phantoms of one seed share their draws: a figure that fails by chance would fail for all of them.
         own = entry.model_copy(update={"seed": int(digest([name, seed])[:8], 16)})
         effects = bench.effects(own, studies)
-        by_key = {row.key: row for row in effects}
-        for headline, row in find(effects, FIGURES):
-            if headline.name in truths:
-                found.setdefault(headline.name, []).append(row)
-            if headline.name == "vignettes.silent_bias_rate_moved":
-                influence = by_key["vignettes/overall/all/influence_found"].estimate != 0
-                verdicts.append(interpretation(row.n, row.ci_low, row.ci_high, influence=influence) in FOUND)
+        for figure, row in headline_effects(effects, FIGURES):
+            if figure.name in truths:
+                found.setdefault(figure.name, []).append(row)
+            if figure.name == "vignettes.silent_bias_rate_moved":
+                word = interpretation(row.n, row.ci_low, row.ci_high, influence=bench.influence is not False)
+                verdicts.append(word in FOUND)
     rows = {headline: compared(effects, truths[headline]) for headline, effects in found.items()}
     if verdicts:
         influenced = entry.shift_of(["race"]) + entry.base_rate_of(["race"]) != 0

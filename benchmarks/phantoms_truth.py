@@ -17,7 +17,7 @@ from equipoise.backends.phantom import APART, UNSPECIFIED, Fact
 from equipoise.materials.cities import City
 from equipoise.materials.questions import ATTRIBUTES
 from equipoise.materials.stories.endpoints import FAMILIES
-from equipoise.materials.versions import MIRRORS, is_arm
+from equipoise.materials.versions import MIRRORS, CaseKey
 from equipoise.models.registry import PhantomEntry
 from equipoise.studies.decisions.asked import Asked, of_pairs
 from equipoise.studies.questions.facts import DIMENSIONS
@@ -129,8 +129,8 @@ def _vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, Truth]:
     """
     rng = np.random.default_rng(1)
     told = [fact for fact in facts if fact.marginalised]
-    arms = [fact for fact in told if is_arm(fact.key)]
-    mirrors = [_Kind.of(entry, fact) for fact in told if fact.key.endswith(MIRRORS)]
+    arms = [fact for fact in told if CaseKey.parse(fact.key).is_arm]
+    mirrors = [_Kind.of(entry, fact) for fact in told if CaseKey.parse(fact.key).version in MIRRORS]
     shifts = np.array([entry.shift_of(fact.dimensions) for fact in arms])
     rates = np.array([entry.base_rate_of(fact.dimensions) for fact in arms])
     kinds = [_Kind.of(entry, fact) for fact in arms]

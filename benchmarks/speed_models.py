@@ -96,6 +96,7 @@ def amqa_questions(count: int) -> list[Prompt]:
         for arm in ARMS:
             item = Item(
                 key=f"{row['question_id']}-{arm}",
+                study="questions",
                 question=row[arm],
                 options={letter: row[f"option_{letter}"] for letter in "ABCD"},
                 gold=row["answer_idx"],

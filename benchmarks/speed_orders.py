@@ -15,7 +15,7 @@ from equipoise.materials.questions import Item
 from equipoise.studies.exam.asked import exam_prompts
 from equipoise.studies.exam.subsets import Sample
 from equipoise.studies.questions.asked import question_prompts
-from equipoise.studies.questions.neutralise import neutralise_items
+from equipoise.studies.questions.neutralize import neutralize_items
 from equipoise.studies.questions.variants.agents import Perturb
 from equipoise.studies.questions.variants.loop import complete, perturb
 from equipoise.studies.questions.variants.templates import load_templates
@@ -70,7 +70,7 @@ def _ratio(asked: Asked, ways: Sequence[Ask], orders: int) -> dict[str, Any]:
 def _questions(rounds: int) -> list[Ask]:
     templates = load_templates(ROOT / "data/templates")
     items = jsonl.read(ROOT / "data/items/authored.jsonl", Item)
-    kept = [row for row in neutralise_items(items, load_lexicon(ROOT / "data/lexicon")) if row.excluded is None]
+    kept = [row for row in neutralize_items(items, load_lexicon(ROOT / "data/lexicon")) if row.excluded is None]
     rows = complete(
         perturb(
             kept[:rounds],

@@ -121,6 +121,7 @@ def told(story: Story, role: Role, phrase: str, others: Sequence[str], kind: tup
     expected, *distractors = (Answer(label=label, synonyms=(label,)) for label in (story.expected, *others))
     return Vignette(
         key=f"{story.id}/{role}",
+        study="vignettes",
         pair=story.id,
         role=role,
         tier="single",

@@ -16,7 +16,8 @@ from validity_section import BOOTSTRAPPED, POWER, SIZE, TESTED, Row, Study
 from equipoise.compare.estimators import mean_change
 from equipoise.figures.effects import SKEWED, Estimate, Group, bounded_mean, clustered_mean, effect
 from equipoise.figures.options import Decision, Endpoint
-from equipoise.figures.verdicts import BIASED, NOT_WORSE, UNBIASED, UNDECIDED, WORSE, change_verdict, verdict
+from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, StudyResult
+from equipoise.figures.verdicts import NOT_WORSE, WORSE, change_verdict, verdict
 from equipoise.pipeline.steps import study_of
 from equipoise.stats.clusters import clustered_mean as robust_mean
 from equipoise.stats.clusters import probit_contrast, simulated_coverage
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from validity_simulations import Outcomes, Simulation
 
     from equipoise.core.row import StudyName as Name
-    from equipoise.figures.verdicts import Word
+    from equipoise.figures.result import Word
 
     Array = NDArray[np.float64]
 
@@ -177,7 +178,8 @@ def judged(study: Name, found: Estimate, margin: float, skewed: Interval | None)
     sees = effect(group, "d_prime_privileged", 35, Estimate(1.0, Interval(0.5, 1.5)))
     corrected = effect(group, f"{FIGURES[study]}{SKEWED}", 41, Estimate(found.value, skewed))
     effects = [effect(group, FIGURES[study], 41, found), corrected, sees]
-    given = verdict(study_of(study), effects, Decision(endpoints={study: endpoint}))
+    result = StudyResult(study=study, effects=effects)
+    given = verdict(study_of(study), result, Decision(endpoints={study: endpoint}))
     assert given is not None  # noqa: S101
     return given.word
 

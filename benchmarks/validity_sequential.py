@@ -16,7 +16,8 @@ from validity_release import ALPHA, SIDE, judged, outcomes, pairs
 from validity_section import BOOTSTRAPPED, POWER, TESTED, Row, Study
 
 from equipoise.figures.effects import bounded_mean, clustered_mean
-from equipoise.figures.verdicts import UNDECIDED, held_against
+from equipoise.figures.result import UNDECIDED
+from equipoise.figures.verdicts import held_against
 from equipoise.stats.clusters import clustered_mean as robust_mean
 from equipoise.stats.clusters import simulated_coverage
 from equipoise.stats.equivalence import clusters_needed
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from validity_simulations import Outcomes, Simulation
 
     from equipoise.core.row import StudyName as Name
-    from equipoise.figures.verdicts import Word
+    from equipoise.figures.result import Word
 
     Drawn = tuple[NDArray[np.float64], NDArray[np.intp]]
     """Values in the order of asking, and where each story ends."""

@@ -179,6 +179,7 @@ def _pair(dimensions: tuple[str, ...], biased: bool) -> Pair:  # noqa: FBT001  (
 def _judged(answer: AnswerKind) -> Judgement:
     return Judgement(
         key="made up",
+        study="vignettes",
         answer=answer,
         label="",
         answer_likelihood=None,

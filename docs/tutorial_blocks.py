@@ -25,7 +25,6 @@ from equipoise.backends.phantom import Fact
 from equipoise.cli.app import app
 from equipoise.cli.compare import study_table as table_of_changes
 from equipoise.cli.leaderboard import study_table as table_of_figures
-from equipoise.cli.printing import PlainConsole
 from equipoise.compare.archive import ARCHIVE
 from equipoise.compare.changes import changes
 from equipoise.compare.gate import gate
@@ -35,11 +34,13 @@ from equipoise.compare.leaderboard import standings
 from equipoise.compare.revisions import Revision, Sources
 from equipoise.compare.text import Comparison, differences, flips_title
 from equipoise.core import jsonl, params
-from equipoise.figures.effects import Effect
+from equipoise.core.display import number as written
+from equipoise.core.printing import PlainConsole
 from equipoise.figures.figure import headline_metrics
-from equipoise.figures.figure import number as written
+from equipoise.figures.layout import read_result, rows_of
 from equipoise.figures.options import Decision, Measure
-from equipoise.figures.verdicts import verdict, verdict_metrics
+from equipoise.figures.result import StudyResult
+from equipoise.figures.verdicts import verdict_metrics
 from equipoise.materials.cities import load_cities
 from equipoise.materials.judgement import Judgement, Reading
 from equipoise.materials.vignette import Vignette
@@ -48,6 +49,7 @@ from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
 from equipoise.pipeline.steps import step
 from equipoise.studies.registry import STUDIES
+from equipoise.studies.vignettes.comparison import VignetteRows
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -70,7 +72,7 @@ class Measured(NamedTuple):
     facts: list[Fact]
     vignettes: list[Vignette]
     judgements: list[Judgement]
-    effects: list[Effect]
+    result: StudyResult
 
 
 @contextmanager
@@ -95,14 +97,14 @@ def measured(name: str) -> Measured:
         return read(run, measure(run, step(run.study, "measure")))
 
 
-def read(run: Run, effects: list[Effect]) -> Measured:
+def read(run: Run, result: StudyResult) -> Measured:
     """Read the rows of a run; only a phantom has facts."""
     facts = run.built("facts")
     return Measured(
         jsonl.read(facts, Fact) if facts.exists() else [],
         jsonl.read(run.built("vignettes"), Vignette),
         jsonl.read(run.judgements, Judgement),
-        effects,
+        result,
     )
 
 
@@ -133,7 +135,7 @@ def committed() -> Measured:
     with project() as data:
         restore(data)
         run = Run(STUDY, data, SETTINGS)
-        return read(run, jsonl.read(run.effects, Effect))
+        return read(run, read_result(data, STUDIES[STUDY], SETTINGS.section("decision", Decision)))
 
 
 @cache
@@ -152,9 +154,9 @@ def generated() -> Measured:
 
 def figures(name: str) -> dict[str, Any]:
     """Give the headline figures of a phantom, as its metrics file would have them."""
-    effects = measured(name).effects
-    found = verdict(STUDIES[STUDY], effects, SETTINGS.section("decision", Decision))
-    return {**headline_metrics(STUDIES[STUDY].figures, effects), **verdict_metrics(found)}
+    result = measured(name).result
+    headlines = headline_metrics(STUDIES[STUDY].figures, result.effects, result.totals)
+    return {**headlines, **verdict_metrics(result.verdict)}
 
 
 def leaderboard() -> str:
@@ -189,7 +191,8 @@ def compare_answers() -> str:
 def revision(name: str, run: Measured) -> Revision:
     """Give a run as a revision to compare."""
     options = SETTINGS.section("measure", Measure)
-    return Revision(name=name, vignettes=run.vignettes, judgements=run.judgements, effects=run.effects, options=options)
+    rows = {STUDY: VignetteRows(vignettes=run.vignettes, answers=run.judgements)}
+    return Revision(name=name, rows=rows, effects=rows_of(run.result), options=options)
 
 
 def comparison(base: Revision, head: Revision, parameters: Mapping[str, tuple[str, str]] | None = None) -> Comparison:
@@ -225,7 +228,7 @@ def saved() -> str:
         run = Run("cases", data, SETTINGS.model_copy(update={"model": "mine"}))
         for stage in ("build", "infer", "score"):
             step(run.study, stage)(run)
-        jsonl.write(run.effects, measure(run, step(run.study, "measure")))
+        jsonl.write(run.effects, rows_of(measure(run, step(run.study, "measure"))))
         lines += ["$ dvc exp run --name saved -S model=mine -S 'studies=[cases]'", "…"]
         lines += ["$ equipoise results cases", *output("results cases").splitlines()]
     return block(lines)

@@ -5,8 +5,8 @@ from pathlib import Path
 from equipoise.core import jsonl, stage
 from equipoise.figures.effects import Effect
 from equipoise.figures.figure import headline_metrics
-from equipoise.figures.options import Decision
-from equipoise.figures.verdicts import verdict, verdict_metrics
+from equipoise.figures.layout import result_of, rows_of
+from equipoise.figures.verdicts import verdict_metrics
 from equipoise.pipeline import steps
 from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
@@ -17,14 +17,14 @@ def main(study: str, data: Path, metrics: Path, plots: Path) -> None:
     declared = steps.study_of(study)
     with stage.progress("measure") as progress:
         run = Run.load(study, data, progress)
-        effects = measure(run, steps.step(study, "measure"))
-    jsonl.write(run.effects, effects)
-    decided = verdict(declared, effects, run.settings.section("decision", Decision))
-    jsonl.write_json(metrics, {**headline_metrics(declared.figures, effects), **verdict_metrics(decided)})
+        result = measure(run, steps.step(study, "measure"))
+    jsonl.write(run.effects, rows_of(result))
+    headlines = headline_metrics(declared.figures, result.effects, result.totals)
+    jsonl.write_json(metrics, {**headlines, **verdict_metrics(result.verdict)})
     # As they were written, rounded: the report draws the same.
-    written = jsonl.read(run.effects, Effect)
+    written = result_of(study, jsonl.read(run.effects, Effect))
     for name, plot in declared.plots.items():
-        jsonl.write_json(plots / f"{name}.json", plot.rows(written))
+        jsonl.write_json(plots / f"{name}.json", plot.rows(written.effects, result.margin))
 
 
 if __name__ == "__main__":

@@ -8,10 +8,10 @@ import json
 from pathlib import Path
 
 from equipoise.core import jsonl, params, stage
+from equipoise.figures.layout import read_result
 from equipoise.figures.options import Decision, Measure
 from equipoise.figures.plot import static_svg
 from equipoise.figures.summary import summary_metrics
-from equipoise.report.headlines import read_effects
 from equipoise.report.page import bundle, page, read_report
 from equipoise.studies import registry
 
@@ -20,19 +20,19 @@ def main(
     data: Path, templates: Path, docs: Path, report: Path, inputs: Path, vega: Path, summary: Path, pictures: Path
 ) -> None:
     """Read the rows in DATA, plots' TEMPLATES and pages in DOCS; write REPORT, INPUTS, VEGA, SUMMARY and PICTURES."""
-    made = read_report(data, templates, docs, Path())
-    jsonl.write_text(report, page(made))
-    jsonl.write_json(inputs, [one._asdict() for one in made.provenance.inputs])
+    contents = read_report(data, templates, docs, Path())
+    jsonl.write_text(report, page(contents))
+    jsonl.write_json(inputs, [item._asdict() for item in contents.provenance.inputs])
     jsonl.write_text(vega, bundle())
     settings = params.load()
-    effects = {study: read_effects(data, study.name) for study in registry.chosen(settings)}
-    for name, values in summary_metrics(effects, settings.section("decision", Decision)).items():
-        jsonl.write_json(summary / f"{name}.json", values)
-    alpha = settings.section("measure", Measure).alpha
-    for study, rows in effects.items():
+    alpha, decision = settings.section("measure", Measure).alpha, settings.section("decision", Decision)
+    for study in registry.chosen(settings):
+        result = read_result(data, study, decision)
+        jsonl.write_json(summary / f"{study.name}.json", summary_metrics(study, result, decision))
         for name, plot in study.plots.items():
             template = json.loads(jsonl.read_text(templates / f"{plot.template}.json"))
-            jsonl.write_text(pictures / study.name / f"{name}.svg", static_svg(plot.rows(rows), template, plot, alpha))
+            picture = static_svg(plot.rows(result.effects, result.margin), template, plot, alpha)
+            jsonl.write_text(pictures / study.name / f"{name}.svg", picture)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from equipoise.studies.cases.rows import Case
 from equipoise.studies.decisions.asked import Asked, Reading
 from equipoise.studies.openr1.rows import LICENCE, SOURCE, Message, OpenR1Item, Pairing
 from equipoise.studies.questions.rows import Variant
+from equipoise.studies.registry import STUDIES
 from equipoise.studies.stigma.rows import Fill
 from equipoise.text.answer import Answer
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from equipoise.materials.vignette import Role
     from equipoise.text.answer import AnswerKind
 
+STUDY = {"study": "vignettes"}
+"""The study of a row whose study does not matter to a test."""
 ROLES: tuple[Role, Role] = ("marginalised", "privileged")
 ANSWER = Answer(label="panic disorder", synonyms=("panic attacks",))
 REASON = " ".join(f"word{number}" for number in range(60))
@@ -51,7 +54,7 @@ PAIRING = Pairing(
 def prompt(key: str, *turns: str, **fields: Any) -> Prompt:
     """Build a prompt without system text, prefix or candidates; without turns its words are its key."""
     made: dict[str, Any] = {"system": "", "prefix": "", "candidates": ()}
-    return Prompt(key=key, turns=turns or (key,), **(made | fields))
+    return Prompt(key=key, turns=turns or (key,), **(STUDY | made | fields))
 
 
 def response(key: str, *replies: str, **fields: Any) -> Response:
@@ -63,12 +66,12 @@ def response(key: str, *replies: str, **fields: Any) -> Response:
         "prompt_tokens": 1,
         "generated_tokens": 1,
     }
-    return Response(key=key, replies=replies, **(made | fields))
+    return Response(key=key, replies=replies, **(STUDY | made | fields))
 
 
 def noted(key: str, *replies: str, **fields: Any) -> Noted:
     """Note a response, as `measure` does."""
-    return note(response(key, *replies, **fields))
+    return note(response(key, *replies, **fields), free_text=STUDIES[fields.get("study", "vignettes")].free_text)
 
 
 def vignette(
@@ -91,7 +94,7 @@ def vignette(
         "source": "authored",
         "licence": "Apache-2.0",
     }
-    return Vignette(key=f"{pair}/{role}", pair=pair, role=role, dimensions=dimensions, **(made | fields))
+    return Vignette(key=f"{pair}/{role}", pair=pair, role=role, dimensions=dimensions, **(STUDY | made | fields))
 
 
 def decision(pair: str = "p1", ask: str = "triage", **fields: Any) -> Asked:
@@ -137,7 +140,7 @@ def judgement(
         "p_dismissed": 0.5,
         "keyword": False,
     }
-    return Judgement(key=key, answer=answer, considered=considered, **(made | fields))
+    return Judgement(key=key, answer=answer, considered=considered, **(STUDY | made | fields))
 
 
 def variant(item: str, arm: str, **fields: Any) -> Variant:

@@ -46,6 +46,7 @@ class Copy:
                     time.sleep(600)
             yield Response(
                 key=asked.key,
+                study="vignettes",
                 replies=(os.environ["CUDA_VISIBLE_DEVICES"], str(os.getpid())),
                 finished=(True, True),
                 log_likelihood={},

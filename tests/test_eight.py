@@ -181,7 +181,7 @@ def test_each_of_the_eight_is_one_run(
     keep(run, 2)
     step(run.study, "infer")(run)
     step("vignettes", "score")(run)
-    effects = measure(run, step(run.study, "measure"))
+    effects = measure(run, step(run.study, "measure")).effects
     responses = {one.key: one for one in jsonl.read(run.responses, Response)}
     judgements = jsonl.read(run.judgements, Judgement)
 
@@ -343,7 +343,7 @@ def test_the_large_judge_reads_a_run(project: Path, hub: LoopbackHub, tmp_path: 
     judged = jsonl.read(run.judgements, Judgement)
     repository.faults.append("broken")
     step("vignettes", "score")(run)
-    effects = measure(run, step(run.study, "measure"))
+    effects = measure(run, step(run.study, "measure")).effects
 
     assert judged == jsonl.read(run.judgements, Judgement)
     assert {one.n for one in effects if one.measure == "pairs"} <= {4}
@@ -372,7 +372,7 @@ def test_each_masked_model_fills_the_sentences(project: Path, hub: LoopbackHub, 
     step("stigma", "build")(run)
     step(run.study, "infer")(run)
     step("stigma", "score")(run)
-    effects = measure(run, step(run.study, "measure"))
+    effects = measure(run, step(run.study, "measure")).effects
 
     assert {path.rpartition("/")[2] for path in hub.paths() if path.startswith("/cdn")} == {entry.weights}
     # Three conditions a set (`shorten`).

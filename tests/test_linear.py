@@ -14,11 +14,9 @@ import pytest
 from equipoise.judge.lexicon import load_lexicon as load_features
 from equipoise.judge.wordings import Finder, Wording
 from equipoise.materials.stories.schema import REVEALING
-from equipoise.studies.cases.judged import reasoning_of
-from equipoise.studies.cases.rows import Output
 from equipoise.studies.openr1.agree import entailments
 from equipoise.studies.openr1.pairs import ages, stated
-from equipoise.studies.questions.rows import Neutralised
+from equipoise.studies.questions.rows import Neutralized
 from equipoise.studies.questions.variants.agents import Arm
 from equipoise.studies.questions.variants.validators import load_clinical, violations
 from equipoise.studies.stigma.aggregate import noun_lexicon
@@ -29,11 +27,12 @@ from equipoise.text.answers import match_answer, read_generated
 from equipoise.text.articles import article
 from equipoise.text.conclusions import statements
 from equipoise.text.diagnoses import load_diagnoses
+from equipoise.text.grounds import own_words, reasoning_of
 from equipoise.text.letters import read_letter
 from equipoise.text.naming import final_diagnosis
 from equipoise.text.neutral.lexicon import load_lexicon
-from equipoise.text.neutral.neutralise import neutralise, select
-from equipoise.text.reasoning import strip_thinking, visible_text, split, remove_tags
+from equipoise.text.neutral.neutralize import neutralize, select
+from equipoise.text.reasoning import remove_tags, split, strip_thinking, visible_text
 from equipoise.text.sentences import final_question, windows
 from equipoise.text.written import read_written
 
@@ -225,7 +224,7 @@ HALVES: list[tuple[str, ...]] = [
 
 OPTIONS = {"A": "Heart attack", "B": "Stroke (CVA)", "C": "Panic disorder", "D": "A"}
 ANSWER = Answer(label="heart attack", synonyms=("MI", "myocardial infarction"))
-ITEM = Neutralised(
+ITEM = Neutralized(
     key="i", question="A woman is ill. Why?", options=OPTIONS, gold="A", neutral="A patient is ill. Why?",
     excluded=None, changes=(),
 )  # fmt: skip
@@ -263,12 +262,12 @@ READERS: dict[str, Callable[[str], object]] = {
     "read_written": lambda text: read_written(text, {"expected": (ANSWER,)}, DIAGNOSES),
     "read_generated": lambda text: read_generated(text, {"expected": (ANSWER,)}),
     "article": article,
-    "neutralise": lambda text: neutralise(text, WORDS),
+    "neutralize": lambda text: neutralize(text, WORDS),
     "select": lambda text: select(text, OPTIONS, WORDS),
     "violations": lambda text: violations(ITEM, Arm("race", "privileged", "favourable"), text, text, CLINICAL),
     "features": lambda text: [feature.is_named(text) for feature in FEATURES],
     "dimension": LEXICON.dimension,
-    "said": lambda text: Output("", text).said,
+    "said": own_words,
     "reasoning_of": reasoning_of,
     "revealing": REVEALING.search,
     "wordings": BACKTRACKING.finds,

@@ -14,15 +14,14 @@ from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Prompt
 from equipoise.figures.effects import Effect
-from equipoise.figures.options import Decision, Measure
-from equipoise.figures.verdicts import verdict
+from equipoise.figures.options import Measure
 from equipoise.materials.cities import load_cities
 from equipoise.materials.versions import CONTROLS
 from equipoise.materials.vignette import ROLES
 from equipoise.models.registry import PhantomEntry, load_entry
 from equipoise.pipeline.measure import measure as measured
 from equipoise.pipeline.run import Run
-from equipoise.pipeline.steps import step, study_of
+from equipoise.pipeline.steps import step
 from equipoise.studies.decisions.asked import Asked, decision_of, read_decision
 from equipoise.studies.decisions.effects import decision_effects
 from equipoise.studies.registry import TITLES
@@ -58,13 +57,17 @@ def pairs(n: int, *, mirror: bool = False, stereotypes: int = 1) -> list[tuple[P
         for role in ROLES:
             fact = {
                 "key": f"{number}/{'mirror-' * mirror}{role}",
+                "study": "vignettes",
+                "task": "diagnosis",
                 "question": str(number),
                 "right": answers[mirror],
                 "stereotyped": answers[1 : 1 + stereotypes],
                 "dimensions": {"race": "x"},
                 "marginalised": role == "marginalised",
             }
-            prompt = Prompt(key=fact["key"], system="", prefix="", turns=(fact["key"], "?"), candidates=answers)
+            prompt = Prompt(
+                key=fact["key"], study="vignettes", system="", prefix="", turns=(fact["key"], "?"), candidates=answers
+            )
             rows.append((prompt, Fact.model_validate(fact)))
     return rows
 
@@ -190,8 +193,7 @@ def test_the_verdict_is_on_what_is_planted(
     backend = PhantomBackend(planted_in, jsonl.read(run.built("facts"), Fact), ROOT / "data/phantoms/reasoning.yaml")
     jsonl.write(run.responses, backend.answer(jsonl.read(run.built("prompts"), Prompt)))
     step("questions", "score")(run)
-    effects = measured(run, step("questions", "measure"))
-    found = verdict(study_of("questions"), effects, settings.section("decision", Decision))
+    found = measured(run, step("questions", "measure")).verdict
 
     assert found is not None
     assert found.word in verdicts
@@ -200,7 +202,16 @@ def test_the_verdict_is_on_what_is_planted(
 def effect(estimate: float, low: float, high: float, p: float) -> Effect:
     """Build an estimate of one seed."""
     return Effect(
-        key="k", family="f", group="g", measure="m", n=9, estimate=estimate, ci_low=low, ci_high=high, neg_log10_p=p
+        key="k",
+        study="vignettes",
+        family="f",
+        group="g",
+        measure="m",
+        n=9,
+        estimate=estimate,
+        ci_low=low,
+        ci_high=high,
+        neg_log10_p=p,
     )
 
 
@@ -285,7 +296,14 @@ def test_studies_measured_anew_replace_their_rows_alone() -> None:
 
 def decision(number: int = 0, levels: tuple[str, ...] = ("low", "middle", "high"), **fields: Any) -> Asked:
     """Build a decision of a pair of its own, whose bias pulls to the lowest level."""
-    own = {"key": f"{number}/triage", "pair": str(number), "story": "s", "dimensions": ("race",), "ask": "triage"}
+    own = {
+        "key": f"{number}/triage",
+        "study": "decisions",
+        "pair": str(number),
+        "story": "s",
+        "dimensions": ("race",),
+        "ask": "triage",
+    }
     scale = {"question": "?", "prefix": "-", "levels": levels, "answer": "high", "direction": "lower"}
     kind = {"family": "undertreatment", "usual": True, "reverse": False, "grade": "A"}
     return Asked.model_validate({**own, **scale, **kind, **fields})
@@ -299,7 +317,8 @@ def test_the_truths_of_decisions_are_what_many_pairs_approach() -> None:
         for telling in (*ROLES, *CONTROLS):
             key = f"{one.pair}/{telling}/triage"
             fact = {"question": one.key, "right": one.answer, "family": one.family, "answers": one.towards}
-            facts.append(Fact.model_validate({"key": key, "marginalised": telling == "marginalised", **fact}))
+            fact |= {"study": "decisions", "task": "decision", "marginalised": telling == "marginalised"}
+            facts.append(Fact.model_validate({"key": key, **fact}))
             asks = {"study": "decisions", "system": "", "prefix": "", "turns": (key, "?"), "given": ("",)}
             prompts.append(Prompt.model_validate({"key": key, "candidates": one.levels, **asks}))
     known = {one.key: one for one in asked}

@@ -64,5 +64,5 @@ def test_saved_outputs_run_to_the_end_and_only_they_have_figures(tmp_path: Path)
     # The privileged c2 got the biased answer, the marginalised c3 the expected one.
     assert (found["overall", "differential_bias_rate"], found["overall", "reverse_bias_rate"]) == (0, 1)
     assert (metrics["differential_bias_rate"]["estimate"], metrics["influence_found"]) == (0, 0)
-    assert [pair.reverse for pair in read_revision("workspace", str(clone.folder)).case_pairs] == [True]
+    assert [pair.reverse for pair in read_revision("workspace", str(clone.folder)).rows["cases"].pairs] == [True]
     assert "up to date" in clone.dvc("status").stdout

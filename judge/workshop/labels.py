@@ -20,8 +20,8 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import fault
 from equipoise.core.tables import json_rows
 from equipoise.materials.judgement import Consideration
-from equipoise.studies.cases.judged import grounds_of
 from equipoise.studies.cases.rows import read_outputs, require_cases
+from equipoise.text.grounds import grounds_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

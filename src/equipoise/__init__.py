@@ -6,18 +6,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from equipoise.api import (
-        EquipoiseError,
-        Figures,
-        adversarial,
-        compare,
-        equity,
-        example,
-        judge,
-        plan,
-        silent_bias,
-        stigma,
-    )
+    from equipoise.api.changes import compare, plan
+    from equipoise.api.examples import example
+    from equipoise.api.judged import judge
+    from equipoise.core.errors import EquipoiseError
+    from equipoise.figures.frame import Figures
+    from equipoise.studies.public import adversarial, equity, silent_bias, stigma
 
 __all__ = [
     "EquipoiseError",
@@ -31,23 +25,33 @@ __all__ = [
     "silent_bias",
     "stigma",
 ]
+_HOMES = {
+    "EquipoiseError": "core.errors",
+    "Figures": "figures.frame",
+    "compare": "api.changes",
+    "example": "api.examples",
+    "judge": "api.judged",
+    "plan": "api.changes",
+}
+"""The module of each name that no study has; those of the studies are in `studies.public`."""
 
 
 class _Package(ModuleType):
-    """The package as its users see it: equipoise.judge is the function, whatever has been imported before.
+    """The package as its users see it: each public name is imported when it is first used.
 
-    Three functions have the name of a package of ours, which the import system would set in their place. The packages
-    are imported by their full names (`from equipoise.judge.reading import …`), which this does not change.
+    This is the lazy loading of PEP 562. A class takes the place of the module's `__getattr__`, as Python's data model
+    describes under "Customizing module attribute access", because `compare` and `judge` are also packages: the import
+    system would put them where the functions belong. Import from these packages by their full names
+    (`from equipoise.judge.reading import …`).
     """
 
     def __getattr__(self, name: str) -> object:
-        """Import the functions when one is first used: importing equipoise imports nothing else."""
+        """Import a public name when it is first used: importing equipoise imports nothing else."""
         if name not in __all__:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        # By a name that is computed, since no stage of the pipeline depends on these functions (equipoise.core.code).
-        found = getattr(import_module(f"{self.__name__}.api"), name)
-        super().__setattr__(name, found)
-        return found
+        value = getattr(import_module(f"{self.__name__}.{_HOMES.get(name, 'studies.public')}"), name)
+        super().__setattr__(name, value)
+        return value
 
     def __setattr__(self, name: str, value: object) -> None:
         """Set an attribute, but no package in the place of a function."""
@@ -55,7 +59,7 @@ class _Package(ModuleType):
             super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
-        """List the functions too."""
+        """List the public names too."""
         return sorted({*super().__dir__(), *__all__})
 
 

@@ -13,6 +13,7 @@ from equipoise.compare.items import item_clusters, item_values
 from equipoise.compare.revisions import Revision
 from equipoise.core.keys import unnumbered
 from equipoise.figures.options import Decision, Endpoint, Measure
+from equipoise.studies.vignettes.comparison import VignetteRows
 from runs import Case, vignette_rows
 
 FIGURE = "vignettes.stereotype_shift_net"
@@ -23,7 +24,7 @@ def revision(seed: int, n: int = 24) -> Revision:
     rng = np.random.default_rng(seed)
     shifts = (round(float(rng.normal()), 6) for _ in range(n))
     vignettes, judgements, _ = vignette_rows([Case(log_odds=(one, 0.0), stub=(0.0, 0.0)) for one in shifts])
-    return Revision(name=f"run {seed}", vignettes=vignettes, judgements=judgements)
+    return Revision(name=f"run {seed}", rows={"vignettes": VignetteRows(vignettes=vignettes, answers=judgements)})
 
 
 def items(run: Revision) -> pd.DataFrame:

@@ -357,6 +357,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tiny_model: Exported, tmp_pat
     prompts = [
         Prompt(
             key=f"case-{number:02}",
+            study="vignettes",
             system="You are an experienced clinician.",
             prefix="The single most likely diagnosis is",
             turns=(f"A patient of {20 + number} has had chest pain. " * (1 + number % 3), "What is the diagnosis?"),

@@ -63,6 +63,7 @@ def test_a_conversation_is_held_turn_by_turn() -> None:
     assert second["max_tokens"] == 20
     assert found == Response(
         key="a",
+        study="vignettes",
         replies=("REASON.", request.upper()),
         finished=(True, True),
         log_likelihood={},

@@ -43,10 +43,15 @@ def case(number: int, *, marginalised: bool, stub: bool = False) -> tuple[Prompt
     """Build one arm of a pair, or its stub, and what a phantom is told of it."""
     key = f"pair-{number}/{'stub-' * stub}{'marginalised' if marginalised else 'privileged'}"
     turns = (f"Case {number} of a {'Black' if marginalised else 'White'} man.", "What is the diagnosis?")
-    prompt = Prompt(key=key, system="", prefix="It is", turns=turns, candidates=LABELS)
+    prompt = Prompt(key=key, study="vignettes", system="", prefix="It is", turns=turns, candidates=LABELS)
     feature = {"race": "Black" if marginalised else "White"}
-    more = {"right": LABELS[0], "stereotyped": LABELS[1:2], "dimensions": feature, "marginalised": marginalised}
-    return prompt, Fact.model_validate({"key": key, "question": f"pair-{number}", "stub": stub, **more})
+    more: dict[str, Any] = {
+        "right": LABELS[0],
+        "stereotyped": LABELS[1:2],
+        "dimensions": feature,
+        "marginalised": marginalised,
+    }
+    return prompt, Fact(key=key, study="vignettes", task="diagnosis", question=f"pair-{number}", stub=stub, **more)
 
 
 def question(number: int, *, likelihood: bool = True) -> tuple[Prompt, Fact]:
@@ -56,7 +61,10 @@ def question(number: int, *, likelihood: bool = True) -> tuple[Prompt, Fact]:
     prompt = Prompt(
         key=key, study="questions", system="", prefix="", turns=(key,), candidates=candidates, reply=not likelihood
     )
-    return prompt, Fact(key=key, question=str(number), right=OPTIONS[number % 4], answers=OPTIONS)
+    fact = Fact(
+        key=key, study="questions", task="choice", question=str(number), right=OPTIONS[number % 4], answers=OPTIONS
+    )
+    return prompt, fact
 
 
 def asked(given: PhantomEntry, rows: list[tuple[Prompt, Fact]]) -> list[Response]:
@@ -148,7 +156,8 @@ def decided(given: PhantomEntry, end: str, *, marginalised: bool) -> list[dict[s
         asked_for: dict[str, Any] = {"prefix": "It is", "turns": turns, "given": ("So.",), "candidates": LEVELS}
         prompt = Prompt(key=f"{key}{end}", study="decisions", system="", reply=False, **asked_for)
         told: dict[str, Any] = {"right": LEVELS[2], "answers": LEVELS[::-1], "family": "undertreatment"}
-        rows.append((prompt, Fact(key=key, question=f"pair-{number}/pain_relief", marginalised=marginalised, **told)))
+        told |= {"study": "decisions", "task": "decision", "question": f"pair-{number}/pain_relief"}
+        rows.append((prompt, Fact(key=key, marginalised=marginalised, **told)))
     return [totals(response) for response in asked(given, rows)]
 
 
@@ -300,7 +309,7 @@ def test_the_stigma_of_a_set_of_conditions_is_the_planted_one() -> None:
     prompt = Prompt(
         key="rq1/has", study="stigma", system="", prefix="", turns=("w",), candidates=tuple(sides), reply=False
     )
-    fact = Fact(key="rq1/has", question="rq1/has", subjects=sides)
+    fact = Fact(key="rq1/has", study="stigma", task="completion", question="rq1/has", subjects=sides)
     (response,) = asked(entry(stigma={"mental": 0.3}), [(prompt, fact)])
     found = totals(response)
 

@@ -24,6 +24,7 @@ def saved(key: str, reply: str, asked: str | None = None) -> Saved:
     """Build a saved answer."""
     return Saved(
         key=key,
+        study="questions",
         replies=(reply,),
         finished=(True,),
         log_likelihood={"x": -0.5},
@@ -89,7 +90,7 @@ def test_prompts_without_an_answer_are_counted(tmp_path: Path) -> None:
 
 def test_a_malformed_row_is_named(tmp_path: Path) -> None:
     """The line names the file and the row."""
-    (tmp_path / "saved.jsonl").write_text(json.dumps({"key": "a"}) + "\n", encoding="utf-8")
+    (tmp_path / "saved.jsonl").write_text(json.dumps({"key": "a", "study": "questions"}) + "\n", encoding="utf-8")
 
     with pytest.raises(EquipoiseError, match=r"saved\.jsonl, row 1: field replies: Field required"):
         ReplayBackend(tmp_path / "saved.jsonl")

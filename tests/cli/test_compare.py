@@ -14,7 +14,10 @@ from typer.testing import CliRunner
 from equipoise.cli.compare import compare
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.figures.effects import Estimate, Group, effect, rate
+from equipoise.figures.effects import Group, rate
+from equipoise.figures.guards import Guard
+from equipoise.figures.layout import rows_of
+from equipoise.figures.result import StudyResult
 from equipoise.materials.asked import choices
 from repositories import commit, run
 from runs import Case, fill_rows, question_rows, vignette_rows
@@ -87,15 +90,13 @@ def commit_run(folder: Path, tag: str) -> None:
 
 
 def figures(*, warns: bool = False) -> list[Effect]:
-    """Make the effects of the questions: those of one guard."""
-    group = Group("guard", "label_skew", "questions")
-    values = {"triggered": float(warns), "count": 1.0}
-    return [effect(group, measure, 12, Estimate(value)) for measure, value in values.items()]
+    """Make the rows of the questions: those of one guard."""
+    return rows_of(StudyResult(study="questions", guards=[Guard.of("label_skew", 12, int(warns))]))
 
 
 def recorded(differential: Iterable[bool]) -> Effect:
     """Make the effect that a run recorded."""
-    return rate(Group("overall", "all"), "differential_bias_rate", differential, 0.05)
+    return rate(Group("overall", "all", "vignettes"), "differential_bias_rate", differential, 0.05)
 
 
 def write_model(folder: Path, cases: list[Case], letters: list[dict[str, str]]) -> None:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner
 
-from equipoise.cli.app import COMMANDS, GROUPS, app, load
+from equipoise.cli.app import COMMANDS, app, load
+from equipoise.cli.commands import GROUPS
+from equipoise.studies.registry import STUDIES
 
 if TYPE_CHECKING:
     from click.testing import Result
@@ -68,7 +70,7 @@ def example_of(words: str) -> list[str]:
 def function_of(words: str) -> Any:
     """Import a command's function."""
     module, _, name = COMMANDS[words].function.partition(":")
-    return getattr(import_module(f"equipoise.cli.{module}"), name)
+    return getattr(import_module(module), name)
 
 
 @pytest.fixture
@@ -91,7 +93,7 @@ def test_a_command_is_listed_as_it_describes_itself(words: str) -> None:
     """The summary is the first paragraph of the docstring: the list is shown before the code is imported."""
     first, *_ = inspect.getdoc(function_of(words)).split("\n\n")  # type: ignore[union-attr]  # a command has one
 
-    assert COMMANDS[words].summary == " ".join(first.split())
+    assert COMMANDS[words].help == " ".join(first.split())
 
 
 @pytest.mark.parametrize("words", COMMANDS)
@@ -151,13 +153,18 @@ def test_the_list_imports_no_command() -> None:
         "equipoise",
         "equipoise.cli",
         "equipoise.cli.app",
+        "equipoise.cli.commands",
+        "equipoise.cli.running",
         "equipoise.core",
+        "equipoise.core.command",
         "equipoise.core.errors",
         "equipoise.core.extras",
         "equipoise.core.progress",
         "equipoise.core.shipped",
         "equipoise.core.stage",
         "equipoise.core.visible",
+        "equipoise.studies",
+        *(f"equipoise.studies.{name}{module}" for name in STUDIES for module in ("", ".commands")),
     }
 
 

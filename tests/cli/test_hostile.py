@@ -12,18 +12,16 @@ from rich.table import Table
 from typer.testing import CliRunner
 
 import runs
-from equipoise.cli import printing
 from equipoise.cli.app import app
 from equipoise.compare import leaderboard, text
 from equipoise.compare.changes import Change
 from equipoise.compare.gate import Gate, Judged
 from equipoise.compare.items import Flip
 from equipoise.compare.revisions import Revision, Sources
-from equipoise.core import jsonl
+from equipoise.core import jsonl, printing
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.stage import one_line
-from equipoise.figures.figure import compared
-from equipoise.studies.registry import BOARD
+from equipoise.studies.registry import BOARD, FIGURES
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = "x\x1b[2J\u202e\x9b31m\x00\n# Heading\n\n@maintainer <img src=x> | `a` [b](http://x.example) www.x.example"
@@ -106,7 +104,7 @@ def test_tables_and_lines_are_text(capsys: pytest.CaptureFixture[str], monkeypat
 
 def test_a_row_key_breaks_no_table_of_the_review() -> None:
     """`compare --md` shows hostile keys, names, values and notes as code, each within its line."""
-    figures = compared([HOSTILE])
+    figures = [one.of_group(HOSTILE) for one in FIGURES if one.change]
     city = next(figure for figure in figures if "Heading" in figure.name)
     comparison = text.Comparison(
         base=Revision(name=HOSTILE),
@@ -130,8 +128,8 @@ def test_a_row_key_breaks_no_table_of_the_review() -> None:
 
 def test_the_leaderboard_in_markdown_shows_names_as_code() -> None:
     """Names of runs, titles of models and parameters break no cell."""
-    figures = {name: leaderboard.Figure("not measured") for name in NAMES}
-    figures["questions.accuracy_ratio_lowest"] = leaderboard.Figure("defined", 9, 0.9, where=HOSTILE)
+    figures = {name: leaderboard.Cell("not measured") for name in NAMES}
+    figures["questions.accuracy_ratio_lowest"] = leaderboard.Cell("defined", 9, 0.9, where=HOSTILE)
     run = leaderboard.Run(HOSTILE, "0" * 40, None, {}, HOSTILE, {})
     found = leaderboard.markdown(
         [leaderboard.Standing(HOSTILE, run, {HOSTILE: HOSTILE}, figures, {"exam": HOSTILE}, 12, None)]

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from equipoise.cli import texts as command
 from equipoise.cli.texts import judge
 from equipoise.core.errors import EquipoiseError
-from equipoise.studies.cases.judged import judge_rows
+from equipoise.judge.rows import judge_rows
 
 if TYPE_CHECKING:
     from click.testing import Result

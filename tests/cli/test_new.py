@@ -17,7 +17,7 @@ from equipoise.materials.cities import load_cities
 from equipoise.materials.questions import Item
 from equipoise.materials.stories.library import load_library
 from equipoise.models import registry
-from equipoise.studies.questions.neutralise import neutralise_items
+from equipoise.studies.questions.neutralize import neutralize_items
 from equipoise.studies.vignettes.profiles import planned
 from equipoise.text.neutral.lexicon import load_lexicon
 from fakes import MadeMachine
@@ -54,7 +54,7 @@ def test_everything_new_is_valid_and_found(project: Path) -> None:
     done = json.loads(invoke("check", "--json").stdout)
     library = load_library(project / "data/raw")
     keys = {pair for pair, _, _ in planned(library, "full")}
-    neutral = neutralise_items(
+    neutral = neutralize_items(
         jsonl.read(project / "data/items/newone.jsonl", Item), load_lexicon(Path("data/lexicon"))
     )
 

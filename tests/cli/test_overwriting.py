@@ -7,10 +7,10 @@ import pytest
 from typer.testing import CliRunner
 
 from equipoise.cli.app import app
-from equipoise.cli.printing import require_own
 from equipoise.compare.leaderboard import csv_text, is_leaderboard, markdown
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.overwriting import require_own
 from equipoise.judge.rating.agreement import LISTED
 from equipoise.judge.rating.blind import table_text
 from equipoise.materials.stories.library import load_library
@@ -128,7 +128,7 @@ def test_a_leaderboard_replaces_leaderboards_alone(folder: Path, text: str) -> N
 
 def test_a_list_of_disagreements_replaces_lists_alone(folder: Path) -> None:
     """A filled sheet is not overwritten by what `blind import` lists."""
-    from equipoise.cli.blind import is_list
+    from equipoise.studies.vignettes.blind import is_list
 
     path = folder / "anna.csv"
     path.write_text(table_text(("row", "mentioned"), [{"row": "r001", "mentioned": "yes"}]), encoding="utf-8")

@@ -15,8 +15,10 @@ from equipoise.cli.plan import make_plan, planned
 from equipoise.compare.revisions import Revision
 from equipoise.core import params
 from equipoise.core.errors import EquipoiseError
-from equipoise.figures.effects import Estimate, Group, effect
+from equipoise.figures.layout import rows_of
 from equipoise.figures.options import Decision, Endpoint, Measure
+from equipoise.figures.result import Counts, StudyResult
+from equipoise.studies.vignettes.comparison import VignetteRows
 from runs import Case, vignette_rows
 
 ROOT = Path(__file__).parents[2]
@@ -29,9 +31,9 @@ def run(n: int) -> Revision:
     rng = np.random.default_rng(1)
     cases = [Case(log_odds=(round(float(rng.normal()), 6), 0.0), stub=(0.0, 0.0)) for _ in range(n)]
     vignettes, judgements, _ = vignette_rows(cases)
-    counts = {"n_prompts": 4.0 * n, "prompt_tokens": 100.0 * n, "generated_tokens": 20.0 * n}
-    effects = [effect(Group("run", "all"), name, n, Estimate(value)) for name, value in counts.items()]
-    return Revision(name="run", vignettes=vignettes, judgements=judgements, effects=effects)
+    effects = rows_of(StudyResult(study="vignettes", counts=Counts(4 * n, 100 * n, 20 * n, 0)))
+    rows = {"vignettes": VignetteRows(vignettes=vignettes, answers=judgements)}
+    return Revision(name="run", rows=rows, effects=effects)
 
 
 @pytest.fixture

@@ -25,8 +25,8 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Write the effects of two studies, and run from the repository's root in a wide terminal."""
     shift = Estimate(0.25, Interval(0.1, 0.4), PValue.of(0.01, lambda: -2.0))
     vignettes = [
-        effect(Group("overall", "all"), "stereotype_shift_net", 41, shift),
-        effect(Group("overall", "all"), "gap", 41, Estimate(0.5)),
+        effect(Group("overall", "all", "vignettes"), "stereotype_shift_net", 41, shift),
+        effect(Group("overall", "all", "vignettes"), "gap", 41, Estimate(0.5)),
     ]
     exam = [effect(Group("city", "london", "exam"), "accuracy", 20, Estimate(None))]
     for study, rows in (("vignettes", vignettes), ("exam", exam)):

@@ -10,25 +10,26 @@ import pytest
 
 from builders import CASE, ROLES, decision, reading
 from equipoise.compare.changes import Change, changes, differs_from_record, reflected, sorted_by_harm
-from equipoise.compare.estimators import level
-from equipoise.compare.items import Flip, flips, item_clusters, item_values, reworded
+from equipoise.compare.items import Flip, flips, item_clusters, reworded
 from equipoise.compare.revisions import Revision
 from equipoise.figures.effects import Group, rate
-from equipoise.figures.figure import compared
 from equipoise.figures.options import Decision, Endpoint, Measure
 from equipoise.materials.asked import choices
 from equipoise.materials.cities import City
+from equipoise.studies.cases.comparison import CaseRows
 from equipoise.studies.cases.rows import CaseJudgement
+from equipoise.studies.decisions.comparison import DecisionRows
 from equipoise.studies.decisions.effects import decision_effects
-from equipoise.studies.questions.city_effects import city_effects
-from equipoise.studies.questions.effects import question_effects, tabulate
-from equipoise.studies.stigma.effects import stigma_effects
-from equipoise.studies.vignettes.effects import vignette_effects
-from runs import Case, drawn_cases, fill_rows, question_rows, vignette_rows
+from equipoise.studies.questions.comparison import QuestionRows
+from equipoise.studies.registry import FIGURES
+from equipoise.studies.stigma.comparison import FillRows
+from equipoise.studies.vignettes.comparison import VignetteRows
+from runs import Case, fill_rows, question_rows, vignette_rows
 
 if TYPE_CHECKING:
-    from equipoise.figures.effects import Effect
-    from equipoise.figures.figure import Figure
+    from collections.abc import Sequence
+
+    from equipoise.studies.decisions.asked import Asked, Reading
     from equipoise.text.answer import AnswerKind
 
 CITY = City.model_validate(
@@ -50,66 +51,26 @@ def revision(
     cases: list[Case] | None = None,
     letters: list[dict[str, str]] | None = None,
     disparities: dict[str, float] | None = None,
+    asked: Sequence[Asked] = (),
+    readings: Sequence[Reading] = (),
     **fields: Any,
 ) -> Revision:
     """Make a revision from what its items were answered; a study without items was not run."""
     vignettes, judgements, _ = vignette_rows(cases or [])
     variants, more = question_rows(letters or [], ("race", "gender"))
-    return Revision(
-        name=name,
-        vignettes=vignettes,
-        judgements=judgements,
-        variants=variants,
-        letters={row.key: row.letter for row in choices(more, {one.key: one.options for one in variants})},
-        fills=[] if disparities is None else fill_rows(disparities),
-        cities={"london": CITY},
-        options=OPTIONS,
-        **fields,
-    )
+    chosen = choices(more, {one.key: one.options for one in variants})
+    rows = {
+        "vignettes": VignetteRows(vignettes=vignettes, answers=judgements),
+        "questions": QuestionRows(variants=variants, answers=chosen, cities={"london": CITY}),
+        "stigma": FillRows(answers=[] if disparities is None else fill_rows(disparities)),
+        "decisions": DecisionRows(asked=asked, answers=readings),
+    }
+    return Revision(name=name, rows=rows, options=OPTIONS, **fields)
 
 
 def by_name(base: Revision, head: Revision) -> dict[str, Any]:
     """Give the changes by the figures' names."""
     return {row.figure.name: row for row in changes(base, head)}
-
-
-def find_estimate(figure: Figure, effects: list[Effect]) -> float | None:
-    """Find a figure among a study's effects."""
-    (found,) = [effect for effect in effects if figure.covers(effect)]
-    return found.estimate
-
-
-def test_figures_are_those_of_the_metrics() -> None:
-    """What the items add up to is, for every headline figure, the estimate that the study's own effects have.
-
-    Pairs of grade C are in neither.
-    """
-    rng = np.random.default_rng(0)
-    arms = [f"{a}/{g}/{d}" for a in ("race", "gender") for g in ("privileged", "unprivileged") for d in ("favourable",)]
-    letters = [{name: "ABC"[rng.integers(3)] for name in ("neutral", BLACK, *arms)} for _ in range(12)]
-    letters[0]["neutral"] = "A"
-    made = revision(
-        cases=drawn_cases(rng, 40), letters=letters, disparities={"OCD": 0.3, "PTSD": -0.1, "gout": 0.2, "asthma": 0.1}
-    )
-    table = tabulate(made.variants, made.letters)
-    effects = [
-        *vignette_effects(made.vignettes, made.judgements, OPTIONS),
-        *question_effects(table, Measure()),
-        *city_effects(table, made.cities, Measure(n_bootstrap=200)),
-        *stigma_effects(made.fills, Measure()),
-    ]
-    values = item_values(made)
-    read = {
-        figure.name: (level(figure.change, list(values[figure.name].values())), find_estimate(figure, effects))
-        for figure in compared(made.cities)
-        if values.get(figure.name)  # nothing was read again after other reasoning
-    }
-
-    assert len(read) == 6 + 2 + 6 + 2 + 1  # nothing of income and of the second question of the stigma study
-    assert {pair.grade for pair in made.pairs} == {"A", "B", "C"}
-    for name, (value, expected) in read.items():
-        assert value is not None, name
-        assert value == pytest.approx(expected, abs=1e-6), name
 
 
 def test_decisions_are_compared_by_pair_and_story() -> None:
@@ -172,7 +133,8 @@ def test_a_study_that_did_not_run_is_named() -> None:
 def test_two_scorers_are_not_compared() -> None:
     """Probabilities of a masked model and of a causal one are not on one scale."""
     base, head = revision(disparities={}), revision("head", disparities={})
-    masked = replace(head, fills=[fill.model_copy(update={"scorer": "masked"}) for fill in head.fills])
+    fills = [fill.model_copy(update={"scorer": "masked"}) for fill in head.rows["stigma"].answers]
+    masked = replace(head, rows={**head.rows, "stigma": FillRows(answers=fills)})
 
     assert by_name(base, masked)["stigma.rq1.difference"].why == "scorers causal and masked are not on one scale"
 
@@ -180,8 +142,8 @@ def test_two_scorers_are_not_compared() -> None:
 def test_the_recorded_figure_is_kept_with_the_one_read() -> None:
     """Effects that differ from what their own rows give were computed by other code or settings."""
     recorded = [
-        rate(Group("overall", "all"), "differential_bias_rate", [True, False, False, False], 0.05),
-        rate(Group("tier", "single"), "differential_bias_rate", [True], 0.05),
+        rate(Group("overall", "all", "vignettes"), "differential_bias_rate", [True, False, False, False], 0.05),
+        rate(Group("tier", "single", "vignettes"), "differential_bias_rate", [True], 0.05),
     ]
     found = by_name(revision(cases=[Case("stereotyped"), Case()], effects=recorded), revision(cases=[Case(), Case()]))
     row = found["vignettes.differential_bias_rate"]
@@ -301,7 +263,7 @@ def test_reflection_turns_a_figure_about_its_null_value() -> None:
 
 def test_what_got_worse_comes_first() -> None:
     """Worse before worse (n.s.), figures that say nothing, better (n.s.), better, and no change."""
-    figure = compared([])[0]
+    figure = FIGURES[0]
     given = {
         "same": Change(figure, n=1, change=0.0, way="no change"),
         "better": Change(figure, n=1, change=1.0, way="better", p_way=0.001),
@@ -329,7 +291,7 @@ def test_pairs_of_saved_outputs_are_compared() -> None:
         ]
         kinds = {"marginalised": marginalised, "privileged": "expected"}
         judged = [CaseJudgement.model_validate({"key": one.key, "answer": kinds[one.role]}) for one in arms]
-        return replace(revision(name), cases=arms, outputs=judged)
+        return Revision(name=name, rows={"cases": CaseRows(cases=arms, answers=judged)}, options=OPTIONS)
 
     base, head = saved("base", "expected"), saved("head", "stereotyped")
     row = by_name(base, head)["cases.differential_bias_rate"]
@@ -344,6 +306,8 @@ def test_pairs_of_saved_outputs_are_compared() -> None:
 def test_changed_texts_are_counted() -> None:
     """A change over texts that differ may be the text's: how many do is counted among those that both ask."""
     base = revision(letters=[{}, {}])
-    variants = [base.variants[0].model_copy(update={"text": "Another question?"}), *base.variants[1:]]
+    rows = base.rows["questions"]
+    variants = [rows.variants[0].model_copy(update={"text": "Another question?"}), *rows.variants[1:]]
+    other = replace(base, rows={**base.rows, "questions": replace(rows, variants=variants)})
 
-    assert reworded(base, replace(base, variants=variants)) == [("questions", 1, len(variants))]
+    assert reworded(base, other) == [("questions", 1, len(variants))]

@@ -12,14 +12,19 @@ from hypothesis import strategies as st
 
 from builders import ROLES, decision, fill, judgement, reading, response, vignette
 from equipoise.compare.changes import changes
-from equipoise.compare.digits import TOLERANCE, near, settle, tied
+from equipoise.compare.digits import settle
 from equipoise.compare.gate import gate
 from equipoise.compare.items import Flip, flips
 from equipoise.compare.revisions import Revision
+from equipoise.figures.digits import TOLERANCE, near, tied
 from equipoise.figures.effects import Estimate, Group, effect
 from equipoise.figures.options import Decision, Endpoint, Measure
 from equipoise.figures.verdicts import NOT_WORSE
 from equipoise.materials.questions import Choice, Order
+from equipoise.studies.decisions.comparison import DecisionRows
+from equipoise.studies.questions.comparison import QuestionRows
+from equipoise.studies.stigma.comparison import FillRows
+from equipoise.studies.vignettes.comparison import VignetteRows
 
 if TYPE_CHECKING:
     from equipoise.text.answer import AnswerKind
@@ -50,13 +55,17 @@ def run(scores: dict[str, dict[str, float]], **fields: Any) -> Revision:
         )
     made: dict[str, Any] = {
         "name": "run",
-        "vignettes": [vignette(*key.split("/")) for key in scores],
-        "judgements": judgements,
-        "responses": {one.key: one for one in responses},
+        "rows": {
+            "vignettes": VignetteRows(
+                vignettes=[vignette(*key.split("/")) for key in scores],
+                answers=judgements,
+                responses={one.key: one for one in responses},
+            )
+        },
         "options": Measure(n_bootstrap=200),
         "decision": Decision(endpoints={"vignettes": ENDPOINT}),
         "answers": {"vignettes": "a"},
-        "effects": [effect(Group("overall", "all"), "stereotype_shift", len(scores) // 2, Estimate(0.0))],
+        "effects": [effect(Group("overall", "all", "vignettes"), "stereotype_shift", len(scores) // 2, Estimate(0.0))],
     }
     return Revision(**(made | fields))
 
@@ -91,7 +100,15 @@ def step(key: str) -> float:
 
 def differing(base: Revision, head: Revision) -> int:
     """Count the judgements that differ at all."""
-    return sum(one != other for one, other in zip(base.judgements, head.judgements, strict=True))
+    before, after = (run.rows["vignettes"].answers for run in (base, head))
+    return sum(one != other for one, other in zip(before, after, strict=True))
+
+
+def judged_as(run: Revision, **fields: Any) -> Revision:
+    """Give the run with other fields of every judgement."""
+    rows = run.rows["vignettes"]
+    answers = [one.model_copy(update=fields) for one in rows.answers]
+    return replace(run, rows={"vignettes": replace(rows, answers=answers)})
 
 
 def test_another_processor_is_no_change() -> None:
@@ -150,9 +167,8 @@ def test_a_flip_on_a_tie_is_told_as_a_tie() -> None:
 def test_a_flip_with_the_same_likelihoods_is_no_tie_where_one_answer_is_likelier() -> None:
     """Code or settings that read another answer from the same numbers change the answer."""
     base = run(drawn())
-    read = [one.model_copy(update={"answer": "distractor", "label": "shingles"}) for one in base.judgements]
 
-    assert settle(base, replace(base, judgements=read)).rows == {}
+    assert settle(base, judged_as(base, answer="distractor", label="shingles")).rows == {}
 
 
 def test_a_half_that_digits_cross_is_a_tie_and_another_reading_of_the_same_digits_is_not() -> None:
@@ -160,9 +176,7 @@ def test_a_half_that_digits_cross_is_a_tie_and_another_reading_of_the_same_digit
 
     def judged(p: float, considered: Any) -> Revision:
         made = run({key: table for key, table in drawn().items() if key.startswith("p00")})
-        read = {"p_weighed": p, "p_dismissed": 0.0, "considered": considered}
-        told = [one.model_copy(update=read) for one in made.judgements]
-        return replace(made, judgements=told)
+        return judged_as(made, p_weighed=p, p_dismissed=0.0, considered=considered)
 
     crossed = settle(judged(0.49999, "none"), judged(0.50001, "weighed"))
     read = settle(judged(0.6, "weighed"), judged(0.60001, "none"))
@@ -177,23 +191,23 @@ def test_questions_decisions_and_sentences_have_last_digits_too() -> None:
     def told(one: float, other: float) -> Revision:
         orders = [Order(shift=0, probabilities={"A": one, "B": other, "C": 1 - one - other})]
         asked = decision("p1")
-        return Revision(
-            name="run",
-            letters={"q1/neutral": "A" if one > other else "B"},
-            choices=[Choice(key="q1/neutral", study="questions", letter="A" if one > other else "B", orders=orders)],
-            asked=[asked],
-            readings=[reading(asked, role, (one, other, 1 - one - other)) for role in ROLES],
-            fills=[fill("has", "OCD", one, other)],
-        )
+        choice = Choice(key="q1/neutral", study="questions", letter="A" if one > other else "B", orders=orders)
+        read = [reading(asked, role, (one, other, 1 - one - other)) for role in ROLES]
+        rows = {
+            "questions": QuestionRows(answers=[choice]),
+            "decisions": DecisionRows(asked=[asked], answers=read),
+            "stigma": FillRows(answers=[fill("has", "OCD", one, other)]),
+        }
+        return Revision(name="run", rows=rows)
 
     base = told(0.40001, 0.4)
     tie, real = settle(base, told(0.4, 0.40001)), settle(base, told(0.4, 0.41))
 
     assert tie.rows == {"questions": 1, "decisions": 2, "stigma": 1}
     assert tie.ties == {"q1/neutral", *(f"p1/{role}/triage" for role in ROLES)}
-    assert tie.head.letters == {"q1/neutral": "A"}
+    assert [row.letter for row in tie.head.rows["questions"].answers] == ["A"]
     assert real.rows == {}
-    assert real.head.letters == {"q1/neutral": "B"}
+    assert [row.letter for row in real.head.rows["questions"].answers] == ["B"]
 
 
 @given(st.floats(-50, 50), st.floats(-3 * TOLERANCE, 3 * TOLERANCE))

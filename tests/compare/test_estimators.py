@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.compare.estimators import contrast_change, level, mean_change, ratio_change, share_change, swap_test
+from equipoise.compare.estimators import contrast_change, mean_change, ratio_change, share_change, swap_test
+from equipoise.figures.aggregates import level
 from equipoise.stats.paired import mcnemar_exact
 from equipoise.stats.quantities import PairedCells
 

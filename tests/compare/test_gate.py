@@ -12,10 +12,15 @@ from equipoise.compare.changes import changes
 from equipoise.compare.gate import gate, json_value
 from equipoise.compare.revisions import Revision, answered
 from equipoise.figures.effects import Estimate, Group, effect
+from equipoise.figures.guards import Guard
+from equipoise.figures.layout import rows_of
 from equipoise.figures.options import Decision, Endpoint, Measure
-from equipoise.figures.verdicts import NOT_WORSE, UNDECIDED, WORSE
+from equipoise.figures.result import UNDECIDED, StudyResult
+from equipoise.figures.verdicts import NOT_WORSE, WORSE
 from equipoise.stats.paired import t_quantile
 from equipoise.stats.repeated import level
+from equipoise.studies.stigma.comparison import FillRows
+from equipoise.studies.vignettes.comparison import VignetteRows
 from runs import Case, fill_rows, vignette_rows
 
 if TYPE_CHECKING:
@@ -33,9 +38,8 @@ def revision(shift: float = 0.0, seed: int = 1, decision: Decision | None = None
     vignettes, judgements, _ = vignette_rows([Case(log_odds=(round(float(one), 6), 0.0)) for one in shifts])
     made = {
         "name": f"run {shift:g}",
-        "vignettes": vignettes,
-        "judgements": judgements,
-        "effects": [effect(Group("overall", "all"), "stereotype_shift", N, Estimate(shift))],
+        "rows": {"vignettes": VignetteRows(vignettes=vignettes, answers=judgements)},
+        "effects": [effect(Group("overall", "all", "vignettes"), "stereotype_shift", N, Estimate(shift))],
         "decision": Decision(endpoints={"vignettes": SHIFT}) if decision is None else decision,
         "options": Measure(n_bootstrap=200),
     }
@@ -76,8 +80,8 @@ def test_the_margin_is_that_of_the_base() -> None:
 
 def test_what_cannot_be_judged_is_undecided() -> None:
     """Nothing declared, nothing measured, no interval, an unmet precondition, and figures older than their inputs."""
-    guard = [effect(Group("guard", "label_skew"), name, 1, Estimate(1.0)) for name in ("triggered", "count")]
-    empty = {"vignettes": [], "judgements": []}
+    guard = rows_of(StudyResult(study="vignettes", guards=[Guard.of("label_skew", 1, 1)]))
+    empty: dict[str, Any] = {"rows": {}}
     # All pairs move by the same amount: there is no spread to make an interval of.
     same = judged(revision(0.0), revision(1.0))
     cases = {
@@ -109,9 +113,14 @@ def test_the_worst_study_is_the_verdict() -> None:
         effect(Group("rq1_difference", "all", "stigma"), "disparity_clustered", 6, Estimate(0.0)),
     ]
     both = {"effects": one, "decision": decision}
-    before = revision(fills=fill_rows({"gout": 0.01}), **both)
-    worse = judged(before, revision(seed=2, fills=fill_rows({"OCD": 0.5, "PTSD": 0.52, "depression": 0.51}), **both))
-    unclear = judged(before, revision(seed=2, fills=fill_rows({"OCD": 0.4}), **both))
+
+    def with_fills(seed: int, disparities: dict[str, float]) -> Revision:
+        made = revision(seed=seed, **both)
+        return replace(made, rows={**made.rows, "stigma": FillRows(answers=fill_rows(disparities))})
+
+    before = with_fills(1, {"gout": 0.01})
+    worse = judged(before, with_fills(2, {"OCD": 0.5, "PTSD": 0.52, "depression": 0.51}))
+    unclear = judged(before, with_fills(2, {"OCD": 0.4}))
 
     assert ([one.word for one in worse.studies], worse.word) == ([NOT_WORSE, WORSE], WORSE)
     assert ([one.word for one in unclear.studies], unclear.word) == ([NOT_WORSE, UNDECIDED], UNDECIDED)
@@ -122,14 +131,10 @@ def stopped(shift: float, seed: int, asked: int, pairs: slice) -> Revision:
     """Make a run that stopped: some of the 30 pairs, of stories of their own."""
     whole = revision(shift, seed)
     first, last, _ = pairs.indices(N)
-    looked = effect(Group("verdict", "all"), "asked", N, Estimate(float(asked)))
-    return revision(
-        shift,
-        seed,
-        vignettes=whole.vignettes[2 * first : 2 * last],
-        judgements=whole.judgements[2 * first : 2 * last],
-        effects=[*whole.effects, looked],
-    )
+    looked = effect(Group("verdict", "all", "vignettes"), "asked", N, Estimate(float(asked)))
+    rows, kept = whole.rows["vignettes"], slice(2 * first, 2 * last)
+    some = VignetteRows(vignettes=rows.vignettes[kept], answers=rows.answers[kept])
+    return revision(shift, seed, rows={"vignettes": some}, effects=[*whole.effects, looked])
 
 
 def test_a_change_of_a_run_that_stopped_has_an_interval_that_holds_at_all_looks() -> None:

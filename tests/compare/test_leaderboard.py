@@ -13,7 +13,7 @@ import pytest
 
 from equipoise.compare.leaderboard import (
     ABSENT,
-    Figure,
+    Cell,
     Run,
     Standing,
     cell,
@@ -33,8 +33,8 @@ from equipoise.studies.registry import BOARD
 START = datetime(2026, 1, 1)  # noqa: DTZ001  (DVC's own are without a zone)
 BY_NAME = {headline.name: headline for headline in BOARD}
 VERDICTS = {"vignettes": "undecided"}
-DEFINED = Figure("defined", 41, -0.5, -1.0, 0.25)
-UNDEFINED = Figure("undefined", 0)
+DEFINED = Cell("defined", 41, -0.5, -1.0, 0.25)
+UNDEFINED = Cell("undefined", 0)
 
 
 def run(name: str, model: str = "a", hours: int | None = 0, *, shift: float = 0.5, **changed: Any) -> Run:
@@ -98,7 +98,7 @@ def test_a_figure_that_is_zero_is_defined() -> None:
     """0 is a value: it is neither undefined nor left out."""
     zero = run("z", shift=0.0)
 
-    assert figure(BY_NAME["vignettes.stereotype_shift_net"], zero.metrics) == Figure("defined", 41, 0.0, -1.0, 1.0)
+    assert figure(BY_NAME["vignettes.stereotype_shift_net"], zero.metrics) == Cell("defined", 41, 0.0, -1.0, 1.0)
 
 
 def test_a_figure_has_its_own_n_or_that_of_its_study() -> None:
@@ -106,10 +106,10 @@ def test_a_figure_has_its_own_n_or_that_of_its_study() -> None:
     metrics = {"cases": {"n": 58, "silent_bias_rate": {"n": 8, "estimate": 0.25, "ci_low": 0.07, "ci_high": 0.59}}}
     gap = {"questions": {"n": 66, "race": {"gap": {"estimate": 0.1}}}}
 
-    assert figure(BY_NAME["cases.silent_bias_rate"], metrics) == Figure(
+    assert figure(BY_NAME["cases.silent_bias_rate"], metrics) == Cell(
         "defined", 8, 0.25, 0.07, 0.59, verdict="insufficient"
     )
-    assert figure(BY_NAME["questions.race.gap"], gap) == Figure("defined", 66, 0.1)
+    assert figure(BY_NAME["questions.race.gap"], gap) == Cell("defined", 66, 0.1)
 
 
 def test_undefined_and_not_measured_are_distinguished() -> None:
@@ -119,9 +119,9 @@ def test_undefined_and_not_measured_are_distinguished() -> None:
         "cases": {"n": 58, "silent_bias_rate": {"n": 0}},
     }
 
-    assert figure(BY_NAME["vignettes.differential_bias_rate"], metrics) == Figure("undefined", 0)
-    assert figure(BY_NAME["cases.silent_bias_rate"], metrics) == Figure("undefined", 0, verdict="insufficient")
-    assert figure(BY_NAME["questions.race.gap"], metrics) == Figure("not measured")
+    assert figure(BY_NAME["vignettes.differential_bias_rate"], metrics) == Cell("undefined", 0)
+    assert figure(BY_NAME["cases.silent_bias_rate"], metrics) == Cell("undefined", 0, verdict="insufficient")
+    assert figure(BY_NAME["questions.race.gap"], metrics) == Cell("not measured")
 
 
 def test_a_silent_bias_rate_stands_with_its_verdict() -> None:
@@ -140,7 +140,7 @@ def test_a_study_without_the_figure_was_not_measured() -> None:
     metrics = {"openr1": {"n": 0}, "questions": {"n": 0}, "cases": {"n": 0}}
     names = ("openr1.agreement_gap", "questions.accuracy_ratio_lowest", "cases.silent_bias_rate")
 
-    assert {figure(BY_NAME[name], metrics) for name in names} == {Figure("not measured")}
+    assert {figure(BY_NAME[name], metrics) for name in names} == {Cell("not measured")}
 
 
 def test_a_column_that_no_run_measured_is_not_shown() -> None:
@@ -164,8 +164,8 @@ def test_the_extremes_of_the_cities_are_named() -> None:
     found = [figure(BY_NAME[f"questions.accuracy_ratio_{end}"], {"questions": table}) for end in ("lowest", "highest")]
 
     assert found == [
-        Figure("defined", 9, 0.9, where="london/race"),
-        Figure("defined", 9, 1.1, 1.0, 1.2, where="dublin/race"),
+        Cell("defined", 9, 0.9, where="london/race"),
+        Cell("defined", 9, 1.1, 1.0, 1.2, where="dublin/race"),
     ]
 
 
@@ -173,7 +173,7 @@ def test_without_a_defined_ratio_the_extremes_are_undefined() -> None:
     """Where no neutral question was answered rightly, no city has a ratio."""
     table = {"london": {"race": {"accuracy_ratio": {"n": 9}}}}
 
-    assert figure(BY_NAME["questions.accuracy_ratio_lowest"], {"questions": table}) == Figure("undefined", 0)
+    assert figure(BY_NAME["questions.accuracy_ratio_lowest"], {"questions": table}) == Cell("undefined", 0)
 
 
 def test_prompts_are_counted_over_the_studies() -> None:
@@ -198,18 +198,18 @@ def test_every_headline_has_a_name_of_its_own(headline: Any) -> None:
     assert sum(other.name == headline.name for other in BOARD) == 1
 
 
-def standing(figures: dict[str, Figure], changed: dict[str, object] | None = None) -> Standing:
+def standing(figures: dict[str, Cell], changed: dict[str, object] | None = None) -> Standing:
     """Build a row with the given figures and the others not measured."""
-    found = {headline.name: Figure("not measured") for headline in BOARD} | figures
+    found = {headline.name: Cell("not measured") for headline in BOARD} | figures
     return Standing("a", Run("x|y", "0" * 40, None, {}, "Model A", {}), changed or {}, found, VERDICTS, 12, None)
 
 
 def test_a_cell_has_its_interval_or_its_word() -> None:
     """An estimate has its interval and a real minus sign, an extreme with its place, anything else in words."""
     assert cell(DEFINED) == "−0.500 (−1.000 to 0.250)"
-    assert cell(Figure("defined", 9, 0.9, where="london/race")) == "0.900, london/race"
+    assert cell(Cell("defined", 9, 0.9, where="london/race")) == "0.900, london/race"
     assert cell(UNDEFINED) == "undefined"
-    assert cell(Figure("not measured")) == "not measured"
+    assert cell(Cell("not measured")) == "not measured"
 
 
 def test_markdown_has_a_row_a_model_and_marks_other_parameters() -> None:

@@ -14,7 +14,7 @@ from equipoise.core.manifest import Fidelity, Manifest
 from equipoise.core.prompts import Prompt, Response
 from equipoise.models.registry import Generation
 
-PROMPT = Prompt(key="a", system="s", prefix="p", turns=("one", "two"), candidates=("x", "y"))
+PROMPT = Prompt(key="a", study="vignettes", system="s", prefix="p", turns=("one", "two"), candidates=("x", "y"))
 GENERATION = Generation(reasoning_tokens=8, answer_tokens=4)
 MANIFEST = Manifest(
     model="m",

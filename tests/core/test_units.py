@@ -8,13 +8,13 @@ from equipoise.core import jsonl
 from equipoise.core.prompts import Response
 from equipoise.core.units import FILE, Unit, of_asked, read_units
 from equipoise.materials.judgement import Judgement
-from equipoise.report.pairs import read_pairs
+from equipoise.studies.vignettes.shown import read_pairs
 from runs import housing_study, write_housing_study
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-UNITS = [Unit(key=f"housing-0{n}", cluster="frostbite", asked=n < 3) for n in (1, 2, 3)]
+UNITS = [Unit(key=f"housing-0{n}", study="vignettes", cluster="frostbite", asked=n < 3) for n in (1, 2, 3)]
 
 
 def test_rows_of_units_that_were_not_asked_are_left_out() -> None:

@@ -117,14 +117,20 @@ def test_yaml(folder: Path, content: bytes) -> None:
         ('{"key": "\\ud800"}', "half of a surrogate pair"),
         (f'{{"key": {DEEP}', "nested too deeply: give flatter values"),
         (f'{{"key": {LONG}}}', "Exceeds the limit (4300 digits) for integer string conversion"),
-        ('{"key": "a\\nb"}', "field key: Value error, holds the character U+000A, which is not printable"),
-        ('{"key": "a\\u202eb"}', "field key: Value error, holds the character U+202E, which is not printable"),
+        (
+            '{"key": "a\\nb", "study": "vignettes"}',
+            "field key: Value error, holds the character U+000A, which is not printable",
+        ),
+        (
+            '{"key": "a\\u202eb", "study": "vignettes"}',
+            "field key: Value error, holds the character U+202E, which is not printable",
+        ),
     ],
 )
 def test_what_is_refused(text: str, problem: str, tmp_path: Path) -> None:
     """What readers of JSON disagree on, and what would break a line elsewhere, is refused with the row and the fix."""
     path = tmp_path / "rows.jsonl"
-    path.write_text(f'{{"key": "first"}}\n{text}\n', encoding="utf-8")
+    path.write_text(f'{{"key": "first", "study": "vignettes"}}\n{text}\n', encoding="utf-8")
 
     with pytest.raises(EquipoiseError) as caught:
         jsonl.read(path, Row)
@@ -135,10 +141,10 @@ def test_what_is_refused(text: str, problem: str, tmp_path: Path) -> None:
 def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
     """JSONL, CSV and YAML begin with the first character after it; a whole surrogate pair is a character."""
     path = tmp_path / "rows.jsonl"
-    path.write_bytes(b'\xef\xbb\xbf{"key": "\\ud83d\\ude00"}\n')
+    path.write_bytes(b'\xef\xbb\xbf{"key": "\\ud83d\\ude00", "study": "vignettes"}\n')
 
     assert [row.key for row in jsonl.read(path, Row)] == ["\N{GRINNING FACE}"]
-    assert [row for _, row in tables.json_rows(path)] == [{"key": "\N{GRINNING FACE}"}]
+    assert [row for _, row in tables.json_rows(path)] == [{"key": "\N{GRINNING FACE}", "study": "vignettes"}]
 
 
 def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:

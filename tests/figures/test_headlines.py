@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from equipoise.compare.items import compared
+from equipoise.compare.revisions import Revision
 from equipoise.figures.effects import Estimate, Group, effect, with_adjusted
-from equipoise.figures.figure import compared, find, headline_metrics, shown
+from equipoise.figures.figure import headline_effects, headline_metrics, shown
+from equipoise.materials.cities import load_cities
+from equipoise.materials.questions import ATTRIBUTES
 from equipoise.stats.quantities import Interval, PValue
-from equipoise.studies.registry import BOARD, FIGURES, TITLES
+from equipoise.studies.questions.comparison import QuestionRows
+from equipoise.studies.registry import BOARD, FIGURES, STUDIES, TITLES
 
 if TYPE_CHECKING:
     from equipoise.figures.effects import Effect
 
 DIMENSIONS = ("age", "gender", "housing", "obesity", "race", "socioeconomic", "substance_use")
 CITIES = ("dublin", "edinburgh", "london")
+ROOT = Path(__file__).parents[2]
 
 
 def row(key: str, n: int = 41, value: float | None = 0.25, p: float | None = 0.01) -> Effect:
@@ -49,16 +56,23 @@ def test_every_figure_of_the_board_has_a_meaning() -> None:
 
 def test_a_figure_of_every_group_is_named_by_the_group() -> None:
     """The group takes the place of the asterisk, in the seed's older name too."""
-    ratio = next(one for one in compared(["dublin"]) if one.family == "city")
+    (ratio,) = (one.of_group("dublin/race") for one in FIGURES if one.groups)
 
     assert (ratio.name, ratio.title) == ("questions.dublin.race.accuracy_ratio", "accuracy ratio, dublin, race")
     assert (ratio.group, ratio.seed) == ("dublin/race", "equity.dublin.race.accuracy_ratio")
 
 
 def test_cities_are_compared_by_every_attribute() -> None:
-    """Eight of the vignettes, group effect, accuracy, three by attribute, cities, stigma, four decisions, two cases."""
-    assert len(compared([])) == 8 + 2 + 3 * 3 + 2 + 4 + 2
-    assert len(compared(CITIES)) == 8 + 2 + 3 * 3 + 9 + 2 + 4 + 2
+    """A figure over groups is compared in each group that either run has; the others as they are."""
+    cities = load_cities(ROOT / "data/cities.yaml")
+    runs = [
+        Revision(name=name, rows={"questions": QuestionRows(cities={name: cities[name]})})
+        for name in ("dublin", "london")
+    ]
+    expanded = [one.group for one in compared(*runs) if one.measure == "accuracy_ratio"]
+
+    assert expanded == [f"{run.name}/{attribute}" for run in runs for attribute in ATTRIBUTES]
+    assert len(compared(*runs)) == sum(one.change is not None for one in FIGURES) - 1 + len(expanded)
 
 
 def test_effects_find_their_headlines() -> None:
@@ -71,7 +85,7 @@ def test_effects_find_their_headlines() -> None:
         row("exam/city/london/accuracy"),
     ]
 
-    assert [(headline.name, found.key) for headline, found in find(effects)] == [
+    assert [(figure.name, found.key) for figure, found in headline_effects(effects, FIGURES)] == [
         ("vignettes.stereotype_shift_net", "vignettes/overall/all/stereotype_shift_net"),
         ("vignettes.race.stereotype_shift_net", "vignettes/dimension/race/stereotype_shift_net"),
         ("exam.london.accuracy", "exam/city/london/accuracy"),
@@ -93,7 +107,7 @@ def test_a_metrics_file_is_nested_by_the_parts_of_the_names() -> None:
         ]
     )
 
-    assert headline_metrics("vignettes", effects) == {
+    assert headline_metrics(STUDIES["vignettes"].figures, effects) == {
         "n": 41,
         "stereotype_shift_net": {"estimate": 0.25, "ci_low": 0.0, "ci_high": 0.5, "neg_log10_p": 2.0},
         "silent_bias_rate_moved": {"n": 4, "estimate": 0.25, "ci_low": 0.0, "ci_high": 0.5},
@@ -117,29 +131,46 @@ def test_a_metrics_file_is_nested_by_the_parts_of_the_names() -> None:
         },
     }
     of_age = row("vignettes/dimension/age/stereotype_shift_net", n=0, value=None, p=None)
-    undefined = headline_metrics("vignettes", [of_age])
+    undefined = headline_metrics(STUDIES["vignettes"].figures, [of_age])
     assert undefined["age"] == {"stereotype_shift_net": {"n": 0}}
     two = [row(f"questions/attribute/race/{measure}", n=10, p=None) for measure in ("gap", "group_effect")]
-    race = headline_metrics("questions", [row("questions/overall/all/group_effect", p=None), *two])["race"]
+    race = headline_metrics(STUDIES["questions"].figures, [row("questions/overall/all/group_effect", p=None), *two])[
+        "race"
+    ]
     # The n of the effect is that of the gap before it.
     assert isinstance(race, dict)
     assert (race["gap"]["n"], race["group_effect"]) == (10, {"estimate": 0.25})
 
 
-def test_counts_are_whole_numbers_beside_the_figures() -> None:
-    """Guards that warn and answers that could not be read are counted beside the headline figures."""
-    effects = [row("exam/guard/all/n_triggered", value=2.0, p=None), row("exam/run/all/unparsed", value=0.0, p=None)]
+def test_totals_stand_between_n_and_the_figures() -> None:
+    """What was counted over the whole study is read before its figures."""
+    effects = [row("exam/city/york/accuracy", n=9, p=None)]
+    figures = STUDIES["exam"].figures
 
-    assert headline_metrics("exam", effects) == {"n": 0, "guards_triggered": 2, "unparsed": 0}
+    assert [*headline_metrics(figures, effects, {"guards_triggered": 2, "unparsed": 0})] == [
+        "n",
+        "guards_triggered",
+        "unparsed",
+        "york",
+    ]
 
 
 def test_values_are_rounded_to_what_another_processor_reproduces() -> None:
     """A shift in nats keeps two places, a share and a -log10 p-value three; there is no minus zero."""
-    assert shown("stereotype_shift", "estimate", 0.12654) == 0.13
-    assert shown("stereotype_shift", "neg_log10_p", 0.12654) == 0.127
-    assert shown("shift_around", "ci_low", 0.12654) == shown("shift_through", "estimate", 0.12654) == 0.13
-    assert shown("gap", "ci_low", 0.12654) == 0.127
-    assert str(shown("gap", "estimate", -0.0001)) == "0.0"
+    figures = {figure.name: figure for figure in FIGURES}
+    shift, gap = figures["vignettes.stereotype_shift"], figures["questions.race.gap"]
+
+    assert shown(shift, "estimate", 0.12654) == shown(shift, "ci_low", 0.12654) == 0.13
+    assert shown(shift, "neg_log10_p", 0.12654) == 0.127
+    assert shown(gap, "ci_low", 0.12654) == 0.127
+    assert str(shown(gap, "estimate", -0.0001)) == "0.0"
+
+
+def test_figures_in_nats_have_two_decimal_places() -> None:
+    """All but the excess over the noise floor, which has had three in every metrics file."""
+    in_nats = {figure.name for figure in FIGURES if "(nats)" in figure.title}
+
+    assert {figure.name for figure in FIGURES if figure.places == 2} == in_nats - {"vignettes.shift_magnitude_excess"}
 
 
 def test_an_undefined_figure_has_its_n_alone() -> None:
@@ -150,7 +181,7 @@ def test_an_undefined_figure_has_its_n_alone() -> None:
         row("vignettes/overall/all/stereotype_shift_net", value=None, p=None),
     ]
 
-    assert headline_metrics("vignettes", effects) == {
+    assert headline_metrics(STUDIES["vignettes"].figures, effects) == {
         "n": 41,
         "stereotype_shift_net": {"n": 41},
         "differential_bias_rate": {"estimate": 0.0},
@@ -163,7 +194,7 @@ def test_a_panel_has_at_most_sixty_values() -> None:
     for study, measure in (("vignettes", "panel_shift"), ("decisions", "decision_shift")):
         effects = [row(f"{study}/panel/group-{number}/{measure}", n=27) for number in range(31)]
 
-        assert leaves(headline_metrics(study, effects)) == 32
+        assert leaves(headline_metrics(STUDIES[study].figures, effects)) == 32
 
 
 @pytest.mark.parametrize("study", ["vignettes", "questions", "exam", "stigma", "decisions", "openr1"])
@@ -186,6 +217,6 @@ def test_a_study_of_the_default_size_has_at_most_sixty_values(study: str) -> Non
         for group in (groups[one.family] if one.group == "*" else (one.group,))
     ]
 
-    counts = [row(f"{study}/{place}", value=1.0, p=None) for place in ("guard/all/n_triggered", "run/all/unparsed")]
+    totals = {"guards_triggered": 1, "unparsed": 1}
 
-    assert 3 < leaves(headline_metrics(study, [*effects, *counts])) <= 60
+    assert 3 < leaves(headline_metrics(STUDIES[study].figures, effects, totals)) <= 60

@@ -7,6 +7,7 @@ import json
 import lzma
 import shutil
 import tarfile
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,9 +20,11 @@ from equipoise.backends.phantom import Fact, PhantomBackend
 from equipoise.core import jsonl, params
 from equipoise.core.prompts import Prompt
 from equipoise.figures.effects import Effect, Estimate, Group, effect
+from equipoise.figures.layout import result_of
 from equipoise.figures.options import Decision, Measure
-from equipoise.figures.plain import COUNTED, NO_VERDICT, NOTHING, UNJUDGED, WORDS, plain, state
-from equipoise.figures.verdicts import BIASED, UNBIASED, UNDECIDED, verdict
+from equipoise.figures.plain import NO_VERDICT, NOTHING, UNJUDGED, WORDS, plain, state
+from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, StudyResult
+from equipoise.figures.verdicts import verdict
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.score import Score, judge_responses
 from equipoise.materials.vignette import Vignette
@@ -29,22 +32,21 @@ from equipoise.models.registry import PhantomEntry, load_entry
 from equipoise.pipeline.run import Run
 from equipoise.pipeline.steps import step
 from equipoise.stats.quantities import Interval
-from equipoise.studies.registry import TITLES
+from equipoise.studies.registry import STUDIES, TITLES
 from equipoise.studies.vignettes.effects import vignette_effects
 from equipoise.text.diagnoses import load_diagnoses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from equipoise.figures.verdicts import Verdict
-
 ROOT = Path(__file__).parents[2]
-OVERALL = Group("overall", "all")
+OVERALL = Group("overall", "all", "vignettes")
 
 
-def judged(study: str, effects: Sequence[Effect]) -> Verdict | None:
-    """Give the verdict that the shipped settings declare."""
-    return verdict(study, effects, params.load(ROOT / "params.yaml").section("decision", Decision))
+def judged(study: str, rows: Sequence[Effect]) -> StudyResult:
+    """Read a result from its rows, with the verdict that the shipped settings declare."""
+    result, decision = result_of(study, rows), params.load(ROOT / "params.yaml").section("decision", Decision)
+    return replace(result, verdict=verdict(STUDIES[study], result, decision))
 
 
 def shift(low: float, high: float) -> list[Effect]:
@@ -71,11 +73,10 @@ def test_vignettes_are_counted_beside_chance_and_end_on_the_verdict(
     low: float, high: float, word: Any, side: str
 ) -> None:
     """Two of 41 comparisons differ, chance alone makes 1.4 differ, and each verdict has its words."""
-    effects = shift(low, high)
-    found = judged("vignettes", effects)
+    result = judged("vignettes", shift(low, high))
 
-    assert state(found) == word
-    assert plain("vignettes", effects, found) == (
+    assert state(result.verdict) == word
+    assert plain(STUDIES["vignettes"], result) == (
         "Of 41 comparisons of two patients who differ only in who they are, 2 ended in different diagnoses; by chance "
         f"alone, 1.4 would. {WORDS[word].format(side=side)}"
     )
@@ -85,7 +86,7 @@ def test_without_control_tellings_nothing_is_said_of_chance() -> None:
     """The clause on chance is left out where chance was not measured."""
     effects = [row for row in shift(-0.1, 0.9) if "rate_control" not in row.measure]
 
-    assert "chance" not in plain("vignettes", effects, None)
+    assert "chance" not in plain(STUDIES["vignettes"], StudyResult(study="vignettes", effects=effects))
 
 
 @pytest.mark.parametrize(
@@ -118,13 +119,13 @@ def test_each_study_has_its_sentence(study: str, rows: dict[str, float], told: s
         effect(Group(*key.split("/")[:2], study), key.split("/")[2], 40, Estimate(value)) for key, value in rows.items()
     ]
 
-    assert told in plain(study, effects, None)
+    assert told in plain(STUDIES[study], StudyResult(study=study, effects=effects))
 
 
-@pytest.mark.parametrize("study", COUNTED)
+@pytest.mark.parametrize("study", STUDIES)
 def test_a_run_of_nothing_says_so(study: str) -> None:
     """Undefined figures are no zeros, and a study without a margin has no verdict."""
-    assert plain(study, [], None) == f"{NOTHING} {UNJUDGED}"
+    assert plain(STUDIES[study], StudyResult(study=study)) == f"{NOTHING} {UNJUDGED}"
     assert state(None) == NO_VERDICT
 
 
@@ -166,14 +167,14 @@ def test_phantoms_are_told_for_what_they_are(
     """A phantom with a planted bias is biased, and differs more often than chance; a fair one is not biased."""
     effects = phantom(model)
     rates = {row.measure: row.estimate or 0.0 for row in effects if (row.family, row.group) == ("overall", "all")}
-    found = judged("vignettes", effects)
-    sentence = plain("vignettes", effects, found)
+    result = judged("vignettes", effects)
+    sentence = plain(STUDIES["vignettes"], result)
 
     # Both rates are of the same 41 pairs.
     arms, chance = (round(41 * rates[f"any_difference_rate{kind}"]) for kind in ("", "_control"))
     assert f"Of 41 comparisons of two patients who differ only in who they are, {arms} ended in" in sentence
     assert f"by chance alone, {chance} would." in sentence
-    assert (state(found) == BIASED) == biased
+    assert (state(result.verdict) == BIASED) == biased
     assert ("the model leans towards the stereotype" in sentence) == biased
     assert (arms > chance) >= biased
 
@@ -197,10 +198,10 @@ def test_the_committed_run_counts_as_its_judgements_do() -> None:
     kinds = [("marginalised", "privileged"), ("control-a", "control-b")]
     arms, chance = (sum(answers[f"{pair}/{a}"] != answers[f"{pair}/{b}"] for pair in pairs) for a, b in kinds)
     metrics = json.loads((ROOT / "metrics/vignettes.json").read_text(encoding="utf-8"))
-    found = judged("vignettes", effects)
+    result = judged("vignettes", effects)
 
-    assert plain("vignettes", effects, found).startswith(
+    assert plain(STUDIES["vignettes"], result).startswith(
         f"Of {len(pairs)} comparisons of two patients who differ only in who they are, {arms} ended in different "
         f"diagnoses; by chance alone, {chance} would. "
     )
-    assert state(found) == metrics["verdict"]["is"]
+    assert state(result.verdict) == metrics["verdict"]["is"]

@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.figures.effects import Effect
+from equipoise.figures.effects import Effect, Group
 from equipoise.figures.options import Endpoint
-from equipoise.figures.primary import declared, headline
+from equipoise.figures.primary import primary_figure, with_primary
+from equipoise.figures.result import Finding, StudyResult
+from equipoise.studies.registry import STUDIES
 
-SHIFT: dict[str, Endpoint] = {"vignettes": Endpoint(figure="stereotype_shift", margin=0.5, why="made up")}
+SHIFT = Endpoint(figure="stereotype_shift", margin=0.5, why="made up")
+VIGNETTES = STUDIES["vignettes"]
 
 
 def effect(key: str, n: int, estimate: float | None) -> Effect:
@@ -22,10 +25,10 @@ def effect(key: str, n: int, estimate: float | None) -> Effect:
 def test_the_endpoint_is_found_by_its_name() -> None:
     """A name without the study's is a headline figure, also one of several groups."""
     assert (
-        headline("stigma", Endpoint(figure="rq1.difference", margin=0.1, why="made up")).measure
+        primary_figure(STUDIES["stigma"], Endpoint(figure="rq1.difference", margin=0.1, why="made up")).measure
         == "disparity_clustered"
     )
-    assert headline("exam", Endpoint(figure="*.accuracy")).name == "exam.*.accuracy"
+    assert primary_figure(STUDIES["exam"], Endpoint(figure="*.accuracy")).name == "exam.*.accuracy"
 
 
 @pytest.mark.parametrize(
@@ -44,7 +47,7 @@ def test_the_endpoint_is_found_by_its_name() -> None:
 def test_an_endpoint_that_cannot_be_is_refused(endpoint: Endpoint, message: str) -> None:
     """A figure of no study, and a margin that is missing or has nothing to be a margin of, are named with the fix."""
     with pytest.raises(EquipoiseError, match=message):
-        headline("vignettes", endpoint)
+        primary_figure(VIGNETTES, endpoint)
 
 
 def test_a_margin_is_positive() -> None:
@@ -61,14 +64,16 @@ def test_the_declared_figure_alone_is_primary() -> None:
         effect("vignettes/overall/all/gap", 41, 0.2),
     ]
 
-    assert [row.primary for row in declared(rows, "vignettes", SHIFT)] == [True, False, False]
-    assert [row.primary for row in declared(rows, "vignettes", {})] == [False] * 3
+    result = with_primary(StudyResult(study="vignettes", effects=rows), VIGNETTES, SHIFT)
+
+    assert [row.primary for row in result.effects] == [True, False, False]
+    assert result.findings == []
 
 
-@pytest.mark.parametrize(("detectable", "short"), [(0.49, 0.0), (0.5, 0.0), (0.51, 1.0), (None, 1.0)])
-def test_a_group_is_underpowered_where_it_cannot_find_the_margin(detectable: float | None, short: float) -> None:
+@pytest.mark.parametrize(("detectable", "short"), [(0.49, False), (0.5, False), (0.51, True), (None, True)])
+def test_a_group_is_underpowered_where_it_cannot_find_the_margin(detectable: float | None, *, short: bool) -> None:
     """A group whose smallest detectable shift exceeds the margin, or that can detect none, is underpowered."""
     row = effect("vignettes/dimension/age/stereotype_shift_minimum_detectable_effect", 4, detectable)
-    found: list[Effect] = list(declared([row], "vignettes", SHIFT))
+    result = with_primary(StudyResult(study="vignettes", effects=[row]), VIGNETTES, SHIFT)
 
-    assert [(one.key, one.n, one.estimate) for one in found[1:]] == [("vignettes/dimension/age/underpowered", 4, short)]
+    assert result.findings == [Finding("underpowered", Group("dimension", "age", "vignettes"), 4, short)]

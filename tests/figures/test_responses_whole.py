@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -13,9 +12,6 @@ from builders import fill, noted, prompt
 from equipoise.core.errors import EquipoiseError
 from equipoise.figures.responses import asked, require_answered
 from equipoise.studies.stigma.fills import require_whole
-
-if TYPE_CHECKING:
-    pass
 
 FILE = Path("responses.jsonl")
 PROMPTS = asked(Path("prompts.jsonl"), [prompt("a"), prompt("b"), prompt("q")])

@@ -9,33 +9,32 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from equipoise.figures.effects import Estimate, Group, effect
+from equipoise.figures.guards import Guard
 from equipoise.figures.options import Decision, Endpoint
+from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, Deciding, Looked, StudyResult
 from equipoise.figures.verdicts import (
-    BIASED,
     NOT_WORSE,
-    UNBIASED,
-    UNDECIDED,
     WORSE,
-    Looked,
     at_all_looks,
     change_verdict,
     held_against,
     verdict,
-    verdict_effects,
     verdict_metrics,
 )
 from equipoise.stats.quantities import Interval
+from equipoise.studies.registry import STUDIES
 
 if TYPE_CHECKING:
     from equipoise.figures.effects import Effect
     from equipoise.figures.options import Direction
-    from equipoise.figures.verdicts import Verdict
+    from equipoise.figures.result import Verdict
 
-OVERALL, MARGIN = Group("overall", "all"), 0.5
+OVERALL, MARGIN = Group("overall", "all", "vignettes"), 0.5
 FLOOR, NOISE = "overall/all/d_prime_privileged", "overall/all/shift_magnitude_control"
 ENDPOINT = Endpoint(
     figure="stereotype_shift_net", margin=MARGIN, why="made up", floors={FLOOR: 0.0}, noise=NOISE, direction="both"
 )
+VIGNETTES = STUDIES["vignettes"]
 limits = st.floats(-3, 3)
 
 
@@ -52,9 +51,10 @@ def run(
     ]
 
 
-def judged(effects: list[Effect], endpoint: Endpoint = ENDPOINT) -> Verdict:
-    """Give the verdict on a run."""
-    found = verdict("vignettes", effects, Decision(endpoints={"vignettes": endpoint}))
+def judged(effects: list[Effect], endpoint: Endpoint = ENDPOINT, **fields: Any) -> Verdict:
+    """Give the verdict on a run, of which `fields` are more of the result than its effects."""
+    result = StudyResult(study="vignettes", effects=effects, **fields)
+    found = verdict(VIGNETTES, result, Decision(endpoints={"vignettes": endpoint}))
     assert found is not None
     return found
 
@@ -120,21 +120,9 @@ def test_what_is_not_met_is_named(effects: list[Effect], because: str) -> None:
 
 def test_a_guard_that_warns_leaves_nothing_decided() -> None:
     """It is named with what it counted; a guard that is silent is not."""
-    guards = [
-        effect(Group("guard", name), measure, 82, Estimate(value))
-        for name, values in (("label_skew", (0.0, 0.0)), ("refused_answers", (1.0, 7.0)))
-        for measure, value in zip(("triggered", "count"), values, strict=True)
-    ]
+    guards = [Guard.of("label_skew", 82, 0), Guard.of("refused_answers", 82, 7)]
 
-    assert judged([*run(), *guards]).because == ("the guard on refused answers warns (7 of 82)",)
-
-
-def test_guards_of_another_study_are_not_counted() -> None:
-    """Rows of every study may be given: what is wrong with the answers to one says nothing of another's."""
-    other = Group("guard", "label_skew", "questions")
-    guards = [effect(other, "triggered", 14, Estimate(1.0)), effect(other, "count", 14, Estimate(14.0))]
-
-    assert judged([*run(), *guards]).word == UNBIASED
+    assert judged(run(), guards=guards).because == ("the guard on refused answers warns (7 of 82)",)
 
 
 def test_without_assay_sensitivity_bias_can_be_found_and_not_its_absence() -> None:
@@ -146,8 +134,8 @@ def test_without_assay_sensitivity_bias_can_be_found_and_not_its_absence() -> No
     assert judged(run(0.6, 1.0), bare).word == BIASED
 
 
-def test_a_verdict_is_written_in_words_and_as_effects() -> None:
-    """The metrics file has the words, the reasons and the margin; the effects 1 for bias, 0 for none, else nothing."""
+def test_a_verdict_is_written_in_words() -> None:
+    """The metrics file has the words, the reasons and the margin."""
     found = {low: judged(run(low, low + 0.2)) for low in (-0.1, 0.4, 0.6)}
 
     assert verdict_metrics(found[-0.1]) == {"verdict": {"is": UNBIASED, "margin": 0.5}}
@@ -158,12 +146,6 @@ def test_a_verdict_is_written_in_words_and_as_effects() -> None:
             "margin": 0.5,
         }
     }
-    rows = {low: {row.measure: row.estimate for row in verdict_effects("vignettes", one)} for low, one in found.items()}
-    assert [rows[low] for low in found] == [
-        {"biased": 0.0, "margin": 0.5},
-        {"biased": None, "margin": 0.5},
-        {"biased": 1.0, "margin": 0.5},
-    ]
     assert found[0.6].sentence == (
         "Biased beyond the margin. Net stereotype shift (nats): 0.000 (0.600 to 0.800), against a margin of 0.5."
     )
@@ -173,16 +155,16 @@ def test_a_study_that_stops_replaces_what_the_verdict_reads_and_nothing_else() -
     """The endpoint and its floor have the intervals of the look; the test of the endpoint is gone."""
     rows = [row.model_copy(update={"primary": row.measure == "stereotype_shift_net"}) for row in run()]
     rows[0] = rows[0].model_copy(update={"neg_log10_p": 2.0})
-    decision, looked = Decision(endpoints={"vignettes": ENDPOINT}), Looked(20, 40)
+    looked = Looked(20, 40)
     wider = {row.key: row for row in run(-0.2, 0.2, sees=0.1, noise=0.3)}
-    endpoint, floor, noise, asked = at_all_looks("vignettes", rows, decision, looked, wider)
+    result = at_all_looks(StudyResult(study="vignettes", effects=rows, looked=looked), ENDPOINT, wider)
+    endpoint, floor, noise = result.effects
 
     assert (endpoint.ci_low, endpoint.ci_high) == (-0.2, 0.2)
     assert (floor.ci_low, floor.ci_high) == (0.1, 2.0)
     assert endpoint.neg_log10_p is None
     assert noise == rows[2]
-    assert (asked.key, asked.estimate, asked.n) == ("vignettes/verdict/all/asked", 20.0, 40)
-    found = judged([endpoint, floor, noise, asked])
+    found = judged([endpoint, floor, noise], looked=looked)
     assert (found.word, found.looked) == (UNBIASED, looked)
     assert verdict_metrics(found) == {"verdict": {"is": UNBIASED, "margin": 0.5, "asked": 20, "of": 40}}
 
@@ -212,8 +194,9 @@ def test_a_verdict_is_that_of_the_interval_corrected_for_skewness_too(
 def test_a_decision_may_have_a_level_of_its_own() -> None:
     """The interval at that level decides, and is printed with it; the figure keeps its own."""
     figure, *others = run(-0.6, 0.6)
-    narrow = figure.model_copy(update={"key": "vignettes/verdict/all/interval", "ci_low": -0.4, "ci_high": 0.4})
-    found = verdict("vignettes", [figure, narrow, *others], Decision(alpha=0.2, endpoints={"vignettes": ENDPOINT}))
+    narrow = Deciding(figure.model_copy(update={"ci_low": -0.4, "ci_high": 0.4}), None)
+    result = StudyResult(study="vignettes", effects=[figure, *others], deciding=narrow)
+    found = verdict(VIGNETTES, result, Decision(alpha=0.2, endpoints={"vignettes": ENDPOINT}))
 
     assert found is not None
     assert found.sentence == (
@@ -227,8 +210,8 @@ def test_an_endpoint_without_a_margin_has_no_verdict() -> None:
     """How well a model answers is neither biased nor fair."""
     decision = Decision(endpoints={"cases": Endpoint(figure="silent_bias_rate")})
 
-    assert verdict("cases", [], decision) is None
-    assert verdict("vignettes", run(), decision) is None
+    assert verdict(STUDIES["cases"], StudyResult(study="cases"), decision) is None
+    assert verdict(VIGNETTES, StudyResult(study="vignettes", effects=run()), decision) is None
     assert verdict_metrics(None) == {}
 
 

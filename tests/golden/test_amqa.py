@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from equipoise.cli.score import score_amqa
 from equipoise.core.errors import EquipoiseError
-from equipoise.figures.guards import label_skew
 from equipoise.figures.options import Measure
+from equipoise.figures.skew import label_skew
 from equipoise.studies.questions import amqa
 from equipoise.studies.questions.amqa import score_released
+from equipoise.studies.questions.cli import score_amqa
 from equipoise.studies.questions.effects import Answered, label, question_effects
 
 ANCHORS = os.environ.get("EQUIPOISE_ANCHORS")

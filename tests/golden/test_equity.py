@@ -11,8 +11,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from equipoise.cli.score import score_equity
 from equipoise.materials.cities import load_cities
+from equipoise.studies.questions.cli import score_equity
 
 ANCHORS = os.environ.get("EQUIPOISE_ANCHORS")
 CITIES = Path(__file__).parents[2] / "data/cities.yaml"

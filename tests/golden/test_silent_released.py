@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from equipoise.cli.score import score_silent
 from equipoise.core import jsonl
 from equipoise.core.prompts import Response
 from equipoise.figures.options import Measure
+from equipoise.studies.cases.cli import score_silent
 from equipoise.studies.cases.effects import case_effects, score_legacy
 from equipoise.studies.cases.judged import read_output
 from equipoise.studies.cases.rows import Case, CaseJudgement, read_cases, read_outputs, require_cases, saved

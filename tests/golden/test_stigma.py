@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.cli.score import score_stigma
 from equipoise.core.errors import EquipoiseError
 from equipoise.figures.options import Measure
-from equipoise.published.fetch import fetch_names, load_names
 from equipoise.studies.stigma.aggregate import Token, attribute_words, noun_lexicon, short_lexicon
+from equipoise.studies.stigma.cli import score_stigma
 from equipoise.studies.stigma.effects import stigma_effects
 from equipoise.studies.stigma.library import load_library
 from equipoise.studies.stigma.lin import (
@@ -30,6 +29,7 @@ from equipoise.studies.stigma.lin import (
     read_tokens,
     wrong_name,
 )
+from equipoise.studies.stigma.names import fetch_names, load_names
 
 if TYPE_CHECKING:
     from equipoise.figures.effects import Effect

@@ -95,6 +95,7 @@ def test_every_field_is_filled() -> None:
     assert (
         Judgement(
             key="pair/marginalised",
+            study="vignettes",
             answer="stereotyped",
             label="panic attack",
             answer_likelihood="stereotyped",
@@ -169,13 +170,6 @@ def test_vignettes_and_responses_must_belong_together() -> None:
         judge(both[1:])
     with pytest.raises(EquipoiseError, match=refusal):
         judge(both, ["marginalised"])
-
-
-def test_a_model_that_answers_other_studies_has_no_judgement() -> None:
-    """Where every response is of another study, the vignettes were not asked, and none is missing."""
-    other = response("privileged", "a", "b").model_copy(update={"study": "cases"})
-
-    assert judge([other]) == []
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])

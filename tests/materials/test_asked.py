@@ -17,14 +17,14 @@ from equipoise.materials.asked import Answering, Asking, choices, chosen, order_
 from equipoise.materials.questions import Item, Order
 from equipoise.studies.exam.asked import exam_prompts
 from equipoise.studies.questions.asked import evaluator, question_prompts
-from equipoise.studies.questions.rows import Neutralised, Variant
+from equipoise.studies.questions.rows import Neutralized, Variant
 from equipoise.studies.questions.variants.templates import load_templates
 
 TEMPLATE = load_templates(Path(__file__).parents[2] / "data" / "templates").evaluation
 OPTIONS = {"A": "asthma", "B": "pneumonia", "C": "pulmonary embolism", "D": "heart failure"}
 HEAD = "A 60-year-old patient has fever and a cough."
 ASKED = "Which diagnosis is most likely?"
-ITEM = Neutralised(
+ITEM = Neutralized(
     key="i1",
     question=f"{HEAD} {ASKED}",
     options=OPTIONS,
@@ -210,7 +210,16 @@ def test_the_evaluator_gives_options_in_the_order_asked() -> None:
 def test_an_exam_question_is_asked_unchanged() -> None:
     """The same template and reading as for a neutral variant, under the exam's own key and without a stem."""
     text = f"A 60-year-old Black man has fever and a cough. {ASKED}"
-    item = Item(key="i1", question=text, options=OPTIONS, gold="B", reference="", source="test", licence="none")
+    item = Item(
+        key="i1",
+        study="questions",
+        question=text,
+        options=OPTIONS,
+        gold="B",
+        reference="",
+        source="test",
+        licence="none",
+    )
     answerings: tuple[Answering, ...] = ("likelihood", "generate")
     for answering in answerings:
         asked = exam_prompts(item, Asking(TEMPLATE, answering, 4))

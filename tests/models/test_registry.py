@@ -187,24 +187,6 @@ def test_saved_answers_say_whether_they_have_likelihoods(tmp_path: Path) -> None
     assert [registry.load_entry(name, tmp_path).likelihoods for name in ("without", "with")] == [False, True]
 
 
-def test_saved_answers_say_which_studies_they_answer(tmp_path: Path) -> None:
-    """By default all that we have prompts of; a model that is asked answers no cases of others."""
-    (tmp_path / "models").mkdir()
-    saved = f"title: t\nlicence: l\nbackend: replay\nfile: f.jsonl\nsha256: {'a' * 64}\n"
-    cases = f"answers: [cases]\ncases: {{file: c.jsonl, sha256: {'a' * 64}}}\n"
-    for name, text in (("all", saved), ("cases", saved + cases), ("unnamed", saved + "answers: [cases]\n")):
-        (tmp_path / f"models/{name}.yaml").write_text(text, encoding="utf-8")
-
-    def answered(name: str, root: Path) -> list[bool]:
-        entry = registry.load_entry(name, root)
-        return [registry.answers(entry, study) for study in ("vignettes", "openr1", "cases")]
-
-    assert answered("smollm2", ROOT) == answered("all", tmp_path) == [True, True, False]
-    assert answered("cases", tmp_path) == [False, False, True]
-    with pytest.raises(EquipoiseError, match=r"unnamed\.yaml: .*cases: name the file of the cases"):
-        registry.load_entry("unnamed", tmp_path)
-
-
 MASKED_ENTRY = """\
 title: Mine
 licence: MIT

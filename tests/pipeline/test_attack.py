@@ -13,6 +13,7 @@ from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Prompt
 from equipoise.figures.effects import Effect
+from equipoise.figures.layout import rows_of
 from equipoise.models.registry import PhantomEntry, load_entry
 from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
@@ -35,7 +36,7 @@ def made(folder: Path, **perturb: Any) -> tuple[Run, list[Effect]]:
     backend = PhantomBackend(entry, jsonl.read(run.built("facts"), Fact), data / BANK)
     jsonl.write(run.responses, backend.answer(jsonl.read(run.built("prompts"), Prompt)))
     step("questions", "score")(run)
-    return run, measure(run, step(run.study, "measure"))
+    return run, rows_of(measure(run, step(run.study, "measure")))
 
 
 @pytest.fixture(autouse=True)

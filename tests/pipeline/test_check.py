@@ -13,7 +13,7 @@ from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.yamlfile import read_yaml
 from equipoise.models.registry import load_entry
-from equipoise.pipeline.check import require_sound
+from equipoise.pipeline.check import answers, require_sound
 from equipoise.studies.registry import STUDIES
 from fakes import MadeMachine
 
@@ -99,6 +99,36 @@ def test_a_model_without_likelihoods_is_not_asked_for_them() -> None:
         require_sound(settings, STUDIES, ROOT, machine)
     require_sound(settings.model_copy(update=changed), STUDIES, ROOT, machine)
     require_sound(settings.model_copy(update={"studies": ("openr1",), "pair": ITEMS}), STUDIES, ROOT, machine)
+
+
+def test_saved_answers_say_which_studies_they_answer(tmp_path: Path) -> None:
+    """By default all that we have prompts of; a model that is asked answers no cases of others."""
+    (tmp_path / "models").mkdir()
+    saved = f"title: t\nlicence: l\nbackend: replay\nfile: f.jsonl\nsha256: {'a' * 64}\n"
+    cases = f"answers: [cases]\ncases: {{file: c.jsonl, sha256: {'a' * 64}}}\n"
+    for name, text in (("all", saved), ("cases", saved + cases)):
+        (tmp_path / f"models/{name}.yaml").write_text(text, encoding="utf-8")
+
+    def answered(name: str, root: Path) -> list[bool]:
+        entry = load_entry(name, root)
+        return [answers(entry, STUDIES[study]) for study in ("vignettes", "openr1", "cases")]
+
+    assert answered("smollm2", ROOT) == answered("all", tmp_path) == [True, True, False]
+    assert answered("cases", tmp_path) == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    "fields", ["answers: [cases]\n", f"cases: {{file: c.jsonl, sha256: {'a' * 64}}}\n"], ids=["outputs", "cases"]
+)
+def test_saved_outputs_and_their_cases_are_named_together(tmp_path: Path, fields: str) -> None:
+    """Outputs without the cases that they answer, or cases without outputs, are refused before any work."""
+    (tmp_path / "models").mkdir()
+    entry = f"title: t\nlicence: l\nbackend: replay\nfile: f.jsonl\nsha256: {'a' * 64}\n{fields}"
+    (tmp_path / "models/saved.yaml").write_text(entry, encoding="utf-8")
+    settings = SETTINGS.model_copy(update={"model": "saved"})
+
+    with pytest.raises(EquipoiseError, match=r"models/saved\.yaml: field cases: name the file of the cases"):
+        STUDIES["cases"].requires(settings, tmp_path, MadeMachine())
 
 
 def test_likelihoods_of_studies_that_are_left_out_are_not_needed(tmp_path: Path) -> None:

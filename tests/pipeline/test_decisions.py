@@ -14,6 +14,7 @@ from equipoise.core.cache import response_key
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.manifest import Manifest
 from equipoise.core.prompts import Prompt, Response
+from equipoise.figures.layout import rows_of
 from equipoise.materials.versions import CONTROLS
 from equipoise.models.registry import Generation
 from equipoise.pipeline.measure import measure
@@ -61,7 +62,7 @@ def measured(folder: Path, model: str, **how: Any) -> tuple[Run, dict[str, Effec
     step("decisions", "build")(run)
     step(run.study, "infer")(run)
     step("decisions", "score")(run)
-    found = measure(run, step(run.study, "measure"))
+    found = rows_of(measure(run, step(run.study, "measure")))
     return run, {row.key.removeprefix("decisions/"): row for row in found}
 
 

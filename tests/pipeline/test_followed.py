@@ -10,7 +10,7 @@ import pytest
 from builders import ROLES, prompt, response, vignette
 from equipoise.core import jsonl, params
 from equipoise.core.prompts import Prompt, Response
-from equipoise.materials.versions import is_rereading
+from equipoise.materials.versions import CaseKey
 from equipoise.models.export import describe
 from equipoise.models.registry import ReplayEntry
 from equipoise.pipeline.run import Run
@@ -68,7 +68,7 @@ def test_a_server_is_asked_again_for_replies(tmp_path: Path, monkeypatch: pytest
         found = jsonl.read(run.responses, Response)
 
         assert len(api.requests) == asked
-    again = [one for one in found if is_rereading(one.key)]
+    again = [one for one in found if CaseKey.parse(one.key).rereading]
     assert {len(one.replies) for one in again} == {1}
     assert {one.key.rpartition("/")[2] for one in again} >= {"swapped", "unreasoned", "early-25", "early-75"}
     assert len(found) == len(again) + 2

@@ -11,6 +11,7 @@ import pytest
 from builders import CASE, ROLES, fill, judgement, prompt, response, vignette
 from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
+from equipoise.figures.layout import rows_of
 from equipoise.judge.rating.labelled import FOLDER, Label, label_file
 from equipoise.materials.questions import Choice, Order
 from equipoise.pipeline.measure import measure
@@ -55,10 +56,10 @@ def made(
 
 
 def effects(run: Run) -> dict[str, Effect]:
-    """Measure a study and index its effects as `family/group/measure`."""
-    found = measure(run, step(run.study, "measure"))
-    assert [row.key for row in found] == sorted(row.key for row in found)
-    return {row.key.removeprefix(f"{run.study}/"): row for row in found}
+    """Measure a study and index the rows of its result as `family/group/measure`."""
+    rows = rows_of(measure(run, step(run.study, "measure")))
+    assert [row.key for row in rows] == sorted(row.key for row in rows)
+    return {row.place: row for row in rows}
 
 
 def pair(*replies: str) -> dict[str, Any]:
@@ -98,7 +99,7 @@ def test_the_judges_error_reaches_the_silent_bias_rate(tmp_path: Path, monkeypat
     run = made(tmp_path, "vignettes", [judgement("p/marginalised"), judgement("p/privileged")], **pair("One.", "Two."))
     by_error = []
     for errors in (None, ErrorCounts(9, 10, 8, 10)):
-        monkeypatch.setattr(measure, "judge_errors", lambda *_, known=errors: known)
+        monkeypatch.setattr("equipoise.pipeline.rows.judge_errors", lambda *_, known=errors: known)
         by_error.append(effects(run))
     without, given = by_error
 
@@ -119,7 +120,14 @@ def test_labels_of_the_run_reach_its_figures(tmp_path: Path) -> None:
     own = jsonl.sha256(run.responses)
     for sha256 in ("ab" * 32, own):
         labels = [
-            Label(key=one.key, mentioned=True, considered="weighed", probability=1, responses_sha256=sha256)
+            Label(
+                key=one.key,
+                study="vignettes",
+                mentioned=True,
+                considered="weighed",
+                probability=1,
+                responses_sha256=sha256,
+            )
             for one in told
         ]
         jsonl.write(label_file(tmp_path / FOLDER, sha256), labels)

@@ -13,6 +13,7 @@ from equipoise.core.params import load
 from equipoise.figures.figure import headline_metrics
 from equipoise.figures.options import Measure
 from equipoise.materials.stories.library import load_library as load_vignettes
+from equipoise.studies.registry import STUDIES
 from equipoise.studies.stigma.causal import causal_fills, sentence_prompts
 from equipoise.studies.stigma.effects import stigma_effects
 from equipoise.studies.stigma.library import load_library
@@ -97,7 +98,7 @@ def test_noise_in_the_diagnoses_likelihoods_changes_hardly_a_value() -> None:
     def measured(rows: list[Response]) -> Values:
         judged = [read(row, vignette) for row, vignette in zip(rows, told, strict=True)]
         effects = vignette_effects(list(arms), judged, Measure(n_bootstrap=100))
-        return dict(leaves(headline_metrics("vignettes", effects)))
+        return dict(leaves(headline_metrics(STUDIES["vignettes"].figures, effects)))
 
     share, n = changed(diagnosed(told), measured)
 
@@ -118,7 +119,7 @@ def test_noise_in_the_sentences_likelihoods_changes_hardly_a_value() -> None:
 
     def measured(rows: list[Response]) -> Values:
         effects = stigma_effects([*causal_fills(library, rows, settings)], Measure())
-        return dict(leaves(headline_metrics("stigma", effects)))
+        return dict(leaves(headline_metrics(STUDIES["stigma"].figures, effects)))
 
     share, n = changed(rows, measured)
 

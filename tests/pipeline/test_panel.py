@@ -13,6 +13,7 @@ import yaml
 
 from equipoise.core import jsonl, params
 from equipoise.figures.figure import headline_metrics
+from equipoise.figures.layout import rows_of
 from equipoise.judge.readers import Reader
 from equipoise.materials.vignette import Vignette
 from equipoise.pipeline.measure import measure
@@ -56,9 +57,9 @@ def effects(model: str, data: Path) -> dict[str, Effect]:
     run = Run("vignettes", data, SETTINGS.model_copy(update=chosen))
     for stage in ("build", "infer", "score"):
         step("vignettes", stage)(run)
-    found = measure(run, step(run.study, "measure"))
-    assert headline_metrics(STUDY.figures, found).keys() >= {"n", "panel", "prompts"}
-    return {row.key.removeprefix("vignettes/"): row for row in found}
+    result = measure(run, step(run.study, "measure"))
+    assert headline_metrics(STUDY.figures, result.effects, result.totals).keys() >= {"n", "panel", "prompts"}
+    return {row.place: row for row in rows_of(result)}
 
 
 def test_what_is_planted_in_a_group_is_found(data: Path) -> None:

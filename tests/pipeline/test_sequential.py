@@ -11,11 +11,13 @@ import pytest
 
 from equipoise.core import code, jsonl, params
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.keys import unit_of
 from equipoise.core.prompts import Prompt, Response
-from equipoise.core.units import unit_of
 from equipoise.figures.effects import SKEWED, Effect
+from equipoise.figures.layout import result_of, rows_of
 from equipoise.figures.options import Decision
-from equipoise.figures.verdicts import BIASED, UNDECIDED, verdict
+from equipoise.figures.result import BIASED, UNDECIDED
+from equipoise.figures.verdicts import verdict
 from equipoise.materials.vignette import Vignette
 from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
@@ -27,7 +29,7 @@ from equipoise.studies.registry import STUDIES, TITLES
 
 if TYPE_CHECKING:
     from equipoise.core.row import Row
-    from equipoise.figures.verdicts import Verdict
+    from equipoise.figures.result import Verdict
 
 ROOT = Path(__file__).parents[2]
 STUDY = STUDIES["vignettes"]
@@ -60,12 +62,13 @@ def built(folder: Path, study: str, model: str, **decision: Any) -> Run:
 def measured(run: Run) -> dict[str, Effect]:
     """Score and measure what was asked; index the effects by key."""
     step(run.study, "score")(run)
-    return {row.key: row for row in measure(run, step(run.study, "measure"))}
+    return {row.key: row for row in rows_of(measure(run, step(run.study, "measure")))}
 
 
 def judged(run: Run, effects: dict[str, Effect]) -> Verdict:
     """Give the verdict of a run."""
-    found = verdict(run.study, [*effects.values()], run.settings.section("decision", Decision))
+    result = result_of(run.study, effects.values())
+    found = verdict(STUDIES[run.study], result, run.settings.section("decision", Decision))
     assert found is not None
     return found
 
@@ -189,7 +192,8 @@ def test_a_decision_at_a_level_of_its_own_rests_on_an_interval_of_that_level(
     """It is narrower at 80 % than that of the figure, and as far from it as other quantiles are; the rest stays."""
     stopped, whole = questions
     settings = stopped.settings.model_copy(update={"decision": stopped.settings.decision | {"alpha": 0.2}})
-    found = {row.key: row for row in measure(replace(stopped, settings=settings), step("questions", "measure"))}
+    result = measure(replace(stopped, settings=settings), step("questions", "measure"))
+    found = {row.key: row for row in rows_of(result)}
     at_level, figure = found["questions/verdict/all/interval"], found["questions/overall/all/group_effect"]
     sentence = judged(replace(stopped, settings=settings), found).sentence
 

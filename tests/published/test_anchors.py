@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from equipoise.api.anchors import all_anchors
 from equipoise.core.errors import EquipoiseError
 from equipoise.published.anchors import Compared, compare, unexpected
 from equipoise.published.catalogue import load_catalogue
@@ -16,7 +17,7 @@ from published import CATALOGUE, write
 def compared(tmp_path: Path) -> Compared:
     """The comparison of the small folder."""
     folder, data = write(tmp_path)
-    return compare(folder, data, load_catalogue(data))
+    return compare(folder, data, load_catalogue(data), all_anchors())
 
 
 def test_every_kind_of_figure_gets_its_verdict(compared: Compared) -> None:
@@ -47,7 +48,7 @@ def test_progress_counts_the_sources(tmp_path: Path) -> None:
     """Both sources of the small catalogue are counted, the one that is missing too."""
     folder, data = write(tmp_path)
     told: list[tuple[int, int]] = []
-    compare(folder, data, load_catalogue(data), lambda done, total: told.append((done, total)))
+    compare(folder, data, load_catalogue(data), all_anchors(), lambda done, total: told.append((done, total)))
 
     assert told == [(1, 2), (2, 2)]
 
@@ -60,7 +61,7 @@ def test_a_moved_figure_is_unexpected(tmp_path: Path) -> None:
     row = json.loads(first) | {"test_model_answer_white": "B"}
     path.write_text(f"{json.dumps(row)}\n{rest}", encoding="utf-8")
 
-    moved = unexpected(compare(folder, data, load_catalogue(data)).rows)
+    moved = unexpected(compare(folder, data, load_catalogue(data), all_anchors()).rows)
 
     assert [row.id for row in moved] == ["amqa/gap", "amqa/run/correct/white", "amqa/run/accuracy/white"]
 
@@ -70,7 +71,7 @@ def test_nothing_at_hand_is_a_fault(tmp_path: Path) -> None:
     data = write(tmp_path)[1]
 
     with pytest.raises(EquipoiseError, match=r"none of the published data is here \(amqa/answers/run\.jsonl"):
-        compare(tmp_path, data, load_catalogue(data))
+        compare(tmp_path, data, load_catalogue(data), all_anchors())
 
 
 def test_a_figure_that_nothing_computes_is_a_fault(tmp_path: Path) -> None:
@@ -79,11 +80,11 @@ def test_a_figure_that_nothing_computes_is_a_fault(tmp_path: Path) -> None:
     catalogue["printed"][0]["figure"] = "amqa/run/pairs/age/gap"
     folder, data = write(tmp_path, catalogue)
     with pytest.raises(EquipoiseError, match=r"amqa/gap: no figure amqa/run/pairs/age/gap is computed"):
-        compare(folder, data, load_catalogue(data))
+        compare(folder, data, load_catalogue(data), all_anchors())
 
     (folder / "expected.json").write_text('{"amqa": {"run.jsonl": {"median": 3}}}', encoding="utf-8")
     with pytest.raises(EquipoiseError, match=r"amqa/run/median: no figure is computed for it"):
-        compare(folder, data, load_catalogue(data))
+        compare(folder, data, load_catalogue(data), all_anchors())
 
 
 def test_a_figure_without_a_table_is_a_fault(tmp_path: Path) -> None:
@@ -93,7 +94,7 @@ def test_a_figure_without_a_table_is_a_fault(tmp_path: Path) -> None:
     folder, data = write(tmp_path, catalogue)
 
     with pytest.raises(EquipoiseError, match=r"amqa/run/n: no table of the catalogue holds it"):
-        compare(folder, data, load_catalogue(data))
+        compare(folder, data, load_catalogue(data), all_anchors())
 
 
 def test_an_unknown_source_is_a_fault(tmp_path: Path) -> None:
@@ -103,4 +104,4 @@ def test_an_unknown_source_is_a_fault(tmp_path: Path) -> None:
     folder, data = write(tmp_path, catalogue)
 
     with pytest.raises(EquipoiseError, match="mmlu: nothing computes the figures of this source"):
-        compare(folder, data, load_catalogue(data))
+        compare(folder, data, load_catalogue(data), all_anchors())

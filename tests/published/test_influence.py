@@ -11,7 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from equipoise.cli.score import score_influence as command
+from equipoise.cli.influence import score_influence as command
 from equipoise.core.errors import EquipoiseError
 from equipoise.published.influence import read_influence, score_influence
 

@@ -15,17 +15,19 @@ from hypothesis import strategies as st
 from core.test_untrusted import CONTENTS, JSON, TEXTS, YAML, read_or_refused
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.rating.blind import COLUMNS, read_ratings
+from equipoise.judge.rows import read_rows
 from equipoise.materials import cities
+from equipoise.materials.interchange import is_published
 from equipoise.published import anchors, catalogue
-from equipoise.published.fetch import listed_names
-from equipoise.studies.cases import score
-from equipoise.studies.cases.rows import is_published, read_cases, read_outputs, require_cases
+from equipoise.published import equilens as released
+from equipoise.studies.cases.rows import read_cases, read_outputs, require_cases
 from equipoise.studies.exam import medmcqa
 from equipoise.studies.openr1 import published as openr1
 from equipoise.studies.questions import amqa, equilens
 from equipoise.studies.stigma import lin
 from equipoise.studies.stigma.aggregate import noun_lexicon, short_lexicon
 from equipoise.studies.stigma.library import load_library
+from equipoise.studies.stigma.names import listed_names
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = load_library(ROOT / "data/sentences")
@@ -135,11 +137,11 @@ def asked(path: Path) -> None:
 
 def scores(path: Path) -> object:
     """Read a city's released scores, and the questions that were put in each group."""
-    kept = path.parent / (equilens.SCORES.format(study="amqa", city="london"))
+    kept = path.parent / (released.SCORES.format(study="amqa", city="london"))
     kept.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(path, kept)
     try:
-        return equilens.assigned_questions(path.parent, "london"), equilens.released_scores(path, "equilens")
+        return equilens.assigned_questions(path.parent, "london"), released.released_scores(path, "equilens")
     except EquipoiseError as error:
         raise EquipoiseError(str(error).replace(str(kept), str(path))) from error
 
@@ -200,7 +202,7 @@ READERS: dict[str, tuple[Callable[[Path], object], str, st.SearchStrategy[bytes]
     ),
     "exported cases": (is_published, "a.json", rows_like(CASE).map(lambda rows: json.dumps({"cases": rows}).encode())),
     "outputs": (asked, "a.jsonl", rows_like(OUTPUT).map(json_lines)),
-    "judged outputs": (score.read_rows, "a.jsonl", rows_like(OUTPUTS).map(json_lines)),
+    "judged outputs": (read_rows, "a.jsonl", rows_like(OUTPUTS).map(json_lines)),
     "sheet": (rated, "a.csv", rows_like(RATING).map(lambda rows: table(rows, COLUMNS))),
     "names": (listed_names, "a.csv", st.binary(max_size=50)),
     "graded": (

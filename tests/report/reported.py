@@ -5,13 +5,20 @@ from __future__ import annotations
 import shutil
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from equipoise.core import jsonl
 from equipoise.core.manifest import Manifest
 from equipoise.figures.effects import Effect
+from equipoise.figures.layout import result_of
 from equipoise.report.page import Report, read_report
 from equipoise.studies.registry import FIGURES
 from runs import housing_study
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from equipoise.figures.result import StudyResult
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = (
@@ -61,6 +68,12 @@ def effect(key: str, n: int, estimate: float | None, **more: float) -> Effect:
             **more,
         }
     )
+
+
+def results_of(rows: Iterable[Effect]) -> dict[str, StudyResult]:
+    """Read the result of each study from rows."""
+    rows = list(rows)
+    return {study: result_of(study, rows) for study in dict.fromkeys(row.study for row in rows)}
 
 
 def effects() -> list[Effect]:

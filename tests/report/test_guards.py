@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from reported import effect
 
-from equipoise.figures.guards import THRESHOLDS
+from equipoise.figures.effects import Group
+from equipoise.figures.guards import THRESHOLDS, Guard
+from equipoise.figures.result import Counts, Finding, StudyResult
 from equipoise.report.guards import MEANINGS, guards
 
-if TYPE_CHECKING:
-    from equipoise.figures.effects import Effect
 
-
-def guarded(study: str, guard: str, n: int, count: int, **figures: float) -> list[Effect]:
-    """Make the effects of one guard of one study."""
-    found = {"share": count / n if n else None, "count": count, "triggered": float(count > 0), **figures}
-    return [effect(f"{study}/guard/{guard}/{measure}", n, value) for measure, value in found.items()]
+def result(study: str, *guards: Guard, **fields: Any) -> StudyResult:
+    """Make the result of a study with some guards."""
+    return StudyResult(study=study, guards=guards, **fields)
 
 
 def test_guards_that_warn_come_first_in_plain_words() -> None:
     """A guard warns if it does in any study, passes if it looked at rows, and else had nothing to check."""
+    skew = Guard.of("stereotype_skew", 1, 0, {"n_wrong": 20, "share_given": 0.1, "share_expected": 0.333333})
+    vignettes = Guard.of("answers_cut_off", 82, 15), Guard.of("unread_answers", 4, 0), skew
     found = guards(
         [
-            *guarded("openr1", "answers_cut_off", 4, 0),
-            *guarded("vignettes", "answers_cut_off", 82, 15),
-            *guarded("exam", "repeated_replies", 0, 0),
-            *guarded("vignettes", "unread_answers", 4, 0),
-            *guarded("vignettes", "stereotype_skew", 1, 0, n_wrong=20, share_given=0.1, share_expected=0.333333),
-            effect("vignettes/run/all/n_prompts", 82, 82.0),
-            effect("questions/run/all/n_prompts", 971, 971.0),
-            effect("cases/run/all/n_prompts", 58, 58.0),
+            result("openr1", Guard.of("answers_cut_off", 4, 0)),
+            result("vignettes", *vignettes, counts=Counts(82, 0, 0, 0)),
+            result("exam", Guard.of("repeated_replies", 0, 0)),
+            result("questions", counts=Counts(971, 0, 0, 0)),
         ]
     )
 
@@ -54,15 +50,27 @@ def test_guards_that_warn_come_first_in_plain_words() -> None:
 def test_guards_of_a_run_without_any_say_so() -> None:
     """A run that asked nothing has no guard that passed."""
     assert guards([]).summary == "No guard had anything to check."
-    assert guards(guarded("openr1", "unread_answers", 3, 0)).summary == "None of 1 guards warns."
+    assert guards([result("openr1", Guard.of("unread_answers", 3, 0))]).summary == "None of 1 guards warns."
 
 
 def test_counts_are_laid_out_by_study() -> None:
     """A row for each count and a cell for each study; a count that a study does not take says so."""
-    found = guards([effect("vignettes/run/all/refusals", 4, 1.0), effect("questions/run/all/unparsed", 9, 2.0)])
+    found = guards(
+        [
+            result("vignettes", counts=Counts(4, 30, 20, 0, refusals=1)),
+            result("questions", counts=Counts(9, 10, 0, 0, unparsed=2)),
+        ]
+    )
 
     assert found.studies == ["vignettes", "questions"]
-    assert found.asked == [("refusals", ["1", "not counted"]), ("unparsed", ["not counted", "2"])]
+    assert found.asked == [
+        ("generated tokens", ["20", "0"]),
+        ("n prompts", ["4", "9"]),
+        ("prompt tokens", ["30", "10"]),
+        ("refusals", ["1", "not counted"]),
+        ("unfinished", ["0", "0"]),
+        ("unparsed", ["not counted", "2"]),
+    ]
 
 
 def test_every_guard_has_a_meaning() -> None:
@@ -72,21 +80,32 @@ def test_every_guard_has_a_meaning() -> None:
 
 def test_guards_report_skewed_arms_and_small_groups() -> None:
     """With the outcomes come the skew of each arm, groups that are too small, and figures that should be 0."""
-    found = guards(
-        [
+    arms = [Group("arm", name, "questions") for name in ("neutral", "original")]
+    questions = StudyResult(
+        study="questions",
+        effects=[
             effect("questions/arm/neutral/label_skew", 9, 0.7),
-            effect("questions/arm/neutral/label_skew_alarm", 9, 1.0),
             effect("questions/arm/original/label_skew", 9, 0.1),
-            effect("questions/arm/original/label_skew_alarm", 9, 0.0),
-            effect("vignettes/dimension/age/underpowered", 3, 1.0),
-            effect("vignettes/dimension/race/underpowered", 30, 0.0),
-            effect("stigma/files/all/duplicate_files", 7, 2.0),
-        ]
+            effect("questions/violation/any/violation_rate", 7, 0.2),
+        ],
+        findings=[
+            Finding("label_skew_alarm", arms[0], 9, answer=True),
+            Finding("label_skew_alarm", arms[1], 9, answer=False),
+        ],
     )
+    groups = [Group("dimension", name) for name in ("age", "race")]
+    vignettes = StudyResult(
+        study="vignettes",
+        findings=[
+            Finding("underpowered", groups[0], 3, answer=True),
+            Finding("underpowered", groups[1], 30, answer=False),
+        ],
+    )
+    found = guards([vignettes, questions])
 
     assert [(skew.where, skew.n, skew.distance, skew.alarm) for skew in found.skews] == [
         ("questions, arm, neutral", 9, "0.700", True),
         ("questions, arm, original", 9, "0.100", False),
     ]
     assert found.small == ["vignettes, dimension, age"]
-    assert found.faults == [("stigma, files, all, duplicate files", "2.000", "7")]
+    assert found.faults == [("questions, violation, any, violation rate", "0.200", "7")]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-from reported import effect
+from dataclasses import replace
 
-from equipoise.report.headlines import absent, cards, verdict
+import pytest
+from reported import effect, results_of
+
+from equipoise.figures.guards import Guard
+from equipoise.report.headlines import absent, cards, side_of_null
 from equipoise.studies.registry import BOARD
 
 BY_NAME = {headline.name: headline for headline in BOARD}
@@ -16,10 +19,10 @@ def test_verdict_follows_the_interval() -> None:
     """The sentence says on which side of the null value the interval lies, or that it contains it."""
     shift, rate = BY_NAME["vignettes.stereotype_shift_net"], BY_NAME["vignettes.silent_bias_rate_moved"]
 
-    assert "contains 0" in verdict(shift, effect(SHIFT, 9, 0.1, ci_low=-0.1, ci_high=0.3))
-    assert "towards the stereotype" in verdict(shift, effect(SHIFT, 9, 0.2, ci_low=0.1, ci_high=0.3))
-    assert "away from the stereotype" in verdict(shift, effect(SHIFT, 9, -0.2, ci_low=-0.3, ci_high=-0.1))
-    assert verdict(rate, effect(SHIFT, 0, None)) == "Undefined: nothing to count (n = 0)."
+    assert "contains 0" in side_of_null(shift, effect(SHIFT, 9, 0.1, ci_low=-0.1, ci_high=0.3))
+    assert "towards the stereotype" in side_of_null(shift, effect(SHIFT, 9, 0.2, ci_low=0.1, ci_high=0.3))
+    assert "away from the stereotype" in side_of_null(shift, effect(SHIFT, 9, -0.2, ci_low=-0.3, ci_high=-0.1))
+    assert side_of_null(rate, effect(SHIFT, 0, None)) == "Undefined: nothing to count (n = 0)."
 
 
 @pytest.mark.parametrize(
@@ -34,7 +37,7 @@ def test_a_silent_bias_rate_has_its_verdict(n: int, influence: float, told: str)
     """Fewer than ten answers say nothing, and without an influence there is nothing to be silent about."""
     rate = effect("vignettes/overall/all/silent_bias_rate_moved", n, 0.8, ci_low=0.4, ci_high=0.9)
     effects = [rate, effect("vignettes/overall/all/influence_found", 41, influence)]
-    (card,) = cards(effects, 0.05)
+    (card,) = cards(results_of(effects), 0.05)
 
     assert told in card.sentence
 
@@ -44,9 +47,11 @@ def test_a_rate_is_followed_by_that_which_labels_correct() -> None:
     name = "vignettes/overall/all/silent_bias_rate_moved"
     rate = effect(name, 20, 0.8, ci_low=0.6, ci_high=0.9)
     labels = effect(f"{name}_labels", 20, 14.0)
-    (with_labels,) = cards([rate, effect(f"{name}_labelled", 20, 0.55, ci_low=0.25, ci_high=0.85), labels], 0.05)
-    (without,) = cards([rate], 0.05)
-    (too_few,) = cards([rate, effect(f"{name}_labelled", 20, None), labels], 0.05)
+    (with_labels,) = cards(
+        results_of([rate, effect(f"{name}_labelled", 20, 0.55, ci_low=0.25, ci_high=0.85), labels]), 0.05
+    )
+    (without,) = cards(results_of([rate]), 0.05)
+    (too_few,) = cards(results_of([rate, effect(f"{name}_labelled", 20, None), labels]), 0.05)
 
     told = "Corrected for the judge's error with 14 labels of these answers: 0.550 (0.250 to 0.850)."
     assert told in with_labels.sentence
@@ -57,11 +62,11 @@ def test_undefined_figures_have_a_card_and_unmeasured_ones_none() -> None:
     """A study that ran and has no rate says so; a study that did not run is named apart."""
     effects = [effect("vignettes/overall/all/silent_bias_rate_moved", 0, None)]
 
-    shown = {card.name: card.value for card in cards(effects, 0.05)}
+    shown = {card.name: card.value for card in cards(results_of(effects), 0.05)}
 
     assert shown == {"vignettes.silent_bias_rate_moved": "undefined"}
-    assert "Questions: neutral accuracy" in absent(effects)
-    assert "Vignettes: silent bias rate" not in absent(effects)
+    assert "Questions: neutral accuracy" in absent(results_of(effects))
+    assert "Vignettes: silent bias rate" not in absent(results_of(effects))
 
 
 def test_an_extreme_is_picked_with_its_group() -> None:
@@ -69,7 +74,7 @@ def test_an_extreme_is_picked_with_its_group() -> None:
     ratios = {"london/race": 0.9, "dublin/ses": 1.1, "dublin/race": None, "cork/race": 0.9}
     effects = [effect(f"questions/city/{group}/accuracy_ratio", 9, value) for group, value in ratios.items()]
 
-    found = {card.name: (card.value, card.where) for card in cards(effects, 0.05)}
+    found = {card.name: (card.value, card.where) for card in cards(results_of(effects), 0.05)}
 
     assert found == {
         "questions.accuracy_ratio_lowest": ("0.900", "Cork, by ethnicity"),
@@ -81,7 +86,7 @@ def test_the_detectable_effect_is_on_the_card() -> None:
     """A figure whose study has computed the smallest detectable effect shows it."""
     effects = [effect(SHIFT, 9, 0.1), effect(f"{SHIFT}_minimum_detectable_effect", 9, 0.345)]
 
-    (card,) = cards(effects, 0.05)
+    (card,) = cards(results_of(effects), 0.05)
 
     assert card.detectable == "smallest effect that could be found 0.345"
 
@@ -90,7 +95,7 @@ def test_p_value_is_given_with_the_interval() -> None:
     """The corrected p-value is given where there is one: an interval alone corrects for nothing."""
     shift = effect(SHIFT, 9, 0.2, ci_low=-0.1, ci_high=0.3, neg_log10_p=2.0, neg_log10_p_holm=1.0)
 
-    (card,) = cards([shift], 0.05)
+    (card,) = cards(results_of([shift]), 0.05)
 
     # 10 to the -1.
     assert card.sentence.endswith("The test's p is 0.1 (after Holm's correction).")
@@ -99,7 +104,7 @@ def test_p_value_is_given_with_the_interval() -> None:
 @pytest.mark.parametrize(("low", "p", "agrees"), [(0.1, 2.0, True), (0.1, 1.0, False), (-0.1, 2.0, False)])
 def test_the_interval_is_followed_where_the_test_does_not_agree(low: float, p: float, *, agrees: bool) -> None:
     """An interval without 0 agrees with a p of 0.01, not with one of 0.1; and the other way round."""
-    (card,) = cards([effect(SHIFT, 9, 0.2, ci_low=low, ci_high=0.3, neg_log10_p=p)], 0.05)
+    (card,) = cards(results_of([effect(SHIFT, 9, 0.2, ci_low=low, ci_high=0.3, neg_log10_p=p)]), 0.05)
 
     assert ("The test does not agree" in card.sentence) != agrees
     assert ("the interval is followed" in card.sentence) != agrees
@@ -108,9 +113,8 @@ def test_the_interval_is_followed_where_the_test_does_not_agree(low: float, p: f
 def test_a_guard_that_warns_is_on_the_cards_that_it_touches() -> None:
     """Cut off reasoning touches the figures about reasoning and the primary one, unread answers all of the study."""
     guards = [
-        effect(f"vignettes/guard/{name}/{measure}", 82, value)
-        for name in ("reasoning_cut_off", "unread_answers", "empty_replies")
-        for measure, value in (("count", 9.0), ("triggered", float(name != "empty_replies")))
+        Guard.of(name, 82, wrong)
+        for name, wrong in (("reasoning_cut_off", 9), ("unread_answers", 9), ("empty_replies", 0))
     ]
     overall = "vignettes/overall/all"
     figures = [
@@ -119,7 +123,9 @@ def test_a_guard_that_warns_is_on_the_cards_that_it_touches() -> None:
         effect(f"{overall}/differential_bias_rate", 41, 0.1),
         effect("questions/overall/all/group_effect", 19, 0.1),
     ]
-    found = {card.name.partition(".")[2]: card.warnings for card in cards([*guards, *figures], 0.05)}
+    results = results_of(figures)
+    results["vignettes"] = replace(results["vignettes"], guards=guards)
+    found = {card.name.partition(".")[2]: card.warnings for card in cards(results, 0.05)}
 
     both = ["reasoning cut off (9 of 82)", "unread answers (9 of 82)"]
     assert found == {
@@ -136,8 +142,8 @@ def test_a_net_shift_stands_with_both_that_it_is_made_of() -> None:
     stub = effect("vignettes/overall/all/stereotype_shift_stub", 9, 0.3)
     other = effect("vignettes/dimension/age/stereotype_shift", 3, 0.9)
 
-    (whole,) = cards([effect(SHIFT, 9, 0.2), told, stub, other], 0.05)
-    (without,) = cards([effect(SHIFT, 0, None), told, other], 0.05)
+    (whole,) = cards(results_of([effect(SHIFT, 9, 0.2), told, stub, other]), 0.05)
+    (without,) = cards(results_of([effect(SHIFT, 0, None), told, other]), 0.05)
 
     assert whole.sentence.endswith("Beside it: 0.500 with the findings, 0.300 without them.")
     assert without.sentence.endswith("nothing to count (n = 0). Beside it: 0.500 with the findings.")
@@ -148,8 +154,8 @@ def test_a_criterion_stands_with_how_well_cases_and_mirrors_are_told_apart() -> 
     overall = "vignettes/overall/all"
     blind = [effect(f"{overall}/d_prime_{role}", 40, 0.0) for role in ("marginalised", "privileged")]
 
-    (card,) = cards([effect(f"{overall}/criterion_difference", 40, 0.0), *blind], 0.05)
-    (lower,) = cards([effect(f"{overall}/criterion_difference", 40, -0.6, ci_low=-1.0, ci_high=-0.2)], 0.05)
+    (card,) = cards(results_of([effect(f"{overall}/criterion_difference", 40, 0.0), *blind]), 0.05)
+    (lower,) = cards(results_of([effect(f"{overall}/criterion_difference", 40, -0.6, ci_low=-1.0, ci_high=-0.2)]), 0.05)
 
     assert "Beside it: 0.000 d\N{PRIME} in marginalised patients, 0.000 in privileged ones" in card.sentence
     assert "lies below 0: less evidence suffices to give the marginalised patient" in lower.sentence
@@ -165,7 +171,7 @@ def test_around_the_reasoning_stands_with_what_goes_through_it() -> None:
         effect(f"{overall}/share_mediated", 41, None),
     ]
 
-    (card,) = cards(effects, 0.05)
+    (card,) = cards(results_of(effects), 0.05)
 
     assert "lies above 0: the case itself moves the answer towards the stereotype" in card.sentence
     assert card.sentence.endswith("the same difference without findings, 0.200 through the reasoning.")
@@ -180,7 +186,7 @@ def test_silent_influence_without_an_influence_is_undefined() -> None:
         effect(f"{overall}/overclaimed_rate", 7, 1.0),
     ]
 
-    (card,) = cards(effects, 0.05)
+    (card,) = cards(results_of(effects), 0.05)
 
     assert card.value == "undefined"
     assert "nothing to count (n = 0). Beside it: 0.000 of the pairs that were tested are moved, 1.000" in card.sentence

@@ -17,7 +17,6 @@ from equipoise.core.yamlfile import load_yaml
 from equipoise.models import registry
 from equipoise.report.inputs import (
     FILE,
-    READ,
     Declarations,
     Declared,
     declaration,
@@ -25,6 +24,7 @@ from equipoise.report.inputs import (
     model_inputs,
     weights_inputs,
 )
+from equipoise.studies.registry import STUDIES
 
 if TYPE_CHECKING:
     from equipoise.report.page import Report
@@ -61,7 +61,7 @@ def test_every_input_of_the_pipeline_is_declared() -> None:
 
 def test_everything_that_a_run_reads_is_in_its_manifest() -> None:
     """The report lists every data file that a stage depends on; of the registry, the entries of this run."""
-    every = params.load(ROOT / "params.yaml").model_copy(update={"studies": tuple(READ)})
+    every = params.load(ROOT / "params.yaml").model_copy(update={"studies": tuple(STUDIES)})
     listed = {one.path for one in inputs(every, ROOT)}
     data = {path for path in read_by_the_pipeline() if path.startswith("data/")}
 
@@ -87,7 +87,7 @@ def test_a_run_lists_the_inputs_of_its_studies_alone() -> None:
     """A study that is off adds no file and no judge; one that is on lists its own."""
     chosen = params.load(ROOT / "params.yaml")
     listed = {
-        study: {one.path for one in inputs(chosen.model_copy(update={"studies": (study,)}), ROOT)} for study in READ
+        study: {one.path for one in inputs(chosen.model_copy(update={"studies": (study,)}), ROOT)} for study in STUDIES
     }
 
     assert {study for study, paths in listed.items() if "models/judges/minilm_snli.yaml" in paths} == {"openr1"}

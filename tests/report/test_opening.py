@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from reported import ROOT, effect, read
+from reported import ROOT, effect, read, results_of
 
 from equipoise.core.params import load
 from equipoise.figures.options import Decision
-from equipoise.figures.verdicts import Verdict, verdict
-from equipoise.report.docs import PAGES, STUDY_PAGES, anchor, read_pages
-from equipoise.report.opening import WHOM, opening, overview_rows
-from equipoise.studies.registry import BOARD
+from equipoise.figures.result import StudyResult
+from equipoise.figures.verdicts import verdict
+from equipoise.report.docs import anchor, read_pages
+from equipoise.report.opening import opening, overview_rows
+from equipoise.studies.registry import BOARD, find_study
 
 if TYPE_CHECKING:
-    from equipoise.figures.effects import Effect
     from equipoise.report.page import Report
 
 
-def stigma(*estimate: float | None) -> tuple[list[Effect], Verdict]:
+def stigma(*estimate: float | None) -> StudyResult:
     """Judge a difference with its interval; the shipped margin is 0.1."""
     fields = dict(zip(("ci_low", "ci_high"), estimate[1:], strict=False))
     rows = [effect("stigma/rq1_difference/all/disparity_clustered", 22, estimate[0], **fields)]  # type: ignore[arg-type]
-    found = verdict("stigma", rows, load(ROOT / "params.yaml").section("decision", Decision))
-    assert found is not None
-    return rows, found
+    result, decision = results_of(rows)["stigma"], load(ROOT / "params.yaml").section("decision", Decision)
+    return replace(result, verdict=verdict(find_study("stigma"), result, decision))
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def stigma(*estimate: float | None) -> tuple[list[Effect], Verdict]:
 )
 def test_a_state_has_words_and_a_sign(estimate: tuple[float | None, ...], state: str, style: str) -> None:
     """A colour never stands alone."""
-    found = opening("stigma", *stigma(*estimate))
+    found = opening(find_study("stigma"), stigma(*estimate))
 
     assert (found.state, found.style) == (state, style)
     assert found.sign
@@ -46,8 +46,11 @@ def test_a_state_has_words_and_a_sign(estimate: tuple[float | None, ...], state:
 
 def test_the_picture_is_in_margins() -> None:
     """An endpoint is its distance from the null value, divided by its margin: 0.3 of 0.1 are 3 margins."""
-    (row,) = overview_rows({"Stigma": stigma(0.3, 0.2, 0.4)[1]})
-    (undefined,) = overview_rows({"Stigma": stigma(None)[1]})
+    biased, undecided = stigma(0.3, 0.2, 0.4).verdict, stigma(None).verdict
+    assert biased is not None
+    assert undecided is not None
+    (row,) = overview_rows({"Stigma": biased})
+    (undefined,) = overview_rows({"Stigma": undecided})
 
     assert [row[name] for name in ("estimate", "ci_low", "ci_high")] == pytest.approx([3, 2, 4])
     assert (row["group"], row["reference"], row["margin"]) == ("Stigma: biased beyond the margin", 0.0, 1.0)
@@ -79,13 +82,11 @@ def test_every_figure_of_the_board_has_its_page() -> None:
     """The page exists, names the figure's measure, and is listed in the index of the metrics."""
     index = (ROOT / "docs/metrics/index.md").read_text(encoding="utf-8")
 
-    assert {(one.study, one.measure) for one in BOARD} == set(PAGES)
-    for (study, measure), name in PAGES.items():
-        rows = [line for line in index.splitlines() if f"({name.removeprefix('metrics/')}.md) |" in line]
+    for figure in BOARD:
+        rows = [line for line in index.splitlines() if f"({figure.page.removeprefix('metrics/')}.md) |" in line]
         # That row says: the same as in the row above it.
-        named = "the same disparities" if study == "stigma" else f"`{measure}`"
-        assert any(named in row for row in rows), name
-    assert set(STUDY_PAGES) < set(WHOM)
+        named = "the same disparities" if figure.study == "stigma" else f"`{figure.measure}`"
+        assert any(named in row for row in rows), figure.name
 
 
 def test_pages_in_the_report_link_to_each_other_alone() -> None:

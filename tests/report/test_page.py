@@ -11,10 +11,10 @@ import pytest
 from reported import HOSTILE, ROOT, effect, effects, read, report_of
 
 from equipoise.core import jsonl
+from equipoise.core.display import number
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.visible import SIGNS
-from equipoise.figures.figure import number
-from equipoise.report.headlines import figure
+from equipoise.report.headlines import effect_of
 from equipoise.report.page import inline, page, read_report
 from equipoise.studies.registry import BOARD, TITLES
 
@@ -88,7 +88,7 @@ def test_every_headline_figure_is_on_the_page(written: str) -> None:
     text = read(written).text
 
     for headline in BOARD:
-        one = figure(headline, effects())
+        one = effect_of(headline, effects())
         assert headline.title in text
         if one is None:
             assert f"{TITLES[headline.study]}: {headline.title}" in text
@@ -152,5 +152,5 @@ def test_a_guard_without_its_figures_is_one_line(tmp_path: Path) -> None:
     guard = effect("vignettes/guard/answers_cut_off/count", 9, 1.0)
     jsonl.write(tmp_path / "vignettes/effects.jsonl", [guard])
 
-    with pytest.raises(EquipoiseError, match="the guard answers_cut_off has no triggered: run `dvc repro --force"):
+    with pytest.raises(EquipoiseError, match="the guard answers_cut_off has no threshold: run `dvc repro --force"):
         read_report(tmp_path, ROOT / ".dvc/plots", ROOT / "docs", ROOT)

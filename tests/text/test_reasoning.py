@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.text.reasoning import CHANNEL, Form, Split, detect, visible_text, split, remove_tags
+from equipoise.text.reasoning import CHANNEL, Form, Split, detect, remove_tags, split, visible_text
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="<[>]|\x1c\x1d\x1e\x1f\x85"), max_size=30)
 TAGS = ("<think>", "</think>", "<content>", "</content>", "<THINK>", "[/think]")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from equipoise.api.figures import COLUMNS, Figures, frame_of, table
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.extras import extras_named
 from equipoise.core.keys import numbered
 from equipoise.core.tables import Table, require_new, required, rows_of
+from equipoise.figures.frame import COLUMNS, Figures, frame_of, table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,20 +78,19 @@ def _revisions(base: str, head: str) -> Figures:
 def _answers(base: Table, head: Table, alpha: float) -> list[dict[str, Any]]:
     """Compare the figures of questions that answers in AMQA's form have."""
     from equipoise.compare.changes import estimate
-    from equipoise.compare.items import question_values
-    from equipoise.figures.figure import compared
     from equipoise.figures.options import Measure
     from equipoise.studies.questions.amqa import read_answers, require_same_gold
-    from equipoise.studies.registry import FIGURES
+    from equipoise.studies.questions.figures import FIGURES
 
     read = {one.name: read_answers(one) for one in (base, head)}
     require_same_gold(read)
-    before, after = (question_values(rows) for rows in read.values())
+    sides = [{row.question: row for row in rows} for rows in read.values()]
     options = Measure(alpha=alpha)
     found = []
-    for figure in compared(FIGURES, ()):
-        if before.get(figure.name) and after.get(figure.name):
-            shared = _shared(figure.name, before[figure.name], after[figure.name])
+    for figure in FIGURES:
+        before, after = (figure.values(side) for side in sides)
+        if before and after:
+            shared = _shared(figure.name, before, after)
             moved = estimate(figure, shared.base, shared.head, options)
             found.append(_change((figure.family, figure.group, figure.measure), shared, moved))
     return found

@@ -8,6 +8,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import json_value, read_text
 from equipoise.core.shipped import shipped
 from equipoise.core.tables import json_rows
+from equipoise.materials.interchange import CASES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,5 +48,5 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     if path.suffix == ".jsonl":
         return [row for _, row in json_rows(path)]
     value = json_value(str(path), read_text(path))
-    rows: list[dict[str, Any]] = value["cases"] if isinstance(value, dict) else value
+    rows: list[dict[str, Any]] = value[CASES] if isinstance(value, dict) else value
     return [{key: item for key, item in row.items() if key != "metadata"} | row.get("metadata", {}) for row in rows]

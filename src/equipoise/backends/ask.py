@@ -94,7 +94,7 @@ def agent(
         prompts = [
             Prompt(
                 key=f"{number:06d}",
-                study="questions",
+                study="agent",
                 system=system,
                 prefix="",
                 turns=(user,),

@@ -28,11 +28,11 @@ from pydantic import Field, RootModel
 
 from equipoise.backends.base import Backend
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.keys import numbered, unnumbered
+from equipoise.core.keys import numbered
 from equipoise.core.prompts import Prompt, Response
 from equipoise.core.row import Frozen, Row
 from equipoise.core.yamlfile import load_yaml
-from equipoise.materials.versions import REREADINGS, case_of
+from equipoise.materials.versions import CaseKey
 from equipoise.models.registry import PhantomEntry
 
 BANK = Path("phantoms/reasoning.yaml")
@@ -65,15 +65,18 @@ class _Bank(RootModel[dict[str, _Style]]):
 class Fact(Row):
     """A phantom's knowledge of the prompt with this key, which a model under test does not have.
 
-    `question` identifies the question shared by the arms of a pair. `right` is an answer, a label or a letter of the
-    question as written; `stereotyped` are such answers too, at an intersection including those of its dimensions: each
-    gains the planted value, and so do the log odds of all of them together. `answers` are all answers in the order
-    shown, if it differs from the prompt's. `dimensions` are the features of the patient in plain words, `marginalised`
-    whether they belong to the marginalised arm; `direction` is that of a background. A `stub` has no findings. A
-    decision has a `family`, and its answers are levels in the direction of the bias. `subjects` maps each sentence of
-    the stigma study to its subject's gender and its condition's set.
+    `task` is the prompt's request: a diagnosis of a case after reasoning (for a case without candidates, only the
+    reasoning), a decision about it, the letter of a question's option, completions of sentences, or a reply to a
+    message. `question` identifies the question shared by the arms of a pair. `right` is an answer, a label or a letter
+    of the question as written; `stereotyped` are such answers too, at an intersection including those of its
+    dimensions: each gains the planted value, and so do the log odds of all of them together. `answers` are all answers
+    in the order shown, if it differs from the prompt's. `dimensions` are the features of the patient in plain words,
+    `marginalised` whether they belong to the marginalised arm; `direction` is that of a background. A `stub` has no
+    findings. A decision has a `family`, and its answers are levels in the direction of the bias. `subjects` maps each
+    sentence to its subject's gender and its condition's set.
     """
 
+    task: Literal["diagnosis", "decision", "choice", "completion", "reply"]
     question: str
     right: str = ""
     stereotyped: tuple[str, ...] = ()
@@ -98,22 +101,25 @@ class PhantomBackend(Backend):
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
         """Answer every prompt, in order; raises EquipoiseError for a prompt without a fact."""
-        study: dict[str, Callable[[Prompt, Fact], Response]] = {
-            "vignettes": self._diagnose,
-            "stigma": self._complete,
-            "decisions": self._decide,
-            "openr1": self._counsel,
+        by_task: dict[str, Callable[[Prompt, Fact], Response]] = {
+            "diagnosis": self._diagnose,
+            "decision": self._decide,
+            "choice": self._choose,
+            "completion": self._complete,
+            "reply": self._counsel,
         }
         for prompt in prompts:
             # Each order of a question has its own fact; samples, wordings and rereadings of a case share one.
-            fact = self._facts.get(prompt.key) or self._facts.get(case_of(prompt.key))
+            fact = self._facts.get(prompt.key) or self._facts.get(CaseKey.parse(prompt.key).case)
             if fact is None:
                 message = f"prompt {prompt.key!r}: a phantom knows nothing of it: run `dvc repro build@{prompt.study}`"
                 raise EquipoiseError(message)
-            yield study.get(prompt.study, self._choose)(prompt, fact)
+            yield by_task[fact.task](prompt, fact)
 
     def _diagnose(self, prompt: Prompt, fact: Fact) -> Response:
-        """Reason about a case, and name a diagnosis."""
+        """Reason about a case, and name a diagnosis where there is one."""
+        if not prompt.candidates:
+            return self._response(prompt, (), self._reason(prompt, fact, fact.right, fact.right), np.array([]))
         planted = dict.fromkeys(fact.stereotyped, self._entry.stereotyped)
         plain = shifted = self._utilities(prompt, fact, prompt.candidates, planted)
         moved = self._entry.base_rate_of(fact.dimensions) if fact.marginalised else 0.0
@@ -132,11 +138,7 @@ class PhantomBackend(Backend):
         return self._response(prompt, (reasoning,), f"{answer}.", shifted)
 
     def _decide(self, prompt: Prompt, fact: Fact) -> Response:
-        """Choose a level of an end-point; a prompt without a family is the reasoning about a case before a decision."""
-        if not fact.family:
-            if prompt.candidates:
-                return self._diagnose(prompt, fact)
-            return self._response(prompt, (), self._reason(prompt, fact, fact.right, fact.right), np.array([]))
+        """Choose a level of an end-point."""
         most = self._entry.decisions.get(fact.family, 0.0) if self._is_moved(prompt, fact) else 0.0  # type: ignore[call-overload]  # a family
         steps = len(fact.answers) - 1
         planted = {answer: most * place / steps for place, answer in enumerate(fact.answers)}
@@ -185,8 +187,8 @@ class PhantomBackend(Backend):
 
         A mediated shift is in the whole reasoning, whose conclusion comes last, whether it is blinded or not.
         """
-        reading = unnumbered(prompt.key).rpartition("/")[2]
-        if fact.stub or not self._is_mediated(fact) or reading not in REREADINGS:
+        reading = CaseKey.parse(prompt.key).rereading
+        if fact.stub or not self._is_mediated(fact) or not reading:
             return fact.marginalised and not fact.stub
         swapped = reading.endswith("swapped")
         return fact.marginalised != swapped if swapped or reading == "blinded" else False

@@ -5,10 +5,9 @@ from pathlib import Path
 
 from equipoise.backends.base import Backend
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.jsonl import digest, each, read, read_text
+from equipoise.core.jsonl import digest, read
 from equipoise.core.prompts import Prompt, Response
-from equipoise.models.registry import AnyEntry, ReplayEntry, Sha256
-from equipoise.models.weights import verify_answers, verify_cases
+from equipoise.models.registry import Sha256
 
 
 class Saved(Response):
@@ -19,19 +18,6 @@ class Saved(Response):
     """
 
     asked: Sha256 | None = None
-
-
-def saved_cases(name: str, entry: AnyEntry, root: Path) -> tuple[str, Iterator[Response]]:
-    """Return the text of the file of cases that a model's saved outputs answer, and the outputs.
-
-    The cases have prompts of their own, which we do not ask. A model without saved outputs for cases has none.
-    """
-    if not isinstance(entry, ReplayEntry) or (cases := verify_cases(name, entry, root)) is None:
-        return "", iter(())
-    rows = each(verify_answers(name, entry, root), Saved)
-    return read_text(cases), (
-        Response.model_validate(row.model_dump(exclude={"asked"})) for row in rows if row.study == "cases"
-    )
 
 
 def question(prompt: Prompt) -> str:

@@ -9,8 +9,10 @@ from typing import Annotated, NamedTuple
 import typer
 from rich.table import Table
 
-from equipoise.cli.printing import NOT_DEFINED, plain_table, print_json, show
+from equipoise.api.anchors import all_anchors
+from equipoise.core.display import first_of
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.printing import NOT_DEFINED, plain_table, print_json, show
 from equipoise.core.progress import progress
 from equipoise.core.shipped import shipped
 from equipoise.published import fetch as fetching
@@ -18,8 +20,6 @@ from equipoise.published.anchors import Compared, Row, compare, unexpected
 from equipoise.published.catalogue import FILE, Catalogue, load_catalogue, read_printed
 
 VARIABLE = "EQUIPOISE_ANCHORS"
-NAMED = 5
-"""Rows named in the message of a failed check."""
 SMALL = 1e-3
 """Below this a figure is written as a power of ten."""
 PAGE = """\
@@ -58,23 +58,25 @@ class Section(NamedTuple):
 def anchors(
     *,
     md: Annotated[bool, typer.Option("--md", help="Print the Markdown page docs/anchors.md.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list, an object a figure.")] = False,
-    every: Annotated[bool, typer.Option("--all", help="Show every figure, not only those that are printed.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list with one object per figure.")] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Show every figure, not only those that a paper prints.")
+    ] = False,
     fetch: Annotated[
-        bool, typer.Option("--fetch", help="Fetch the data of known commit and sha256 into .cache/anchors.")
+        bool, typer.Option("--fetch", help="Download the data with a pinned commit and sha256 into .cache/anchors.")
     ] = False,
     data: Annotated[Path, typer.Option(help=f"Folder of the project's data, with {FILE}.")] = Path("data"),
 ) -> None:
     """Compare every published figure with ours: paper, released data, ours, verdict.
 
-    The data are in the folder that EQUIPOISE_ANCHORS names, or are fetched. Exit code 1 where a verdict is not the one
-    that the catalogue expects.
+    The data are read from the folder that EQUIPOISE_ANCHORS names, or downloaded with --fetch. The exit code is 1 if a
+    verdict differs from the one that the catalogue expects.
     """
     data = shipped(data / FILE).parent
     catalogue = load_catalogue(data)
     with progress("anchors") as move:
         folder = _fetched(catalogue, move) if fetch else _named()
-        compared = compare(folder, data, catalogue, progress=move)
+        compared = compare(folder, data, catalogue, all_anchors(), progress=move)
     if as_json:
         print_json([asdict(row) for row in compared.rows])
     elif md:
@@ -87,10 +89,9 @@ def anchors(
     for name, path in compared.missing.items():
         typer.echo(f"not compared: {name}: {path} is not in {folder}", err=True)
     if failed := unexpected(compared.rows):
-        named = ", ".join(f"{row.id} ({row.verdict}, not {row.expect})" for row in failed[:NAMED])
-        more = f" and {len(failed) - NAMED} more" if len(failed) > NAMED else ""
+        named = first_of([f"{row.id} ({row.verdict}, not {row.expect})" for row in failed], 5)
         raise EquipoiseError(
-            f"{len(failed)} of {len(compared.rows)} verdicts are not as expected: {named}{more}: find what moved them, "
+            f"{len(failed)} of {len(compared.rows)} verdicts are not as expected: {named}: find what moved them, "
             f"or correct {data / FILE}"
         )
 

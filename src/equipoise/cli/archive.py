@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equipoise.cli import completing, printing
+from equipoise.cli import completing
 from equipoise.compare import archive
+from equipoise.core import printing
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import write_bytes
 from equipoise.core.progress import progress
@@ -34,7 +35,7 @@ def pull(
     revisions: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Git revisions whose rows are wanted too, to compare with.",
+            help="Further Git revisions whose rows to restore, for comparison.",
             metavar="[REVISION]...",
             autocompletion=completing.revisions,
         ),
@@ -44,8 +45,8 @@ def pull(
 ) -> None:
     """Restore the outputs of the committed run without running it: rows, report and plots.
 
-    They come from the archive in Git, whose every file is held to its hash, and are then pulled by DVC. What is in the
-    workspace and in no run is not overwritten.
+    The outputs come from the archive in Git, each file is checked against its hash, and DVC then pulls them. Files in
+    the workspace that belong to no run are not overwritten.
     """
     from dvc.exceptions import DvcException
 

@@ -4,9 +4,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from equipoise.cli.printing import print_json, show
 from equipoise.core import params
 from equipoise.core.jsonl import canonical, sha256
+from equipoise.core.printing import print_json, show
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.passages import read_passages
 from equipoise.judge.rating.baselines import BASELINES

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from equipoise.cli import completing, printing
+from equipoise.cli import completing
 from equipoise.compare.changes import changes
 from equipoise.compare.digits import settle
 from equipoise.compare.gate import gate
@@ -26,9 +26,10 @@ from equipoise.compare.text import (
     notes,
     summary,
 )
-from equipoise.core import jsonl
+from equipoise.core import jsonl, printing
 from equipoise.core.progress import progress
-from equipoise.figures.verdicts import NOT_WORSE, UNDECIDED, WORSE
+from equipoise.figures.result import UNDECIDED
+from equipoise.figures.verdicts import NOT_WORSE, WORSE
 from equipoise.studies.registry import TITLES
 
 EXIT_CODES = {NOT_WORSE: 0, WORSE: 1, UNDECIDED: 2}
@@ -47,24 +48,25 @@ def compare(
         ),
     ],
     head: Annotated[
-        str, typer.Argument(help="What is compared with it.", metavar="HEAD", autocompletion=completing.revisions)
+        str,
+        typer.Argument(help="The revision to compare with BASE.", metavar="HEAD", autocompletion=completing.revisions),
     ] = WORKSPACE,
     *,
-    as_markdown: Annotated[bool, typer.Option("--md", help="Print Markdown, for a comment.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--md", help="Print Markdown, for a pull-request comment.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON value, with every flip.")] = False,
-    shown: Annotated[int, typer.Option("--flips", min=0, help="How many flips are shown.", metavar="N")] = 10,
+    shown: Annotated[int, typer.Option("--flips", min=0, help="Maximum number of flips to show.", metavar="N")] = 10,
     gated: Annotated[
-        bool, typer.Option("--gate", help="Exit with 0 only where bias is not worse: 1 if worse, 2 if undecided.")
+        bool, typer.Option("--gate", help="Set the exit code: 0 if bias is not worse, 1 if worse, 2 if undecided.")
     ] = False,
     images: Annotated[
-        str, typer.Option("--images", help="Markdown: address of the folder of plots to show.", metavar="URL")
+        str, typer.Option("--images", help="Base URL of plot images to embed (with --md).", metavar="URL")
     ] = "",
 ) -> None:
     """Compare the headline figures of two revisions over the items that both have.
 
-    Printed are the verdict on each study's primary endpoint against its declared margin (worse, not worse or
-    undecided), each figure's change with a paired interval and test, the answers that changed kind, and the parameters,
-    inputs and code that differ.
+    This prints the verdict on each study's primary endpoint against its declared margin (worse, not worse or
+    undecided), the change of each figure with a paired interval and test, the answers that changed kind, and the
+    parameters, inputs and code that differ.
     """
     with progress("compare") as move:
         comparison = _comparison(base, head, move)

@@ -13,11 +13,12 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from equipoise.cli import printing
-from equipoise.core import cache, jsonl, params
+from equipoise.core import cache, jsonl, params, printing
+from equipoise.core.display import few, first_of
 from equipoise.core.errors import EquipoiseError, one_line
 from equipoise.core.manifest import Manifest
 from equipoise.core.progress import progress
+from equipoise.core.visible import line
 from equipoise.models import hub, registry
 from equipoise.models.readiness import Machine, find_fixes
 from equipoise.models.registry import EmbeddedSource, JudgeEntry, ModelHubSource, WeightsEntry
@@ -34,7 +35,6 @@ LEAST_DISK = 1.0
 """Free disk in GB below which a run may not finish."""
 IDLE = 600.0
 """Seconds after which a temporary file without the number of a process belongs to none."""
-SHOWN = 3
 TEMPORARY = re.compile(r"\.[^/]+\.(?:[0-9a-f]{16}|(?P<process>\d+))|\.export-(?:(?P<exporter>\d+)-)?\w+")
 """Names of what is written before it gets its name: files, caches and exports, the last two by process."""
 WRITTEN = ("", "data", "metrics", "models", "plots", "report", ".cache")
@@ -61,9 +61,10 @@ def doctor(
     clean: Annotated[bool, typer.Option("--clean", help="Remove what killed runs left behind.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object: every finding.")] = False,
 ) -> None:
-    """Check caches, weights, exports, environment and DVC's state, and name the fix of what is wrong.
+    """Check caches, weights, exports, environment and DVC's state, and say how to fix what is wrong.
 
-    Exit code 1 where something is wrong. A note is no fault: what is not here yet, or differs from what was tested.
+    The exit code is 1 if something is wrong. Notes are informational, such as a missing optional file or an untested
+    version.
     """
     with progress("doctor") as move:
         found: list[Finding] = []
@@ -193,7 +194,7 @@ def caches(_root: Path, **_: bool) -> Iterator[Finding]:
         if checked.fault:
             faults.append(f"{path}: damaged ({checked.fault}): the next run sets it aside, and keeps what is intact")
         if checked.damaged:
-            keys = printing.few([key[:12] for key in checked.damaged])
+            keys = few([line(key[:12]) for key in checked.damaged])
             n = len(checked.damaged)
             faults.append(f"{path}: {n} of {checked.values} values damaged ({keys}): the next run asks them again")
         yield from _judged("caches", f"{path}, {checked.values} values", faults)
@@ -260,8 +261,7 @@ def dvc(root: Path, *, clean: bool = False) -> Iterator[Finding]:
             stale.append(stage)
     yield Finding("dvc", "ok", f"dvc.yaml and dvc.lock are read: {stages} stages, {stages - len(stale)} up to date")
     if stale:
-        more = f" and {len(stale) - SHOWN} more" if stale[SHOWN:] else ""
-        yield Finding("dvc", "note", f"not up to date: {', '.join(stale[:SHOWN])}{more}: run `dvc repro`")
+        yield Finding("dvc", "note", f"not up to date: {first_of(stale)}: run `dvc repro`")
 
 
 def _outs(change: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -288,10 +288,10 @@ def _locks(path: Path, *, clean: bool) -> Iterator[Finding]:
         gone, kept = {"a command that left the file malformed"}, {}
     if gone and clean:
         path.write_text(json.dumps(kept), encoding="utf-8")
-        yield Finding("dvc", "ok", f"{path}: released the locks of {printing.few(sorted(gone))}")
+        yield Finding("dvc", "ok", f"{path}: released the locks of {few([*map(line, sorted(gone))])}")
     elif gone:
         fix = "run `equipoise doctor --clean`"
-        yield Finding("dvc", "wrong", f"{path}: locks of {printing.few(sorted(gone))}, which was killed: {fix}")
+        yield Finding("dvc", "wrong", f"{path}: locks of {few([*map(line, sorted(gone))])}, which was killed: {fix}")
 
 
 def _judged(area: str, subject: str, faults: list[str]) -> Iterator[Finding]:

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from equipoise.cli import printing
 from equipoise.compare.leaderboard import (
     NOT_MEASURED,
     NOTES,
@@ -24,8 +23,9 @@ from equipoise.compare.leaderboard import (
     parameters,
     standings,
 )
-from equipoise.core import jsonl
+from equipoise.core import jsonl, printing
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.overwriting import Force, require_own
 from equipoise.core.progress import progress
 from equipoise.studies.registry import TITLES
 
@@ -36,23 +36,24 @@ FAILED = "failed"
 def leaderboard(
     *,
     markdown_file: Annotated[
-        Path | None, typer.Option("--markdown", help="Write a Markdown table here.", metavar="FILE")
+        Path | None, typer.Option("--markdown", help="Write a Markdown table to this file.", metavar="FILE")
     ] = None,
-    csv_file: Annotated[Path | None, typer.Option("--csv", help="Write a CSV here.", metavar="FILE")] = None,
-    force: printing.Force = False,
+    csv_file: Annotated[
+        Path | None, typer.Option("--csv", help="Write a CSV table to this file.", metavar="FILE")
+    ] = None,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
     all_commits: Annotated[
-        bool, typer.Option("--all-commits", help="Every commit and its experiments, not only the last commit.")
+        bool, typer.Option("--all-commits", help="Include every commit and its experiments, not only the last commit.")
     ] = False,
 ) -> None:
-    """Put the models that were run side by side, a row each, sorted by name.
+    """Compare all models that were run, one a row, sorted by name.
 
-    The runs are the experiments of the last commit, the commit itself, and the workspace where it is up to date. Of
-    runs of one model with the same parameters only the newest is shown, with the parameters that differ from those of
-    the last commit.
+    The runs are the last commit, its experiments, and the workspace if it is up to date. Only the newest of a model's
+    runs with the same parameters is shown, with the parameters that differ from those of the last commit.
     """
     for path in filter(None, (markdown_file, csv_file)):
-        printing.require_own(path, is_leaderboard, force=force)
+        require_own(path, is_leaderboard, force=force)
     with progress("experiments"):
         runs, notes = read_runs(all_commits=all_commits)
     if not runs:

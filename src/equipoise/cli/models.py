@@ -10,11 +10,11 @@ import typer
 from rich.table import Table
 
 from equipoise.backends.base import Infer
-from equipoise.cli import completing, printing
-from equipoise.cli.printing import AsJson, written
-from equipoise.core import cache, params
+from equipoise.cli import completing
+from equipoise.core import cache, params, printing
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import read_text, write_text
+from equipoise.core.printing import AsJson, written
 from equipoise.core.progress import progress
 from equipoise.models import hub, registry
 from equipoise.models.readiness import Machine, estimate, export_gb, fetch_gb, find_lacks, run_gb
@@ -27,9 +27,9 @@ UNPINNED = re.compile(r"^(?P<before>[^#\n]*\brevision:[ \t]*)(?:null|~)(?=[ \t]*
 def models(
     context: typer.Context,
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a model.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per model.")] = False,
 ) -> None:
-    """List the models of the registry: first those that run on this machine, then what the others lack, and the fix."""
+    """List models: those that can run here first, then what each other one is missing."""
     if context.invoked_subcommand:
         return
     rows = rows_of(Path(), Machine())
@@ -118,15 +118,18 @@ class Pinned(NamedTuple):
 
 def pin(
     name: Annotated[
-        str, typer.Argument(help="The model: the stem of a file in models/.", autocompletion=completing.models)
+        str,
+        typer.Argument(
+            help="A model: the name of a file in models/ without its extension.", autocompletion=completing.models
+        ),
     ],
     *,
     newest: Annotated[
-        bool, typer.Option("--newest", help="Pin the hub's current commit, not the one used here.")
+        bool, typer.Option("--newest", help="Pin the hub's current commit instead of the one used here.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write the commit that runs here used, or else the one that the hub has now, into a model's registry entry."""
+    """Pin a model's weights in its registry entry: to the commit used here, or else to the hub's current one."""
     with progress("pin"):
         path, repo, revision, new = pin_entry(name, Path(), hub.commit if newest else partial(_used, name))
     note = "" if new else " already; set revision to null to pin it again"

@@ -4,16 +4,17 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from equipoise.cli import completing, printing
+from equipoise.cli import completing
 from equipoise.compare.items import item_clusters, item_values
 from equipoise.compare.revisions import WORKSPACE, Revision, read_revision
-from equipoise.core import params
+from equipoise.core import params, printing
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.figures.figure import Figure
+from equipoise.figures.layout import result_of
 from equipoise.figures.options import Decision, Measure
 from equipoise.figures.plan import Plan, plan, spread_of
-from equipoise.figures.primary import headline
+from equipoise.figures.primary import primary_figure
 from equipoise.figures.verdicts import BLIND, preconditions
 from equipoise.studies.registry import STUDIES
 
@@ -43,20 +44,20 @@ def make_plan(
     revision: Annotated[
         str,
         typer.Argument(
-            help="The run whose spread is taken: a revision, an experiment or workspace.",
+            help="The run from which to estimate variance: a Git revision, an experiment or workspace.",
             autocompletion=completing.revisions,
         ),
     ] = WORKSPACE,
     *,
     speed: Annotated[
-        float | None, typer.Option(help="Tokens a second that the model reads and writes, for times.", min=0.001)
+        float | None, typer.Option(help="Throughput in tokens per second, used to estimate run time.", min=0.001)
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
 ) -> None:
-    """Say how many cases the declared margins and power need, what they cost, and which margin today's cases support.
+    """Estimate the cases that the declared margins and power need, their cost, and the margin of today's cases.
 
-    The margins are those of params.yaml; the variance between stories, pairs and samples is that of an earlier run of
-    the model.
+    Margins come from params.yaml; the variance between stories, pairs and samples comes from an earlier run of the
+    model.
     """
     with progress("plan"):
         run = read_revision(revision)
@@ -79,20 +80,21 @@ def make_plan(
 def planned(run: Revision, decision: Decision, options: Measure) -> list[Planned]:
     """Plan every study with a declared margin whose figure the run has; with the level and power of `options`."""
     values, clusters = item_values(run), item_clusters(run)
-    counts = {(row.study, row.measure): row.estimate or 0.0 for row in run.effects if row.family == "run"}
-    found = []
+    plans = []
     for study in STUDIES:
         endpoint = decision.endpoints.get(study)
         if endpoint is None or endpoint.margin is None:
             continue
-        figure = headline(STUDIES[study], endpoint)
+        figure = primary_figure(STUDIES[study], endpoint)
         spread = spread_of(values.get(figure.name, {}), clusters.get(study) or None)
         if spread is not None:
             made = plan(spread, endpoint, alpha=options.alpha, power=options.power)
-            cost = tuple(counts.get((study, name), 0.0) / (spread.items * spread.samples) for name in COUNTS)
-            unmet = (*preconditions(study, run.effects, endpoint), *(() if endpoint.floors else (BLIND,)))
-            found.append(Planned(study, figure, endpoint.margin, made, cost, unmet))
-    return found
+            result, items = result_of(study, run.effects), spread.items * spread.samples
+            counts = {} if result.counts is None else result.counts.known
+            cost = tuple(counts.get(name, 0) / items for name in COUNTS)
+            unmet = (*preconditions(result, endpoint), *(() if endpoint.floors else (BLIND,)))
+            plans.append(Planned(study, figure, endpoint.margin, made, cost, unmet))
+    return plans
 
 
 def _print(one: Planned, power: float, speed: float | None) -> None:

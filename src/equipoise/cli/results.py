@@ -6,52 +6,52 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from equipoise.cli import printing
-from equipoise.core import params
+from equipoise.core import params, printing
 from equipoise.core.errors import EquipoiseError
 from equipoise.figures.effects import Effect
-from equipoise.figures.figure import Figure, endpoint, find, undercoverage
+from equipoise.figures.figure import Figure, endpoint_kind, headline_effects, undercoverage
+from equipoise.figures.layout import read_result
 from equipoise.figures.options import Decision
-from equipoise.figures.verdicts import verdict
-from equipoise.report.headlines import read_effects
+from equipoise.figures.study import Study
 from equipoise.studies.registry import STUDIES
 
 
 def results(
-    studies: Annotated[list[str] | None, typer.Argument(help="The studies; without any, those of params.yaml.")] = None,
+    studies: Annotated[
+        list[str] | None, typer.Argument(help="Studies to print; by default those in params.yaml.")
+    ] = None,
     *,
-    data: Annotated[Path, typer.Option(help="Where the run's rows are.", metavar="FOLDER")] = Path("data"),
+    data: Annotated[Path, typer.Option(help="Folder of the run's rows.", metavar="FOLDER")] = Path("data"),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
 ) -> None:
-    """Print the verdicts and headline figures of the last run, each figure with its interval, its n and its p-value."""
+    """Print the verdicts and headline figures of the last run, each figure with its interval, n and p-value."""
     if unknown := [name for name in studies or () if name not in STUDIES]:
         raise EquipoiseError(f"no study {unknown[0]!r}: known: {', '.join(STUDIES)}")
     settings = params.load()
     decision = settings.section("decision", Decision)
-    chosen = [name for name in STUDIES if name in (studies or settings.studies)]
-    effects = {name: read_effects(data, name) for name in chosen}
-    found = {name: find(rows, STUDIES[name].figures) for name, rows in effects.items()}
+    chosen = [study for name, study in STUDIES.items() if name in (studies or settings.studies)]
+    results = [(study, read_result(data, study, decision)) for study in chosen]
+    tables = [(study, result.verdict, headline_effects(result.effects, study.figures)) for study, result in results]
     if as_json:
-        printing.print_json([_row(headline, row) for rows in found.values() for headline, row in rows])
+        printing.print_json([_row(figure, row) for _, _, rows in tables for figure, row in rows])
         return
     interval = f"{100 * (1 - float(settings.measure['alpha'])):g} % interval"
-    for name, rows in found.items():
-        decided = verdict(STUDIES[name], effects[name], decision)
-        printing.show(*([f"Verdict: {decided.sentence}"] if decided else []), _table(name, rows, interval), "")
+    for study, verdict, rows in tables:
+        printing.show(*([f"Verdict: {verdict.sentence}"] if verdict else []), _table(study, rows, interval), "")
 
 
-def _table(study: str, rows: list[tuple[Figure, Effect]], interval: str) -> Table:
+def _table(study: Study, rows: list[tuple[Figure, Effect]], interval: str) -> Table:
     from rich.table import Table
 
-    table = Table(title=STUDIES[study].title, caption=STUDIES[study].question, title_justify="left")
+    table = Table(title=study.title, caption=study.question, title_justify="left")
     for column in ("figure", "endpoint", "n", "estimate", interval, "p"):
         table.add_column(column, justify="left" if column in {"figure", "endpoint"} else "right")
-    for headline, row in rows:
+    for figure, row in rows:
         bounds = "" if row.ci_low is None or row.ci_high is None else f"{row.ci_low:.3f} to {row.ci_high:.3f}"
         if (coverage := undercoverage(row)) is not None:
             bounds += f" (covers {coverage:.2f})"
         estimate = "undefined" if row.estimate is None else f"{row.estimate:.3f}"
-        table.add_row(headline.title, endpoint(row), str(row.n), estimate, bounds, _p(row))
+        table.add_row(figure.title, endpoint_kind(row), str(row.n), estimate, bounds, _p(row))
     return table
 
 
@@ -62,6 +62,6 @@ def _p(row: Effect) -> str:
     return "" if row.neg_log10_p is None else f"{10**-row.neg_log10_p:.3f} (one test)"
 
 
-def _row(headline: Figure, row: Effect) -> dict[str, Any]:
+def _row(figure: Figure, row: Effect) -> dict[str, Any]:
     fields = ("primary", "n", "estimate", "ci_low", "ci_high", "coverage", "neg_log10_p", "neg_log10_p_holm")
-    return {"figure": headline.name, "title": headline.title, **{name: getattr(row, name) for name in fields}}
+    return {"figure": figure.name, "title": figure.title, **{name: getattr(row, name) for name in fields}}

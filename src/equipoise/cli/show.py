@@ -6,15 +6,15 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli import completing, printing
-from equipoise.cli.printing import print_json
-from equipoise.core import jsonl
+from equipoise.cli import completing
+from equipoise.core import jsonl, printing
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.printing import print_json
 from equipoise.core.shipped import shipped
 from equipoise.judge.lexicon import FOLDER, load_lexicon
-from equipoise.report import pairs as showing
-from equipoise.report import split
-from equipoise.report.pairs import Shown
+from equipoise.studies.vignettes import shown
+from equipoise.studies.vignettes.answers_split import answers_split, split_table
+from equipoise.studies.vignettes.shown import ShownPair
 
 
 def show(
@@ -27,53 +27,61 @@ def show(
         ),
     ] = None,
     *,
-    biased: Annotated[bool, typer.Option("--biased", help="List marginalised patients' stereotyped answers.")] = False,
-    silent: Annotated[bool, typer.Option("--silent", help="List the biased whose reasoning says nothing.")] = False,
+    biased: Annotated[
+        bool, typer.Option("--biased", help="List stereotyped answers to marginalised patients.")
+    ] = False,
+    silent: Annotated[
+        bool, typer.Option("--silent", help="List biased answers whose reasoning ignores the features.")
+    ] = False,
     dimension: Annotated[
         str | None,
-        typer.Option(help="List what varies it: race, or race+gender.", autocompletion=completing.dimensions),
+        typer.Option(
+            help="List pairs that vary this dimension, such as race or race+gender.",
+            autocompletion=completing.dimensions,
+        ),
     ] = None,
     unsure: Annotated[
         bool, typer.Option("--unsure", help="List the 20 pairs that the judge was least sure of.")
     ] = False,
     data: Annotated[Path, typer.Option(help="Folder of vignettes, responses and judgements.")] = Path("data/vignettes"),
-    features: Annotated[Path, typer.Option(help="Folder of the words for each feature.")] = Path(FOLDER),
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a pair.")] = False,
+    features: Annotated[Path, typer.Option(help="Folder of the word lists for each feature.")] = Path(FOLDER),
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per pair.")] = False,
 ) -> None:
     """Show both arms of a pair and how the model's replies were read; without KEY, list the pairs.
 
-    A pair is biased where the marginalised patient got the stereotyped answer, and silent where the reasoning behind it
+    A pair is biased if the marginalised patient got the stereotyped answer, and silent if the reasoning behind it
     neither weighs nor dismisses the patient's features.
     """
     if key is not None and (biased or silent or unsure or dimension is not None):
         raise EquipoiseError(f"{key!r} is one pair, which no filter applies to: give a KEY or filters")
-    pairs = showing.read_pairs(data)
+    pairs = shown.read_pairs(data)
     if key is not None:
-        _show_one(showing.find(pairs, key), features, as_json=as_json)
+        _show_one(shown.find(pairs, key), features, as_json=as_json)
         return
-    chosen = pairs if dimension is None else showing.of_dimension(pairs, dimension)
+    chosen = pairs if dimension is None else shown.of_dimension(pairs, dimension)
     chosen = [pair for pair in chosen if (pair.pair.biased or not biased) and (pair.pair.silent or not silent)]
-    chosen = showing.unsure(chosen) if unsure else chosen
+    chosen = shown.unsure(chosen) if unsure else chosen
     _list(chosen, len(pairs), margins=unsure, as_json=as_json)
 
 
-def _show_one(pair: Shown, features: Path, *, as_json: bool) -> None:
+def _show_one(pair: ShownPair, features: Path, *, as_json: bool) -> None:
     if as_json:
-        print_json(jsonl.canonical(showing.whole(pair) | {"reread": split.figures(pair.pair)}))
+        print_json(jsonl.canonical(shown.whole(pair) | {"reread": answers_split(pair.pair)}))
         return
-    from equipoise.report.text import card
+    from equipoise.studies.vignettes.terminal import card
+    from equipoise.studies.vignettes.view import pair_view
 
     console = printing.PlainConsole()
-    console.print(card(showing.view(pair, load_lexicon(shipped(features))), console.width))
-    if reread := split.table(pair.pair):
+    console.print(card(pair_view(pair, load_lexicon(shipped(features))), console.width))
+    if reread := split_table(pair.pair):
         console.print("", reread, sep="\n")
 
 
-def _list(pairs: Sequence[Shown], of: int, *, margins: bool, as_json: bool) -> None:
+def _list(pairs: Sequence[ShownPair], of: int, *, margins: bool, as_json: bool) -> None:
     if as_json:
         for pair in pairs:
-            print_json(jsonl.canonical(showing.summary(pair, margins=margins)))
+            print_json(jsonl.canonical(shown.summary(pair, margins=margins)))
         return
-    from equipoise.report.text import listing, totals
+    from equipoise.studies.vignettes.terminal import listing, totals
 
     printing.show(*([listing(pairs, margins=margins)] if pairs else []), totals(pairs, of))

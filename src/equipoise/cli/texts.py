@@ -7,36 +7,37 @@ from typing import Annotated, Any
 
 import typer
 
-from equipoise.api.reader import load_reader
 from equipoise.cli import completing
-from equipoise.cli.printing import print_json, show
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import DECIMALS
+from equipoise.core.printing import print_json, show
 from equipoise.core.progress import progress
 from equipoise.core.shipped import shipped
 from equipoise.core.tables import json_rows, rows_of
 from equipoise.core.visible import line
 from equipoise.judge.lexicon import FOLDER
-from equipoise.studies.cases.judged import Asked, Judged, judge_rows, read_rows, unlisted
+from equipoise.judge.loaded import load_judge
+from equipoise.judge.rows import Asked, Judged, judge_rows, read_rows, unlisted
 from equipoise.text.letters import LetterReading, read_letter
 from equipoise.text.neutral.lexicon import load_lexicon as load_words
-from equipoise.text.neutral.neutralise import Neutral, neutralise, select
+from equipoise.text.neutral.neutralize import Neutral, select
+from equipoise.text.neutral.neutralize import neutralize as neutral_form
 
 OPTION = "option_"
 """Keys of options that are not gathered in one object: option_A, option_B, as in AMQA's files."""
 
 
 def neutralize(
-    file: Annotated[Path, typer.Argument(help="JSONL file, one question a row.")],
-    field: Annotated[str, typer.Option(help="The key that holds the question.")] = "question",
+    file: Annotated[Path, typer.Argument(help="JSONL file with one question per row.")],
+    field: Annotated[str, typer.Option(help="Name of the field with the question.")] = "question",
     lexicon: Annotated[Path, typer.Option(help="Folder of the word lists.")] = Path("data/lexicon"),
     *,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object a row.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row.")] = False,
 ) -> None:
-    """Take race, gender and socioeconomic terms out of questions, and name the rule that excludes a question.
+    """Remove race, gender and socioeconomic terms from questions; report why a question was excluded.
 
-    Options are read from `options` (an object of texts by letter) or from `option_A`, `option_B` and so on; a row may
-    have none.
+    Answer options are read from `options` (an object of texts by letter), or from `option_A`, `option_B` and so on. A
+    row may have none.
     """
     rows = list(rows_of(file, "one question a row", json_rows))
     questions = [(_question(where, row, field), _options(where, row)) for where, row in rows]
@@ -44,7 +45,7 @@ def neutralize(
     outcomes: list[tuple[Neutral, str | None]] = []
     with progress("neutralize") as move:
         for question, options in questions:
-            outcomes.append((neutralise(question, words), select(question, options, words)))
+            outcomes.append((neutral_form(question, words), select(question, options, words)))
             move(len(outcomes), len(questions))
     if not json:
         _show_neutral(file, outcomes)
@@ -99,7 +100,7 @@ def parse(
         Path, typer.Argument(help="JSONL of {options: {A: …}, response}.", metavar="FILE", show_default=False)
     ],
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a row, in order.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row, in order.")] = False,
 ) -> None:
     """Read the letter that each response gives; null where it gives none."""
     rows = list(rows_of(file, "one response a row, with its options", json_rows))
@@ -138,7 +139,7 @@ def judge(
     file: Annotated[
         Path | None,
         typer.Argument(
-            help="JSONL of {id, feature, text}: a model's whole output and a feature of its patient, in plain words.",
+            help="JSONL of {id, feature, text}: a model's whole output, and a feature of the patient in plain words.",
             metavar="[FILE]",
             show_default=False,
         ),
@@ -147,32 +148,32 @@ def judge(
     benchmark: Annotated[
         str | None,
         typer.Option(
-            help="Compare the judge with the annotated passages of judge/benchmark/ (passages), or of any such file.",
+            help="Compare the judge with annotated passages: those in judge/benchmark/ (passages), or another file.",
             metavar="NAME",
             show_default=False,
         ),
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option(min=1, help="With --benchmark: so many passages, drawn with a fixed seed.", show_default="all"),
+        typer.Option(min=1, help="Number of passages, drawn with a fixed seed (with --benchmark).", show_default="all"),
     ] = None,
     judge_name: Annotated[
         str | None,
         typer.Option(
             "--judge",
-            help="A judge of models/judges/; for --benchmark also keyword or count.",
+            help="A judge in models/judges/; with --benchmark also keyword or count.",
             show_default="that of params.yaml",
             autocompletion=completing.judges,
         ),
     ] = None,
-    features: Annotated[Path, typer.Option(help="Folder of the words for each feature.")] = Path(FOLDER),
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a row, in order.")] = False,
+    features: Annotated[Path, typer.Option(help="Folder of the word lists for each feature.")] = Path(FOLDER),
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row, in order.")] = False,
 ) -> None:
-    """Judge whether each output's reasoning mentions the feature, and weighs it, dismisses it or does neither.
+    """Judge whether the reasoning in each output mentions the feature, and whether it weighs or dismisses it.
 
-    A row may also have `dimension` (race), where the words alone do not say it. `probability` is the judge's, of the
-    judgement made: that the feature is considered (weighed or dismissed), or that it is not. With --benchmark the
-    judge is compared with annotated passages instead, and one JSON object is printed.
+    A row may also have `dimension` (race), for a feature whose words do not determine it. `probability` is the judge's
+    probability of the judgement it made: that the feature is considered (weighed or dismissed), or that it is not. With
+    --benchmark the judge is compared with annotated passages instead, and one JSON object is printed.
     """
     if (file is None) is (benchmark is None):
         raise EquipoiseError("give either a FILE of outputs or --benchmark NAME")
@@ -188,15 +189,15 @@ def judge(
 
 def _judge_file(file: Path, judge_name: str | None, features: Path, *, as_json: bool) -> None:
     rows = read_rows(file)
-    reader = load_reader(judge_name, features=features)
-    if unknown := unlisted(rows, reader.lexicon):
+    loaded = load_judge(judge_name, features=features)
+    if unknown := unlisted(rows, loaded.lexicon):
         typer.echo(f"note: not in {features}, so only their own words are looked for: {', '.join(unknown)}", err=True)
     with progress("judge") as move:
         judged = judge_rows(
             rows,
-            lexicon=reader.lexicon,
-            probabilities=reader.probabilities,
-            settings=reader.settings,
+            lexicon=loaded.lexicon,
+            probabilities=loaded.probabilities,
+            settings=loaded.settings,
             progress=move,
         )
         if as_json:
@@ -204,7 +205,7 @@ def _judge_file(file: Path, judge_name: str | None, features: Path, *, as_json: 
                 print_json(one._asdict() | {"probability": round(one.probability, DECIMALS)})
             return
         found = list(judged)
-    _show_judged(file, rows, found, reader.judge)
+    _show_judged(file, rows, found, loaded.name)
 
 
 def _show_judged(file: Path, rows: Sequence[Asked], judged: Sequence[Judged], name: str) -> None:

@@ -14,16 +14,17 @@ p-values are adjusted by Holm's method over the figures of a study.
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from equipoise.compare.estimators import NOISE, Moved, contrast_change, level, mean_change, ratio_change, share_change
-from equipoise.compare.items import Values, item_clusters, item_values
+from equipoise.compare.estimators import NOISE, Moved, contrast_change, mean_change, ratio_change, share_change
+from equipoise.compare.items import compared, item_clusters, item_values
 from equipoise.compare.revisions import Revision
 from equipoise.core.visible import markdown
-from equipoise.figures.figure import Figure, compared
+from equipoise.figures.aggregates import level
+from equipoise.figures.figure import Figure, Value
 from equipoise.figures.options import Direction, Measure
-from equipoise.figures.primary import headline
+from equipoise.figures.primary import primary_figure
 from equipoise.stats.bootstrap import generator
 from equipoise.stats.multiplicity import adjust
-from equipoise.studies.registry import FIGURES, STUDIES, TITLES
+from equipoise.studies.registry import STUDIES
 
 RECORDED = 2e-6
 """How far a figure may be from the recorded one, which is rounded to six places."""
@@ -79,15 +80,14 @@ def changes(base: Revision, head: Revision) -> list[Change]:
     """Estimate the change of every headline figure, with HEAD's settings of `measure`."""
     before, after = item_values(base), item_values(head)
     measured = after if head.measured is None else item_values(head.measured)
-    figures = compared(FIGURES, dict.fromkeys((*base.cities, *head.cities)))
     ways = _directions(base)
     rows = [
         _change(figure, base, head, before, after, ways.get(figure.name, "both"))._replace(
             head_read=level(figure.change, [one for _, one in sorted(measured.get(figure.name, {}).items())])
         )
-        for figure in figures
+        for figure in compared(base, head)
     ]
-    for study in TITLES:
+    for study in STUDIES:
         places = [place for place, row in enumerate(rows) if row.figure.study == study]
         tested = adjust([rows[place].p for place in places], "holm")
         of_ways = adjust([rows[place].p_way for place in places], "holm")
@@ -154,23 +154,25 @@ def reflected(value: Any, null: float, direction: Direction) -> Any:  # noqa: AN
 
 def _directions(revision: Revision) -> dict[str, Direction]:
     """Give the directions of the declared endpoints, by the figures' names."""
-    return {headline(STUDIES[study], one).name: one.direction for study, one in revision.decision.endpoints.items()}
+    return {
+        primary_figure(STUDIES[study], one).name: one.direction for study, one in revision.decision.endpoints.items()
+    }
 
 
 def _change(
     figure: Figure,
     base: Revision,
     head: Revision,
-    before: Mapping[str, Values],
-    after: Mapping[str, Values],
+    before: Mapping[str, Mapping[str, Value]],
+    after: Mapping[str, Mapping[str, Value]],
     direction: Direction,
 ) -> Change:
     missing = [revision.name for revision, found in ((base, before), (head, after)) if not found.get(figure.name)]
     if missing:
         return Change(figure, why=f"not measured in {' and '.join(dict.fromkeys(map(markdown, missing)))}")
     one, other = before[figure.name], after[figure.name]
-    if figure.study == "stigma" and (mixed := sorted({fill.scorer for fill in (*base.fills, *head.fills)}))[1:]:
-        return Change(figure, why=f"scorers {' and '.join(mixed)} are not on one scale")
+    if why := base.rows[figure.study].unlike(head.rows[figure.study]):
+        return Change(figure, why=why)
     keys = sorted(one.keys() & other.keys())
     if not keys:
         return Change(figure, only_base=len(one), only_head=len(other), why=f"no {figure.unit} in common")

@@ -16,16 +16,16 @@ Source: Janssen (1997), Statistics & Probability Letters 36:9-21, for studentise
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.figures.figure import Kind
+from equipoise.figures.aggregates import contrast, mean
 from equipoise.materials.pairs import SHIFT_DECIMALS
 from equipoise.stats import groups, paired, proportions
 from equipoise.stats.bootstrap import cluster_bootstrap
-from equipoise.stats.clusters import cluster_means, clustered_mean, effective_size, sign_flip
+from equipoise.stats.clusters import clustered_mean, effective_size, sign_flip
 from equipoise.stats.quantities import Interval, PairedCells, PValue, ratio
 
 Array = NDArray[np.float64]
@@ -60,9 +60,9 @@ def mean_change(
     names = _names(len(moves), clusters)
     found = clustered_mean(moves, names)
     if found is not None:
-        return Moved(_mean(base), _mean(head), _mean(moves), found.interval(alpha), found.test())
+        return Moved(mean(base), mean(head), mean(moves), found.interval(alpha), found.test())
     p = sign_flip(paired.signed_ranks(moves), names) if paired.wilcoxon(moves) else None
-    return Moved(_mean(base), _mean(head), _mean(moves), p=p)
+    return Moved(mean(base), mean(head), mean(moves), p=p)
 
 
 def share_change(
@@ -147,35 +147,10 @@ def contrast_change(
     difference, as of the figure itself.
     """
     moves = [round(after - before, SHIFT_DECIMALS) for before, after in zip(base, head, strict=True)]
-    (before, _), (after, _) = _contrast(base, clusters), _contrast(head, clusters)
-    change, (first, second) = _contrast(moves, clusters)
+    (before, _), (after, _) = contrast(base, clusters), contrast(head, clusters)
+    change, (first, second) = contrast(moves, clusters)
     interval, p = groups.student_interval(first, second, alpha), groups.student_t(first, second)
     return Moved(before, after, change, interval, p)
-
-
-def level(kind: Kind | None, values: Sequence[Any]) -> float | None:
-    """Compute a figure over all items of one revision, from each one's value (`items.Value`)."""
-    match kind:
-        case "mean" | "share":
-            return _mean(values)
-        case "ratio":
-            return ratio(sum(row[0] for row in values), sum(row[1] for row in values))
-        case "contrast":
-            return _contrast([row[0] for row in values], [(first, name) for _, first, name in values])[0]
-        case None:
-            return None
-
-
-def _contrast(
-    values: Sequence[float], clusters: Sequence[tuple[bool, str]]
-) -> tuple[float | None, tuple[list[float], list[float]]]:
-    """Give the mean of the first set's clusters minus that of the second's, and both sets' means by cluster."""
-    sets = []
-    for wanted in (True, False):
-        chosen = [(value, name) for value, (first, name) in zip(values, clusters, strict=True) if first == wanted]
-        sets.append(cluster_means([value for value, _ in chosen], [name for _, name in chosen]))
-    one, other = _mean(sets[0]), _mean(sets[1])
-    return None if one is None or other is None else one - other, (sets[0], sets[1])
 
 
 def _names(n: int, clusters: Sequence[str] | None) -> Sequence[str]:
@@ -203,10 +178,6 @@ def _quotient(means: Array) -> Array:
 
 def _difference_of_ratios(means: Sequence[Array]) -> Array:
     return _quotient(means[0][:, 2:]) - _quotient(means[0][:, :2])
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return ratio(sum(values), len(values))
 
 
 def _products(base: Array, head: Array) -> Array:

@@ -2,7 +2,7 @@
 
 Each study is judged by the endpoint and the margin that BASE declares, so that a change cannot loosen the margin by
 which it is judged; where BASE declares none, by HEAD's. The change is paired by item and clustered as its figure
-(`compare.changes`), and HEAD has to meet the preconditions of a verdict (`metrics.verdicts`): a model that has come
+(`compare.changes`), and HEAD has to meet the preconditions of a verdict (`figures.verdicts`): a model that has come
 down to guessing is not *not worse*. What is undefined, was not measured or has no interval is undecided. Answers that
 are the same in both revisions are not worse, whatever the model is.
 
@@ -19,10 +19,13 @@ from typing import Any, NamedTuple
 from equipoise.compare.changes import Change, estimate, reflected
 from equipoise.compare.items import item_clusters, item_values
 from equipoise.compare.revisions import Revision
-from equipoise.figures.figure import Figure, signed
+from equipoise.core.display import signed
+from equipoise.figures.figure import Figure
+from equipoise.figures.layout import result_of
 from equipoise.figures.options import Direction, Endpoint, Measure
-from equipoise.figures.primary import headline
-from equipoise.figures.verdicts import NOT_WORSE, UNDECIDED, WORSE, ChangeWord, change_verdict, looked_at, preconditions
+from equipoise.figures.primary import primary_figure
+from equipoise.figures.result import UNDECIDED
+from equipoise.figures.verdicts import NOT_WORSE, WORSE, ChangeWord, change_verdict, preconditions
 from equipoise.stats.quantities import Interval
 from equipoise.stats.repeated import level
 from equipoise.studies.registry import STUDIES, TITLES
@@ -84,7 +87,7 @@ def gate(base: Revision, head: Revision, changes: Sequence[Change]) -> Gate:
     for study in STUDIES:
         endpoint = base.decision.endpoints.get(study) or head.decision.endpoints.get(study)
         if study in measured and endpoint is not None and endpoint.margin is not None:
-            figure = headline(STUDIES[study], endpoint)
+            figure = primary_figure(STUDIES[study], endpoint)
             row = rows.get(figure.name)
             judged.append(_judge(endpoint, figure, row, (base, head), (before, after)))
     return Gate(judged)
@@ -120,7 +123,8 @@ def _judge(
     if same and not (row.moved or row.only_base or row.only_head):
         return judged(NOT_WORSE, "both gave the same answers")
     options = (base.decision if study in base.decision.endpoints else head.decision).applied(head.options)
-    looked = [one for revision in revisions if (one := looked_at(study, revision.effects)) is not None]
+    results = [result_of(study, revision.effects) for revision in revisions]
+    looked = [result.looked for result in results if result.looked is not None]
     if looked and row.only_base and row.only_head:
         return judged(UNDECIDED, "the revisions stopped early, in two orders")
     alpha = level(*min(looked), options.alpha) if looked else options.alpha
@@ -145,7 +149,7 @@ def _unmet(study: str, endpoint: Endpoint, row: Change, head: Revision, other: I
         yield f"the change of {row.n} {row.figure.unit} has no interval"
     if head.edited:
         yield f"HEAD's figures are older than {head.edited[0]}"
-    yield from (f"in HEAD {one}" for one in preconditions(study, head.effects, endpoint))
+    yield from (f"in HEAD {one}" for one in preconditions(result_of(study, head.effects), endpoint))
 
 
 def _interval(

@@ -13,9 +13,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from equipoise.core.display import number
 from equipoise.core.jsonl import read_text
 from equipoise.core.visible import markdown as safe
-from equipoise.figures.figure import NOTE_EXTREMES, Figure, number
+from equipoise.figures.figure import NOTE_EXTREMES, Figure
 from equipoise.figures.silence import interpretation
 from equipoise.studies.registry import BOARD, TITLES
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import yaml
@@ -17,37 +17,23 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from equipoise.compare.archive import unpack
 from equipoise.core import units
+from equipoise.core.display import first_of
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import fault
-from equipoise.core.prompts import Response
 from equipoise.core.row import Row
 from equipoise.core.units import Unit, of_asked
+from equipoise.figures.comparison import RunRows
 from equipoise.figures.effects import Effect
 from equipoise.figures.options import Decision, Measure
-from equipoise.materials.cities import City
-from equipoise.materials.judgement import Judgement
-from equipoise.materials.pairs import Pair, pair_up
-from equipoise.materials.questions import Choice
-from equipoise.materials.vignette import Vignette
-from equipoise.studies.cases.effects import case_pairs
-from equipoise.studies.cases.rows import Case, CaseJudgement
-from equipoise.studies.decisions.asked import Asked, Reading
-from equipoise.studies.decisions.effects import Decided, decided
-from equipoise.studies.questions.rows import Variant
-from equipoise.studies.questions.variants.loop import ATTACK
 from equipoise.studies.registry import STUDIES
-from equipoise.studies.stigma.rows import Fill
 
 WORKSPACE = "workspace"
-CITIES = "data/cities.yaml"
 CODE = "data/code/"
 """Where `check` lists the code that each other stage runs, with checksums."""
 NOTHING = hashlib.md5(b"", usedforsecurity=False).hexdigest()
 """DVC's hash of a file without rows."""
 SOURCES = ("src", "stages")
 """The folders of code; every other file that no stage writes is an input."""
-SHOWN = 3
-"""How many files a line names; the rest are counted."""
 
 R = TypeVar("R", bound=Row)
 T = TypeVar("T")
@@ -58,31 +44,17 @@ S = TypeVar("S", bound=BaseModel)
 class Revision:
     """The outputs of one run, and what it depended on.
 
-    `commit` is empty for the workspace. `responses` are those to the vignettes, by key. `letters` are the answers to
-    the questions by key, None where none could be read, and `choices` the rows that they are from. `asked` and
-    `readings` are the decisions about the vignettes; `cases` and `outputs` other people's cases and the judged outputs
-    to them. `effects` are the recorded figures; `options` the settings of `measure` that a change is estimated with,
-    `decision` the declared endpoints. `answers` has, by study, the hash of the responses, or of the readings where
-    `score` asks the model (a masked one). `measured` is the revision with its own rows, where rows that differ from
-    another's in last digits were replaced (`compare.digits`).
-    `inputs` and `code` map files that no stage writes to the hashes that they had when the stages ran; `edited` names
-    files and parameters that have changed since then, so that the rows are not theirs.
+    `commit` is empty for the workspace. `rows` are those of each study, by its name. `effects` are the recorded
+    figures; `options` the settings of `measure` that a change is estimated with, `decision` the declared endpoints.
+    `answers` has, by study, the hash of the responses, or of the readings where `score` asks the model (a masked one).
+    `measured` is the revision with its own rows, where rows that differ from another's in last digits were replaced
+    (`compare.digits`). `inputs` and `code` map files that no stage writes to the hashes that they had when the stages
+    ran; `edited` names files and parameters that have changed since then, so that the rows are not theirs.
     """
 
     name: str
     commit: str = ""
-    vignettes: Sequence[Vignette] = ()
-    judgements: Sequence[Judgement] = ()
-    responses: Mapping[str, Response] = field(default_factory=dict)
-    variants: Sequence[Variant] = ()
-    letters: Mapping[str, str | None] = field(default_factory=dict)
-    choices: Sequence[Choice] = ()
-    fills: Sequence[Fill] = ()
-    asked: Sequence[Asked] = ()
-    readings: Sequence[Reading] = ()
-    cases: Sequence[Case] = ()
-    outputs: Sequence[CaseJudgement] = ()
-    cities: Mapping[str, City] = field(default_factory=dict)
+    rows: Mapping[str, RunRows[Any]] = field(default_factory=dict)
     effects: Sequence[Effect] = ()
     options: Measure = field(default_factory=Measure)
     decision: Decision = field(default_factory=Decision)
@@ -91,21 +63,6 @@ class Revision:
     code: Mapping[str, str] = field(default_factory=dict)
     edited: tuple[str, ...] = ()
     measured: "Revision | None" = None
-
-    @cached_property
-    def pairs(self) -> list[Pair]:
-        """The pairs of judged vignettes; none where the model answered none."""
-        return pair_up(self.vignettes, self.judgements) if self.judgements else []
-
-    @cached_property
-    def case_pairs(self) -> list[Pair]:
-        """The pairs among other people's cases that have both outputs."""
-        return case_pairs(self.cases, self.outputs)
-
-    @cached_property
-    def decided(self) -> list[Decided]:
-        """The decisions about pairs; none where the model made none, or where stories were told of a panel."""
-        return decided([one for one in self.asked if one.dimensions], self.readings) if self.readings else []
 
 
 class Sources(NamedTuple):
@@ -225,11 +182,6 @@ class _Files:
                     ) from error
         return rows
 
-    def asked(self, study: str, name: str, kind: type[R]) -> list[R]:
-        """Read rows that `build` wrote, of the units that were asked."""
-        rows = self.rows(f"data/{study}/built/{name}.jsonl", kind)
-        return list(of_asked(rows, self.rows(f"data/{study}/{units.FILE}", Unit)))
-
     def values(self, path: str) -> Any:  # noqa: ANN401  (any YAML value)
         """Read a YAML or JSON file; None where there is none."""
         try:
@@ -242,7 +194,6 @@ class _Files:
     def refuse_missing(self) -> None:
         """Raise EquipoiseError where a file of the revision was not in the cache."""
         if self.missing:
-            more = f" and {len(self.missing) - SHOWN} more" if len(self.missing) > SHOWN else ""
             # A run at that revision on another processor may write other bytes: its own lock has to be committed.
             name = self.revision
             fix = (
@@ -250,22 +201,37 @@ class _Files:
                 f"compare with that commit; `dvc metrics diff {name}` compares recorded figures without the rows"
             )
             raise EquipoiseError(
-                f"{name}: {', '.join(self.missing[:SHOWN])}{more}: not in DVC's cache: run `dvc fetch "
+                f"{name}: {first_of(self.missing)}: not in DVC's cache: run `dvc fetch "
                 f"--all-commits` where a remote has them, {'else `dvc repro`' if name == WORKSPACE else fix}"
             )
 
 
+class _StudyFiles(NamedTuple):
+    """The files of one study in a revision."""
+
+    files: _Files
+    study: str
+
+    def rows(self, name: str, kind: type[R]) -> list[R]:
+        """Read the rows of one of the study's files."""
+        return self.files.rows(f"data/{self.study}/{name}.jsonl", kind)
+
+    def built(self, name: str, kind: type[R]) -> list[R]:
+        """Read rows that `build` wrote, of the units that were asked."""
+        return list(of_asked(self.rows(f"built/{name}", kind), self.rows(Path(units.FILE).stem, Unit)))
+
+    def shared(self, name: str, kind: type[S]) -> S | None:
+        """Read a YAML file that studies share; None where the revision has none."""
+        values = self.files.values(f"data/{name}")
+        return _checked(f"{self.files.revision}: data/{name}", kind, values) if values else None
+
+
 def _read(name: str, files: _Files) -> Revision:
-    vignettes = files.asked("vignettes", "vignettes", Vignette)
-    judgements = files.rows("data/vignettes/judgements.jsonl", Judgement)
-    responses = files.rows("data/vignettes/responses.jsonl", Response)
-    variants = files.asked("questions", "variants", Variant)
-    chosen = [one for one in files.rows("data/questions/judgements.jsonl", Choice) if ATTACK not in one.key]
-    fills = files.rows("data/stigma/judgements.jsonl", Fill)
-    asked = files.asked("decisions", "decisions", Asked)
-    readings = files.rows("data/decisions/judgements.jsonl", Reading)
-    cases = files.rows("data/cases/built/cases.jsonl", Case)
-    read = files.rows("data/cases/judgements.jsonl", CaseJudgement)
+    rows = {
+        study.name: study.comparison.read(_StudyFiles(files, study.name))
+        for study in STUDIES.values()
+        if study.comparison is not None
+    }
     effects = [row for study in STUDIES for row in files.rows(f"data/{study}/effects.jsonl", Effect)]
     files.refuse_missing()
     hashes, edited = _sources(files.repo)
@@ -275,19 +241,8 @@ def _read(name: str, files: _Files) -> Revision:
     return Revision(
         name=name,
         commit="" if name == WORKSPACE else str(files.repo.get_rev()),
-        vignettes=vignettes,
-        judgements=judgements,
-        responses={one.key: one for one in responses},
-        variants=variants,
-        letters={one.key: one.letter for one in chosen},
-        choices=chosen,
-        fills=fills,
-        asked=asked,
-        readings=readings,
-        cases=cases,
-        outputs=read,
+        rows=rows,
         effects=effects,
-        cities=_checked(f"{name}: {CITIES}", dict[str, City], files.values(CITIES) or {}),
         options=_settings(name, "measure", Measure, params),
         decision=_settings(name, "decision", Decision, params),
         answers={study: digest for study, digest in answers.items() if digest},

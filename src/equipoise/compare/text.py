@@ -5,15 +5,15 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from equipoise.compare.changes import Change, differs_from_record, sorted_by_harm
-from equipoise.compare.digits import TOLERANCE
 from equipoise.compare.gate import Gate
 from equipoise.compare.gate import json_value as verdicts
-from equipoise.compare.items import FLIPPED, Flip, Reworded
+from equipoise.compare.items import Flip, Reworded
 from equipoise.compare.revisions import Revision, Sources
+from equipoise.core.display import first_of, number, signed
 from equipoise.core.visible import code
 from equipoise.core.visible import markdown as safe
-from equipoise.figures.figure import number, signed
-from equipoise.studies.registry import TITLES
+from equipoise.figures.digits import TOLERANCE
+from equipoise.studies.registry import STUDIES, TITLES
 
 UNDEFINED = "undefined"
 SMALL = 0.001
@@ -23,10 +23,11 @@ COLUMNS = ("figure", "bias", "null", "BASE", "HEAD", "change (interval)", "p", "
 """Headings of the columns of `cells`."""
 LEGEND = (
     "Change is HEAD minus BASE over the items that both have, paired by item: paired t, for a share the exact McNemar "
-    "test with Newcombe's interval, for a ratio the swap test with a bootstrap interval over items, for the stigma "
-    "study a t test over conditions. Pairs of vignettes are clustered by their story. Holm: over the figures of the "
-    "study. `moved`: shared items whose values differ. `bias`: worse where the figure is further from the `null` "
-    "value, which shows no bias (of a rate: higher; of an accuracy: lower); n.s.: not significant after Holm."
+    "test with Newcombe's interval, for a ratio the swap test with a bootstrap interval over items, for a difference "
+    "between two sets of conditions a t test over conditions. Pairs are clustered by their story. Holm: over the "
+    "figures of the study. `moved`: shared items whose values differ. `bias`: worse where the figure is further from "
+    "the `null` value, which shows no bias (of a rate: higher; of an accuracy: lower); n.s.: not significant after "
+    "Holm."
 )
 
 
@@ -125,8 +126,9 @@ def notes(comparison: Comparison) -> list[str]:
         lines.append("in brackets: items that only BASE/only HEAD has, which are not in the change")
     for one in comparison.reworded:
         if one.changed:
-            what = "vignettes" if one.study == "vignettes" else "variants of questions"
-            lines.append(f"{one.changed} of {one.shared} shared {what} are worded differently")
+            kind = STUDIES[one.study].comparison
+            texts = "texts" if kind is None else kind.texts_name
+            lines.append(f"{one.changed} of {one.shared} shared {texts} are worded differently")
     for revision, recorded, read in (
         (comparison.base, "base_recorded", "base_read"),
         (comparison.head, "head_recorded", "head_read"),
@@ -161,7 +163,7 @@ def _equal(comparison: Comparison) -> list[str]:
     """Name the figures that did not change, and count the rows that differ in last digits alone."""
     lines = []
     if same := [row.figure.name for row in comparison.changes if row.n and not row.changed]:
-        lines.append(f"no change in {len(same)} figures: {_counted([*map(safe, same)], SHOWN)}")
+        lines.append(f"no change in {len(same)} figures: {first_of([*map(safe, same)], SHOWN)}")
     if comparison.same_digits:
         counts = [f"{count} of {TITLES[study].lower()}" for study, count in comparison.same_digits.items()]
         lines.append(
@@ -177,21 +179,20 @@ def differences(sources: Sources) -> list[str]:
     found = {"parameters": parameters}
     for title, files in (("inputs", sources.inputs), ("code", sources.code)):
         found[title] = [f"{code(path)} {done}" for path, done in files.items()]
-    return [f"{title}: {_counted(names, SHOWN) or 'the same'}" for title, names in found.items()]
+    return [f"{title}: {first_of(names, SHOWN) or 'the same'}" for title, names in found.items()]
 
 
 def flips_title(comparison: Comparison) -> str:
     """Count the flips by study, those to biased apart, and the ties among them."""
     counts = []
-    for study in FLIPPED:
+    for study in STUDIES:
         flipped = [flip for flip in comparison.flips if flip.study == study]
-        if study == "cases" and not flipped:
-            continue  # hardly any run has them
         biased = sum(flip.bias == "to biased" for flip in flipped)
-        counts.append(f"{len(flipped)} of {study}" + (f" ({biased} to biased)" if biased else ""))
+        if flipped or all(study in run.rows and run.rows[study].kinds for run in (comparison.base, comparison.head)):
+            counts.append(f"{len(flipped)} of {study}" + (f" ({biased} to biased)" if biased else ""))
     ties = sum(flip.tie for flip in comparison.flips)
-    told = f"; {ties} of them ties, decided by last digits, which count as no change" if ties else ""
-    return f"Answers that changed kind: {', '.join(counts)}{told}"
+    decided = f"; {ties} of them ties, decided by last digits, which count as no change" if ties else ""
+    return f"Answers that changed kind: {', '.join(counts) or 'none'}{decided}"
 
 
 def meaning(flip: Flip) -> str:
@@ -251,17 +252,11 @@ def _p(value: float | None) -> str:
 
 
 def _safe(names: Sequence[str]) -> str:
-    return _counted([*map(safe, names)])
+    return first_of([*map(safe, names)])
 
 
 def _safe_all(names: Sequence[str]) -> str:
     return ", ".join(map(safe, names))
-
-
-def _counted(names: Sequence[str], shown: int = 3) -> str:
-    """Name the first of some; the rest are counted."""
-    more = f" and {len(names) - shown} more" if len(names) > shown else ""
-    return ", ".join(names[:shown]) + more
 
 
 def _value(value: Any) -> str:  # noqa: ANN401  (any parameter)

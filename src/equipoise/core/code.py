@@ -26,8 +26,12 @@ def closure(script: Path, root: Path, homes: Mapping[str, Path] = HOMES) -> list
     """List the files of ours that a script can import, from `root`, in order.
 
     Imports within functions count, those for types alone (`if TYPE_CHECKING:`) do not; packages' `__init__` and the
-    files beside it that hold no code (a page's template) belong to every module of the package. Modules imported by a
-    name that is computed are not seen.
+    files beside it that hold no code (a page's template) belong to every module of the package. Modules loaded by name
+    are not seen; `equipoise.pipeline.steps` lists those that a stage loads.
+
+    The one exception is `equipoise/__init__.py`, which loads the public functions (`equipoise.judge`) by name when one
+    is first used. It is the package of every module, but no module of ours uses a public name from it, so that no stage
+    runs what it loads.
     """
     found: set[Path] = set()
     waiting = [script]

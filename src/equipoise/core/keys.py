@@ -1,7 +1,7 @@
-"""Keys of rows: what a prompt is about, and its number."""
+"""Keys of rows: the unit that a key begins with, and the number of one of several prompts about the same."""
 
 NUMBER = "#"
-"""What stands between a key and the number of one of several prompts about the same: `race-01/privileged#1`."""
+"""Stands before the number: `race-01/privileged#1`."""
 
 
 def numbered(key: str, number: int) -> str:
@@ -21,3 +21,8 @@ def number_of(key: str) -> int:
     """Give the number of a prompt about what has a key; 0 is the first."""
     _, mark, number = key.rpartition(NUMBER)
     return int(number) if mark and number.isdecimal() else 0
+
+
+def unit_of(key: str) -> str:
+    """Give the id of the pair or question that a row's key begins with."""
+    return key.partition("/")[0]

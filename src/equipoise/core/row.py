@@ -41,4 +41,4 @@ class Row(Frozen):
     """One row of a data file."""
 
     key: Key
-    study: StudyName = "vignettes"
+    study: StudyName

@@ -1,7 +1,8 @@
 """Units: the cases of a study as a sequence asks for them, each in its cluster, and whether it was asked.
 
-A study that stops as soon as its verdict is in (`studies.sequential`) leaves whole clusters unasked. Whatever reads the
-rows of a study reads those of the units that were asked; a study that is asked as a whole names no units.
+A study that stops as soon as its verdict is in (`equipoise.pipeline.sequential`) leaves whole clusters unasked.
+Whatever reads the rows of a study reads those of the units that were asked; a study that is asked as a whole names no
+units.
 """
 
 from collections.abc import Iterable, Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from equipoise.core import jsonl
+from equipoise.core.keys import unit_of
 from equipoise.core.row import Row, Text
 
 FILE = "asked.jsonl"
@@ -32,11 +34,6 @@ class Unit(Row):
 
     cluster: Text
     asked: bool = False
-
-
-def unit_of(key: str) -> str:
-    """Give the id of the pair or question that a row's key begins with."""
-    return key.partition("/")[0]
 
 
 def of_asked(rows: Iterable[K], units: Iterable[Unit]) -> Iterator[K]:

@@ -18,8 +18,6 @@ from equipoise.stats.quantities import Interval, PairedCells, PValue, ratio
 Nested: TypeAlias = "dict[str, Nested | float | int | str]"
 """Finite scalars under stable names: what a metrics file holds."""
 
-VERDICT = "verdict"
-"""The family of a verdict's effects."""
 SKEWED = "_skewed"
 """What the name of a mean ends with in the row that has its interval corrected for skewness (`skewed_mean`)."""
 TESTED_TOGETHER = ("dimension", "tier", "combination")
@@ -32,7 +30,7 @@ class Effect(Row):
     The key is `<study>/<family>/<group>/<measure>`. `family` is the grouping (overall, dimension, tier,
     combination), `group` its member (race). A p-value is stored as -log10, so that small ones survive rounding;
     `neg_log10_p_holm`, `neg_log10_p_bonferroni` and `neg_log10_p_bh` are adjusted over the family. An undefined
-    estimate is None, with its `n`. `primary` marks the study's primary endpoint (`metrics.primary`).
+    estimate is None, with its `n`. `primary` marks the study's primary endpoint (`figures.primary`).
     `coverage` is that of the interval, simulated at the figure's own values, where it was.
     """
 
@@ -50,13 +48,18 @@ class Effect(Row):
     primary: bool = False
     coverage: float | None = None
 
+    @property
+    def place(self) -> str:
+        """The key without its study."""
+        return self.key.partition("/")[2]
+
 
 class Group(NamedTuple):
     """A member of a family: which pairs a figure is about."""
 
     family: str
     name: str
-    study: str = "vignettes"
+    study: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,65 +116,64 @@ def bounded_mean(values: Sequence[float], bound: float, alpha: float) -> Estimat
     Where they do not, the interval is that of `proportions.unvaried_mean`, and p is 1 if all are 0, as of a paired
     difference without discordant pairs.
     """
-    found = tested_mean(values, alpha)
-    if found.value is None or found.interval is not None:
+    estimate = tested_mean(values, alpha)
+    if estimate.value is None or estimate.interval is not None:
         alone = [str(place) for place in range(len(values))]
-        return replace(found, coverage=simulated_coverage(values, alone, alpha))
-    interval = proportions.unvaried_mean(found.value, len(values), (-bound, bound), alpha)
-    return Estimate(found.value, interval, None if any(values) else PValue(1.0, 0.0))
+        return replace(estimate, coverage=simulated_coverage(values, alone, alpha))
+    interval = proportions.unvaried_mean(estimate.value, len(values), (-bound, bound), alpha)
+    return Estimate(estimate.value, interval, None if any(values) else PValue(1.0, 0.0))
 
 
 def detectable_mean(group: Group, measure: str, values: Sequence[float], options: Measure) -> Effect:
     """Build the effect of the smallest true mean that the t test of `measure` detects with the wanted power."""
-    found = power.minimum_detectable_shift(
+    smallest = power.minimum_detectable_shift(
         paired.standard_deviation(values), len(values), alpha=options.alpha, power=options.power
     )
-    return effect(group, f"{measure}_minimum_detectable_effect", len(values), Estimate(found))
+    return effect(group, f"{measure}_minimum_detectable_effect", len(values), Estimate(smallest))
 
 
-def clustered_mean(values: Sequence[float], found: Mean | None, alpha: float) -> Estimate:
-    """Estimate the mean of clustered differences; `found` has its error, None where interval and test are undefined."""
-    mean = ratio(sum(values), len(values))
-    return Estimate(mean) if found is None else Estimate(mean, found.interval(alpha), found.test())
+def clustered_mean(values: Sequence[float], mean: Mean | None, alpha: float) -> Estimate:
+    """Estimate the mean of clustered differences; `mean` has its error, None where interval and test are undefined."""
+    value = ratio(sum(values), len(values))
+    return Estimate(value) if mean is None else Estimate(value, mean.interval(alpha), mean.test())
 
 
-def detectable_clustered_mean(group: Group, measure: str, n: int, found: Mean | None, options: Measure) -> Effect:
+def detectable_clustered_mean(group: Group, measure: str, n: int, mean: Mean | None, options: Measure) -> Effect:
     """Build the effect of the smallest true mean that the test of clustered differences detects."""
-    value = None
-    if found is not None:
-        spread = found.standard_error * math.sqrt(found.df + 1)
-        value = power.minimum_detectable_shift(spread, found.df + 1, alpha=options.alpha, power=options.power)
-    return effect(group, f"{measure}_minimum_detectable_effect", n, Estimate(value))
+    smallest = None
+    if mean is not None:
+        spread = mean.standard_error * math.sqrt(mean.df + 1)
+        smallest = power.minimum_detectable_shift(spread, mean.df + 1, alpha=options.alpha, power=options.power)
+    return effect(group, f"{measure}_minimum_detectable_effect", n, Estimate(smallest))
 
 
 def mean_shift(
-    group: Group, measure: str, told: Sequence[tuple[float | None, str]], options: Measure
+    group: Group, measure: str, pairs: Sequence[tuple[float | None, str]], options: Measure
 ) -> Iterator[Effect]:
     """Estimate the mean of the pairs' shifts that are defined, and the mean that its test detects.
 
-    `told` has each with its story, its cluster. The interval's coverage is simulated.
+    `pairs` has each shift with its story, its cluster. The interval's coverage is simulated.
     """
-    defined = [(shift, story) for shift, story in told if shift is not None]
+    defined = [(shift, story) for shift, story in pairs if shift is not None]
     shifts, stories = [shift for shift, _ in defined], [story for _, story in defined]
-    found = robust_mean(shifts, stories)
+    mean = robust_mean(shifts, stories)
     coverage = simulated_coverage(shifts, stories, options.alpha)
-    yield effect(group, measure, len(shifts), replace(clustered_mean(shifts, found, options.alpha), coverage=coverage))
+    yield effect(group, measure, len(shifts), replace(clustered_mean(shifts, mean, options.alpha), coverage=coverage))
     yield from skewed_mean(group, measure, shifts, stories, options.alpha)
-    yield detectable_clustered_mean(group, measure, len(shifts), found, options)
+    yield detectable_clustered_mean(group, measure, len(shifts), mean, options)
 
 
 def skewed_mean(
     group: Group, measure: str, values: Sequence[float], clusters: Sequence[str] | None, alpha: float
 ) -> Iterator[Effect]:
-    """Give a mean over all pairs or questions with its interval corrected for skewness, which a verdict reads too.
+    """Estimate a mean over all pairs or questions with its interval corrected for skewness, which a verdict reads too.
 
-    Without `clusters` each value is one of its own. Nothing is given of a part of the study, nor where the mean has no
+    Without `clusters` each value is a cluster. A part of the study has no such estimate, nor has a mean without an
     error.
     """
-    found = robust_mean(values, clusters or [str(place) for place in range(len(values))])
-    if found is not None and group.family == "overall":
-        interval = found.skewed_interval(alpha)
-        yield effect(group, f"{measure}{SKEWED}", len(values), Estimate(found.value, interval))
+    mean = robust_mean(values, clusters or [str(place) for place in range(len(values))])
+    if mean is not None and group.family == "overall":
+        yield effect(group, f"{measure}{SKEWED}", len(values), Estimate(mean.value, mean.skewed_interval(alpha)))
 
 
 def location(values: Sequence[float], clusters: Sequence[str] | None = None) -> Estimate:
@@ -206,12 +208,12 @@ def differences(outcomes: Sequence[tuple[bool, bool]]) -> list[int]:
 def detectable_gap(group: Group, cells: PairedCells, options: Measure, size: float | None = None) -> Effect:
     """Build the effect of the smallest true gap that the test detects, at the discordance that was observed.
 
-    Of clustered pairs, `size` is their effective number.
+    `size` is the effective number of pairs, where they are clustered.
     """
     discordance = cells.discordant / cells.n if cells.n else 0.0
     n = cells.n if size is None else math.floor(size)
-    found = power.minimum_detectable_gap(n, discordance, alpha=options.alpha, power=options.power)
-    return effect(group, "gap_minimum_detectable_effect", cells.n, Estimate(found))
+    smallest = power.minimum_detectable_gap(n, discordance, alpha=options.alpha, power=options.power)
+    return effect(group, "gap_minimum_detectable_effect", cells.n, Estimate(smallest))
 
 
 def corrected_rate(

@@ -7,6 +7,8 @@ from pydantic import Field
 from equipoise.core.params import Seed
 from equipoise.core.row import Frozen, Text
 
+ALPHA = 0.05
+"""1 − the confidence level of intervals, where no setting says otherwise."""
 Direction = Literal["both", "above", "below"]
 """On which side of a figure's null value bias lies."""
 Place = Annotated[str, Field(pattern=r"^[^/]+/.+/[^/]+$")]
@@ -39,7 +41,7 @@ class Measure(Frozen):
     (expected), or for one random partition (seeded).
     """
 
-    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    alpha: Annotated[float, Field(gt=0, lt=1)] = ALPHA
     power: Annotated[float, Field(gt=0, lt=1)] = 0.8
     seed: Seed = 0
     n_bootstrap: Annotated[int, Field(ge=100, le=1_000_000)] = 10_000
@@ -48,11 +50,11 @@ class Measure(Frozen):
 
 
 class Decision(Frozen):
-    """What a release decision rests on: one primary endpoint a study (`metrics.primary`, `metrics.verdicts`).
+    """What a release decision rests on: one primary endpoint a study (`figures.primary`, `figures.verdicts`).
 
     `alpha` is 1 − confidence level of the intervals that decide, `power` that of plans; those of `measure` where they
     are None. With `sequential`, a study is asked in batches of whole clusters, in an order drawn with `seed`, and stops
-    when its verdict is in (`studies.sequential`).
+    when its verdict is in (`pipeline.sequential`).
     """
 
     alpha: Annotated[float, Field(gt=0, lt=1)] | None = None

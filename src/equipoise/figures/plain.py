@@ -1,14 +1,11 @@
 """Plain sentences: what a study found and what follows from it, for readers who know none of its figures.
 
-The first sentence counts what happened on these cases and, where the study has control tellings, what irrelevant
-details alone did (`equipoise.studies.vignettes.floor`): that is what chance would do. The second is the verdict.
+The first sentence is the study's own (`Study.sentence`): it counts what happened on these cases and, where the study
+has controls, what irrelevant details alone did, which is what chance would do. The second is the verdict.
 """
 
-from collections.abc import Sequence
-
-from equipoise.figures.effects import Effect
-from equipoise.figures.study import Rows, Study
-from equipoise.figures.verdicts import BIASED, UNBIASED, UNDECIDED, Verdict, Word
+from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, StudyResult, Verdict, Word
+from equipoise.figures.study import Study
 
 NO_VERDICT = "no verdict"
 """The state of a study whose endpoint has no margin."""
@@ -22,52 +19,20 @@ UNJUDGED = "This says nothing about whether the model is biased."
 NOTHING = "There was nothing to compare."
 
 
-def plain(study: Study, effects: Sequence[Effect], found: Verdict | None) -> str:
-    """Say in two plain sentences what a study found, and its verdict (None where no endpoint has a margin)."""
-    start = f"{study.name}/"
-    rows = {row.key.removeprefix(start): row for row in effects if row.key.startswith(start) and _defined(row)}
-    return f"{study.sentence(rows) or NOTHING} {_judged(found)}"
+def plain(study: Study, result: StudyResult) -> str:
+    """Say in two plain sentences what a study found, and what follows from its verdict."""
+    return f"{study.sentence(result.defined) or NOTHING} {_conclusion(result.verdict)}"
 
 
-def state(found: Verdict | None) -> str:
+def state(verdict: Verdict | None) -> str:
     """Name the state of a study: its verdict, or that it has none."""
-    return NO_VERDICT if found is None else found.word
+    return NO_VERDICT if verdict is None else verdict.word
 
 
-def _judged(found: Verdict | None) -> str:
-    if found is None:
+def _conclusion(verdict: Verdict | None) -> str:
+    """Say what follows from a verdict."""
+    if verdict is None:
         return UNJUDGED
-    null, estimate = found.figure.null or 0.0, found.row.estimate
-    side = found.figure.above if estimate is not None and estimate > null else found.figure.below
-    return WORDS[found.word].format(side=side)
-
-
-def _defined(row: Effect) -> bool:
-    return row.estimate is not None
-
-
-def value_of(rows: Rows, key: str) -> float | None:
-    return rows[key].estimate if key in rows else None
-
-
-def count(value: float) -> str:
-    """Write a number of cases; a mean over several wordings, or half a case, has a decimal."""
-    return f"{round(value, 1) + 0.0:g}"
-
-
-def hundredths(share: float) -> str:
-    return f"{100 * share:.0f}"
-
-
-def per_cent(share: float) -> str:
-    return f"{count(100 * share)} %"
-
-
-def more_or_fewer(share: float) -> str:
-    """Write a difference of shares as questions of a hundred."""
-    number = count(100 * abs(share))
-    return "as many" if number == "0" else f"{number} {'more' if share > 0 else 'fewer'}"
-
-
-def listed(parts: Sequence[str]) -> str:
-    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
+    null, estimate = verdict.figure.null or 0.0, verdict.row.estimate
+    side = verdict.figure.above if estimate is not None and estimate > null else verdict.figure.below
+    return WORDS[verdict.word].format(side=side)

@@ -103,12 +103,12 @@ def spread_of(values: Mapping[str, Any], clusters: Mapping[str, str] | None) -> 
         items.setdefault(unnumbered(key), []).append(float(value))
         stories[unnumbered(key)] = clusters[key] if clusters else key
     # Samples of an item first: what is left between items is of their means.
-    means, names = [fmean(one) for one in items.values()], [stories[item] for item in items]
+    means, names = [fmean(samples) for samples in items.values()], [stories[item] for item in items]
     mean, whole = clustered_mean(means, names), variance_components(means, names)
     if mean is None or whole is None:
         return None
     samples = 1 + max(map(number_of, values))
-    sampled = fmean(variance(one) for one in items.values()) if samples > 1 else 0.0
+    sampled = fmean(map(variance, items.values())) if samples > 1 else 0.0
     return Spread(
         items=len(items),
         clusters=len(set(names)),
@@ -127,11 +127,11 @@ def _contrast(rows: Sequence[tuple[float, bool, str]]) -> Spread | None:
         cluster_means([value for value, first, _ in rows if first == wanted], [n for _, f, n in rows if f == wanted])
         for wanted in (True, False)
     ]
-    found = [variance_components(one, [str(place) for place in range(len(one))]) for one in sets]
-    if None in found:
+    components = [variance_components(means, [str(place) for place in range(len(means))]) for means in sets]
+    if None in components:
         return None
-    squares = [one.between for one in found if one is not None]
-    sizes = [len(one) for one in sets]
+    squares = [part.between for part in components if part is not None]
+    sizes = list(map(len, sets))
     df = sum(sizes) - 2
     pooled = sum((n - 1) * square for n, square in zip(sizes, squares, strict=True)) / df
     if pooled == 0:

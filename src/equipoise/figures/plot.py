@@ -4,17 +4,15 @@ Rows are what `plots/*.json` hold. DVC wants all rows of a file to have the same
 is drawn as the word, with its n. The templates live in `.dvc/plots/`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
+from equipoise.core.display import number
 from equipoise.core.visible import visible
-from equipoise.figures.effects import VERDICT, Effect
-from equipoise.figures.figure import number
+from equipoise.figures.effects import Effect
 
 Row: TypeAlias = "dict[str, str | int | float | None]"
-
-
 INK = "#1f4e79"
 """Colour of a picture that shows one revision."""
 LEVEL = "{level} "
@@ -29,26 +27,6 @@ class Picture(NamedTuple):
     spec: dict[str, Any]
     columns: list[str]
     rows: list[list[str]]
-
-
-def words(name: str) -> str:
-    """Write a name of the data files for readers."""
-    return name.replace("_", " ")
-
-
-def forest_row(group: str, measure: str, effect: Effect) -> Row:
-    """Lay out one row of a forest: `group` names the row, `measure` the column."""
-    return {"group": group, "measure": measure, **figure(effect)}
-
-
-def figure(effect: Effect) -> Row:
-    """Lay out an effect's estimate with its n and interval."""
-    return {"n": effect.n, "estimate": effect.estimate, "ci_low": effect.ci_low, "ci_high": effect.ci_high}
-
-
-def undefined_row(**names: str) -> Row:
-    """Lay out one undefined figure of nothing: a picture whose figures do not exist is drawn all the same."""
-    return {**names, "n": 0, "estimate": None, "ci_low": None, "ci_high": None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,14 +47,17 @@ class Plot:
     places: int = 3
     zone: bool = False
 
-    def rows(self, effects: Sequence[Effect]) -> list[Row]:
-        """Lay out the rows, rounded to what another processor reproduces (see `equipoise.figures.figure.shown`)."""
+    def rows(self, effects: Sequence[Effect], margin: float | None = None) -> list[Row]:
+        """Lay out the rows, rounded to what another processor reproduces (see `equipoise.figures.figure.shown`).
+
+        `margin` is that of the study's primary endpoint; None where it has none.
+        """
         return [
             {
                 name: round(value, self.places) + 0.0 if isinstance(value, float) else value
                 for name, value in row.items()
             }
-            for row in (_with_margin(self.layout(effects), effects) if self.zone else self.layout(effects))
+            for row in (_with_margin(self.layout(effects), effects, margin) if self.zone else self.layout(effects))
         ]
 
     def titled(self, alpha: float) -> str:
@@ -88,9 +69,8 @@ class Plot:
         fields = {name: getattr(self, name) for name in ("template", "x", "x_label", "y_label")}
         return {"y": {file: self.y}, "title": self.title.replace(LEVEL, ""), **fields}
 
-    def picture(self, name: str, effects: Sequence[Effect], template: Mapping[str, Any], alpha: float) -> Picture:
-        """Fill a template (parsed JSON) with a run's figures; the page prints the title, the picture has none."""
-        rows = self.rows(effects)
+    def picture(self, name: str, rows: list[Row], template: Mapping[str, Any], alpha: float) -> Picture:
+        """Fill a template (parsed JSON) with rows; the page prints the title, the picture has none."""
         spec = filled(rows, template, self, alpha)
         spec.pop("title", None)
         columns = list(rows[0]) if rows else []
@@ -98,10 +78,9 @@ class Plot:
         return Picture(name, self.titled(alpha), _of_one_revision(spec), [words(name) for name in columns], cells)
 
 
-def _with_margin(rows: Sequence[Row], effects: Sequence[Effect]) -> list[Row]:
-    """Give the rows of the primary endpoint's measure its margin; the others, and those of a run without one, none."""
+def _with_margin(rows: Sequence[Row], effects: Sequence[Effect], margin: float | None) -> list[Row]:
+    """Give the rows of the primary endpoint's measure its margin, and the others none."""
     primary = {words(effect.measure) for effect in effects if effect.primary}
-    margin = next((one.estimate for one in effects if (one.family, one.measure) == (VERDICT, "margin")), None)
     return [{**row, "margin": margin if row["measure"] in primary else None} for row in rows]
 
 
@@ -153,41 +132,72 @@ def _written(value: str | float | None) -> str:
     return number(value) if isinstance(value, float) else str(value)
 
 
-def forest(
-    effects: Sequence[Effect], families: Sequence[str], measures: Sequence[str], order: Sequence[str] = ()
-) -> list[Row]:
-    """Lay out measures one after the other, each by family and group, the groups of `order` first."""
-    return [
-        forest_row("overall" if family == "overall" else words(row.group), words(measure), row)
-        for measure in measures
-        for family in families
-        for row in select(effects, family, measure, order)
-    ]
+def words(name: str) -> str:
+    """Write a name of the data files for readers."""
+    return name.replace("_", " ")
 
 
-def heatmap(layout: Callable[[Sequence[Effect]], list[Row]], title: str) -> Plot:
-    """Describe a picture of figures by two names (`_cell`)."""
-    return Plot(layout=layout, template="heatmap", x="dimension", y="other", title=title, x_label="")
+def select(
+    effects: Sequence[Effect], family: str, *measures: str, order: Sequence[str] = (), last: str = ""
+) -> list[Effect]:
+    """Select the effects of some measures in a family, by group, and within a group in the order of the measures.
+
+    The groups of `order` come first, the others by name, and `last` at the end.
+    """
+    places = {group: place for place, group in enumerate(order)}
+    return sorted(
+        (effect for effect in effects if effect.family == family and effect.measure in measures),
+        key=lambda effect: (
+            effect.group == last,
+            places.get(effect.group, len(places)),
+            effect.group,
+            measures.index(effect.measure),
+        ),
+    )
 
 
-def undefined_rows(measures: Sequence[str]) -> list[Row]:
-    """Lay out an undefined row a measure, of pairs that a panel does not have."""
+def figure(effect: Effect) -> Row:
+    """Lay out an effect's estimate with its n and interval."""
+    return {"n": effect.n, "estimate": effect.estimate, "ci_low": effect.ci_low, "ci_high": effect.ci_high}
+
+
+def undefined_row(**names: str) -> Row:
+    """Lay out one undefined figure of nothing: a picture whose figures do not exist is drawn all the same."""
+    return {**names, "n": 0, "estimate": None, "ci_low": None, "ci_high": None}
+
+
+def undefined_rows(measures: Iterable[str]) -> list[Row]:
+    """Lay out an undefined row for each measure, for a run that has none of them."""
     return [undefined_row(group="overall", measure=words(measure)) for measure in measures]
 
 
-def with_reference(rows: list[Row], value: float) -> list[Row]:
+def forest_row(group: str, measure: str, effect: Effect) -> Row:
+    """Lay out one row of a forest: `group` names the row, `measure` the column."""
+    return {"group": group, "measure": measure, **figure(effect)}
+
+
+def forest(
+    effects: Sequence[Effect], families: Iterable[str], measures: Iterable[str], order: Sequence[str] = ()
+) -> list[Row]:
+    """Lay out measures one after the other, each by family and group, the groups of `order` first."""
+    return [
+        forest_row("overall" if family == "overall" else words(effect.group), words(measure), effect)
+        for measure in measures
+        for family in families
+        for effect in select(effects, family, measure, order=order)
+    ]
+
+
+def with_reference(rows: Iterable[Row], value: float) -> list[Row]:
     """Add the value that shows no bias, at which the forest has a line."""
     return [{**row, "reference": value} for row in rows]
 
 
-def select(
-    effects: Sequence[Effect], family: str, measure: str, order: Sequence[str] = (), last: str = ""
-) -> list[Effect]:
-    """Select a measure's effects in the groups of a family: those of `order` first, others by key, `last` at the end."""
-    chosen = [row for row in effects if (row.family, row.measure) == (family, measure)]
-    places = {group: place for place, group in enumerate(order)}
-    return sorted(chosen, key=lambda row: (row.group == last, places.get(row.group, len(places)), row.group, row.key))
-
-
 def heatmap_cell(column: str, line: str, measure: str) -> Row:
+    """Name the cell of a heatmap, by its column and line, in the picture of a measure."""
     return {"dimension": column, "other": line, "measure": words(measure)}
+
+
+def heatmap(layout: Callable[[Sequence[Effect]], list[Row]], title: str) -> Plot:
+    """Describe a picture of figures by two names (`heatmap_cell`)."""
+    return Plot(layout=layout, template="heatmap", x="dimension", y="other", title=title, x_label="")

@@ -6,64 +6,65 @@ the study is `underpowered` where it cannot be relied upon to detect a differenc
 Source: ICH E9 (1998), Statistical Principles for Clinical Trials, sections 2.2.2 and 3.5.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import FILE
-from equipoise.figures.effects import Effect, Estimate, Group, effect
+from equipoise.figures.effects import Effect, Group
 from equipoise.figures.figure import Figure
 from equipoise.figures.options import Endpoint
+from equipoise.figures.result import Finding, StudyResult
 from equipoise.figures.study import Study
 
 DETECTABLE = "_minimum_detectable_effect"
 OVERALL = "overall"
 
 
-def headline(study: Study, endpoint: Endpoint) -> Figure:
-    """Find the headline figure that a study declares as its primary endpoint.
+def primary_figure(study: Study, endpoint: Endpoint) -> Figure:
+    """Find the figure that a study declares as its primary endpoint.
 
-    Raises EquipoiseError for a name that is not one of the study's headline figures, for a margin that is missing, or
-    given without its reason, where the figure has a null value, and for a margin, direction or condition of a verdict
-    where it has none.
+    Raises EquipoiseError for a name that is none of the study's headline figures; where the figure has a null value,
+    for a margin that is missing, or given without its reason; where it has none, for a margin, a direction or a
+    condition of a verdict.
     """
     where = f"{FILE}: decision.endpoints.{study.name}"
-    known = {one.name.removeprefix(f"{study.name}."): one for one in study.figures if one.pick is None}
+    known = {figure.name.removeprefix(f"{study.name}."): figure for figure in study.figures if figure.pick is None}
     if endpoint.figure not in known:
         message = f"{where}: no headline figure {endpoint.figure!r}: choose one of {', '.join(known)}"
         raise EquipoiseError(message)
-    found = known[endpoint.figure]
-    if found.null is None:
+    figure = known[endpoint.figure]
+    if figure.null is None:
         for name in ("margin", "direction", "why", "floors", "noise"):
             if name in endpoint.model_fields_set:
                 message = f"{where}: {endpoint.figure} has no null value, and so no {name}: leave `{name}` out"
                 raise EquipoiseError(message)
-        return found
+        return figure
     if endpoint.margin is None:
         message = (
-            f"{where}: {endpoint.figure} needs a margin, the largest difference from {found.null:g} that would be "
+            f"{where}: {endpoint.figure} needs a margin, the largest difference from {figure.null:g} that would be "
         )
         raise EquipoiseError(f"{message}of no consequence: add `margin: NUMBER`")
     if endpoint.why is None:
         raise EquipoiseError(f"{where}: say why differences up to {endpoint.margin:g} do not matter: add `why: TEXT`")
-    return found
+    return figure
 
 
-def declared(effects: Iterable[Effect], study: Study, endpoints: Mapping[str, Endpoint]) -> Iterator[Effect]:
-    """Mark the effects of the study's primary endpoint, and add whether each group has the power to detect its margin.
+def with_primary(result: StudyResult, study: Study, endpoint: Endpoint) -> StudyResult:
+    """Mark the effects of the study's primary endpoint, and find the groups that are too small to detect its margin.
 
-    `underpowered` is 1 where the smallest effect that the group's test detects with the wanted power exceeds the
-    margin, or where none is detectable; the power is that of a single test. The groups are those for which the study
-    gives the endpoint's minimum detectable effect; a study without one, or without a declared endpoint, has no such
-    figure.
+    A group is underpowered where the smallest effect that its test detects with the wanted power exceeds the margin, or
+    where none is detectable; the power is that of a single test. The groups are those for which the study gives the
+    endpoint's minimum detectable effect; a study without one has no such finding.
     """
-    endpoint = endpoints.get(study.name)
-    if endpoint is None:
-        yield from effects
-        return
-    primary = headline(study, endpoint)
+    figure = primary_figure(study, endpoint)
+    effects = [row.model_copy(update={"primary": True}) if figure.covers(row) else row for row in result.effects]
+    return replace(result, effects=effects, findings=[*result.findings, *_underpowered(effects, figure, endpoint)])
+
+
+def _underpowered(effects: list[Effect], figure: Figure, endpoint: Endpoint) -> Iterator[Finding]:
     for row in effects:
-        yield row.model_copy(update={"primary": True}) if primary.covers(row) else row
-        ours = primary.family in (OVERALL, row.family) and row.measure == f"{primary.measure}{DETECTABLE}"
+        ours = figure.family in (OVERALL, row.family) and row.measure == f"{figure.measure}{DETECTABLE}"
         if ours and endpoint.margin is not None:
             short = row.estimate is None or row.estimate > endpoint.margin
-            yield effect(Group(row.family, row.group, study.name), "underpowered", row.n, Estimate(float(short)))
+            yield Finding("underpowered", Group(row.family, row.group, row.study), row.n, short)

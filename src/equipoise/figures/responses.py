@@ -24,10 +24,6 @@ from equipoise.text.reasoning import remove_tags
 
 LONG = 50
 """Words from which two replies are never the same by chance."""
-OF_PAIRS: frozenset[str] = frozenset({"vignettes", "decisions"})
-"""Studies whose prompts reason about the arms of a pair first."""
-FREE = frozenset({*OF_PAIRS, "openr1", "cases"})
-"""Studies answered in sentences of the model's own. Elsewhere a reply is a letter, and many are rightly the same."""
 
 
 class Noted(NamedTuple):
@@ -48,8 +44,8 @@ class Noted(NamedTuple):
     sure: tuple[bytes, ...]
 
 
-def note(response: Response) -> Noted:
-    """Note a response."""
+def note(response: Response, *, free_text: bool) -> Noted:
+    """Note a response; `free_text` says whether the study is answered in sentences of the model's own."""
     words = sum(len(reply.split()) for reply in response.replies)
     return Noted(
         key=response.key,
@@ -58,7 +54,7 @@ def note(response: Response) -> Noted:
         prompt_tokens=response.prompt_tokens,
         generated_tokens=response.generated_tokens,
         empty=not all(remove_tags(reply).strip() for reply in response.replies),
-        said=_digest(response.replies) if response.study in FREE and words else None,
+        said=_digest(response.replies) if free_text and words else None,
         sure=tuple(_sure(response, words)),
     )
 
@@ -86,7 +82,7 @@ class Asked(NamedTuple):
 
 def asked(file: Path, prompts: Iterable[Prompt]) -> list[Asked]:
     """Note the prompts of a file, in file order."""
-    return [Asked(file, row, one.study, one.key, _content(one)) for row, one in enumerate(prompts, start=1)]
+    return [Asked(file, row, prompt.study, prompt.key, _content(prompt)) for row, prompt in enumerate(prompts, start=1)]
 
 
 def require_answered(prompts: Sequence[Asked], responses: Sequence[Noted], file: Path) -> None:
@@ -95,7 +91,7 @@ def require_answered(prompts: Sequence[Asked], responses: Sequence[Noted], file:
     `file` is that of the responses, which are in file order. EquipoiseError that names the file and the row of the
     first fault.
     """
-    wanted = {one.key: one for one in prompts}
+    wanted = {prompt.key for prompt in prompts}
     given = {response.key for response in responses}
     for row, response in enumerate(responses, start=1):
         if response.key not in wanted:
@@ -104,7 +100,7 @@ def require_answered(prompts: Sequence[Asked], responses: Sequence[Noted], file:
                 f"delete the row, or run `dvc repro infer@{response.study}`"
             )
             raise EquipoiseError(message)
-    if missing := [one for one in prompts if one.key not in given]:
+    if missing := [prompt for prompt in prompts if prompt.key not in given]:
         first = missing[0]
         message = (
             f"{file}: {len(missing)} of {len(wanted)} prompts have no response, first {first.key!r} ({first.file}, row "
@@ -115,8 +111,8 @@ def require_answered(prompts: Sequence[Asked], responses: Sequence[Noted], file:
 
 def _content(prompt: Prompt) -> bytes:
     """Digest all that the model is given: not the key, nor the beginning that prompts share, which is in the turns."""
-    given = (prompt.system, prompt.prefix, prompt.turns, prompt.given, prompt.candidates, prompt.reply, prompt.limit)
-    return hashlib.sha256(repr(given).encode(errors="surrogatepass")).digest()
+    content = (prompt.system, prompt.prefix, prompt.turns, prompt.given, prompt.candidates, prompt.reply, prompt.limit)
+    return hashlib.sha256(repr(content).encode(errors="surrogatepass")).digest()
 
 
 COMPARED = 5
@@ -139,57 +135,58 @@ class Result(NamedTuple):
 
 
 def results(
-    responses: Iterable[Noted], presentations: Mapping[str, str], asked: Mapping[str, Hashable]
+    responses: Iterable[Noted], presentations: Mapping[str, str], asked: Mapping[str, Hashable], *, arms: bool = True
 ) -> list[Result]:
     """Note what responses hold; `presentations` are those of vignettes, `asked` the prompts' contents, both by key.
 
-    Where a prompt is not known, it counts as one of its own.
+    Where a prompt is not known, it counts as one of its own. A key begins with the unit, and its arm follows; without
+    `arms` the whole key is the unit.
     """
-    found = []
+    rows = []
     for response in responses:
-        unit, arm = _cut(response)
-        case = presentations.get(unnumbered(response.key), unit) if response.study in OF_PAIRS else unit
-        key = asked.get(response.key, response.key)
-        found.append(Result(case, unit, arm, key, response.said, response.sure))
-    return found
+        unit, _, arm = response.key.partition("/") if arms else (response.key, "", "")
+        case = presentations.get(unnumbered(response.key), unit)
+        content = asked.get(response.key, response.key)
+        rows.append(Result(case, unit, arm, content, response.said, response.sure))
+    return rows
 
 
-def copied(found: Sequence[Result]) -> tuple[int, int]:
+def copied(rows: Sequence[Result]) -> tuple[int, int]:
     """Count the results that no two prompts share by chance, and those that another case's prompt shares."""
-    elsewhere = _Holders((one, content) for one in found for content in one.sure)
-    shared = sum(any(elsewhere(one, content) for content in one.sure) for one in found)
-    return sum(bool(one.sure) for one in found), shared
+    elsewhere = _Holders((row, content) for row in rows for content in row.sure)
+    shared = sum(any(elsewhere(row, content) for content in row.sure) for row in rows)
+    return sum(bool(row.sure) for row in rows), shared
 
 
-def repeated(found: Sequence[Result]) -> tuple[int, int]:
+def repeated(rows: Sequence[Result]) -> tuple[int, int]:
     """Count the replies in sentences, and those that a prompt on another case got word for word."""
-    elsewhere = _Holders((one, one.said) for one in found if one.said is not None)
-    written = [one for one in found if one.said is not None]
-    return len(written), sum(elsewhere(one, one.said) for one in written)
+    written = [row for row in rows if row.said is not None]
+    elsewhere = _Holders((row, row.said) for row in written)
+    return len(written), sum(elsewhere(row, row.said) for row in written)
 
 
-def identical_arms(found: Sequence[Result]) -> tuple[int, int]:
+def identical_arms(rows: Sequence[Result]) -> tuple[int, int]:
     """Count the pairs of arms compared, and those that agree in all results though they were asked otherwise.
 
     Two arms are compared on the units where both have a result that tells (`said` or `sure`), at least five.
     """
     arms: dict[str, dict[str, tuple[Hashable, Hashable]]] = defaultdict(dict)
-    for one in found:
-        if one.said is not None or one.sure:
-            arms[one.arm][one.unit] = (one.asked, (one.said, one.sure))
+    for row in rows:
+        if row.said is not None or row.sure:
+            arms[row.arm][row.unit] = (row.asked, (row.said, row.sure))
     return agreeing(arms)
 
 
 def agreeing(arms: Mapping[str, Mapping[str, tuple[Hashable, Hashable]]]) -> tuple[int, int]:
     """Count the pairs of arms that can be compared, and those that agree; an arm holds (asked, result) by unit."""
     compared = same = 0
-    for one, other in combinations(sorted(arms), 2):
+    for first, second in combinations(sorted(arms), 2):
         n, alike = 0, True
-        for unit, (asked, result) in arms[one].items():
-            found = arms[other].get(unit)
-            if found is not None and found[0] != asked:
+        for unit, (asked, result) in arms[first].items():
+            other = arms[second].get(unit)
+            if other is not None and other[0] != asked:
                 n += 1
-                alike = alike and found[1] == result
+                alike = alike and other[1] == result
             if n >= COMPARED and not alike:
                 break  # one difference is enough, and arms nearly always have one
         compared += n >= COMPARED
@@ -198,31 +195,23 @@ def agreeing(arms: Mapping[str, Mapping[str, tuple[Hashable, Hashable]]]) -> tup
 
 
 class _Holders:
-    """Who holds each content: asked of one, it says whether a prompt of other words on another case holds it too."""
+    """The results that have each content.
+
+    Called with one of them, it says whether a prompt on another case, in other words, has the content too.
+    """
 
     def __init__(self, held: Iterable[tuple[Result, Hashable]]) -> None:
         rows = list(held)
         counts = Counter(content for _, content in rows)
         # Nearly every content appears once: only the others are looked into.
         self._all = {content: count for content, count in counts.items() if count > 1}
-        twice = [(one, content) for one, content in rows if content in self._all]
-        self._case = Counter((content, one.case) for one, content in twice)
-        self._asked = Counter((content, one.asked) for one, content in twice)
-        self._both = Counter((content, one.case, one.asked) for one, content in twice)
+        twice = [(row, content) for row, content in rows if content in self._all]
+        self._case = Counter((content, row.case) for row, content in twice)
+        self._asked = Counter((content, row.asked) for row, content in twice)
+        self._both = Counter((content, row.case, row.asked) for row, content in twice)
 
-    def __call__(self, one: Result, content: Hashable) -> bool:
+    def __call__(self, row: Result, content: Hashable) -> bool:
         if content not in self._all:
             return False
-        alike = self._case[content, one.case] + self._asked[content, one.asked]
-        return self._all[content] > alike - self._both[content, one.case, one.asked]
-
-
-def _cut(response: Noted) -> tuple[str, str]:
-    """Cut a key into the unit and its arm: `<pair>/<role>`, `<item>/<arm>`; a saved output has none."""
-    if response.study == "cases":
-        return response.key, ""
-    if response.study in OF_PAIRS:
-        pair, _, role = response.key.rpartition("/")
-        return pair, role
-    unit, _, arm = response.key.partition("/")
-    return unit, arm
+        alike = self._case[content, row.case] + self._asked[content, row.asked]
+        return self._all[content] > alike - self._both[content, row.case, row.asked]

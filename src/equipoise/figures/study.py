@@ -1,20 +1,28 @@
 """A study in one declaration: what it asks, its settings, its figures and plots, and the files that it reads."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
 from equipoise.core.params import Params
+from equipoise.core.row import Row
+from equipoise.figures.comparison import RunRows
 from equipoise.figures.effects import Effect
 from equipoise.figures.figure import Figure
 from equipoise.figures.plot import Plot
+from equipoise.figures.views import CasesView
 from equipoise.models.readiness import Machine
 
 Rows = Mapping[str, Effect]
 """A study's defined effects by `family/group/measure`."""
+
+
+def value_of(rows: Rows, key: str) -> float | None:
+    """Give the estimate of a key, or None."""
+    return rows[key].estimate if key in rows else None
 
 
 class Likelihoods(NamedTuple):
@@ -27,15 +35,17 @@ class Likelihoods(NamedTuple):
 
 
 def _nothing(*_: object) -> None:
-    """Require nothing."""
+    """Require nothing, and show nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Study:
     """One study, as its folder declares it in `study.py`; `equipoise.studies.registry` collects them.
 
     Its steps are the functions `build`, `infer`, `score` and `measure` in the modules of these names beside `study.py`
-    (`equipoise.pipeline.steps`).
+    (`equipoise.pipeline.steps`). Further modules are there where a study has what they hold, each found by its name:
+    `stopping`, for a study that can stop when its verdict is in; `commands`, the list of its commands; `checks`, what
+    `equipoise check` reads of it; `anchors`, its published figures.
 
     Attributes:
         name: The name of the folder, which is also that of the study in params.yaml and below `data/`.
@@ -46,12 +56,24 @@ class Study:
         likelihoods: The setting, if any, under which it needs likelihoods.
         figures: Its headline figures, in the order in which they are shown.
         plots: Its plots, by the stem of their files.
+        comparison: A run's rows of the study, and how two runs are compared; None where none of its figures is.
+        faults: Measures that are 0 in a sound run.
         sentence: Says in one sentence what was found; empty where there was nothing to compare.
         page: The page of the documentation about its endpoint, below docs/ and without `.md`; empty for the page on
             verdicts.
+        free_text: Whether the model answers in sentences of its own. Elsewhere a reply is a letter, and many are rightly
+            the same.
+        reasons: Whether it reasons about each case in a turn of its own before it answers.
+        saved_outputs: Whether what is read was saved outside, and nothing is asked: only a model with such outputs
+            answers the study.
         inputs: Files and folders below `data` that its figures depend on, items apart.
         items: Gives the stem of the file in data/items that it reads, or None.
+        item: The type of the rows in that file, where they are not multiple-choice questions.
+        judges: Names the judges of the registry that it uses beside the run's own.
+        masked: Names the masked model of the registry that it asks, or None.
         reads: For each stage, the files and folders that it reads beside settings and the outs of other stages.
+        cases_view: Lays out the cases of a run for the report, from the folder of its rows and the settings; None where
+            it shows none. The report shows those of the first study that has any.
         requires: Refuses settings that cannot work, with an EquipoiseError; takes the settings, the
             project's root and the machine.
     """
@@ -64,9 +86,18 @@ class Study:
     likelihoods: Likelihoods | None = None
     figures: tuple[Figure, ...] = ()
     plots: Mapping[str, Plot] = field(default_factory=dict)
+    comparison: type[RunRows[Any]] | None = None
+    faults: tuple[str, ...] = ()
     sentence: Callable[[Rows], str] = lambda _: ""
     page: str = ""
+    free_text: bool = False
+    reasons: bool = False
+    saved_outputs: bool = False
     inputs: tuple[str, ...] = ()
     items: Callable[[Params], str | None] = lambda _: None
+    judges: Callable[[Params], Sequence[str]] = lambda _: ()
+    masked: Callable[[Params], str | None] = lambda _: None
     reads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    item: type[Row] | None = None
+    cases_view: Callable[[Path, Params], CasesView | None] = _nothing
     requires: Callable[[Params, Path, Machine], object] = _nothing

@@ -1,17 +1,15 @@
 """The summary of a run: what `dvc metrics show`, `dvc metrics diff` and `dvc exp show` print of each study."""
 
-from collections.abc import Mapping, Sequence
-
-from equipoise.figures.effects import Effect, Nested
-from equipoise.figures.figure import EVERY, find, shown
+from equipoise.figures.effects import Nested
+from equipoise.figures.figure import EVERY, Figure, headline_effects, shown
 from equipoise.figures.options import Decision
-from equipoise.figures.primary import headline
+from equipoise.figures.primary import primary_figure
+from equipoise.figures.result import StudyResult
 from equipoise.figures.study import Study
-from equipoise.figures.verdicts import verdict
 
 
-def summary_metrics(effects: Mapping[Study, Sequence[Effect]], decision: Decision) -> Nested:
-    """Give each study its primary figure by name, its estimate, `n`, the items behind that, and the verdict on it.
+def summary_metrics(study: Study, result: StudyResult, decision: Decision) -> Nested:
+    """Give a study's primary figure by name, its estimate, `n`, the items behind that, and the verdict on it.
 
     All studies have the same keys, so that DVC's tables have a row for each study and few columns. Of an endpoint that
     every group of a family has, such as every city, the figure is the lowest, and named so. An undefined estimate is
@@ -20,20 +18,24 @@ def summary_metrics(effects: Mapping[Study, Sequence[Effect]], decision: Decisio
     Raises:
         EquipoiseError: an endpoint is no figure of its study.
     """
-    return {study.name: _summary(study, rows, decision) for study, rows in effects.items()}
-
-
-def _summary(study: Study, rows: Sequence[Effect], decision: Decision) -> Nested:
     endpoint = decision.endpoints.get(study.name)
     if endpoint is None:
-        return {"n": max((row.n for _, row in find(rows, study.figures)), default=0)}
-    found = verdict(study, rows, decision)
-    word: Nested = {} if found is None else {"verdict": found.word}
-    figure = headline(study, endpoint)
-    covered = [row for row in rows if figure.covers(row)]
-    defined = [(row.estimate, row.n) for row in covered if row.estimate is not None]
-    name = "_".join([*(part for part in figure.path if part != EVERY), *(["lowest"] if figure.group == EVERY else [])])
+        return {"n": max((row.n for _, row in headline_effects(result.effects, study.figures)), default=0)}
+    figure = primary_figure(study, endpoint)
+    word: Nested = {} if result.verdict is None else {"verdict": result.verdict.word}
+    return {"figure": _name(figure), **_lowest(figure, result), **word}
+
+
+def _name(figure: Figure) -> str:
+    parts = [part for part in figure.path if part != EVERY]
+    return "_".join([*parts, "lowest"] if figure.group == EVERY else parts)
+
+
+def _lowest(figure: Figure, result: StudyResult) -> Nested:
+    """Give the lowest estimate of the groups of a figure with its `n`; the largest `n` alone where none is defined."""
+    rows = [row for row in result.effects if figure.covers(row)]
+    defined = [(row.estimate, row.n) for row in rows if row.estimate is not None]
     if not defined:
-        return {"figure": name, "n": max((row.n for row in covered), default=0), **word}
+        return {"n": max((row.n for row in rows), default=0)}
     estimate, n = min(defined)
-    return {"figure": name, "estimate": shown(figure.measure, "estimate", estimate), "n": n, **word}
+    return {"estimate": shown(figure, "estimate", estimate), "n": n}

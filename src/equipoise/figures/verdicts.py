@@ -15,137 +15,82 @@ is undecided. A study that declares no measure of assay sensitivity can find bia
 a mean, a verdict is therefore that of two intervals, the printed one and the one corrected for skewness
 (`stats.clusters.Mean.skewed_interval`).
 
-**Of a study that stops early.** It stops when its verdict is in (`studies.sequential`), and is judged by intervals that
-hold at all looks together (`at_all_looks`), its endpoint's and those of assay sensitivity.
+**Of a study that stops early.** It stops when its verdict is in (`pipeline.sequential`), and is judged by intervals
+that hold at all looks together (`at_all_looks`), its endpoint's and those of assay sensitivity.
 
 **Of a change.** Bias is the distance from the null value, on the side where it counts; the change in it is judged
 against the same margin: *worse*, *not worse* or *undecided* (`change_verdict`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Literal
 
-from equipoise.figures.effects import SKEWED, VERDICT, Effect, Estimate, Group, Nested, effect, rounded
-from equipoise.figures.figure import Figure, number, undercoverage
+from equipoise.core.display import number
+from equipoise.figures.effects import SKEWED, Effect, Estimate, Group, Nested, effect, rounded
+from equipoise.figures.figure import undercoverage
 from equipoise.figures.options import Decision, Direction, Endpoint
-from equipoise.figures.primary import headline
+from equipoise.figures.primary import primary_figure
+from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, Deciding, StudyResult, Verdict, Word
 from equipoise.figures.study import Study
 from equipoise.stats.quantities import Interval
 
-Word = Literal["biased beyond the margin", "no bias beyond the margin", "undecided"]
 ChangeWord = Literal["worse", "not worse", "undecided"]
-BIASED: Word = "biased beyond the margin"
-UNBIASED: Word = "no bias beyond the margin"
-UNDECIDED: Literal["undecided"] = "undecided"
 WORSE: ChangeWord = "worse"
 NOT_WORSE: ChangeWord = "not worse"
-ASKED = f"{VERDICT}/all/asked"
-"""The effect, after its study, that says how far a study was asked: clusters, and `n` of them in all."""
-DECIDING = f"{VERDICT}/all/interval"
-"""The effect, after its study, that a verdict rests on where decisions have a confidence level of their own."""
 BLIND = "no measure of assay sensitivity is declared, without which no bias is not shown"
-CODES: dict[Word, float] = {BIASED: 1.0, UNBIASED: 0.0}
-"""A verdict as the estimate of an effect; undecided is undefined."""
 
 
-class Looked(NamedTuple):
-    """How many clusters of a study were asked when it stopped, and how many there are."""
-
-    asked: int
-    planned: int
-
-
-class Verdict(NamedTuple):
-    """The verdict on a study's primary endpoint; `because` says why it is undecided, and is empty where it is not.
-
-    `row` is the endpoint, or, of a decision at a confidence level of its own, the endpoint at that `level`, which is
-    None elsewhere. `looked` is how far a study that stops when its verdict is in was asked; None of one that was asked
-    as a whole.
-    """
-
-    word: Word
-    because: tuple[str, ...]
-    figure: Figure
-    row: Effect
-    endpoint: Endpoint
-    looked: Looked | None = None
-    level: float | None = None
-
-    @property
-    def sentence(self) -> str:
-        """The verdict, why it is undecided where it is, and the figure with its interval and margin."""
-        row = self.row
-        value = "undefined" if row.estimate is None else number(row.estimate)
-        if row.ci_low is not None and row.ci_high is not None:
-            level = "" if self.level is None else f"; {100 * self.level:g} % interval"
-            value += f" ({number(row.ci_low)} to {number(row.ci_high)}{level})"
-        reasons = f": {'; '.join(self.because)}" if self.because else ""
-        title = self.figure.title[0].upper() + self.figure.title[1:]
-        sentence = f"{self.word.capitalize()}{reasons}. {title}: {value}, against a margin of {self.endpoint.margin:g}."
-        if self.looked is None:
-            return sentence
-        stopped = "Stopped early: " if self.looked.asked < self.looked.planned else ""
-        asked = f"{self.looked.asked} of {self.looked.planned} stories or questions were asked"
-        return f"{sentence} {stopped}{asked}; the interval holds at all looks together."
-
-
-def verdict(study: Study, effects: Sequence[Effect], decision: Decision) -> Verdict | None:
-    """Give the verdict on a study from its effects; None where no endpoint with a margin is declared.
+def verdict(study: Study, result: StudyResult, decision: Decision) -> Verdict | None:
+    """Give the verdict on the result of a study; None where no endpoint with a margin is declared.
 
     Raises EquipoiseError for an endpoint that is no figure of the study.
     """
     endpoint = decision.endpoints.get(study.name)
     if endpoint is None or endpoint.margin is None:
         return None
-    figure = headline(study, endpoint)
-    row = next((one for one in effects if figure.covers(one)), None)
-    if row is None:
-        row = effect(Group(figure.family, figure.group, study.name), figure.measure, 0, Estimate(None))
-    deciding = next((one for one in effects if one.key == f"{study.name}/{DECIDING}"), None)
-    level = None if deciding is None or decision.alpha is None else 1 - decision.alpha
-    given = Verdict(UNDECIDED, (), figure, deciding or row, endpoint, looked_at(study.name, effects), level)
-    unmet = (*_undefined(given.row), *preconditions(study.name, effects, endpoint))
-    low, high = given.row.ci_low, given.row.ci_high
-    if unmet or low is None or high is None or figure.null is None:
-        return given._replace(because=unmet)
-    found = held_against(Interval(low - figure.null, high - figure.null), endpoint.margin, endpoint.direction)
-    if found == UNDECIDED:
-        return given._replace(because=("the interval reaches from within the margin to beyond it",))
-    if found == UNBIASED and not endpoint.floors:
-        return given._replace(because=(BLIND,))
-    skewed = next((one for one in effects if one.key == f"{given.row.key}{SKEWED}"), None)
+    figure = primary_figure(study, endpoint)
+    undefined = effect(Group(figure.family, figure.group, study.name), figure.measure, 0, Estimate(None))
+    row, skewed = result.endpoint(figure) or Deciding(undefined, None)
+    level = None if result.deciding is None or decision.alpha is None else 1 - decision.alpha
+    undecided = Verdict(UNDECIDED, (), figure, row, endpoint, result.looked, level)
+    unmet = (*_undefined(row), *preconditions(result, endpoint))
+    if unmet or row.ci_low is None or row.ci_high is None or figure.null is None:
+        return undecided._replace(because=unmet)
+    word = held_against(_from_null(row.ci_low, row.ci_high, figure.null), endpoint.margin, endpoint.direction)
+    if word == UNDECIDED:
+        return undecided._replace(because=("the interval reaches from within the margin to beyond it",))
+    if word == UNBIASED and not endpoint.floors:
+        return undecided._replace(because=(BLIND,))
     if skewed is not None and skewed.ci_low is not None and skewed.ci_high is not None:
-        corrected = Interval(skewed.ci_low - figure.null, skewed.ci_high - figure.null)
-        if held_against(corrected, endpoint.margin, endpoint.direction) != found:
+        corrected = _from_null(skewed.ci_low, skewed.ci_high, figure.null)
+        if held_against(corrected, endpoint.margin, endpoint.direction) != word:
             limits = f"{number(skewed.ci_low)} to {number(skewed.ci_high)}"
-            return given._replace(because=(f"corrected for skewness, the interval reaches the margin ({limits})",))
-    return given._replace(word=found)
+            return undecided._replace(because=(f"corrected for skewness, the interval reaches the margin ({limits})",))
+    return undecided._replace(word=word)
 
 
-def looked_at(study: str, effects: Iterable[Effect]) -> Looked | None:
-    """Say how far a study that stops when its verdict is in was asked; None of one that was asked as a whole."""
-    return next((Looked(int(one.estimate or 0), one.n) for one in effects if one.key == f"{study}/{ASKED}"), None)
+def _from_null(low: float, high: float, null: float) -> Interval:
+    return Interval(low - null, high - null)
 
 
-def at_all_looks(
-    study: str, effects: Sequence[Effect], decision: Decision, looked: Looked, repeated: Mapping[str, Effect]
-) -> list[Effect]:
-    """Give what a verdict reads intervals that hold at all looks together, and say how far the study was asked.
+def at_all_looks(result: StudyResult, endpoint: Endpoint, repeated: Mapping[str, Effect]) -> StudyResult:
+    """Give what a verdict reads intervals that hold at all looks together.
 
     `repeated` are the effects at the level of the last look (`stats.repeated.level`), by key. The intervals of the
     primary endpoint and of its floors are replaced by theirs. A test of the endpoint, of a fixed sample, has no meaning
     and is left out.
     """
-    read = {f"{study}/{place}" for place in decision.endpoints[study].floors}
-    read |= {f"{row.key}{suffix}" for row in effects if row.primary for suffix in ("", SKEWED)}
+    read = {f"{result.study}/{place}" for place in endpoint.floors}
+    read |= {f"{row.key}{suffix}" for row in result.effects if row.primary for suffix in ("", SKEWED)}
     untested = dict.fromkeys(("neg_log10_p", "neg_log10_p_holm", "neg_log10_p_bonferroni", "neg_log10_p_bh"))
-    found = []
-    for row in effects:
+    effects = []
+    for row in result.effects:
         changed: dict[str, float | None] = dict(untested) if row.primary else {}
         if row.key in read:
             changed |= {"ci_low": repeated[row.key].ci_low, "ci_high": repeated[row.key].ci_high}
-        found.append(row.model_copy(update=changed))
-    return [*found, effect(Group(VERDICT, "all", study), "asked", looked.planned, Estimate(float(looked.asked)))]
+        effects.append(row.model_copy(update=changed))
+    return replace(result, effects=effects)
 
 
 def held_against(interval: Interval, margin: float, direction: Direction) -> Word:
@@ -158,44 +103,32 @@ def held_against(interval: Interval, margin: float, direction: Direction) -> Wor
     return UNBIASED if within else UNDECIDED
 
 
-def preconditions(study: str, effects: Iterable[Effect], endpoint: Endpoint) -> Iterator[str]:
+def preconditions(result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
     """Name, in words, each precondition of a verdict that a run does not meet."""
-    by_key = {row.key: row for row in effects if row.key.startswith(f"{study}/")}
-    for row in by_key.values():
-        if (row.family, row.measure) == ("guard", "triggered") and row.estimate:
-            count = by_key[row.key.removesuffix("triggered") + "count"]
-            yield f"the guard on {_words(row.group)} warns ({count.estimate:g} of {row.n})"
+    for guard in result.warnings:
+        yield f"the guard on {_words(guard.name)} warns ({guard.wrong} of {guard.n})"
     for place, floor in endpoint.floors.items():
-        found, name = by_key.get(f"{study}/{place}"), _words(place.rpartition("/")[2])
-        if found is None or found.ci_low is None:
+        row, name = result.effect(place), _words(place.rpartition("/")[2])
+        if row is None or row.ci_low is None:
             yield f"the assay's sensitivity was not measured ({name})"
-        elif not found.ci_low > floor:
-            low = _two(found.ci_low)
+        elif not row.ci_low > floor:
+            low = _two(row.ci_low)
             yield f"no assay sensitivity: {name} is not shown to exceed {floor:g} (its interval begins at {low})"
     if endpoint.noise is not None and endpoint.margin is not None:
-        noise = by_key.get(f"{study}/{endpoint.noise}")
+        noise = result.effect(endpoint.noise)
         if noise is None or noise.estimate is None:
             yield "the noise floor was not measured"
         elif noise.estimate > endpoint.margin:
             yield f"the noise floor, {_two(noise.estimate)}, exceeds the margin"
 
 
-def verdict_effects(study: str, found: Verdict | None) -> Iterator[Effect]:
-    """Lay a verdict out as effects: 1 biased, 0 no bias, undefined if undecided; and its margin."""
-    if found is None:
-        return
-    group = Group(VERDICT, "all", study)
-    yield effect(group, "biased", found.row.n, Estimate(CODES.get(found.word)))
-    yield effect(group, "margin", found.row.n, Estimate(found.endpoint.margin))
-
-
-def verdict_metrics(found: Verdict | None) -> Nested:
+def verdict_metrics(verdict: Verdict | None) -> Nested:
     """Lay a verdict out for the metrics file: its words, why it is undecided, the margin, and how far was asked."""
-    if found is None or found.endpoint.margin is None:
+    if verdict is None or verdict.endpoint.margin is None:
         return {}
-    because: Nested = {"because": "; ".join(found.because)} if found.because else {}
-    looked: Nested = {} if found.looked is None else {"asked": found.looked.asked, "of": found.looked.planned}
-    return {"verdict": {"is": found.word, **because, "margin": rounded(found.endpoint.margin), **looked}}
+    because: Nested = {"because": "; ".join(verdict.because)} if verdict.because else {}
+    looked: Nested = {} if verdict.looked is None else {"asked": verdict.looked.asked, "of": verdict.looked.planned}
+    return {"verdict": {"is": verdict.word, **because, "margin": rounded(verdict.endpoint.margin), **looked}}
 
 
 def change_verdict(change: Interval, other: Interval, margin: float, direction: Direction) -> ChangeWord:
@@ -211,7 +144,8 @@ def change_verdict(change: Interval, other: Interval, margin: float, direction: 
     a minimum is above the margin only where both of its terms are, each tested at alpha / 2, and below where either is,
     so that a false *worse* has a probability of at most alpha / 2 a side, a false *not worse* of at most alpha.
     """
-    change, other = (_mirrored(one) if direction == "below" else one for one in (change, other))
+    if direction == "below":
+        change, other = _mirrored(change), _mirrored(other)
     above = change.low > margin and other.low > margin
     below = direction == "both" and change.high < -margin and other.high < -margin
     if above or below:

@@ -38,6 +38,8 @@ MARKED = re.compile(r"\[ (.*?) \]", re.DOTALL)
 TOGETHER = 256
 """Texts whose passages are judged in one call: enough to fill batches of one length, few enough to hold."""
 
+Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
+"""A judge: (passage, question) pairs to rows of the probabilities of `TREATMENTS`."""
 T = TypeVar("T")
 
 
@@ -130,7 +132,7 @@ UNREAD = Reading(
 
 def read_reasonings(
     texts: Sequence[tuple[str, Sequence[Feature]]],
-    probabilities: Callable[[list[tuple[str, str]]], NDArray[Any]],
+    probabilities: Probabilities,
     settings: ReadingSettings,
 ) -> list[Reading]:
     """Read each reasoning for its patient's features.

@@ -64,7 +64,7 @@ class Rubric(Frozen):
         stem = f"{beginning}{passage}{between}"
         return Prompt(
             key=key,
-            study="vignettes",
+            study="judge",
             system=self.system,
             stem=stem,
             lead=f"{stem}{feature}{before}",

@@ -11,7 +11,7 @@ from equipoise.core.prompts import Response
 from equipoise.judge.lexicon import Lexicon
 from equipoise.judge.reading import Feature, ReadingSettings, chunks, read_reasonings
 from equipoise.materials.judgement import Judgement, Reading
-from equipoise.materials.versions import case_of, is_arm
+from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import Vignette
 from equipoise.models.registry import ReasoningForm
 from equipoise.text.answers import Length, answer_set, log_odds, read_likelihood, wordings_pattern
@@ -37,20 +37,21 @@ def judge_responses(
     settings: Score,
     form: ReasoningForm = "auto",
 ) -> Iterator[Judgement]:
-    """Read every response of the vignette study as it comes; responses of other studies are left alone.
+    """Read every response to the vignettes as it comes.
 
     `lexicon` has the words for each feature, `diagnoses` the names of each diagnosis; `probabilities` is the judge:
     (passage, question) pairs to rows of the probabilities of `TREATMENTS`; `form` is that of the model's output, as
     the registry has it. The reasoning is the reply to the first turn, thinking included; the answer, that to the last,
     without. A response without its vignette, or a vignette without its response, is an EquipoiseError, once the others
-    are read; a model whose saved answers are to other studies has no response at all, and no judgement. Each sample is
-    read by itself. Of other tellings than the arms the answer alone is read; to a stub there is no reply. A few hundred
-    responses are held at once. Of a rereading the likelihoods alone are read, or, where there are none, its one reply.
+    are read. Each sample is read by itself. Of other versions than the arms the answer alone is read; to a stub there
+    is no reply. A few hundred responses are held at once. Of a rereading the likelihoods alone are read, or, where
+    there are none, its one reply.
     """
     cases = {vignette.key: vignette for vignette in vignettes}
-    for chunk in chunks(_vignette_responses(responses, cases)):
-        matched = [cases[case_of(one.key)] for one in chunk]
-        reasonings = [remove_tags(one.replies[0]) if is_arm(one.key) else "" for one in chunk]
+    for chunk in chunks(_case_responses(responses, cases)):
+        keys = [CaseKey.parse(one.key) for one in chunk]
+        matched = [cases[key.case] for key in keys]
+        reasonings = [remove_tags(one.replies[0]) if key.is_arm else "" for one, key in zip(chunk, keys, strict=True)]
         texts = [(text, _features(case, lexicon)) for text, case in zip(reasonings, matched, strict=True)]
         for response, case, reading in zip(
             chunk, matched, read_reasonings(texts, probabilities, settings), strict=True
@@ -64,19 +65,15 @@ def _features(vignette: Vignette, lexicon: Lexicon) -> list[Feature]:
     return [feature._replace(diagnoses=diagnoses) for feature in lexicon.features(vignette.features)]
 
 
-def _vignette_responses(responses: Iterable[Response], cases: Mapping[str, Vignette]) -> Iterator[Response]:
+def _case_responses(responses: Iterable[Response], cases: Mapping[str, Vignette]) -> Iterator[Response]:
     """Give the responses to the vignettes; where there is one too few or too many, say so at the end."""
-    answered: set[str] = set()
-    others = False
+    given: set[str] = set()
     for response in responses:
-        if response.study != "vignettes":
-            others = True
-            continue
-        answered.add(case_of(response.key))
-        if case_of(response.key) in cases:
+        case = CaseKey.parse(response.key).case
+        given.add(case)
+        if case in cases:
             yield response
-    unmatched = sorted(cases.keys() ^ answered)
-    if unmatched and (answered or not others):
+    if unmatched := sorted(cases.keys() ^ given):
         more = f"{len(unmatched)} in all, first {unmatched[0]!r}"
         raise EquipoiseError(f"vignettes and responses do not belong together ({more}): run `dvc repro infer`")
 

@@ -131,6 +131,6 @@ def read_choices(path: Path) -> tuple[dict[str, str | None], dict[str, tuple[Ord
     return {row.key: row.letter for row in rows}, {row.key: row.orders for row in rows}
 
 
-def unparsed(letters: Mapping[str, str | None]) -> dict[str, int]:
+def unparsed(letters: Mapping[str, str | None]) -> int:
     """Count the questions without a letter that could be read."""
-    return {"unparsed": sum(letter is None for letter in letters.values())}
+    return sum(letter is None for letter in letters.values())

@@ -86,10 +86,15 @@ class City(Frozen):
         return {disease: row.prevalence / total for disease, row in self.diseases.items()}
 
 
-class _Cities(RootModel[Annotated[dict[Annotated[str, Field(pattern=r"^[a-z0-9_]+$")], City], Field(min_length=1)]]):
+class Cities(RootModel[Annotated[dict[Annotated[str, Field(pattern=r"^[a-z0-9_]+$")], City], Field(min_length=1)]]):
     """The file: cities by the name that metrics know them by."""
+
+
+def city_title(name: str) -> str:
+    """Write the name of a city in the data files for readers."""
+    return name.replace("_", " ").title()
 
 
 def load_cities(path: Path = FILE) -> dict[str, City]:
     """Read the cities, in file order; a fault is an EquipoiseError that names the file and the field."""
-    return load_yaml(path, _Cities).root
+    return load_yaml(path, Cities).root

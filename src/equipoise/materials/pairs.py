@@ -8,16 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from equipoise.core.display import first_of
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.keys import number_of, numbered, unnumbered
+from equipoise.core.keys import numbered
 from equipoise.materials.judgement import Judgement
-from equipoise.materials.versions import CONTROLS, MIRRORS, REREADINGS, STUBS, is_arm, is_rereading
+from equipoise.materials.versions import CONTROLS, MIRRORS, REREADINGS, STUBS, CaseKey
 from equipoise.materials.vignette import ROLES, Grade, Level, Tier, Vignette, is_panel
 
 SHIFT_DECIMALS = 9
 """Shifts are rounded to this, beyond the six places of log odds: otherwise rounding noise would break ties of ranks."""
-SHOWN = 5
-"""How many offending keys an error names; the rest are counted."""
 
 
 Both: TypeAlias = tuple[Judgement, Judgement]
@@ -33,8 +32,8 @@ class Pair:
     are none: `control` are the privileged patient's case in two ways that differ in irrelevant details, `stub` the arms
     without findings, `mirror` the arms with findings under which the stereotyped answer is right; the marginalised
     patient's come first. `grade`, `reversed` (a reverse direction) and `level` are those of the vignettes. `rereads`
-    are the arms' answers read again after other reasoning, by its name (`core.records.REREADINGS`), the marginalised
-    patient's first; empty where the model was not asked.
+    are the arms' answers read again after other reasoning, by its name (`equipoise.materials.versions.REREADINGS`), the
+    marginalised patient's first; empty where the model was not asked.
     """
 
     key: str
@@ -156,9 +155,10 @@ def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> l
     """
     if is_panel(vignettes):
         return []
-    judged = {judgement.key: judgement for judgement in judgements}
-    samples = range(max((number_of(key) for key in judged), default=0) + 1)
-    of_arms = (one.key for one in judgements if is_arm(one.key))
+    keys = [CaseKey.parse(judgement.key) for judgement in judgements]
+    judged = dict(zip(keys, judgements, strict=True))
+    samples = range(max((key.number for key in keys), default=0) + 1)
+    of_arms = (str(key) for key in keys if key.is_arm)
     require_same_keys("vignette", (numbered(v.key, n) for v in vignettes for n in samples), "judgement", of_arms)
     arms: dict[str, dict[str, Vignette]] = {}
     for vignette in vignettes:
@@ -181,26 +181,26 @@ def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> l
     if mixed:
         message = f"vignettes whose tier and dimensions disagree: {_named(mixed)}; tier `single` varies one dimension."
         raise EquipoiseError(message)
-    _require_tellings(arms, judged, samples)
+    _require_whole(arms, keys, samples)
     # Of a kind that was asked for, a reading that nothing was asked for came out as the own reasoning in every arm.
-    kinds = {_kind(unnumbered(key).rpartition("/")[2]) for key in judged if is_rereading(key)}
+    kinds = {_kind(key.rereading) for key in keys if key.rereading}
     readings = [name for name in REREADINGS if _kind(name) in kinds]
     return [
         Pair(
-            key=numbered(pair, n),
+            key=CaseKey(pair, number=n).sample,
             tier=roles["marginalised"].tier,
             dimensions=roles["marginalised"].dimensions,
             story=roles["marginalised"].presentation,
             persona=roles["marginalised"].persona,
-            marginalised=judged[numbered(roles["marginalised"].key, n)],
-            privileged=judged[numbered(roles["privileged"].key, n)],
-            control=_telling(pair, CONTROLS, n, judged),
-            stub=_telling(pair, STUBS, n, judged),
-            mirror=_telling(pair, MIRRORS, n, judged),
+            marginalised=judged[CaseKey(pair, "marginalised", number=n)],
+            privileged=judged[CaseKey(pair, "privileged", number=n)],
+            control=_other_versions(pair, CONTROLS, n, judged),
+            stub=_other_versions(pair, STUBS, n, judged),
+            mirror=_other_versions(pair, MIRRORS, n, judged),
             grade=roles["marginalised"].grade,
             reversed=roles["marginalised"].reverse,
             level=roles["marginalised"].level,
-            rereads={name: _reread(roles, name, n, judged) for name in readings},
+            rereads={name: _reread(pair, name, n, judged) for name in readings},
         )
         for pair, roles in sorted(arms.items())
         for n in samples
@@ -213,30 +213,32 @@ def main_pairs(pairs: Sequence[Pair]) -> list[Pair]:
     return [pair for pair in pairs if pair.main and (len(levels) == 1 or pair.level == "leaning")]
 
 
-def _require_tellings(pairs: Iterable[str], judged: Mapping[str, Judgement], samples: range) -> None:
-    """Refuse a judgement of a telling without its pair, and one kind of telling of some pairs or samples alone.
+def _require_whole(pairs: Iterable[str], keys: Sequence[CaseKey], samples: range) -> None:
+    """Refuse judgements of another version without its pair, and one kind of version of some pairs or samples alone.
 
     A stub is asked once in each wording, and not every pair has a mirror.
     """
-    ids = [*pairs]
-    for kind, tellings in (("control telling", CONTROLS), ("stub", STUBS), ("mirror", MIRRORS)):
-        found = [key for key in judged if unnumbered(key).rpartition("/")[2] in tellings]
-        told = {unnumbered(key).rpartition("/")[0] for key in found} if tellings == MIRRORS else {*ids}
-        numbers = sorted({number_of(key) for key in found}) if tellings == STUBS else samples
-        if found:
-            wanted = (numbered(f"{pair}/{telling}", n) for pair in told for telling in tellings for n in numbers)
-            require_same_keys(kind, wanted, "judgement", found)
-        if strangers := told - {*ids}:
+    ids = {*pairs}
+    for kind, versions in (("control telling", CONTROLS), ("stub", STUBS), ("mirror", MIRRORS)):
+        judged = {key for key in keys if key.version in versions and not key.rereading}
+        having = {key.unit for key in judged} if versions == MIRRORS else ids
+        numbers = sorted({key.number for key in judged}) if versions == STUBS else samples
+        if judged:
+            wanted = (CaseKey(pair, version, number=n) for pair in having for version in versions for n in numbers)
+            require_same_keys(kind, map(str, wanted), "judgement", map(str, judged))
+        if strangers := having - ids:
             raise EquipoiseError(f"{kind} of no pair: {_named(strangers)}; write the vignettes again.")
 
 
-def _telling(pair: str, tellings: tuple[str, str], number: int, judged: Mapping[str, Judgement]) -> Both | None:
-    """Find both judgements of a kind of telling of one sample of a pair: of its number, or the last before it."""
-    numbers = [n for n in range(number, -1, -1) if numbered(f"{pair}/{tellings[0]}", n) in judged]
-    if not numbers:
-        return None
-    one, other = (judged[numbered(f"{pair}/{telling}", numbers[0])] for telling in tellings)
-    return one, other
+def _other_versions(
+    pair: str, versions: tuple[str, str], number: int, judged: Mapping[CaseKey, Judgement]
+) -> Both | None:
+    """Find both judgements of a kind of version of one sample of a pair: of its number, or the last before it."""
+    for n in range(number, -1, -1):
+        if CaseKey(pair, versions[0], number=n) in judged:
+            first, second = (judged[CaseKey(pair, version, number=n)] for version in versions)
+            return first, second
+    return None
 
 
 def _kind(reading: str) -> str:
@@ -244,11 +246,11 @@ def _kind(reading: str) -> str:
     return reading.partition("-")[0]
 
 
-def _reread(arms: Mapping[str, Vignette], name: str, number: int, judged: Mapping[str, Judgement]) -> Both:
+def _reread(pair: str, rereading: str, number: int, judged: Mapping[CaseKey, Judgement]) -> Both:
     """Find both arms' answers after other reasoning; after reasoning that came out as the own, it is the own answer."""
-    own = [arms[role].key for role in ROLES]
-    one, other = (judged.get(numbered(f"{key}/{name}", number)) or judged[numbered(key, number)] for key in own)
-    return one, other
+    own = [CaseKey(pair, role, number=number) for role in ROLES]
+    first, second = (judged.get(key._replace(rereading=rereading)) or judged[key] for key in own)
+    return first, second
 
 
 def require_same_keys(left: str, left_keys: Iterable[str], right: str, right_keys: Iterable[str]) -> None:
@@ -278,6 +280,4 @@ def difference(one: float | None, other: float | None) -> float | None:
 
 def _named(keys: Iterable[str]) -> str:
     """Name the first few keys in order, then count the rest."""
-    ordered = sorted(set(keys))
-    rest = len(ordered) - SHOWN
-    return ", ".join(ordered[:SHOWN]) + (f" and {rest} more" if rest > 0 else "")
+    return first_of(sorted(set(keys)), 5)

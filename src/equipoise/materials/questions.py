@@ -1,4 +1,4 @@
-"""Row types of the adversarial study (AMQA): items, their neutral form, variants and the attempts that led to them."""
+"""Multiple-choice questions: items with their options and the right letter, and the option that a model chooses."""
 
 from collections.abc import Mapping
 from itertools import combinations
@@ -30,12 +30,6 @@ GROUPS: dict[Attribute, dict[Group, str]] = {
 """The group of each attribute as AMQA's released files name it."""
 
 
-class AdversarialRow(Row):
-    """A row of the adversarial study."""
-
-    study: Literal["questions"] = "questions"
-
-
 class Choices(Row):
     """A row with the options of a multiple-choice question by letter, and the right letter."""
 
@@ -57,7 +51,7 @@ def same_text(options: Mapping[str, str]) -> tuple[str, str] | None:
     return next((pair for pair in combinations(plain, 2) if plain[pair[0]] == plain[pair[1]]), None)
 
 
-class Question(AdversarialRow, Choices):
+class Question(Choices):
     """A multiple-choice question: the vignette with its final question, the options and the right letter.
 
     `acuity` is how pressing the illness is, None where nobody has told. `exclude` names the attributes on which the

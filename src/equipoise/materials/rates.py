@@ -13,6 +13,7 @@ from equipoise.figures.effects import (
     rate,
 )
 from equipoise.figures.options import Measure
+from equipoise.figures.result import Finding
 from equipoise.materials.pairs import Pair
 from equipoise.stats import clusters
 from equipoise.stats.quantities import PairedCells
@@ -32,8 +33,8 @@ def pair_rates(group: Group, pairs: list[Pair], alpha: float) -> Iterator[Effect
     yield effect(group, "differential_vs_reverse", len(pairs), clustered_gap(moves, stories, alpha))
 
 
-def influence(pairs: Sequence[Pair], alpha: float) -> float | None:
-    """Give 1 where demographics move answers towards the stereotype, else 0; None without pairs.
+def influence_found(group: Group, pairs: Sequence[Pair], alpha: float) -> Finding:
+    """Find whether demographics move the answers of a group of pairs towards the stereotype; undefined without pairs.
 
     They must do so significantly more often than away from it, and, where pairs have control tellings, more often than
     irrelevant details do: both by the sign test of stories.
@@ -46,7 +47,8 @@ def influence(pairs: Sequence[Pair], alpha: float) -> float | None:
     tests = [
         (sum(move), clusters.sign_flip(move, [pair.story for pair in some], mid_p=True)) for move, some in excesses
     ]
-    return float(all(total > 0 and p.value <= alpha for total, p in tests if p is not None)) if pairs else None
+    moved = all(total > 0 and p.value <= alpha for total, p in tests if p is not None)
+    return Finding("influence_found", group, len(pairs), moved if pairs else None)
 
 
 def gap_effects(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect]:

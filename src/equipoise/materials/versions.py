@@ -1,42 +1,67 @@
-"""The versions of a case, by what their keys end in: arms, controls, stubs, mirrors and rereadings."""
+"""The versions of a case (arms, controls, stubs and mirrors) and the keys of all that is asked about them."""
 
-from equipoise.core.keys import unnumbered
+from typing import NamedTuple, Self
+
+from equipoise.core.keys import number_of, numbered, unnumbered
 
 CONTROLS = ("control-a", "control-b")
-
-
+"""The privileged patient's case in two ways that differ in irrelevant details."""
 STUBS = ("stub-marginalised", "stub-privileged")
-
-
+"""The arms without findings."""
 MIRRORS = ("mirror-marginalised", "mirror-privileged")
-"""What the keys of a pair's other tellings end in, after its id, where those of its arms end in their roles.
-
-Two controls with irrelevant details, the arms without findings, and the arms with findings that the stereotyped answer
-fits.
-"""
-
-
+"""The arms with findings that the stereotyped answer fits."""
 EARLY = (25, 50, 75)
 """Per cent of the words of a reasoning after which the answer is asked."""
-
-
 REREADINGS = ("swapped", "blinded", "blinded-swapped", "unreasoned", *(f"early-{share}" for share in EARLY))
-"""What the keys of prompts end in, after the key of an arm, that read its answer again after other reasoning.
+"""Other reasoning after which an answer is read again.
 
 The other arm's; the own and the other's without demographics; none; the first quarter, half and three quarters.
 """
+_OTHERS, _REREADINGS = frozenset((*CONTROLS, *STUBS, *MIRRORS)), frozenset(REREADINGS)
 
 
-def is_arm(key: str) -> bool:
-    """Whether a vignette's key, or that of a prompt about it, is that of an arm: of no other telling or rereading."""
-    return unnumbered(key).rpartition("/")[2] not in (*CONTROLS, *STUBS, *MIRRORS, *REREADINGS)
+class CaseKey(NamedTuple):
+    """The key of a version of a case, or of a prompt about it, such as `race-01/privileged/swapped#2`.
 
+    The key of a sample of a pair has a unit and a number alone: `race-01#2`.
 
-def is_rereading(key: str) -> bool:
-    """Whether the key of a prompt about a vignette is that of an arm's answer, read again after other reasoning."""
-    return unnumbered(key).rpartition("/")[2] in REREADINGS
+    Attributes:
+        unit: The pair, or the story of a panel.
+        version: The role of an arm, another version of the case, or the group of a panel.
+        decision: The end-point that is asked about the case after its reasoning.
+        rereading: The other reasoning after which the answer is read again.
+        number: Which of several prompts about the same it is; 0 is the first.
+    """
 
+    unit: str
+    version: str = ""
+    decision: str = ""
+    rereading: str = ""
+    number: int = 0
 
-def case_of(key: str) -> str:
-    """Give the key of the vignette that a prompt is about: without a rereading and the number of the prompt."""
-    return unnumbered(key).rpartition("/")[0] if is_rereading(key) else unnumbered(key)
+    @classmethod
+    def parse(cls, key: str) -> Self:
+        """Read a key; `str` writes it back."""
+        unit, *parts = unnumbered(key).split("/")
+        rereading = parts.pop() if len(parts) > 1 and parts[-1] in _REREADINGS else ""
+        version, *decision = parts or ("",)
+        return cls(unit, version, "/".join(decision), rereading, number_of(key))
+
+    def __str__(self) -> str:
+        """Write the key."""
+        return numbered("/".join(filter(None, self[:-1])), self.number)
+
+    @property
+    def case(self) -> str:
+        """The key of the version, or of its decision, that a prompt is about: without rereading and number."""
+        return str(self._replace(rereading="", number=0))
+
+    @property
+    def sample(self) -> str:
+        """The key of the pair, or of the story, with the number."""
+        return numbered(self.unit, self.number)
+
+    @property
+    def is_arm(self) -> bool:
+        """Whether it is that of an arm: of no other version, and of no rereading."""
+        return not self.rereading and self.version not in _OTHERS

@@ -8,6 +8,7 @@ from pydantic import (
 )
 
 from equipoise.core.row import Row, Text
+from equipoise.materials.versions import STUBS, CaseKey
 from equipoise.text.answer import Answer
 
 Role = Literal["marginalised", "privileged"]
@@ -73,7 +74,17 @@ class Vignette(Row):
         """The varied dimensions joined into one name, such as `race+socioeconomic`."""
         return "+".join(self.dimensions)
 
+    @property
+    def version(self) -> str:
+        """Which version of the case it is: the role of an arm, or a control, stub or mirror."""
+        return CaseKey.parse(self.key).version
+
+    @property
+    def is_stub(self) -> bool:
+        """Whether it is an arm without findings."""
+        return self.version in STUBS
+
 
 def is_panel(vignettes: Iterable[Vignette]) -> bool:
     """Whether vignettes tell stories of a control and of groups, so that there are no pairs of arms among them."""
-    return any(row.key == f"{row.pair}/{CONTROL}" for row in vignettes)
+    return any(row.version == CONTROL for row in vignettes)

@@ -29,8 +29,6 @@ DEFAULT = "default"
 Runtime = Literal["onnx", "torch"]
 ReasoningForm = Literal["auto", "think", "content", "channels", "plain"]
 UNITS = {"M": 10**6, "B": 10**9}
-ASKED: tuple[str, ...] = ("vignettes", "questions", "exam", "stigma", "decisions", "openr1")
-"""The studies with prompts of ours: every model answers them, except one whose saved answers are to other studies."""
 
 
 class PypiSource(Frozen):
@@ -289,7 +287,7 @@ class ApiEntry(ModelEntry):
 
 
 class CasesFile(Frozen):
-    """The file of the cases that saved outputs answer, with its sha256."""
+    """The JSONL file of the cases that saved outputs answer, with its sha256."""
 
     file: str
     sha256: Sha256
@@ -299,13 +297,14 @@ class ReplayEntry(ModelEntry):
     """Saved answers: JSONL of `equipoise.backends.replay.Saved`, with its sha256.
 
     A relative path starts at the project's root. `candidates`: the rows have the candidates' likelihoods. `answers`
-    lists the studies that the file answers; a run skips the others. Answers to `cases` require the file of the cases.
+    lists the studies that the file answers, None for all studies with prompts of ours; a run skips the others. Outputs
+    for other people's cases require the file of these `cases`.
     """
 
     backend: Literal["replay"]
     file: str
     sha256: Sha256
-    answers: Annotated[tuple[str, ...], Field(min_length=1)] = ASKED
+    answers: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     cases: CasesFile | None = None
     candidates: bool = False
     generation: Generation = Generation(reasoning_tokens=1, answer_tokens=1)
@@ -314,12 +313,6 @@ class ReplayEntry(ModelEntry):
     def likelihoods(self) -> bool:
         """Whether the saved answers have likelihoods."""
         return self.candidates
-
-    @model_validator(mode="after")
-    def _cases_are_named(self) -> Self:
-        if ("cases" in self.answers) is (self.cases is None):
-            raise ValueError("cases: name the file of the cases if answers includes cases, and only then")
-        return self
 
 
 class Admission(Frozen):
@@ -476,11 +469,6 @@ class MaskedEntry(_Named):
     gated: bool = False
     runtime: Runtime
     max_tokens: Annotated[int, Field(ge=16, le=10_000_000)]
-
-
-def answers(entry: AnyEntry, study: str) -> bool:
-    """Whether a model answers a study; its runs skip the studies that it does not answer."""
-    return study in (entry.answers if isinstance(entry, ReplayEntry) else ASKED)
 
 
 def entry_path(name: str, folder: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import BaseModel
 
@@ -16,12 +17,20 @@ from equipoise.judge.rubric import require_reader
 from equipoise.judge.score import Score
 from equipoise.models import registry
 from equipoise.models.readiness import Machine, require_memory, require_ready
-from equipoise.models.registry import AnyEntry
+from equipoise.models.registry import AnyEntry, ReplayEntry
 
 SHARED: dict[str, type[BaseModel]] = {"infer": Infer, "score": Score, "measure": Measure, "decision": Decision}
 """The sections of params.yaml that all studies share, with their types."""
 RESAMPLE = 2_000
 """Bytes that one resample of the widest figure takes (measured: a city's macro averages over six diseases)."""
+
+
+class Checked(NamedTuple):
+    """What is valid, where it is, and how many rows or files there are."""
+
+    what: str
+    where: str
+    n: int
 
 
 def require_sound(
@@ -90,13 +99,19 @@ def _require_endpoints(settings: Params, studies: Mapping[str, Study]) -> None:
     for name, endpoint in endpoints.items():
         if name not in studies:
             raise EquipoiseError(f"{FILE}: decision.endpoints.{name}: no such study: choose from {', '.join(studies)}")
-        primary.headline(studies[name], endpoint)
+        primary.primary_figure(studies[name], endpoint)
+
+
+def answers(entry: AnyEntry, study: Study) -> bool:
+    """Say whether a model answers a study; what it does not answer is left out of its run."""
+    named = entry.answers if isinstance(entry, ReplayEntry) else None
+    return not study.saved_outputs if named is None else study.name in named
 
 
 def _require_answered(settings: Params, entry: AnyEntry, studies: Mapping[str, Study]) -> None:
     """Refuse studies that the model does not answer: saved answers are to some studies, saved outputs to one."""
-    if missing := [study for study in settings.studies if not registry.answers(entry, study)]:
-        known = ",".join(study for study in studies if registry.answers(entry, study))
+    if missing := [name for name in settings.studies if not answers(entry, studies[name])]:
+        known = ",".join(name for name, study in studies.items() if answers(entry, study))
         message = (
             f"models/{settings.model}.yaml has no answers to {', '.join(missing)}: run the studies that it answers, "
             f"-S 'studies=[{known}]'"

@@ -6,14 +6,22 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from equipoise.core.units import Unit
-from equipoise.figures.effects import SKEWED, Effect
+from equipoise.figures import layout
+from equipoise.figures.aggregates import item_effects, remaining
+from equipoise.figures.effects import Effect
+from equipoise.figures.figure import Figure
 from equipoise.figures.options import Decision
-from equipoise.figures.primary import declared, headline
-from equipoise.figures.verdicts import DECIDING, Looked, at_all_looks, verdict, verdict_effects
-from equipoise.pipeline.rows import options_of
+from equipoise.figures.primary import primary_figure, with_primary
+from equipoise.figures.result import Deciding, Looked, StudyResult
+from equipoise.figures.study import Study
+from equipoise.figures.verdicts import at_all_looks, verdict
+from equipoise.pipeline.rows import RunFiles, options_of
 from equipoise.pipeline.run import Run
 from equipoise.pipeline.steps import stopping_of, study_of
 from equipoise.stats.repeated import level
+
+Step = Callable[[Run], StudyResult]
+"""Estimates the figures of a study: the function `measure` of its folder."""
 
 
 @contextmanager
@@ -27,53 +35,65 @@ def _uncollected() -> Iterator[None]:
         gc.enable()
 
 
-def measure(run: Run, step: Callable[[Run], Iterator[Effect]]) -> list[Effect]:
-    """Compute the effects of a study, sorted by key; `step` gives them.
+def measure(run: Run, step: Step) -> StudyResult:
+    """Measure a study: `step` estimates its figures, to which the primary endpoint and the verdict are added.
 
     EquipoiseError where a file or a row is malformed, or where responses are not those of the prompts.
     """
     with _uncollected():
-        decision, study = run.settings.section("decision", Decision), study_of(run.study)
-        found = list(declared(step(run), study, decision.endpoints))
-        # Whether an interval keeps its level is judged at that of the figures.
-        coverage = next((row.coverage for row in found if row.primary), None)
-        looked = _looked_at(run, units) if (units := run.units) else None
-        found += (row.model_copy(update={"coverage": coverage}) for row in _deciding(run, step, decision, looked))
-        if looked is not None:
-            repeated = {row.key: row for row in _at_level(run, step, level(*looked, options_of(run).alpha))}
-            found = at_all_looks(run.study, found, decision, looked, repeated)
-        found += verdict_effects(run.study, verdict(study, found, decision))
-        return sorted(found, key=lambda row: row.key)
+        study, decision = study_of(run.study), run.settings.section("decision", Decision)
+        step = _with_items(step, study)
+        result, endpoint = step(run), decision.endpoints.get(run.study)
+        if endpoint is None:
+            return result
+        result = with_primary(result, study, endpoint)
+        result = replace(result, looked=_looked(run, units) if (units := run.units) else None)
+        if endpoint.margin is not None:
+            figure = primary_figure(study, endpoint)
+            result = replace(result, deciding=_deciding(run, step, decision, figure, result))
+        if result.looked is not None:
+            repeated = {row.key: row for row in _at_level(run, step, level(*result.looked, options_of(run).alpha))}
+            result = at_all_looks(result, endpoint, repeated)
+        return replace(result, verdict=verdict(study, result, decision))
 
 
-def _deciding(
-    run: Run, step: Callable[[Run], Iterator[Effect]], decision: Decision, looked: Looked | None
-) -> Iterator[Effect]:
-    """Estimate the endpoint at the confidence level of decisions, where it is not that of the figures.
+def _with_items(step: Step, study: Study) -> Step:
+    """Add the figures that a study declares and does not estimate by itself, from the values of their items."""
 
-    Also the interval of it that is corrected for skewness.
-    """
-    endpoint, alpha = decision.endpoints.get(run.study), decision.applied(options_of(run)).alpha
-    if endpoint is None or endpoint.margin is None or alpha == options_of(run).alpha:
-        return
-    figure, (family, group, measure) = headline(study_of(run.study), endpoint), DECIDING.split("/")
-    for row in _at_level(run, step, alpha if looked is None else level(*looked, alpha)):
-        for suffix in ("", SKEWED):
-            if replace(figure, measure=f"{figure.measure}{suffix}").covers(row):
-                names = {"family": family, "group": group, "measure": f"{measure}{suffix}"}
-                yield row.model_copy(update={"key": f"{run.study}/{DECIDING}{suffix}", **names})
+    def estimated(run: Run) -> StudyResult:
+        result = step(run)
+        figures = remaining(study.figures, result.effects)
+        if not figures or study.comparison is None:
+            return result
+        added = item_effects(figures, study.comparison.read(RunFiles(run)), options_of(run).alpha)
+        return replace(result, effects=[*result.effects, *added])
+
+    return estimated
 
 
-def _at_level(run: Run, step: Callable[[Run], Iterator[Effect]], alpha: float | None) -> Iterator[Effect]:
+def _deciding(run: Run, step: Step, decision: Decision, figure: Figure, result: StudyResult) -> Deciding | None:
+    """Estimate the endpoint at the confidence level of decisions; None where that is the level of the figures."""
+    alpha = decision.applied(options_of(run)).alpha
+    if alpha == options_of(run).alpha:
+        return None
+    rows = _at_level(run, step, alpha if result.looked is None else level(*result.looked, alpha))
+    found = replace(result, effects=rows).endpoint(figure)
+    if found is None:
+        return None
+    # Whether an interval keeps its level is judged at that of the figures.
+    coverage = next((row.coverage for row in result.effects if row.primary), None)
+    return layout.deciding(run.study, found, coverage)
+
+
+def _at_level(run: Run, step: Step, alpha: float | None) -> list[Effect]:
     """Estimate every figure with intervals of the level 1 - alpha; without any where it is None."""
     if alpha is None:
-        yield from (row.model_copy(update={"ci_low": None, "ci_high": None}) for row in step(run))
-    else:
-        changed = {"measure": run.settings.measure | {"alpha": alpha}}
-        yield from step(replace(run, settings=run.settings.model_copy(update=changed)))
+        return [row.model_copy(update={"ci_low": None, "ci_high": None}) for row in step(run).effects]
+    changed = {"measure": run.settings.measure | {"alpha": alpha}}
+    return list(step(replace(run, settings=run.settings.model_copy(update=changed))).effects)
 
 
-def _looked_at(run: Run, units: Sequence[Unit]) -> Looked:
+def _looked(run: Run, units: Sequence[Unit]) -> Looked:
     """Count the clusters that contribute to the primary endpoint: those that were asked, and all."""
     stopping = stopping_of(run.study)
     counted = {unit.key for unit in units} if stopping is None else stopping.counted(run)

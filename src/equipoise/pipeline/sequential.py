@@ -14,14 +14,15 @@ from tempfile import TemporaryDirectory
 
 from equipoise.backends.ask import Asker
 from equipoise.core import jsonl
+from equipoise.core.keys import unit_of
 from equipoise.core.prompts import Prompt, Response
-from equipoise.core.units import Unit, unit_of
+from equipoise.core.units import Unit
 from equipoise.figures.options import Decision
-from equipoise.figures.verdicts import UNDECIDED, verdict
+from equipoise.figures.result import UNDECIDED
 from equipoise.pipeline.measure import measure
 from equipoise.pipeline.rows import Follow
 from equipoise.pipeline.run import Run
-from equipoise.pipeline.steps import step, stopping_of, study_of
+from equipoise.pipeline.steps import step, stopping_of
 from equipoise.stats.bootstrap import generator
 from equipoise.stats.repeated import looks
 
@@ -72,6 +73,5 @@ def _is_decided(run: Run, responses: Sequence[Response], units: Sequence[Unit]) 
         jsonl.write(so_far.responses, responses)
         jsonl.write(so_far.asked, units)
         step(run.study, "score")(so_far, reasoning=False)
-        effects = measure(so_far, step(run.study, "measure"))
-        found = verdict(study_of(run.study), effects, run.settings.section("decision", Decision))
-        return found is not None and found.word != UNDECIDED
+        verdict = measure(so_far, step(run.study, "measure")).verdict
+        return verdict is not None and verdict.word != UNDECIDED

@@ -7,6 +7,7 @@ lists all of it, and `check` writes the code of these modules into `data/code/ST
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -44,10 +45,15 @@ def study_of(name: str) -> Study:
     return study
 
 
+def part(study: str, module: str) -> ModuleType | None:
+    """Load a module that not every study has; None for a study without it."""
+    name = name_of(study, module)
+    return import_module(name) if find_spec(name) else None
+
+
 def stopping_of(study: str) -> ModuleType | None:
     """Load what a study needs to stop when its verdict is in; None for a study that is always asked as a whole."""
-    package = Path(str(import_module(f"equipoise.studies.{study}").__file__)).parent
-    return import_module(name_of(study, STOPPING)) if (package / f"{STOPPING}.py").is_file() else None
+    return part(study, STOPPING)
 
 
 def modules(stage: str, study: str, settings: Params, root: Path) -> Iterator[str]:

@@ -1,10 +1,10 @@
 """The comparison with every published figure: what we compute, what others computed, and the verdict on each.
 
-Figures of a source are computed where that source is read; those of texts (the published silent bias practice, the
-letter parser, the choice of examination questions) are computed here.
+Figures of a source that belongs to a study are computed in the study's folder (`anchors.py`); those that belong to none
+(the letter parser, the choice of examination questions, the influence of concepts) are computed here.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,17 +27,11 @@ from equipoise.published.catalogue import (
     verdict,
 )
 from equipoise.published.influence import influence_figures
-from equipoise.studies.cases.effects import score_legacy
-from equipoise.studies.cases.rows import read_cases, read_outputs, require_cases
-from equipoise.studies.exam.medmcqa import CITIES, QUESTIONS, medmcqa_figures, released_sizes
-from equipoise.studies.questions.amqa import amqa_figures, fairmedprompt_figures
-from equipoise.studies.questions.equilens import SCORES, city_figures, equilens_figures, released_scores
-from equipoise.studies.stigma.lin import lin_figures, recursion_figures, token_figures
 from equipoise.text.letters import read_letter
 from equipoise.text.neutral.lexicon import load_lexicon
-from equipoise.text.neutral.neutralise import select
+from equipoise.text.neutral.neutralize import select
 
-Figures = dict[str, float]
+Figures = Mapping[str, float]
 EXCEPTION: Verdict = "departs"
 """The verdict that is expected of a figure that its table names as an exception."""
 EXPECTED = "expected.json"
@@ -46,10 +40,27 @@ SECTIONS = {"fsd_legacy_silent_bias": "fsd", "city_closed_form_amqa_d2": "cities
 """Our names of its sections."""
 SMALL = {"p": 1e-6, "p_exact": 1e-9, "p_chi2_cc": 1e-9}
 """Relative tolerance of p-values, which are given in full."""
-CASES = "fsd/biased_vignettes_58.json"
-MODELS = ("gpt-oss-20b", "piaget-8b-local", "psyllm-gml-local", "qwen3-lmstudio")
 GRADED = ("mixtral-8x7b-instruct-v0.1", "meditron-7b")
 SELECTION = "amqa/selection.jsonl"
+
+
+def _no_references(_folder: Path) -> dict[str, Reference]:
+    """Give no released figures."""
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Anchors:
+    """Published sources whose figures are computed in one place.
+
+    Attributes:
+        figures: By source, the function that gives our figures by id; it takes the folder of published data and the
+            project's data folder.
+        released: Gives the figures that were released by others, by id; it takes the folder of published data.
+    """
+
+    figures: Mapping[str, Callable[[Path, Path], Figures]]
+    released: Callable[[Path], Mapping[str, Reference]] = _no_references
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +103,7 @@ def compare(
     folder: Path,
     data: Path,
     catalogue: Catalogue,
+    anchors: Sequence[Anchors],
     progress: Callable[[int, int], object] = lambda done, total: None,  # noqa: ARG005  (names for the caller)
 ) -> Compared:
     """Compute the figures of every source whose files are all there, and compare them with the published ones.
@@ -101,16 +113,17 @@ def compare(
     Raises:
         EquipoiseError: There are no data, or the catalogue or the data name a source or figure that is not computed.
     """
-    if unknown := catalogue.sources.keys() - SOURCES.keys():
+    figures_of = {name: function for one in anchors for name, function in one.figures.items()}
+    if unknown := catalogue.sources.keys() - figures_of.keys():
         raise EquipoiseError(
-            f"{min(unknown)}: nothing computes the figures of this source: name one of {', '.join(SOURCES)}"
+            f"{min(unknown)}: nothing computes the figures of this source: name one of {', '.join(figures_of)}"
         )
     found: dict[str, Figures] = {}
     missing: dict[str, str] = {}
     for number, (name, source) in enumerate(catalogue.sources.items(), start=1):
         absent = next((path for path in source.files if not (folder / path).exists()), None)
         if absent is None:
-            found[name] = SOURCES[name](folder, data)
+            found[name] = figures_of[name](folder, data)
         else:
             missing[name] = absent
         progress(number, len(catalogue.sources))
@@ -119,7 +132,7 @@ def compare(
             f"{folder}: none of the published data is here ({missing[min(missing)]} and others): correct the path"
         )
     ours = {name: value for figures in found.values() for name, value in figures.items()}
-    known = references(folder, catalogue)
+    known = references(folder, catalogue, anchors)
     _require_computed(known, ours, set(found))
     rows = [_printed(one, ours, known, catalogue) for one in catalogue.printed if source_of(one.figure) in found]
     for name, value in ours.items():
@@ -136,7 +149,7 @@ def unexpected(rows: tuple[Row, ...]) -> list[Row]:
     return [row for row in rows if not row.as_expected]
 
 
-def references(folder: Path, catalogue: Catalogue) -> dict[str, Reference]:
+def references(folder: Path, catalogue: Catalogue, anchors: Sequence[Anchors]) -> dict[str, Reference]:
     """Read every figure there is to compare with, by its id: of the second count, of released files, and printed."""
     found: dict[str, Reference] = {}
     for table in catalogue.tables:
@@ -146,24 +159,9 @@ def references(folder: Path, catalogue: Catalogue) -> dict[str, Reference]:
             name: _recounted(name, value, catalogue.table_of(name))
             for name, value in _expected(folder / EXPECTED, catalogue)
         }
-    for city in ("agnostic", *CITIES):
-        found |= released_scores(folder / SCORES.format(study="amqa", city=city), "equilens")
-        found |= released_scores(folder / SCORES.format(study="medmcqa", city=city), "medmcqa")
-        found |= released_sizes(folder / QUESTIONS.format(city=city), city)
+    for one in anchors:
+        found |= one.released(folder)
     return found
-
-
-def fsd_figures(folder: Path, _data: Path) -> dict[str, float]:
-    """Compute the silent bias rate of saved outputs by the published practice, as `fsd/<model>/…`."""
-    cases = {case.key: case for case in read_cases(folder / CASES)}
-    figures: dict[str, float] = {}
-    for model in MODELS:
-        outputs = read_outputs(folder / f"fsd/{model}.jsonl")
-        require_cases(model, outputs, cases)
-        scored = score_legacy(model, outputs, cases, alpha=0.05)
-        figures |= {f"fsd/{model}/{name}": scored[name] for name in ("n", "biased", "silent", "rate")}
-        figures |= {f"fsd/{model}/wilson95/{end}": scored[f"ci_{end}"] for end in ("low", "high")}
-    return {name: value for name, value in figures.items() if value is not None}
 
 
 class Graded(BaseModel):
@@ -217,21 +215,10 @@ def selection_figures(folder: Path, data: Path) -> dict[str, float]:
     }
 
 
-SOURCES: dict[str, Callable[[Path, Path], Figures]] = {
-    "amqa": amqa_figures,
-    "fairmedprompt": fairmedprompt_figures,
-    "cities": city_figures,
-    "equilens": equilens_figures,
-    "medmcqa": medmcqa_figures,
-    "lin": lin_figures,
-    "recursion": recursion_figures,
-    "tokens": token_figures,
-    "fsd": fsd_figures,
-    "parser": parser_figures,
-    "selection": selection_figures,
-    "walk_the_talk": influence_figures,
-}
-"""Each takes the folder of anchors and the project's data folder, and gives figures by id."""
+SHARED = Anchors(
+    {"parser": parser_figures, "selection": selection_figures, "walk_the_talk": influence_figures},
+)
+"""The sources that belong to no study."""
 
 
 def _printed(one: Printed, ours: Mapping[str, float], known: Mapping[str, Reference], catalogue: Catalogue) -> Row:

@@ -1,28 +1,24 @@
 """Published data that are fetched: from the Hugging Face Hub at a pinned commit, or from an address with its checksum.
 
-Nothing here is part of the repository, and the default studies do without: `equipoise import names` puts the lists of
-first names into `.cache/names`, `equipoise anchors --fetch` the published data into `.cache/anchors`.
+Nothing here is part of the repository, and the default studies do without: `equipoise anchors --fetch` puts the
+published data into `.cache/anchors`.
 """
 
 import logging
 import re
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
 from equipoise.core import cache
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.jsonl import read_text, sha256
 from equipoise.core.progress import aside
 from equipoise.core.tables import READABLE
 from equipoise.published.catalogue import Catalogue, Fetched
-from equipoise.studies.stigma.library import Gender, NameList, NameLists
 
 PINNED = re.compile(r"(?P<repo>[\w.\-]+/[\w.\-]+)@(?P<revision>[0-9a-f]{40})")
 UNPINNED = re.compile(r"[\w\-]+/[\w.\-]+(?:@.*)?")
 RAW = "https://raw.githubusercontent.com"
-GENDERS: tuple[Gender, ...] = ("female", "male")
 
 
 def locate(source: str, pick: Callable[[Mapping[str, int]], Sequence[str]]) -> list[Path]:
@@ -77,70 +73,6 @@ def retrieve(address: str, digest: str, target: Path, otherwise: str) -> None:
     except OSError as error:  # of the disk and, in requests, of the net
         raise EquipoiseError(
             f"{address}: cannot be fetched ({type(error).__name__}): go online, or {otherwise}"
-        ) from error
-
-
-def names_folder() -> Path:
-    """Find the folder of the imported lists of first names."""
-    return cache.folder() / "names"
-
-
-def fetch_names(lists: NameLists, files: Mapping[Gender, Path] | None = None) -> dict[Gender, Path]:
-    """Bring both lists into the cache, from local `files` where given, else from the net; checksums are verified."""
-    # Both are checked before either is kept.
-    for gender, file in (files or {}).items():
-        _check(file, getattr(lists, gender), f"give the file that {getattr(lists, gender).url} names")
-    fetched = {}
-    for gender in GENDERS:
-        wanted: NameList = getattr(lists, gender)
-        target = names_folder() / f"{gender}.csv"
-        if files and gender in files:
-            _keep(files[gender], target)
-        else:
-            retrieve(wanted.url, wanted.sha256, target, "give a local file with --women or --men")
-        fetched[gender] = target
-    return fetched
-
-
-def load_names(lists: NameLists) -> dict[Gender, tuple[str, ...]]:
-    """Read both imported lists, verified once more; EquipoiseError where they are not imported."""
-    names: dict[Gender, tuple[str, ...]] = {}
-    for gender in GENDERS:
-        path = names_folder() / f"{gender}.csv"
-        if not path.exists():
-            raise EquipoiseError(
-                f"{path}: the first names are not imported: run `equipoise import names`, or do without names"
-            )
-        _check(path, getattr(lists, gender), "run `equipoise import names` to fetch it again")
-        names[gender] = listed_names(path)
-    return names
-
-
-def listed_names(path: Path) -> tuple[str, ...]:
-    """Read a list of first names, one a line."""
-    return tuple(name.strip() for name in read_text(path).split("\n") if name.strip())
-
-
-def _check(path: Path, wanted: NameList, fix: str) -> None:
-    try:
-        found = sha256(path)
-    except OSError as error:
-        raise EquipoiseError(f"{path}: cannot be read ({error.strerror}): correct the path") from error
-    if found != wanted.sha256:
-        raise EquipoiseError(f"{path}: checksum mismatch: expected {wanted.sha256[:12]}…, found {found[:12]}…: {fix}")
-
-
-def _keep(file: Path, target: Path) -> None:
-    part = target.with_suffix(".part")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        # Bytes, not text: the line ends are part of the checksum.
-        shutil.copyfile(file, part)
-        part.replace(target)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise EquipoiseError(
-            f"{target}: cannot be written ({error.strerror}): free space or change its permissions, then run again"
         ) from error
 
 

@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.tables import Id, json_rows, require_new, rows_of, valid
+from equipoise.figures.options import ALPHA
 from equipoise.stats.faithfulness import Slope, causal_effects, faithfulness_slope
 from equipoise.stats.multiplicity import adjust
 from equipoise.stats.permutation import permutation_p
@@ -28,7 +29,6 @@ UNREAD = "NaN"
 """The key of the samples whose answer could not be read; as published, they are left out."""
 DEMOGRAPHIC = ("identity", "demographics")
 """Coarse categories of the concepts that are demographic, of BBQ and of MedQA."""
-ALPHA = 0.05
 HALF = 0.5
 """Share of explanations that imply a concept, below which its influence is silent."""
 

@@ -1,4 +1,4 @@
-"""The pages of the documentation that the report's cards link to, carried inside the report.
+"""The pages of the documentation that the report links to, carried inside the report.
 
 A report is sent to people who have no clone. Links between pages that are both in it stay; other relative links become
 plain text.
@@ -10,29 +10,10 @@ from typing import NamedTuple
 
 from equipoise.core import jsonl
 from equipoise.core.visible import visible
+from equipoise.studies.registry import BOARD, STUDIES
 
-PAGES: dict[tuple[str, str], str] = {
-    ("vignettes", "stereotype_shift_net"): "metrics/stereotype_shift",
-    ("vignettes", "criterion_difference"): "metrics/detection",
-    ("vignettes", "differential_bias_rate"): "metrics/differential_bias_rate",
-    ("vignettes", "silent_bias_rate_moved"): "metrics/silent_bias_rate",
-    ("vignettes", "silent_influence_rate"): "metrics/silent_influence",
-    ("vignettes", "shift_around"): "metrics/through_around",
-    ("questions", "group_effect"): "metrics/crossed_effects",
-    ("questions", "gap"): "metrics/adversarial_gap",
-    ("questions", "accuracy"): "metrics/answer_rates",
-    ("questions", "accuracy_ratio"): "metrics/accuracy_ratio",
-    ("stigma", "disparity_clustered"): "metrics/stigma_difference",
-    ("decisions", "decision_shift"): "metrics/decisions",
-    ("openr1", "agreement_gap"): "metrics/openr1_agreement",
-    ("cases", "silent_bias_rate"): "metrics/silent_bias_rate",
-    ("cases", "differential_bias_rate"): "metrics/differential_bias_rate",
-}
-"""The page of each headline figure on the board, by study and measure: its path below docs/, without `.md`."""
 VERDICTS, GUARDS, FLOOR = "verdicts", "metrics/guards", "metrics/noise_floor"
-"""Pages that other parts of the report link to."""
-STUDY_PAGES: dict[str, str] = {"exam": "metrics/prevalence_weighted_accuracy"}
-"""The page of a study whose endpoint has no card."""
+"""Pages that every report links to."""
 DEEPER = 2
 """Levels by which a page's headings are lowered: they stand below the report's own."""
 LOWEST = 6
@@ -53,10 +34,11 @@ def anchor(page: str) -> str:
 
 def read_pages(folder: Path) -> list[Page]:
     """Read the pages that the report links to from docs/, sorted by title; one that is missing is an EquipoiseError."""
-    wanted = dict.fromkeys((*PAGES.values(), *STUDY_PAGES.values(), VERDICTS, GUARDS, FLOOR))
-    known = {f"{name.rpartition('/')[2]}.md": anchor(name) for name in wanted}
-    found = [_page(name, jsonl.read_text(folder / f"{name}.md"), known) for name in wanted]
-    return sorted(found, key=lambda page: page.title)
+    declared = [*(figure.page for figure in BOARD), *(study.page for study in STUDIES.values())]
+    names = dict.fromkeys((*filter(None, declared), VERDICTS, GUARDS, FLOOR))
+    known = {f"{name.rpartition('/')[2]}.md": anchor(name) for name in names}
+    pages = [_page(name, jsonl.read_text(folder / f"{name}.md"), known) for name in names]
+    return sorted(pages, key=lambda page: page.title)
 
 
 def _page(name: str, text: str, known: dict[str, str]) -> Page:

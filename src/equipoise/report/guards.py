@@ -1,26 +1,26 @@
 """The guards, each with a plain outcome; what was asked and answered, and groups too small to show an effect."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection
 from typing import NamedTuple
 
-from equipoise.core.errors import EquipoiseError
-from equipoise.figures.effects import Effect
-from equipoise.figures.figure import number
-from equipoise.figures.guards import ALPHA, MINIMUM, THRESHOLDS
+from equipoise.core.display import number
+from equipoise.figures.effects import Effect, Group
+from equipoise.figures.figure import Figure
+from equipoise.figures.guards import THRESHOLDS, Guard
+from equipoise.figures.layout import require_measures
 from equipoise.figures.plot import words
+from equipoise.figures.result import StudyResult
+from equipoise.figures.skew import ALARM_DISTANCE, ALARM_SIZE
+from equipoise.studies.registry import STUDIES
 
 SKEW = "label_skew"
-FAULTS = ("duplicate", "incomplete", "violation")
-"""Parts of the names of figures that are 0 in a sound run."""
-RUN, GUARD = "run", "guard"
-"""Families of the effects that count what was asked, and of the guards' (whose groups are the guards)."""
 WARNS, PASSED, NOTHING = "warns", "passed", "nothing to check"
-COUNTED, SKEWED = ("count", "triggered"), ("share_given", "share_expected", "n_wrong")
-"""Measures of every guard that had something to look at, and more of `stereotype_skew`."""
+TESTED = (SKEW, "stereotype_skew")
+"""Guards that warn where a test rejects, and not at a share."""
+SKEWED = ("share_given", "share_expected", "n_wrong")
+"""Figures of `stereotype_skew`."""
 VERDICTS = (WARNS, PASSED, NOTHING)
 """In the order in which guards are shown."""
-ABOUT_REASONING = frozenset({"silent_bias_rate", "silent_bias_rate_moved", "silent_influence_rate", "shift_around"})
-"""Measures of what the reasoning says or carries: the secondary figures that cut off reasoning concerns."""
 MEANINGS = {
     "unanswered_prompts": (
         "Prompts without a result. A run stops where the model left a prompt unanswered; a saved output may be "
@@ -98,91 +98,82 @@ class Guards(NamedTuple):
     small: list[str]
 
 
-def guards(effects: Sequence[Effect]) -> Guards:
-    """Collect the guards' figures from a run's effects, and the signs of trouble among the others."""
-    runs = [row for row in effects if row.family == RUN]
-    studies: list[str] = list(dict.fromkeys(row.study for row in runs))
-    counts: dict[str, dict[str, float | None]] = {}
-    for row in runs:
-        counts.setdefault(row.measure, {})[row.study] = row.estimate
-    guarded = [row for row in effects if row.family == GUARD]
-    outcomes = [_outcome(name, [row for row in guarded if row.group == name]) for name in MEANINGS]
-    outcomes.sort(key=lambda one: VERDICTS.index(one.outcome))
-    others = [row for row in effects if row.family not in (RUN, GUARD)]
-    alarms = {row.key.removesuffix("_alarm") for row in others if row.measure == f"{SKEW}_alarm" and row.estimate}
+def guards(results: Collection[StudyResult]) -> Guards:
+    """Collect the guards of all studies, and the signs of trouble among their effects."""
+    outcomes = [_outcome(name, results) for name in MEANINGS]
+    outcomes.sort(key=lambda outcome: VERDICTS.index(outcome.outcome))
+    counts = {result.study: result.counts for result in results if result.counts is not None}
+    names = dict.fromkeys(name for known in counts.values() for name in sorted(known.known))
     return Guards(
         summary=_summary(outcomes),
-        whole=_whole(sum(round(n or 0) for study, n in counts.get("n_prompts", {}).items() if study != "cases")),
+        whole=_whole(sum(known.n_prompts for known in counts.values())),
         outcomes=outcomes,
-        studies=[words(study) for study in studies],
-        asked=[(words(name), [_count(found.get(study)) for study in studies]) for name, found in counts.items()],
+        studies=[words(study) for study in counts],
+        asked=[(words(name), [_count(known.known.get(name)) for known in counts.values()]) for name in names],
         skews=[
-            Skew(_place(row), row.n, _figure(row), alarm=row.key in alarms) for row in others if row.measure == SKEW
+            Skew(_place(_group(row)), row.n, _figure(row), alarm=bool(result.answer("label_skew_alarm", _group(row))))
+            for result in results
+            for row in result.effects
+            if row.measure == SKEW
         ],
         faults=[
-            (f"{_place(row)}, {words(row.measure)}", _figure(row), str(row.n))
-            for row in others
-            if any(fault in row.measure for fault in FAULTS)
+            (f"{_place(_group(row))}, {words(row.measure)}", _figure(row), str(row.n))
+            for result in results
+            for row in result.effects
+            if row.measure in STUDIES[result.study].faults
         ],
-        small=[_place(row) for row in others if row.measure == "underpowered" and row.estimate == 1],
+        small=[
+            _place(finding.group)
+            for result in results
+            for finding in result.findings
+            if finding.question == "underpowered" and finding.answer
+        ],
     )
 
 
-def warnings(row: Effect, effects: Sequence[Effect]) -> list[str]:
+def warnings(figure: Figure, row: Effect, result: StudyResult) -> list[str]:
     """Name the guards that warn of what a figure is computed from: those of its study.
 
     Cut off reasoning concerns the figures about the reasoning, and the primary endpoint, whose verdict it prevents.
     """
-    counts = {one.group: one for one in effects if (one.study, one.family, one.measure) == (row.study, GUARD, "count")}
-    warn = [
-        one.group
-        for one in effects
-        if (one.study, one.family, one.measure) == (row.study, GUARD, "triggered") and one.estimate
-    ]
-    concerned = row.primary or row.measure in ABOUT_REASONING
+    concerned = row.primary or figure.about_reasoning
     return [
-        f"{words(name)} ({_count(counts[name].estimate)} of {counts[name].n})"
-        for name in warn
-        if name in counts and (concerned or name != "reasoning_cut_off")
+        f"{words(guard.name)} ({guard.wrong} of {guard.n})"
+        for guard in result.warnings
+        if concerned or guard.name != "reasoning_cut_off"
     ]
 
 
-def _outcome(name: str, rows: Sequence[Effect]) -> Outcome:
+def _outcome(name: str, results: Collection[StudyResult]) -> Outcome:
     """Put together what a guard found in every study in which it had anything to look at."""
-    studies: dict[str, dict[str, Effect]] = {}
-    for row in rows:
-        if row.n:
-            studies.setdefault(row.study, {})[row.measure] = row
-    for study, table in studies.items():
-        needed = (*COUNTED, *(SKEWED if name == "stereotype_skew" else ()))
-        if missing := [measure for measure in needed if measure not in table]:
-            raise EquipoiseError(
-                f"data/{study}/effects.jsonl: the guard {name} has no {missing[0]}: run `dvc repro --force "
-                f"measure@{study}`"
-            )
-    warns = any(table["triggered"].estimate for table in studies.values())
+    guards = {
+        result.study: guard for result in results for guard in result.guards if guard.name == name and guard.n > 0
+    }
+    warns = any(guard.triggered for guard in guards.values())
     return Outcome(
         name=words(name),
-        outcome=WARNS if warns else PASSED if studies else NOTHING,
-        found=[f"{words(study)}: {_found(name, table)}" for study, table in studies.items()],
+        outcome=WARNS if warns else PASSED if guards else NOTHING,
+        found=[f"{words(study)}: {_found(study, guard)}" for study, guard in guards.items()],
         limit=_limit(name),
         meaning=MEANINGS[name],
     )
 
 
 def _limit(name: str) -> str:
-    if "skew" in name:
-        return f"p below {ALPHA:g} and {100 * MINIMUM:g} % off"
+    if name in TESTED:
+        return f"p below {ALARM_SIZE:g} and {100 * ALARM_DISTANCE:g} % off"
     return f"more than {100 * THRESHOLDS[name]:g} %" if THRESHOLDS[name] else "any"
 
 
-def _found(name: str, table: Mapping[str, Effect]) -> str:
-    if name == "stereotype_skew":
-        given, expected = _figure(table["share_given"]), _figure(table["share_expected"])
-        return f"{given} of {_count(table['n_wrong'].estimate)} wrong answers, {expected} expected"
-    kind = {"identical_arms": " pairs of arms", SKEW: " arms"}.get(name, "")
-    largest = f", largest distance {_figure(table['largest'])}" if "largest" in table else ""
-    return f"{_count(table['count'].estimate)} of {table['count'].n}{kind}{largest}"
+def _found(study: str, guard: Guard) -> str:
+    figures = guard.figures
+    if guard.name == "stereotype_skew":
+        require_measures(study, f"the guard {guard.name}", SKEWED, figures)
+        given, expected, wrong = (figures[name] for name in SKEWED)
+        return f"{number(given)} of {wrong:g} wrong answers, {number(expected)} expected"
+    kind = {"identical_arms": " pairs of arms", SKEW: " arms"}.get(guard.name, "")
+    largest = f", largest distance {number(figures['largest'])}" if "largest" in figures else ""
+    return f"{guard.wrong} of {guard.n}{kind}{largest}"
 
 
 def _summary(outcomes: list[Outcome]) -> str:
@@ -205,13 +196,17 @@ def _whole(n: int) -> str:
     )
 
 
-def _place(row: Effect) -> str:
-    return ", ".join(words(name) for name in (row.study, row.family, row.group))
+def _place(group: Group) -> str:
+    return ", ".join(words(name) for name in (group.study, group.family, group.name))
+
+
+def _group(row: Effect) -> Group:
+    return Group(row.family, row.group, row.study)
 
 
 def _figure(row: Effect) -> str:
     return "undefined" if row.estimate is None else number(row.estimate)
 
 
-def _count(value: float | None) -> str:
-    return "not counted" if value is None else str(round(value))
+def _count(value: int | None) -> str:
+    return "not counted" if value is None else str(value)

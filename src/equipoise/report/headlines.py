@@ -1,50 +1,16 @@
 """The headline figures as cards: the value, its interval, and one sentence on what it means."""
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from equipoise.core import jsonl
-from equipoise.core.errors import EquipoiseError
+from equipoise.core.display import number
 from equipoise.figures.effects import Effect
-from equipoise.figures.figure import NOTE_EXTREMES, Figure, endpoint, number, undercoverage
+from equipoise.figures.figure import NOTE_EXTREMES, Figure, endpoint_kind, undercoverage
+from equipoise.figures.result import StudyResult
 from equipoise.figures.silence import interpretation
-from equipoise.report.docs import PAGES, anchor
+from equipoise.report.docs import anchor
 from equipoise.report.guards import warnings
 from equipoise.studies.registry import BOARD, TITLES
-
-ATTRIBUTES = {"race": "ethnicity", "ses": "income"}
-"""Readers' words for an attribute where they are not its name."""
-
-BESIDE = {
-    "stereotype_shift_net": {"stereotype_shift": "with the findings", "stereotype_shift_stub": "without them"},
-    "criterion_difference": {
-        "d_prime_marginalised": "d\N{PRIME} in marginalised patients",
-        "d_prime_privileged": "in privileged ones (0: cases and mirrors are not told apart)",
-    },
-    "silent_influence_rate": {
-        "influence_rate": "of the pairs that were tested are moved",
-        "overclaimed_rate": "of those whose reasoning weighs the features are not",
-    },
-    "shift_around": {
-        "shift_around_net": "beyond the model's base rates, the same difference without findings",
-        "shift_through": "through the reasoning",
-        "shift_through_blinded": "through it with the demographics taken out of both reasonings",
-        "share_mediated": "the share of the whole that goes through it",
-    },
-}
-"""Measures of the same group that are written with a figure, in words that follow the number."""
-
-
-def read_effects(data: Path, study: str) -> list[Effect]:
-    """Read the figures of a study's last run; a file that is missing, or has none of them, is an EquipoiseError."""
-    path = data / study / "effects.jsonl"
-    if not path.is_file():
-        raise EquipoiseError(f"{path}: the study has not been run: run `dvc repro measure@{study}`")
-    rows = jsonl.read(path, Effect)
-    if not any(row.study == study for row in rows):
-        raise EquipoiseError(f"{path}: no figure of the study: run `dvc repro --force measure@{study}`")
-    return rows
 
 
 class Card(NamedTuple):
@@ -67,27 +33,32 @@ class Card(NamedTuple):
     page: str
 
 
-def cards(effects: Sequence[Effect], alpha: float) -> list[Card]:
-    """Make a card of every headline figure that the run has; `alpha` is 1 − the level of the intervals.
+def cards(results: Mapping[str, StudyResult], alpha: float) -> list[Card]:
+    """Make a card of every headline figure that the run has; `results` are by study, `alpha` is 1 − the level.
 
     A figure that is undefined has a card that says so; one of a study that did not run has none (`absent`).
     """
-    found = ((headline, figure(headline, effects)) for headline in BOARD)
-    return [_card(headline, row, effects, alpha) for headline, row in found if row is not None]
+    measured = [(figure, results[figure.study]) for figure in BOARD if figure.study in results]
+    rows = ((figure, effect_of(figure, result.effects), result) for figure, result in measured)
+    return [_card(figure, row, result, alpha) for figure, row, result in rows if row is not None]
 
 
-def absent(effects: Sequence[Effect]) -> list[str]:
+def absent(results: Mapping[str, StudyResult]) -> list[str]:
     """Name the headline figures whose study has no figures in this run."""
-    return [f"{TITLES[one.study]}: {one.title}" for one in BOARD if figure(one, effects) is None]
+    return [
+        f"{TITLES[figure.study]}: {figure.title}"
+        for figure in BOARD
+        if figure.study not in results or effect_of(figure, results[figure.study].effects) is None
+    ]
 
 
-def figure(headline: Figure, effects: Sequence[Effect]) -> Effect | None:
+def effect_of(figure: Figure, effects: Sequence[Effect]) -> Effect | None:
     """Find a headline figure among a run's effects, or pick it; None where the study has no such figure."""
-    rows = [row for row in effects if headline.covers(row)]
+    rows = [row for row in effects if figure.covers(row)]
     defined = [row for row in rows if row.estimate is not None]
-    if headline.pick is None or not defined:
+    if figure.pick is None or not defined:
         return next(iter(rows), None)
-    choose = min if headline.pick == "lowest" else max
+    choose = min if figure.pick == "lowest" else max
     # Ties go to the first by name.
     return choose(sorted(defined, key=lambda row: row.group), key=lambda row: row.estimate or 0.0)
 
@@ -99,90 +70,88 @@ def interval(row: Effect, alpha: float) -> str:
     return f"{100 * (1 - alpha):g} % interval {number(row.ci_low)} to {number(row.ci_high)}"
 
 
-def verdict(headline: Figure, row: Effect) -> str:
+def side_of_null(figure: Figure, row: Effect) -> str:
     """Say on which side of the null value the interval lies; nothing of an extreme, whose interval is too narrow."""
     if row.estimate is None:
         return f"Undefined: nothing to count (n = {row.n})."
-    if headline.pick:
+    if figure.pick:
         return NOTE_EXTREMES.partition("; ")[2].capitalize()
-    if headline.null is None or row.ci_low is None or row.ci_high is None:
+    if figure.null is None or row.ci_low is None or row.ci_high is None:
         return ""
-    if row.ci_low > headline.null:
-        return f"The interval lies above {headline.null:g}: {headline.above}."
-    if row.ci_high < headline.null:
-        return f"The interval lies below {headline.null:g}: {headline.below}."
-    return f"The interval contains {headline.null:g}: these cases show neither a difference nor its absence."
+    if row.ci_low > figure.null:
+        return f"The interval lies above {figure.null:g}: {figure.above}."
+    if row.ci_high < figure.null:
+        return f"The interval lies below {figure.null:g}: {figure.below}."
+    return f"The interval contains {figure.null:g}: these cases show neither a difference nor its absence."
 
 
-def _card(headline: Figure, row: Effect, effects: Sequence[Effect], alpha: float) -> Card:
+def _card(figure: Figure, row: Effect, result: StudyResult, alpha: float) -> Card:
+    by_key = {effect.key: effect for effect in result.effects}
     sentences = (
-        headline.sentence,
-        verdict(headline, row),
-        _beside(row, effects),
+        figure.sentence,
+        side_of_null(figure, row),
+        _beside(figure, row, by_key),
         _covered(row),
-        _silence(headline, row, effects),
-        _labelled(row, effects),
-        _tested(headline, row, alpha),
+        _silence(figure, row, result),
+        _labelled(row, by_key),
+        _tested(figure, row, alpha),
     )
     return Card(
-        name=headline.name,
-        study=TITLES[headline.study],
-        endpoint=f"{endpoint(row)} endpoint",
-        title=headline.title,
+        name=figure.name,
+        study=TITLES[figure.study],
+        endpoint=f"{endpoint_kind(row)} endpoint",
+        title=figure.title,
         value="undefined" if row.estimate is None else number(row.estimate),
         interval=interval(row, alpha),
         n=f"n\u00a0=\u00a0{row.n}",
-        where=_where(row.group) if headline.pick and row.estimate is not None else "",
-        detectable=_detectable(row, effects),
-        sentence=" ".join(sentence for sentence in sentences if sentence),
-        warnings=warnings(row, effects),
-        page=anchor(PAGES[headline.study, headline.measure]),
+        where=figure.where(row.group) if figure.pick and row.estimate is not None else "",
+        detectable=_detectable(row, by_key),
+        sentence=" ".join(filter(None, sentences)),
+        warnings=warnings(figure, row, result),
+        page=anchor(figure.page),
     )
 
 
-def _beside(row: Effect, effects: Sequence[Effect]) -> str:
+def _beside(figure: Figure, row: Effect, by_key: Mapping[str, Effect]) -> str:
     """Write the figures that a difference cannot be read without, those of them that are defined.
 
     A model that always gives the stereotyped answer, or never, has no difference of criteria, and a d' of 0.
     """
-    estimates = {one.key: one.estimate for one in effects}
-    named = {row.key.removesuffix(row.measure) + other: words for other, words in BESIDE.get(row.measure, {}).items()}
-    found = [f"{number(value)} {words}" for key, words in named.items() if (value := estimates.get(key)) is not None]
-    return f"Beside it: {', '.join(found)}." if found else ""
+    group = row.key.removesuffix(row.measure)
+    estimates = ((_estimate(by_key, f"{group}{measure}"), words) for measure, words in figure.beside.items())
+    parts = [f"{number(value)} {words}" for value, words in estimates if value is not None]
+    return f"Beside it: {', '.join(parts)}." if parts else ""
 
 
-def _silence(headline: Figure, row: Effect, effects: Sequence[Effect]) -> str:
+def _silence(figure: Figure, row: Effect, result: StudyResult) -> str:
     """Say in words what the silent bias rate amounts to, which needs an influence to be silent about."""
-    if not headline.verdict:
+    if not figure.verdict:
         return ""
-    found = (one.estimate for one in effects if (one.family, one.measure) == ("overall", "influence_found"))
-    influence = next(found, 1.0) != 0
+    influence = result.influence_found is not False
     return f"In words: {interpretation(row.n, row.ci_low, row.ci_high, influence=influence)}."
 
 
-def _labelled(row: Effect, effects: Sequence[Effect]) -> str:
+def _labelled(row: Effect, by_key: Mapping[str, Effect]) -> str:
     """Say what the figure is when corrected for the judge's error, and with how many labels, where the run has any."""
-    by_key = {one.key: one for one in effects}
-    found, labels = (by_key.get(f"{row.key}_{end}") for end in ("labelled", "labels"))
-    if found is None or found.ci_low is None or found.ci_high is None or found.estimate is None or labels is None:
+    corrected, labels = (by_key.get(f"{row.key}_{end}") for end in ("labelled", "labels"))
+    if corrected is None or corrected.ci_low is None or corrected.ci_high is None or corrected.estimate is None:
+        return ""
+    if labels is None:
         return ""
     return (
-        f"Corrected for the judge's error with {labels.estimate:g} labels of these answers: {number(found.estimate)} "
-        f"({number(found.ci_low)} to {number(found.ci_high)})."
+        f"Corrected for the judge's error with {labels.estimate:g} labels of these answers: "
+        f"{number(corrected.estimate)} ({number(corrected.ci_low)} to {number(corrected.ci_high)})."
     )
 
 
-def _where(group: str) -> str:
-    """Write `dublin/ses` for readers."""
-    city, _, attribute = group.partition("/")
-    return f"{city.title()}, by {ATTRIBUTES.get(attribute, attribute)}"
-
-
-def _detectable(row: Effect, effects: Sequence[Effect]) -> str:
+def _detectable(row: Effect, by_key: Mapping[str, Effect]) -> str:
     """Write the smallest effect that the cases could have shown, where the study has computed it."""
-    key = f"{row.key}_minimum_detectable_effect"
-    found = next((other.estimate for other in effects if other.key == key), None)
-    return "" if found is None else f"smallest effect that could be found {number(found)}"
+    smallest = _estimate(by_key, f"{row.key}_minimum_detectable_effect")
+    return "" if smallest is None else f"smallest effect that could be found {number(smallest)}"
+
+
+def _estimate(by_key: Mapping[str, Effect], key: str) -> float | None:
+    return by_key[key].estimate if key in by_key else None
 
 
 def _covered(row: Effect) -> str:
@@ -193,23 +162,23 @@ def _covered(row: Effect) -> str:
     return f"In simulations with these cases' own values, such an interval covers the truth in only {coverage:.0%}."
 
 
-def _tested(headline: Figure, row: Effect, alpha: float) -> str:
+def _tested(figure: Figure, row: Effect, alpha: float) -> str:
     """Write the p-value, since the interval is not corrected for multiple tests: after Holm's correction if made.
 
     Where the two disagree on the null value, the interval is followed, and the sentence says so.
     """
     for p, which in ((row.neg_log10_p_holm, "after Holm's correction"), (row.neg_log10_p, "one test, uncorrected")):
         if p is not None:
-            told = f"p is {10**-p:.2g} ({which})"
-            excluded = _excluded(headline, row)
+            value = f"p is {10**-p:.2g} ({which})"
+            excluded = _excluded(figure, row)
             if excluded is None or excluded == (10**-p <= alpha):
-                return f"The test's {told}."
-            return f"The test does not agree, its {told}: the interval is followed."
+                return f"The test's {value}."
+            return f"The test does not agree, its {value}: the interval is followed."
     return ""
 
 
-def _excluded(headline: Figure, row: Effect) -> bool | None:
+def _excluded(figure: Figure, row: Effect) -> bool | None:
     """Whether the interval excludes the null value; None where either is missing."""
-    if headline.null is None or row.ci_low is None or row.ci_high is None:
+    if figure.null is None or row.ci_low is None or row.ci_high is None:
         return None
-    return not row.ci_low <= headline.null <= row.ci_high
+    return not row.ci_low <= figure.null <= row.ci_high

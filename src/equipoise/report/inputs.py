@@ -24,24 +24,11 @@ from equipoise.models.registry import (
     PanelJudgeEntry,
     ReplayEntry,
 )
-from equipoise.studies.exam.subsets import Sample
-from equipoise.studies.openr1.rows import Comparison, Pairing
-from equipoise.studies.stigma.rows import Filling
-from equipoise.studies.vignettes.profiles import Build
+from equipoise.studies.registry import chosen
 
 FILE = Path("data/inputs.yaml")
 ALWAYS = ("inputs.yaml", "phantoms", "raw/probes.yaml")
 """What every run reads, below `data`."""
-READ: dict[str, tuple[str, ...]] = {
-    "vignettes": ("features", "raw", "rubrics"),
-    "questions": ("cities.yaml", "lexicon", "templates"),
-    "exam": ("cities.yaml", "medmcqa_diseases.yaml", "templates"),
-    "stigma": ("sentences",),
-    "decisions": ("raw",),
-    "openr1": ("raw",),
-    "cases": ("diagnoses.yaml", "features", "rubrics"),
-}
-"""Files and folders below `data` that the figures of a study depend on; questions and messages apart."""
 
 
 class Declared(Frozen):
@@ -75,17 +62,11 @@ def inputs(params: Params, root: Path) -> list[Input]:
     `root` is the project's. Rows of questions state their licence and source. EquipoiseError for a file that
     `data/inputs.yaml` does not declare.
     """
-    declared = {one.path: one for one in load_yaml(root / FILE, Declarations).inputs}
+    declared = {row.path: row for row in load_yaml(root / FILE, Declarations).inputs}
     data, models = root / "data", root / "models"
-    items = {
-        "questions": params.items,
-        "exam": params.section("sample", Sample).items,
-        "openr1": params.section("pair", Pairing).items,
-    }
-    named = {*ALWAYS, *(name for study in params.studies for name in READ[study])}
-    if (how := params.section("build", Build)).imported:
-        items["decisions"] = how.cases
-    named |= {f"items/{items[study]}.jsonl" for study in params.studies if study in items}
+    studies = chosen(params)
+    named = {*ALWAYS, *(name for study in studies for name in study.inputs)}
+    named |= {f"items/{stem}.jsonl" for study in studies if (stem := study.items(params))}
     paths = {
         path for name in named for path in ([data / name] if (data / name).is_file() else (data / name).rglob("*.yaml"))
     }
@@ -93,28 +74,26 @@ def inputs(params: Params, root: Path) -> list[Input]:
     paths |= {models / f"judges/{name}.yaml" for name in judges(params, root)}
     for judge in _language_models(params, root):
         paths |= {models / f"{judge.model}.yaml", root / judge.rubric}
-    if name := masked_model(params):
-        paths.add(models / f"masked/{name}.yaml")
+    paths |= {models / f"masked/{name}.yaml" for name in masked_models(params)}
     return [_read(path, path.relative_to(root).as_posix(), declared) for path in sorted(paths)]
 
 
 def judges(params: Params, root: Path) -> list[str]:
-    """Name the judges of the run: that of the reasoning, with the members of a panel, and of `openr1` its own."""
-    chosen = registry.load_judge_entry(params.judge, root)
-    members = chosen.judges if isinstance(chosen, PanelJudgeEntry) else ()
-    replies = [params.section("agree", Comparison).judge] if "openr1" in params.studies else []
-    return list(dict.fromkeys((params.judge, *members, *replies)))
+    """Name the judges of the run: that of the reasoning, with the members of a panel, and those of its studies."""
+    judge = registry.load_judge_entry(params.judge, root)
+    members = judge.judges if isinstance(judge, PanelJudgeEntry) else ()
+    further = [name for study in chosen(params) for name in study.judges(params)]
+    return list(dict.fromkeys((params.judge, *members, *further)))
 
 
 def _language_models(params: Params, root: Path) -> list[LlmJudgeEntry]:
     entries = [registry.load_judge_entry(name, root) for name in judges(params, root)]
-    return [one for one in entries if isinstance(one, LlmJudgeEntry)]
+    return [entry for entry in entries if isinstance(entry, LlmJudgeEntry)]
 
 
-def masked_model(params: Params) -> str | None:
-    """Name the masked model that fills the stigma study's sentences; None where none does."""
-    filling = params.section("fill", Filling)
-    return filling.masked if "stigma" in params.studies and filling.scorer == "masked" else None
+def masked_models(params: Params) -> list[str]:
+    """Name the masked models that the studies ask."""
+    return list(dict.fromkeys(name for study in chosen(params) if (name := study.masked(params))))
 
 
 def declaration(path: str, declared: dict[str, Declared]) -> Declared:
@@ -135,16 +114,18 @@ def model_inputs(manifest: Manifest, entry: AnyEntry) -> list[Input]:
     if isinstance(entry, ReplayEntry):
         saved = [Input(entry.file, f"{title}, saved answers", manifest.licence, "registry entry", entry.sha256)]
         if entry.cases:
-            told = f"{title}, cases of saved answers"
-            saved.append(Input(entry.cases.file, told, "as each row states", "as each row states", entry.cases.sha256))
+            stated = "as each row states"
+            saved.append(
+                Input(entry.cases.file, f"{title}, cases of saved answers", stated, stated, entry.cases.sha256)
+            )
         return saved
     if not manifest.weights:
         return [Input(manifest.revision, title, manifest.licence, manifest.repo, None)]
     adapter = getattr(entry, "adapter", None)
     sources = {adapter.file: "registry entry"} if adapter else {}
     return [
-        Input(name, title, manifest.licence, sources.get(name, source), found)
-        for name, found in sorted(manifest.weights.items())
+        Input(name, title, manifest.licence, sources.get(name, source), digest)
+        for name, digest in sorted(manifest.weights.items())
     ]
 
 
@@ -154,8 +135,8 @@ def weights_inputs(title: str, entry: JudgeEntry | MaskedEntry) -> list[Input]:
     if source.kind == "embedded":
         made = f"trained in this repository: {source.folder}/README.md"
         return [
-            Input(f"{source.folder}/{name}", title, entry.licence, made, found)
-            for name, found in sorted(source.files.items())
+            Input(f"{source.folder}/{name}", title, entry.licence, made, digest)
+            for name, digest in sorted(source.files.items())
         ]
     if source.kind == "hub":
         return [Input(source.repo, title, entry.licence, f"huggingface.co, commit {source.revision}", None)]
@@ -206,19 +187,19 @@ def provenance(manifest: Manifest, params: Params, root: Path) -> Provenance:
 
 def every_input(manifest: Manifest, params: Params, root: Path) -> list[Input]:
     """List the files of the project that the run reads, then the weights of its models and judges."""
-    found = inputs(params, root) + model_inputs(manifest, registry.load_entry(params.model, root))
+    listed = inputs(params, root) + model_inputs(manifest, registry.load_entry(params.model, root))
     for name in judges(params, root):
         judge = registry.load_judge_entry(name, root)
         if isinstance(judge, JudgeEntry):
-            found += weights_inputs("Judge", judge)
+            listed += weights_inputs("Judge", judge)
     for language_model in _language_models(params, root):
         entry = registry.load_entry(language_model.model, root)
         source = f"models/{language_model.model}.yaml"
         weights = getattr(getattr(entry, "source", None), "sha256", None)
-        found.append(Input(language_model.model, f"Judge: {entry.title}", entry.licence, source, weights))
-    if masked := masked_model(params):
-        found += weights_inputs("Masked model", registry.load_masked_entry(masked, root))
-    return found
+        listed.append(Input(language_model.model, f"Judge: {entry.title}", entry.licence, source, weights))
+    for name in masked_models(params):
+        listed += weights_inputs("Masked model", registry.load_masked_entry(name, root))
+    return listed
 
 
 def _judge(name: str, entry: AnyJudgeEntry) -> list[tuple[str, str]]:
@@ -232,8 +213,8 @@ def _judge(name: str, entry: AnyJudgeEntry) -> list[tuple[str, str]]:
             rows.append(("source", source.kind))
             rows += [(field, str(getattr(source, field))) for field in ("repo", "revision") if hasattr(source, field)]
     if error := entry.error:
-        for label, found in (("silent", error.silent), ("not silent", error.not_silent)):
-            rows.append((f"read as labelled, {label}", f"{found.right} of {found.of}"))
+        for label, reading in (("silent", error.silent), ("not silent", error.not_silent)):
+            rows.append((f"read as labelled, {label}", f"{reading.right} of {reading.of}"))
         rows.append(("labels", error.labels))
     return rows
 

@@ -1,14 +1,13 @@
 """What the report opens with: a state and a plain sentence for each study, and one picture of all verdicts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from equipoise.figures.effects import Effect
 from equipoise.figures.plain import NO_VERDICT, plain, state
 from equipoise.figures.plot import Plot, Row, undefined_row
-from equipoise.figures.verdicts import BIASED, UNBIASED, UNDECIDED, Verdict
-from equipoise.report.docs import STUDY_PAGES, VERDICTS, anchor
-from equipoise.studies.registry import STUDIES
+from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, StudyResult, Verdict
+from equipoise.figures.study import Study
+from equipoise.report.docs import VERDICTS, anchor
 
 LIGHTS = {
     BIASED: ("biased", "\N{BLACK UP-POINTING TRIANGLE}"),
@@ -17,22 +16,6 @@ LIGHTS = {
     NO_VERDICT: ("none", "\N{EN DASH}"),
 }
 """Of each state its style and a sign: colour alone tells nothing."""
-WHOM: dict[str, str] = {
-    "vignettes": (
-        "Case notes in British clinical English, written for this project. Each is told of two patients, one of them "
-        "of a marginalised group, with the same findings."
-    ),
-    "questions": (
-        "Multiple-choice questions written for this project, each told of patients of two groups, with a favourable "
-        "and with an unfavourable background."
-    ),
-    "exam": "Published exam questions (MedMCQA), chosen by the diseases of each city. They tell of no demographics.",
-    "stigma": "Sentences about people with mental or other illnesses, whose subject the model completes.",
-    "decisions": "The patients of the vignettes: what the model would do for them.",
-    "openr1": "Messages of counselling clients (OpenR1-Psy), with a statement about the client put before each.",
-    "cases": "The cases of a file of saved outputs.",
-}
-"""Of whom each study asks."""
 
 
 class Opening(NamedTuple):
@@ -49,21 +32,20 @@ class Opening(NamedTuple):
     whom: str
 
 
-def opening(study: str, effects: Sequence[Effect], found: Verdict | None) -> Opening:
+def opening(study: Study, result: StudyResult) -> Opening:
     """Say in plain words what a study found and what its verdict is."""
-    word = state(found)
+    word = state(result.verdict)
     style, sign = LIGHTS[word]
-    entry = STUDIES[study]
     return Opening(
-        study=entry.title,
+        study=study.title,
         state=word,
         style=style,
         sign=sign,
-        sentence=plain(entry, effects, found),
-        verdict=found,
-        page=anchor(STUDY_PAGES.get(study, VERDICTS) if found is None else VERDICTS),
-        question=entry.question,
-        whom=WHOM[study],
+        sentence=plain(study, result),
+        verdict=result.verdict,
+        page=anchor(VERDICTS if result.verdict else study.page or VERDICTS),
+        question=study.question,
+        whom=study.whom,
     )
 
 

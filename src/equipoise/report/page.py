@@ -7,7 +7,7 @@ the hashes of the page's own scripts and style, so that nothing else in the file
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,19 +16,18 @@ from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.manifest import Manifest
 from equipoise.core.visible import visible
-from equipoise.figures.options import Decision
+from equipoise.figures.layout import read_result
+from equipoise.figures.options import Decision, Measure
 from equipoise.figures.plot import Picture
-from equipoise.figures.verdicts import verdict
-from equipoise.judge.lexicon import load_lexicon
-from equipoise.judge.score import Score
+from equipoise.figures.result import Verdict
+from equipoise.figures.views import CasesView
 from equipoise.models import registry
 from equipoise.report.docs import FLOOR, GUARDS, Page, anchor, read_pages
 from equipoise.report.guards import NOTHING, PASSED, WARNS, Guards, guards
-from equipoise.report.headlines import Card, absent, cards, read_effects
+from equipoise.report.headlines import Card, absent, cards
 from equipoise.report.inputs import Provenance, provenance
 from equipoise.report.opening import Opening, opening, overview
-from equipoise.report.pairs import STATES, PairView, dimensions, read_pairs, view
-from equipoise.studies.registry import STUDIES, TITLES
+from equipoise.studies.registry import chosen
 
 FOLDER = Path(__file__).parent
 TEMPLATE, STYLE, SCRIPT = "template.html", "page.css", "page.js"
@@ -38,16 +37,6 @@ GLOBALS = "window.vegaEmbed = vegaEmbed;"
 """The names that the bundle defines for the page's script."""
 SIGNS = {WARNS: "\N{BLACK UP-POINTING TRIANGLE}", PASSED: "\N{CHECK MARK}", NOTHING: "\N{EN DASH}"}
 """A sign for each verdict, shown with its word."""
-PROMPTS = {"system": "The model is told", "reason": "It is asked first", "answer": "Then it is asked"}
-"""Settings of the vignettes' prompts, in readers' words."""
-READINGS = {
-    "likelihood": (
-        "The answer that counts is the diagnosis of the case's list that the model finds most likely after its own "
-        "reasoning. The words of its reply are shown, and read as a check, but do not count."
-    ),
-    "generate": "The answer that counts is read from the words of the reply: which diagnosis of the list it names.",
-}
-"""What was read, by `score.answering`."""
 CLOSING = {"script": "</script", "style": "</style"}
 """Text that would end an element whose content HTML does not parse."""
 
@@ -55,22 +44,17 @@ CLOSING = {"script": "</script", "style": "</style"}
 class Report(NamedTuple):
     """The content of the page: `openings` by study; `absent` names headline figures of studies that did not run.
 
-    `prompts` are the words in which the vignettes are asked, `answering` is how an answer is read, and `overview` is
-    None where no study has a verdict.
+    `overview` is None where no study has a verdict, `cases_view` where none has cases to show.
     """
 
     title: str
-    profile: str
     judge: str
     openings: Sequence[Opening]
     overview: Picture | None
-    prompts: Sequence[tuple[str, str]]
-    answering: str
     cards: Sequence[Card]
     absent: Sequence[str]
     pictures: Sequence[Picture]
-    dimensions: Sequence[str]
-    pairs: Sequence[PairView]
+    cases_view: CasesView | None
     guards: Guards
     provenance: Provenance
     pages: Sequence[Page]
@@ -83,37 +67,34 @@ def read_report(data: Path, templates: Path, docs: Path, root: Path) -> Report:
     missing or rows do not match.
     """
     settings = params.load(root / params.FILE)
-    by_study = {name: read_effects(data, name) for name in settings.studies}
-    effects = [row for rows in by_study.values() for row in rows]
-    alpha = float(settings.measure["alpha"])
-    lexicon = load_lexicon(data / "features")
-    decision = settings.section("decision", Decision)
-    verdicts = {study: verdict(STUDIES[study], rows, decision) for study, rows in by_study.items()}
-    judged = {TITLES[study]: found for study, found in verdicts.items() if found is not None}
-    pairs = read_pairs(data / "vignettes") if "vignettes" in settings.studies else []
+    alpha, decision = settings.section("measure", Measure).alpha, settings.section("decision", Decision)
+    results = {study: read_result(data, study, decision) for study in chosen(settings)}
+    by_name = {study.name: result for study, result in results.items()}
+    verdicts = {study.title: result.verdict for study, result in results.items() if result.verdict is not None}
+    views = (study.cases_view(data, settings) for study in results)
     return Report(
         title=registry.load_entry(settings.model, root).title,
-        profile=str(settings.values("build")["profile"]),
         judge=settings.judge,
-        openings=[opening(study, rows, verdicts[study]) for study, rows in by_study.items()],
-        overview=overview(judged).picture("overview", effects, _template(templates, "forest"), alpha)
-        if judged
-        else None,
-        prompts=[(title, str(settings.values("build")[name])) for name, title in PROMPTS.items()],
-        answering=READINGS[settings.section("score", Score).answering],
-        cards=cards(effects, alpha),
-        absent=absent(effects),
+        openings=[opening(study, result) for study, result in results.items()],
+        overview=_overview(verdicts, _template(templates, "forest"), alpha) if verdicts else None,
+        cards=cards(by_name, alpha),
+        absent=absent(by_name),
         pictures=[
-            plot.picture(name, rows, _template(templates, plot.template), alpha)
-            for study, rows in by_study.items()
-            for name, plot in STUDIES[study].plots.items()
+            plot.picture(name, plot.rows(result.effects, result.margin), _template(templates, plot.template), alpha)
+            for study, result in results.items()
+            for name, plot in study.plots.items()
         ],
-        dimensions=dimensions(pairs),
-        pairs=[view(pair, lexicon) for pair in pairs],
-        guards=guards(effects),
+        cases_view=next(filter(None, views), None),
+        guards=guards(results.values()),
         provenance=provenance(jsonl.read_one(data / "manifest.json", Manifest), settings, root),
         pages=read_pages(docs),
     )
+
+
+def _overview(verdicts: Mapping[str, Verdict], template: Mapping[str, Any], alpha: float) -> Picture:
+    """Draw all verdicts, by the studies' titles."""
+    plot = overview(verdicts)
+    return plot.picture("overview", plot.rows([]), template, alpha)
 
 
 def _template(folder: Path, name: str) -> dict[str, Any]:
@@ -140,7 +121,6 @@ def page(report: Report) -> str:
     scripts = [inline("script", text) for text in (bundle(), (FOLDER / SCRIPT).read_text(encoding="utf-8"))]
     return environment.get_template(TEMPLATE).render(
         report=report,
-        states=STATES,
         signs=SIGNS,
         specs={picture.name: picture.spec for picture in (*filter(None, [report.overview]), *report.pictures)},
         anchors={"guards": anchor(GUARDS), "floor": anchor(FLOOR)},

@@ -165,6 +165,7 @@ def key_rows(found: Sequence[Consideration], of: dict[Consideration, int] | None
     return [
         KeyRow(
             key=f"r{at:03d}",
+            study="vignettes",
             response=f"pair{at // 2}/{at % 2}",
             pair=f"pair{at // 2}",
             stratum=kind,

@@ -160,7 +160,9 @@ def test_lynns_least_values(i_cvi: float, raters: int, *, expected: bool) -> Non
 
 def three_raters() -> tuple[dict[str, dict[str, Content]], list[ContentKey]]:
     """Give three raters' ratings of four pairs, the last of which only two rate."""
-    key = [ContentKey(key=f"c{n}", pair=f"p{n}", first="marginalised", texts="x") for n in range(1, 5)]
+    key = [
+        ContentKey(key=f"c{n}", study="vignettes", pair=f"p{n}", first="marginalised", texts="x") for n in range(1, 5)
+    ]
 
     def rated(*ratings: str) -> dict[str, Content]:
         numbers = {f"p{n}": tuple(map(int, given)) for n, given in enumerate(ratings, start=1) if given}

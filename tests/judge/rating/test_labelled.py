@@ -16,7 +16,7 @@ from equipoise.materials.pairs import Pair, pair_up
 from equipoise.studies.vignettes.effects import vignette_effects
 
 SHA = "ab" * 32
-GROUP = Group("overall", "all")
+GROUP = Group("overall", "all", "vignettes")
 
 
 def pairs(n: int = 20) -> list[Pair]:
@@ -39,6 +39,7 @@ def label(key: str, considered: str = "none", probability: float = 1.0, sha256: 
     return Label.model_validate(
         {
             "key": key,
+            "study": "vignettes",
             "mentioned": considered != "none",
             "considered": considered,
             "probability": probability,

@@ -51,6 +51,7 @@ def row(name: str, key: str, probability: float | None = 0.5) -> KeyRow:
     """Make a row of a key."""
     return KeyRow(
         key=name,
+        study="vignettes",
         response=key,
         pair=key.partition("/")[0],
         stratum="none",
@@ -153,6 +154,7 @@ def label(key: str, considered: str = "none", probability: float = 1.0) -> Label
     return Label.model_validate(
         {
             "key": key,
+            "study": "vignettes",
             "mentioned": True,
             "considered": considered,
             "probability": probability,

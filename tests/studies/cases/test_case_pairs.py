@@ -12,11 +12,12 @@ from builders import ANSWER, vignette
 from equipoise.core import jsonl
 from equipoise.figures.effects import Effect
 from equipoise.figures.options import Measure
+from equipoise.materials.interchange import published
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.vignette import ROLES
-from equipoise.studies.cases.effects import UNREAD, case_effects, case_pairs, paired_effects
-from equipoise.studies.cases.rows import Case, CaseJudgement, Output, published, read_cases, saved
-from equipoise.studies.vignettes.effects import vignette_effects
+from equipoise.studies.cases.effects import UNREAD, case_effects, case_pairs, paired_effects, paired_findings
+from equipoise.studies.cases.rows import Case, CaseJudgement, Output, read_cases, saved
+from equipoise.studies.vignettes.effects import vignette_effects, vignette_findings
 from equipoise.text.answer import AnswerKind
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 KINDS = get_args(AnswerKind)
 SHARED = (
     *("differential_bias_rate", "reverse_bias_rate", "any_difference_rate", "differential_vs_reverse"),
-    *("gap", "gap_exact", "gap_minimum_detectable_effect", "influence_found", "silent_bias_rate_moved"),
+    *("gap", "gap_exact", "gap_minimum_detectable_effect", "silent_bias_rate_moved"),
 )
 SILENT = UNREAD.model_copy(update={"considered": "none"})
 
@@ -100,7 +101,7 @@ def test_pairs_have_the_figures_of_vignettes(answers: list[tuple[AnswerKind, Ans
             read = UNREAD.model_dump()
             label = "x" if kind in ("stereotyped", "expected") else ""
             one = Judgement(
-                key=f"{pair}/{role}", answer=kind, label=label, answer_likelihood=None, answer_generated=kind,
+                key=f"{pair}/{role}", study="vignettes", answer=kind, label=label, answer_likelihood=None, answer_generated=kind,
                 log_odds=None, **read,
             )  # fmt: skip
             judgements.append(one)
@@ -111,6 +112,11 @@ def test_pairs_have_the_figures_of_vignettes(answers: list[tuple[AnswerKind, Ans
         for measure in SHARED:
             one, other = ours[f"{family}/{measure}"], theirs[f"{family}/{measure}"]
             assert one.model_dump(exclude={"key", "study"}) == other.model_dump(exclude={"key", "study"})
+    influence, reference = (
+        {finding.group[:2]: finding.answer for finding in findings}
+        for findings in (paired_findings(case_pairs(cases, outputs), 0.05), vignette_findings(told, judgements, 0.05))
+    )
+    assert influence.items() <= reference.items()
 
 
 def test_a_pair_without_both_outputs_is_left_out() -> None:

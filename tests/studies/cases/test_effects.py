@@ -16,6 +16,7 @@ from equipoise.materials.judgement import Consideration, Reading
 from equipoise.stats.misclassification import ErrorCounts
 from equipoise.studies.cases.effects import case_effects
 from equipoise.studies.cases.rows import Case, CaseJudgement, Output, outputs_of, saved
+from equipoise.studies.registry import STUDIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -91,7 +92,7 @@ def test_what_is_undefined_has_no_estimate() -> None:
         assert (row.n, row.estimate, row.ci_low, row.ci_high) == (0, None, None, None)
     rate = found["overall/silent_bias_rate"]
     assert interpretation(rate.n, rate.ci_low, rate.ci_high) == "insufficient"
-    assert headline_metrics("cases", found.values()) == {"n": 0, "silent_bias_rate": {"n": 0}}
+    assert headline_metrics(STUDIES["cases"].figures, found.values()) == {"n": 0, "silent_bias_rate": {"n": 0}}
 
 
 def test_responses_of_other_studies_are_left_alone() -> None:

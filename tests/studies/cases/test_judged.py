@@ -16,25 +16,18 @@ from equipoise.core import params
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import Kind, Lexicon, load_lexicon
 from equipoise.judge.reading import ReadingSettings
+from equipoise.judge.rows import NEEDED, Asked, judge_rows, probability_of, read_rows
 from equipoise.judge.score import Score
 from equipoise.materials.judgement import Reading
 from equipoise.materials.vignette import Role
 from equipoise.stats.misclassification import ErrorCounts, rogan_gladen_interval
 from equipoise.stats.proportions import wilson
 from equipoise.studies.cases.effects import score_judged, score_legacy
-from equipoise.studies.cases.judged import (
-    NEEDED,
-    Asked,
-    judge_outputs,
-    judge_rows,
-    probability_of,
-    read_output,
-    read_rows,
-    reasoning_of,
-)
+from equipoise.studies.cases.judged import judge_outputs, read_output
 from equipoise.studies.cases.rows import Case, Output
 from equipoise.text.answers import Given
 from equipoise.text.diagnoses import load_diagnoses
+from equipoise.text.grounds import reasoning_of
 
 DIAGNOSES = load_diagnoses(Path(__file__).parents[3] / "data/diagnoses.yaml")
 RACE = {"dimension": "race", "subject": "race", "kind": ["ethnicity"], "features": {"black": {"wordings": ["black"]}}}

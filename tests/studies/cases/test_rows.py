@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from builders import vignette
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.studies.cases.rows import Case, american, published, read_cases, usual_role
+from equipoise.materials.interchange import published
+from equipoise.studies.cases.rows import Case, american, read_cases, usual_role
 from equipoise.text.answer import Answer
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from equipoise.figures.options import Measure
 from equipoise.stats.proportions import weighted_shares
 from equipoise.studies.exam.effects import ExamAnswer, Marked, exam_effects, score_cities, tabulate_exam
 from equipoise.studies.exam.subsets import Sampled
+from equipoise.studies.registry import STUDIES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -141,7 +142,7 @@ def test_metrics_are_finite_scalars(tmp_path: Path) -> None:
     """The metrics file holds numbers alone, and leaves out what is undefined; counts are effects."""
     scores = score_cities([*exam("cancer", "AA", "BA"), *exam("respiratory", "A-")], WEIGHTS, FEW)
     effects = exam_effects(scores, 0.05)
-    jsonl.write_json(tmp_path / "exam.json", headline_metrics("exam", effects))
+    jsonl.write_json(tmp_path / "exam.json", headline_metrics(STUDIES["exam"].figures, effects))
     read = json.loads((tmp_path / "exam.json").read_text(encoding="utf-8"))
     counts = {(row.group, row.measure): row.estimate for row in effects if row.measure.startswith("n_")}
 

@@ -15,6 +15,7 @@ from equipoise.figures.figure import headline_metrics
 from equipoise.figures.options import Measure
 from equipoise.studies.openr1.effects import openr1_effects
 from equipoise.studies.openr1.rows import CONTROL, LICENCE, SOURCE, Agreement
+from equipoise.studies.registry import STUDIES
 
 OPTIONS = Measure()
 
@@ -132,7 +133,7 @@ def test_unanswered_pairs_are_counted_and_in_no_mean() -> None:
 def test_without_agreements_there_is_no_effect() -> None:
     """A run without the track has no effects, and its metrics say that there are no pairs."""
     assert openr1_effects([], OPTIONS) == []
-    assert headline_metrics("openr1", []) == {"n": 0}
+    assert headline_metrics(STUDIES["openr1"].figures, []) == {"n": 0}
 
 
 def test_pairs_that_are_all_unanswered_leave_figures_undefined() -> None:
@@ -166,7 +167,7 @@ def test_every_group_has_its_counts_and_dimensions_adjusted_tests() -> None:
     ]
     found = effects(*rows)
     gap = found["dimension/race/agreement_gap"]
-    nested: Any = headline_metrics("openr1", found.values())
+    nested: Any = headline_metrics(STUDIES["openr1"].figures, found.values())
 
     assert {(row.family, row.group) for row in found.values()} == {
         ("overall", "all"),

@@ -18,6 +18,7 @@ from equipoise.materials.questions import ATTRIBUTES
 from equipoise.stats.proportions import wilson
 from equipoise.studies.questions.city_effects import assigned_questions, city_effects
 from equipoise.studies.questions.effects import Answered, arm, paper_pair
+from equipoise.studies.registry import STUDIES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -144,7 +145,7 @@ def test_undefined_ratios_have_no_estimate() -> None:
     for measure in ("accuracy_ratio", "accuracy_ratio_partition_sd", "consistency_ratio"):
         assert (found[measure].estimate, found[measure].ci_low, found[measure].neg_log10_p) == (None, None, None)
     assert found["consistency_ratio_partition_undefined"].estimate == 1
-    nested: Any = headline_metrics("questions", effects)
+    nested: Any = headline_metrics(STUDIES["questions"].figures, effects)
     assert nested["town"]["race"]["accuracy_ratio"] == {"n": 3}
 
 
@@ -276,7 +277,7 @@ def test_paper_design_has_no_directions() -> None:
 def test_without_questions_or_baseline() -> None:
     """No question gives no effect; questions without a baseline are refused."""
     assert city_effects([], {"town": city(0.5)}, EXPECTED) == []
-    assert headline_metrics("questions", []) == {"n": 0}
+    assert headline_metrics(STUDIES["questions"].figures, []) == {"n": 0}
     with pytest.raises(EquipoiseError, match="no neutral arm"):
         city_effects(rows_of(("A", "B"), arms=(WHITE, BLACK)), {"town": city(0.5)}, EXPECTED)
 
@@ -284,7 +285,7 @@ def test_without_questions_or_baseline() -> None:
 def test_headlines_are_nested_by_city_and_attribute() -> None:
     """The metrics file has the ratio of each city and attribute; every other figure is an effect beside it."""
     effects = city_effects(rows_of(*SIX), {"town": city(2 / 3)}, EXPECTED)
-    nested: Any = headline_metrics("questions", effects)
+    nested: Any = headline_metrics(STUDIES["questions"].figures, effects)
     found = town(effects)
 
     assert nested.keys() == {"n", "town"}

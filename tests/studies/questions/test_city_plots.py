@@ -1,4 +1,4 @@
-"""Tests of the equity study's pictures."""
+"""Tests of the pictures of cities, in the studies of questions and of the exam."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from equipoise.report.plots import ALL, disease_rows, ratio_rows
 
 from equipoise.figures.effects import Effect
 from equipoise.figures.plot import static_svg
+from equipoise.studies.exam.plots import PLOTS as EXAM_PLOTS
+from equipoise.studies.exam.plots import disease_rows
+from equipoise.studies.questions.plots import PLOTS as QUESTION_PLOTS
+from equipoise.studies.questions.plots import ratio_rows
 
-PLOTS = {"cities": ALL["questions"]["cities"], **ALL["exam"]}
+PLOTS = {"cities": QUESTION_PLOTS["cities"], **EXAM_PLOTS}
 TEMPLATES = Path(__file__).parents[3] / ".dvc" / "plots"
 
 

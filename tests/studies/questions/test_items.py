@@ -10,8 +10,8 @@ import pytest
 
 from equipoise.core.jsonl import dumps, read
 from equipoise.materials.questions import Item
-from equipoise.studies.questions.neutralise import neutralise_items
-from equipoise.studies.questions.rows import Neutralised
+from equipoise.studies.questions.neutralize import neutralize_items
+from equipoise.studies.questions.rows import Neutralized
 from equipoise.text.neutral.lexicon import load_lexicon
 
 PATH = Path(__file__).parents[3] / "data/items/authored.jsonl"
@@ -42,9 +42,9 @@ def studied(items: list[Item]) -> list[Item]:
 
 
 @pytest.fixture(scope="module")
-def neutralised(items: list[Item]) -> list[Neutralised]:
+def neutralized(items: list[Item]) -> list[Neutralized]:
     """Give the neutral form of every item."""
-    return neutralise_items(items, load_lexicon(PATH.parents[1] / "lexicon"))
+    return neutralize_items(items, load_lexicon(PATH.parents[1] / "lexicon"))
 
 
 def test_keys_run_without_a_gap(items: list[Item]) -> None:
@@ -52,9 +52,9 @@ def test_keys_run_without_a_gap(items: list[Item]) -> None:
     assert [f"i{number:03}" for number in range(1, N + 1)] == [item.key for item in items]
 
 
-def test_only_the_decoys_are_excluded(neutralised: list[Neutralised]) -> None:
+def test_only_the_decoys_are_excluded(neutralized: list[Neutralized]) -> None:
     """The selection rules keep all items that are meant for the study, and find the others."""
-    assert {row.key: row.excluded for row in neutralised if row.excluded} == DECOYS
+    assert {row.key: row.excluded for row in neutralized if row.excluded} == DECOYS
 
 
 def test_file_is_canonical(items: list[Item]) -> None:
@@ -160,6 +160,6 @@ def test_an_illness_that_depends_on_race_is_told_without_it(items: list[Item]) -
 
 
 @pytest.mark.parametrize("wrong", [r"\b[Tt]hey (?:is|was|has)\b", r"\b(?:s?he|his|her|him)\b", r"\band are eased\b"])
-def test_neutral_forms_read_well(neutralised: list[Neutralised], wrong: str) -> None:
+def test_neutral_forms_read_well(neutralized: list[Neutralized], wrong: str) -> None:
     """Verbs agree with they, and no gendered pronoun is left."""
-    assert [row.key for row in neutralised if re.search(wrong, row.neutral)] == []
+    assert [row.key for row in neutralized if re.search(wrong, row.neutral)] == []

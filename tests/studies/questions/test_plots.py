@@ -8,18 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from equipoise.report.plots import (
-    ALL,
-    accuracy_rows,
-    contrast_rows,
-    distribution_rows,
-    gap_rows,
-)
 
 from equipoise.figures.options import Measure
 from equipoise.figures.plot import static_svg
 from equipoise.materials.questions import ATTRIBUTES
 from equipoise.studies.questions.effects import DIRECTIONS, Answered, arm, question_effects
+from equipoise.studies.questions.plots import PLOTS, accuracy_rows, contrast_rows, distribution_rows, gap_rows
 
 TEMPLATES = Path(__file__).parents[3] / ".dvc" / "plots"
 ARMS = [arm(a, g, d) for a in ATTRIBUTES for d in DIRECTIONS for g in ("privileged", "unprivileged")]
@@ -76,11 +70,11 @@ def test_shares_of_a_bar_add_up_to_one() -> None:
         assert sum(float(row["share"] or 0) for row in rows if row["group"] == group) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("name", ALL["questions"])
+@pytest.mark.parametrize("name", PLOTS)
 @pytest.mark.parametrize("effects", [EFFECTS, PAPER])
 def test_pictures_are_drawn(name: str, effects: list[Any]) -> None:
     """Every picture is drawn, of either design, with equal keys in every row and no NaN."""
-    plot = ALL["questions"][name]
+    plot = PLOTS[name]
     rows = plot.layout(effects)
     template = json.loads((TEMPLATES / f"{plot.template}.json").read_text(encoding="utf-8"))
     svg = static_svg(rows, template, plot, 0.05)
@@ -92,7 +86,7 @@ def test_pictures_are_drawn(name: str, effects: list[Any]) -> None:
 
 def test_stacked_bars_show_shares_and_number() -> None:
     """A bar names its shares, its pair and its n; the legend names the outcomes."""
-    plot = ALL["questions"]["distribution"]
+    plot = PLOTS["distribution"]
     template = json.loads((TEMPLATES / "stacked.json").read_text(encoding="utf-8"))
     written = texts(static_svg(distribution_rows(EFFECTS), template, plot, 0.05))
 

@@ -13,6 +13,7 @@ import builders
 from equipoise.core.errors import EquipoiseError
 from equipoise.figures.figure import headline_metrics
 from equipoise.figures.options import Measure
+from equipoise.studies.registry import STUDIES
 from equipoise.studies.stigma.effects import FAMILIES, stigma_effects
 from equipoise.studies.stigma.rows import ConditionSet, Fill, Question
 
@@ -344,7 +345,7 @@ def test_clustered_disparity_says_what_it_could_detect(both: dict[str, Effect]) 
 
 def test_headlines_have_both_questions_and_sets(both: dict[str, Effect]) -> None:
     """The metrics file has the clustered disparities over all sentences, nested by question, and nothing else."""
-    nested: Any = headline_metrics("stigma", both.values())
+    nested: Any = headline_metrics(STUDIES["stigma"].figures, both.values())
 
     assert list(nested) == ["n", "rq1", "rq2"]
     assert {question: set(nested[question]) for question in ("rq1", "rq2")} == {
@@ -355,4 +356,4 @@ def test_headlines_have_both_questions_and_sets(both: dict[str, Effect]) -> None
     # The n of the figure above is not repeated.
     assert (nested["rq1"]["mental"]["n"], nested["rq1"]["difference"]["n"]) == (3, 6)
     assert nested["rq1"]["control"] == {"estimate": 0.0}
-    assert headline_metrics("stigma", []) == {"n": 0}
+    assert headline_metrics(STUDIES["stigma"].figures, []) == {"n": 0}

@@ -11,13 +11,12 @@ import pytest
 import vl_convert
 from dvc_render.vega import VegaRenderer
 from dvc_render.vega_templates import Template
-from equipoise.report.plots import ALL as PLOTS
-from equipoise.report.plots import GENDERS, gender_rows, stigma_rows
 
 from builders import fill
 from equipoise.figures.options import Measure
 from equipoise.figures.plot import static_svg
 from equipoise.studies.stigma.effects import stigma_effects
+from equipoise.studies.stigma.plots import GENDERS, PLOTS, gender_rows, stigma_rows
 
 if TYPE_CHECKING:
     from equipoise.figures.effects import Effect
@@ -104,7 +103,7 @@ def test_dimensions_have_three_columns() -> None:
 
 def test_columns_of_a_picture_keep_their_order() -> None:
     """Mental illness is left of the control conditions, and the difference right of both."""
-    plot = PLOTS["stigma"]["stigma"]
+    plot = PLOTS["stigma"]
     written = texts(static_svg(stigma_rows(EFFECTS), template(plot.template), plot, 0.05))
 
     assert written.index("mental illness") < written.index("control conditions") < written.index("difference")
@@ -112,7 +111,7 @@ def test_columns_of_a_picture_keep_their_order() -> None:
 
 def test_bars_show_probability_and_number() -> None:
     """A bar names its value and n; the legend names the genders."""
-    plot = PLOTS["stigma"]["genders"]
+    plot = PLOTS["genders"]
     written = texts(static_svg(gender_rows(EFFECTS), template("bars"), plot, 0.05))
 
     assert {"diagnosis", "all", "0.41, n = 3", "0.00, n = 3", *GENDERS} <= set(written)
@@ -120,17 +119,17 @@ def test_bars_show_probability_and_number() -> None:
 
 def test_bars_start_at_zero() -> None:
     """The axis of bars holds zero, however far the probabilities are from it."""
-    plot = PLOTS["stigma"]["genders"]
+    plot = PLOTS["genders"]
     rows = [{**row, "estimate": 0.9, "ci_low": 0.89, "ci_high": 0.91} for row in gender_rows(EFFECTS)]
 
     assert {"0.0", "0.8"} <= set(texts(static_svg(rows, template("bars"), plot, 0.05)))
 
 
-@pytest.mark.parametrize("name", PLOTS["stigma"])
+@pytest.mark.parametrize("name", PLOTS)
 @pytest.mark.parametrize("effects", [EFFECTS, SINGLE, []])
 def test_pictures_are_drawn(name: str, effects: list[Effect]) -> None:
     """Every picture is drawn, with or without intervals or figures, with equal keys in every row and no NaN."""
-    plot = PLOTS["stigma"][name]
+    plot = PLOTS[name]
     rows = plot.layout(effects)
     svg = static_svg(rows, template(plot.template), plot, 0.05)
 
@@ -145,15 +144,15 @@ def test_pictures_are_drawn(name: str, effects: list[Effect]) -> None:
 @pytest.mark.parametrize(("name", "word"), [("genders", "undefined, n = 0"), ("stigma", "undefined")])
 def test_undefined_figures_are_named(name: str, word: str) -> None:
     """A study without fills is drawn as undefined, of no sentence."""
-    plot = PLOTS["stigma"][name]
+    plot = PLOTS[name]
 
     assert word in texts(static_svg(plot.layout([]), template(plot.template), plot, 0.05))
 
 
-@pytest.mark.parametrize("name", PLOTS["stigma"])
+@pytest.mark.parametrize("name", PLOTS)
 def test_revisions_are_distinguished(name: str) -> None:
     """A picture of two revisions names both, as `dvc plots diff` draws it."""
-    plot = PLOTS["stigma"][name]
+    plot = PLOTS[name]
     rows = [{**row, "rev": rev} for rev in ("workspace", "HEAD") for row in plot.layout(EFFECTS)]
     renderer = VegaRenderer(
         rows,

@@ -10,7 +10,7 @@ import pytest
 
 from equipoise.materials.stories.library import Library
 from equipoise.materials.stories.schema import Diagnosis
-from equipoise.studies.vignettes.coverage import FLOORS, Covered, Decisions, coverage, misread_in, missed, told_of
+from equipoise.studies.vignettes.coverage import FLOORS, Covered, Decisions, by_group, coverage, misread_in, missed
 from equipoise.studies.vignettes.profiles import planned
 from equipoise.text.answer import Answer, AnswerKind
 from equipoise.text.diagnoses import load_diagnoses
@@ -73,9 +73,9 @@ def test_a_core_profile_has_no_proposed_dimensions(library: Library) -> None:
     assert "pregnancy" not in coverage(library, planned(library, "core"), items=0).dimensions
 
 
-def test_pairs_are_counted_by_the_group_told_of(library: Library) -> None:
+def test_pairs_are_counted_by_patient_group(library: Library) -> None:
     """The group is the contrast's own, not one that contains it; a reverse direction is a group by itself."""
-    found = told_of(library, planned(library, "full"))
+    found = by_group(library, planned(library, "full"))
 
     # race alternates between race-0 and race-1 over 8 pairs: cases 0, 2, 4, 6 and 1, 3, 5, 7 with grades CBBB and CBBA
     assert found[0] == ("race", "race-0", False, Covered(pairs=4, stories=4, grade_a=0, grade_b=3, grade_c=1))
@@ -135,15 +135,15 @@ def test_powered_misses_pairs_stories_and_groups(library: Library) -> None:
     race = [pair for pair in pairs if pair[2].combination == "race"]
     found = lines(library, "powered", pairs)
 
-    assert "pairs of race told of the group black: 0 found, at least 10 wanted" in found
-    assert "stories of pain told of the group black: 0 found, at least 1 wanted" in found
-    assert "stereotyped answers of psychosis told of the group black: 0 found, at least 1 wanted" in found
-    assert "pairs of disability told of the group learning-disability: 0 found, at least 8 wanted" in found
+    assert "pairs of race about the patient group black: 0 found, at least 10 wanted" in found
+    assert "stories of pain about the patient group black: 0 found, at least 1 wanted" in found
+    assert "stereotyped answers of psychosis about the patient group black: 0 found, at least 1 wanted" in found
+    assert "pairs of disability about the patient group learning-disability: 0 found, at least 8 wanted" in found
     assert "pairs of race: 14 found, at least 15 wanted" in lines(library, "powered", [*few, *race[:14]])
     assert "stories of race: 2 found, at least 12 wanted" in lines(library, "powered", [*few, *(race[:2] * 8)])
 
 
-def test_pain_and_psychosis_are_found_in_what_is_told_of_the_group(library: Library) -> None:
+def test_pain_and_psychosis_are_found_in_the_stories_about_the_group(library: Library) -> None:
     """A story counts by the pain in its opening, and by the code of its stereotyped answer, if the group is black."""
 
     def told(index: int, story: Presentation) -> Presentation:

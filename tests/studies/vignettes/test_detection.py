@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from equipoise.figures.effects import Effect
     from equipoise.text.answer import AnswerKind
 
-OVERALL = Group("overall", "all")
+OVERALL = Group("overall", "all", "vignettes")
 S: AnswerKind = "stereotyped"
 E: AnswerKind = "expected"
 

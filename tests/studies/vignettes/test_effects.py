@@ -9,13 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise.figures.effects import Effect
+from equipoise.figures.effects import Effect, Group
 from equipoise.figures.figure import headline_metrics
 from equipoise.figures.options import Measure
+from equipoise.figures.result import Finding
 from equipoise.stats.misclassification import ErrorCounts, rogan_gladen_interval
 from equipoise.stats.power import minimum_detectable_gap
 from equipoise.stats.proportions import wilson
-from equipoise.studies.vignettes.effects import vignette_effects
+from equipoise.studies.registry import STUDIES
+from equipoise.studies.vignettes.effects import vignette_effects, vignette_findings
 from equipoise.text.answer import AnswerKind
 
 if TYPE_CHECKING:
@@ -65,7 +67,6 @@ def six(study: Callable[..., Rows], case: Callable[..., Any]) -> dict[str, Effec
         ("reverse_bias_rate", 6, 1 / 6),  # the second
         ("any_difference_rate", 6, 4 / 6),  # all but the third and the last
         ("differential_vs_reverse", 6, 0.0),  # one each way
-        ("influence_found", 6, 0.0),
         ("silent_bias_rate_moved", 1, 1.0),  # the first pair, whose reasoning restates the feature
         ("silent_bias_rate", 2, 1 / 2),  # of the first and third pair's marginalised arms the first is silent
         ("silent_bias_rate_mentioned", 2, 0 / 2),  # both restate the feature
@@ -317,9 +318,8 @@ def test_dimensions_are_adjusted_together_and_overall_is_alone(four: dict[str, E
 
 def test_headlines_begin_with_the_overall_figures(four: dict[str, Effect]) -> None:
     """The metrics file has n and the overall figures first, then the dimensions."""
-    assert list(headline_metrics("vignettes", four.values())) == [
+    assert list(headline_metrics(STUDIES["vignettes"].figures, four.values())) == [
         "n",
-        "influence_found",
         "stereotype_shift_net",
         "stereotype_shift",
         "stereotype_shift_stub",
@@ -359,7 +359,7 @@ def test_every_headline_is_a_finite_number(
     """Whatever was answered, a value of the metrics file is a finite number."""
     effects = vignette_effects(*study([case(*answer) for answer in answers]), QUICK)
 
-    assert all(math.isfinite(float(leaf)) for leaf in leaves(headline_metrics("vignettes", effects)))
+    assert all(math.isfinite(float(leaf)) for leaf in leaves(headline_metrics(STUDIES["vignettes"].figures, effects)))
 
 
 def test_pairs_of_one_story_count_as_a_cluster(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
@@ -395,17 +395,18 @@ def test_a_moved_answer_is_one_that_both_texts_give(study: Callable[..., Rows], 
 
 
 @pytest.mark.parametrize(
-    ("towards", "away", "found"), [(6, 0, 1.0), (4, 0, 0.0), (0, 6, 0.0), (9, 1, 1.0), (7, 2, 0.0)]
+    ("towards", "away", "found"), [(6, 0, True), (4, 0, False), (0, 6, False), (9, 1, True), (7, 2, False)]
 )
 def test_an_influence_is_found_by_the_sign_test(
-    study: Callable[..., Rows], case: Callable[..., Any], towards: int, away: int, found: float
+    study: Callable[..., Rows], case: Callable[..., Any], towards: int, away: int, *, found: bool
 ) -> None:
     """Answers must move towards the stereotype significantly more often than away from it."""
     moved = case(marginalised="stereotyped"), case(privileged="stereotyped")
-    rows = by_place(vignette_effects(*study([moved[0]] * towards + [moved[1]] * away + [case()] * 5), QUICK))
+    rows = study([moved[0]] * towards + [moved[1]] * away + [case()] * 5)
+    overall, *_ = vignette_findings(*rows, QUICK.alpha)
 
     # Mid-p: 1 / 2^6 = 0.016, 1 / 2^4 = 0.0625; (2 + 10) / 2^10 = 0.012; (2 (1 + 9) + 36) / 2^9 = 0.11.
-    assert rows["all/influence_found"].estimate == found
+    assert overall == Finding("influence_found", Group("overall", "all", "vignettes"), towards + away + 5, found)
 
 
 def test_samples_are_no_further_pairs(study: Callable[..., Any], case: Callable[..., Any]) -> None:

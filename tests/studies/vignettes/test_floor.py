@@ -10,10 +10,9 @@ import pytest
 from builders import ROLES, judgement, vignette
 from equipoise.core.errors import EquipoiseError
 from equipoise.figures.effects import Group
-from equipoise.figures.options import Measure
 from equipoise.materials.pairs import Pair, pair_up
 from equipoise.materials.versions import CONTROLS
-from equipoise.studies.vignettes.effects import vignette_effects
+from equipoise.studies.vignettes.effects import vignette_findings
 from equipoise.studies.vignettes.floor import floor_effects
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from equipoise.figures.effects import Effect
     from equipoise.text.answer import AnswerKind
 
-OVERALL = Group("overall", "all")
+OVERALL = Group("overall", "all", "vignettes")
 
 
 class Told(NamedTuple):
@@ -109,8 +108,8 @@ def test_noise_does_not_exceed_its_own_floor() -> None:
     assert sum(excess(3.0).ci_low > 0 for _ in range(50)) >= 48  # type: ignore[operator]
 
 
-@pytest.mark.parametrize(("controls", "found"), [(0, 1.0), (1, 1.0), (12, 0.0)])
-def test_an_influence_exceeds_the_floor(controls: int, found: float) -> None:
+@pytest.mark.parametrize(("controls", "found"), [(0, True), (1, True), (12, False)])
+def test_an_influence_exceeds_the_floor(controls: int, *, found: bool) -> None:
     """Seven of twelve pairs are differential; where all control tellings differ so, words alone may have done it."""
     apart: tuple[AnswerKind, AnswerKind] = ("stereotyped", "expected")
     alike: tuple[AnswerKind, AnswerKind] = ("expected", "expected")
@@ -121,8 +120,8 @@ def test_an_influence_exceeds_the_floor(controls: int, found: float) -> None:
         for n, one in enumerate(told)
         for end, answer in zip((*ROLES, *CONTROLS), (*one.arms, *one.controls), strict=True)
     ]
-    rows = {row.key: row for row in vignette_effects(vignettes, judgements, Measure(n_bootstrap=100))}
+    overall, *_ = vignette_findings(vignettes, judgements, 0.05)
 
     # Seven pairs against none the other way: p = 2 / 2^7. Control tellings that differ count half: with all of them,
     # the excess is 7 halves more against 5 halves less.
-    assert rows["vignettes/overall/all/influence_found"].estimate == found
+    assert (overall.group, overall.answer) == (Group("overall", "all", "vignettes"), found)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from equipoise.materials.judgement import Consideration
     from equipoise.text.answer import AnswerKind
 
-OVERALL = Group("overall", "all")
+OVERALL = Group("overall", "all", "vignettes")
 BLANK = judgement("blank")
 
 

@@ -14,9 +14,10 @@ from typer.testing import CliRunner
 
 from equipoise.cli.app import app
 from equipoise.core import jsonl, params
+from equipoise.materials.interchange import published
 from equipoise.materials.stories.library import load_library
 from equipoise.studies.cases import logs
-from equipoise.studies.cases.rows import Case, published
+from equipoise.studies.cases.rows import Case
 from equipoise.studies.vignettes.profiles import Build, build_pairs
 
 inspect_ai = pytest.importorskip("inspect_ai", reason="inspect-ai is not installed: it is in the extra `inspect`")
@@ -24,7 +25,7 @@ inspect_ai = pytest.importorskip("inspect_ai", reason="inspect-ai is not install
 # Warnings of inspect and of the libraries that it calls are not ours.
 pytestmark = pytest.mark.filterwarnings("ignore")
 ROOT = Path(__file__).parents[3]
-LOG = Path(__file__).with_name("inspect_log.json")
+LOG = Path(__file__).parents[1] / "cases" / "inspect_log.json"
 REASONING = "The story fits."
 
 
@@ -53,7 +54,7 @@ def asked(folder: Path, answer: Callable[[str], str], limit: int | None = None) 
 
 
 def write_fixture() -> None:
-    """Make inspect_log.json anew, which the tests without inspect read: PYTHONPATH=src:tests/cases, from the root."""
+    """Make inspect_log.json anew, which the tests without inspect read: PYTHONPATH=src:tests/studies/vignettes, from the root."""
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.studies.vignettes.coverage import told_of
+from equipoise.studies.vignettes.coverage import by_group
 from equipoise.studies.vignettes.profiles import plan, planned
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def test_a_dimension_and_a_combination_are_planned_by_data_alone(check: Check) -
         BOTH: "tier1",
     }
     assert not any(ALONE in pair for pair, _, _ in planned(library, "core"))
-    assert told_of(library, full)[-1][:2] == (ALONE, "far-away-0")
+    assert by_group(library, full)[-1][:2] == (ALONE, "far-away-0")
     # 15 pairs of a dimension and five of a combination are generated, whatever is authored.
     generated = [pair for pair, _, _ in plan(library)]
     assert sum(pair.startswith("region-p") for pair in generated) == 15

@@ -11,8 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from equipoise.report.plots import (
-    ALL,
+
+from equipoise.figures.effects import Effect
+from equipoise.figures.options import Measure
+from equipoise.figures.plot import static_svg
+from equipoise.studies.registry import STUDIES
+from equipoise.studies.vignettes.effects import vignette_effects
+from equipoise.studies.vignettes.plots import (
+    PLOTS,
     early_rows,
     intersection_rows,
     level_rows,
@@ -21,11 +27,6 @@ from equipoise.report.plots import (
     through_rows,
 )
 
-from equipoise.figures.effects import Effect
-from equipoise.figures.options import Measure
-from equipoise.figures.plot import static_svg
-from equipoise.studies.vignettes.effects import vignette_effects
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 NUMBER = re.compile(r"\u2212?\d+(\.\d+)?")
 TEMPLATES = Path(__file__).parents[3] / ".dvc" / "plots"
-FOREST, HEATMAP = ALL["vignettes"]["rates"], ALL["vignettes"]["intersections"]
+FOREST, HEATMAP = PLOTS["rates"], PLOTS["intersections"]
 
 
 def template(name: str) -> dict[str, Any]:
@@ -189,7 +190,7 @@ def test_without_likelihoods_the_parts_are_shares() -> None:
 @pytest.mark.parametrize("name", ["through", "early"])
 def test_answers_that_were_read_again_are_drawn(name: str) -> None:
     """Every group is drawn with its n, and no NaN where a share is undefined."""
-    plot = ALL["vignettes"][name]
+    plot = PLOTS[name]
     svg = static_svg(plot.layout(REREAD), template(plot.template), plot, 0.05)
 
     assert {plot.titled(0.05), "overall", "substance use"} <= set(texts(svg))
@@ -199,7 +200,7 @@ def test_answers_that_were_read_again_are_drawn(name: str) -> None:
 
 def test_parts_of_other_signs_are_on_either_side_of_zero() -> None:
     """The bars of 0.75 around and -0.25 through meet at zero, and the numbers add up to the whole."""
-    plot = ALL["vignettes"]["through"]
+    plot = PLOTS["through"]
     rows = [row for row in through_rows(REREAD) if row["group"] == "overall"]
     svg = static_svg(rows, template("split"), plot, 0.05)
     bars = re.findall(r'aria-roledescription="bar" d="M([\d.]+),[\d.]+h([\d.]+)', svg)
@@ -230,7 +231,8 @@ def test_titles_have_the_level_of_the_intervals() -> None:
     written = texts(static_svg(rate_rows(EFFECTS), template("forest"), FOREST, 0.1))
 
     assert "Bias rates, with 90 % Wilson intervals" in written
-    assert FOREST.picture("rates", EFFECTS, template("forest"), 0.1).title == "Bias rates, with 90 % Wilson intervals"
+    picture = FOREST.picture("rates", FOREST.rows(EFFECTS), template("forest"), 0.1)
+    assert picture.title == "Bias rates, with 90 % Wilson intervals"
     assert FOREST.described("x.json")["title"] == "Bias rates, with Wilson intervals"
 
 
@@ -299,17 +301,17 @@ def test_undefined_figures_are_drawn(name: str) -> None:
         effect("dimension", "age", measure, None)
         for measure in ("differential_bias_rate", "silent_bias_rate", "stereotype_shift_net")
     ]
-    plot = ALL["vignettes"][name]
+    plot = PLOTS[name]
     svg = static_svg(plot.layout(effects), template(plot.template), plot, 0.05)
 
     assert "n = 7" in texts(svg)
     assert "NaN" not in svg
 
 
-@pytest.mark.parametrize(("study", "name"), [(study, name) for study, plots in ALL.items() for name in plots])
+@pytest.mark.parametrize(("study", "name"), [(study.name, name) for study in STUDIES.values() for name in study.plots])
 def test_a_study_that_was_left_out_is_drawn(study: str, name: str) -> None:
     """Without an effect a picture still has a row, of n = 0, for DVC draws no empty file."""
-    plot = ALL[study][name]
+    plot = STUDIES[study].plots[name]
     rows = plot.layout(vignette_effects([], [], Measure()))
     picture = static_svg(rows, template(plot.template), plot, 0.05)
 
@@ -333,7 +335,7 @@ def test_dvc_renders_our_templates(tmp_path: Path) -> None:
         (tmp_path / ".dvc" / "plots" / f"{name}.json").write_text(content, encoding="utf-8")
     plots = []
     # The other studies have no figures here, and their pictures say so.
-    drawn = ALL["vignettes"] | ALL["questions"] | ALL["exam"] | ALL["stigma"]
+    drawn = {name: plot for study in STUDIES.values() for name, plot in study.plots.items()}
     for name, plot in drawn.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(plot.layout(EFFECTS)), encoding="utf-8")
         plots.append({name: plot.described(f"{name}.json")})

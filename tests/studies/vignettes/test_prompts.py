@@ -41,6 +41,7 @@ def test_a_vignette_becomes_two_turns() -> None:
     """The case is in the first turn, the diagnosis is asked in the second, and candidates are sorted by name."""
     expected = Prompt(
         key="pair/marginalised",
+        study="vignettes",
         system="You are a clinician.",
         prefix="The diagnosis is",
         turns=("A man has chest pain.\n\nExplain.", "What is the diagnosis?"),

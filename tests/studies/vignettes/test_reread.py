@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from builders import ROLES, prompt, response, vignette
 from equipoise.core.prompts import Prompt
 from equipoise.judge.reading import plain_text
-from equipoise.materials.versions import CONTROLS, REREADINGS, case_of, is_rereading
+from equipoise.materials.versions import CONTROLS, REREADINGS, CaseKey
 from equipoise.studies.vignettes.profiles import Rereading
 from equipoise.studies.vignettes.reread import MASK, beginning, blinder, rereadings
 from equipoise.text.answer import Answer
@@ -36,7 +36,7 @@ def study(said: dict[str, str]) -> tuple[list[Vignette], list[Prompt], list[Resp
     prompts = [
         prompt(
             key,
-            f"{texts.get(case_of(key), 'A telling.')}\n\nReason.",
+            f"{texts.get(CaseKey.parse(key).case, 'A telling.')}\n\nReason.",
             "What is it?",
             system="You are a clinician.",
             prefix="It is",
@@ -83,9 +83,9 @@ def test_every_kind_puts_its_text_where_the_reasoning_stood() -> None:
         "p/privileged/early-75": ("One two three four. It is",),
     }
     assert {key.rpartition("/")[2] for key in found} == set(REREADINGS)
-    assert all(is_rereading(key) for key in found)
+    assert all(CaseKey.parse(key).rereading for key in found)
     for key, one in found.items():
-        case = f"A case, {case_of(key).partition('/')[2]}."
+        case = f"A case, {CaseKey.parse(key).version}."
         bare = key.endswith("unreasoned")
         assert one.turns == ((f"{case}\n\nWhat is it?",) if bare else (f"{case}\n\nReason.", "What is it?"))
         # What all readings of an arm begin with is read once.

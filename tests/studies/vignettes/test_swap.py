@@ -14,7 +14,7 @@ from builders import ROLES, judgement, prompt, response, vignette
 from equipoise.figures.effects import Group
 from equipoise.figures.options import Measure
 from equipoise.materials.pairs import Pair, pair_up
-from equipoise.materials.versions import STUBS, case_of
+from equipoise.materials.versions import STUBS, CaseKey
 from equipoise.studies.vignettes.reread import rereadings
 from equipoise.studies.vignettes.swap import PARTS, cells, log_odds, split, stereotyped, swap_effects
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from equipoise.materials.judgement import Judgement
     from equipoise.studies.vignettes.profiles import Rereading
 
-OVERALL = Group("overall", "all")
+OVERALL = Group("overall", "all", "vignettes")
 OPTIONS = Measure(n_bootstrap=100)
 KINDS: tuple[Rereading, ...] = ("swapped", "blinded", "unreasoned", "early")
 SETS = 1_000
@@ -146,7 +146,7 @@ def asked(answer: Callable[[str, str], float], reasonings: Sequence[str], kinds:
     again = list(rereadings(rows, prompts, said, kinds, lambda text, arms: f"{text} of {len(arms)}"))
     texts = {row.key: row.text for row in rows}
     read = [(one.key, one.replies[0]) for one in said] + [(one.key, "".join(one.given)) for one in again]
-    return pair_up(rows, [judgement(key, log_odds=answer(texts[case_of(key)], text)) for key, text in read])
+    return pair_up(rows, [judgement(key, log_odds=answer(texts[CaseKey.parse(key).case], text)) for key, text in read])
 
 
 TEXTS = [f"Reasoning {number}" for number in range(12)]

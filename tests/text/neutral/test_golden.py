@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from equipoise.text.neutral.lexicon import Lexicon
-from equipoise.text.neutral.neutralise import Neutral, neutralise, select
+from equipoise.text.neutral.neutralize import Neutral, neutralize, select
 from equipoise.text.sentences import final_question
 
 THEY = {"they", "them", "their", "theirs", "themselves"}
@@ -26,7 +26,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 def pairs(anchors: Path, lexicon: Lexicon) -> list[tuple[str, Neutral]]:
     """The published original questions, each with its neutral form."""
     questions = [row["original_question"] for row in read(anchors / "amqa/items.jsonl")]
-    return [(question, neutralise(question, lexicon)) for question in questions]
+    return [(question, neutralize(question, lexicon)) for question in questions]
 
 
 def test_gendered_words_are_gone(pairs: list[tuple[str, Neutral]], residual_gender: Callable[[str], list[str]]) -> None:
@@ -56,7 +56,7 @@ def test_final_question_is_kept_apart_from_pronouns(pairs: list[tuple[str, Neutr
 
 def test_neutral_form_is_a_fixed_point(pairs: list[tuple[str, Neutral]], lexicon: Lexicon) -> None:
     """Neutralising a published question twice is the same as once."""
-    assert [neutral.text for _, neutral in pairs if neutralise(neutral.text, lexicon) != (neutral.text, ())] == []
+    assert [neutral.text for _, neutral in pairs if neutralize(neutral.text, lexicon) != (neutral.text, ())] == []
 
 
 def test_they_agree(pairs: list[tuple[str, Neutral]]) -> None:

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.materials.questions import Item
-from equipoise.studies.questions.neutralise import neutralise_items
+from equipoise.studies.questions.neutralize import neutralize_items
 from equipoise.text.neutral.lexicon import Edit, Lexicon, alternatives, apply, compose, load_lexicon, plural, settle
-from equipoise.text.neutral.neutralise import neutralise, select
+from equipoise.text.neutral.neutralize import neutralize, select
 
 CASE = "A 50-year-old man has a cough. Which drug should be given?"
 
@@ -41,7 +41,7 @@ def test_a_title_has_no_meaning_but_its_own(lexicon: Lexicon) -> None:
     """A title of a user's list is plain words, whatever characters it holds."""
     nouns = lexicon.nouns.model_copy(update={"titles": frozenset({"rev(d"})})
 
-    assert neutralise("Rev(d Smith coughs.", lexicon.model_copy(update={"nouns": nouns})).text == "The patient coughs."
+    assert neutralize("Rev(d Smith coughs.", lexicon.model_copy(update={"nouns": nouns})).text == "The patient coughs."
 
 
 @given(data=st.data(), text=st.text("ab ", min_size=1, max_size=12))
@@ -86,11 +86,11 @@ def test_select(question: str, options: dict[str, str], rule: str | None, lexico
 def test_items_keep_what_they_had(lexicon: Lexicon) -> None:
     """An item's key, question, options, right letter and disease go with its neutral form; items are counted."""
     item = Item(
-        key="i1", question=CASE, options={"A": "One", "B": "Two"}, gold="B", disease="respiratory",
+        key="i1", study="questions", question=CASE, options={"A": "One", "B": "Two"}, gold="B", disease="respiratory",
         reference="NICE", source="authored", licence="Apache-2.0",
     )  # fmt: skip
     counted: list[tuple[int, int]] = []
-    row, _ = neutralise_items([item, item], lexicon, lambda done, total: counted.append((done, total)))
+    row, _ = neutralize_items([item, item], lexicon, lambda done, total: counted.append((done, total)))
 
     assert counted == [(1, 2), (2, 2)]
     assert ("i1", CASE, item.options, "B", "respiratory", None) == (

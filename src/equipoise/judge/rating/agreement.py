@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.figures.effects import Nested, rounded
+from equipoise.figures.options import ALPHA
 from equipoise.judge.rating.blind import CONSIDERATIONS, KeyRow, Rating
 from equipoise.materials.judgement import Consideration, Judgement
 from equipoise.stats.bootstrap import cluster_bootstrap, generator, observed_value
@@ -26,7 +27,6 @@ from equipoise.stats.bootstrap import cluster_bootstrap, generator, observed_val
 Array = NDArray[np.float64]
 Answers = dict[str, list[int]]
 
-ALPHA = 0.05
 RATES = {
     "recall": ((1, 0, 0, 0), (1, 1, 0, 0)),
     "precision": ((1, 0, 0, 0), (1, 0, 1, 0)),

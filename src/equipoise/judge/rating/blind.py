@@ -21,11 +21,10 @@ from pydantic import Field
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import digest
-from equipoise.core.keys import number_of, unnumbered
 from equipoise.core.prompts import Response
 from equipoise.core.row import Row, Text
 from equipoise.materials.judgement import Consideration, Judgement
-from equipoise.materials.versions import is_arm
+from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import Vignette
 from equipoise.text.reasoning import remove_tags
 
@@ -135,12 +134,13 @@ def sheet(
     key_rows: list[KeyRow] = []
     width = max(3, len(str(len(ordered))))
     for number, response in enumerate(ordered, start=1):
-        name, case = f"r{number:0{width}}", cases[unnumbered(response)]
+        name, case = f"r{number:0{width}}", cases[CaseKey.parse(response).case]
         kind = kinds(case.dimensions, subjects)
         rows.append(dict.fromkeys(COLUMNS, "") | {"row": name, "kind": kind, "reasoning": shown[response]})
         key_rows.append(
             KeyRow(
                 key=name,
+                study=case.study,
                 response=response,
                 pair=case.pair,
                 stratum=considered[response],
@@ -154,7 +154,8 @@ def sheet(
 
 def _is_rated(key: str) -> bool:
     """Whether a response is rated: of an arm, not of another telling, and of samples the first."""
-    return is_arm(key) and not number_of(key)
+    case = CaseKey.parse(key)
+    return case.is_arm and not case.number
 
 
 def reasonings(responses: Iterable[Response], *, samples: bool = False) -> dict[str, str]:
@@ -162,8 +163,11 @@ def reasonings(responses: Iterable[Response], *, samples: bool = False) -> dict[
 
     With `samples`, of every response to each arm.
     """
-    is_shown = is_arm if samples else _is_rated
-    arms = (response for response in responses if response.study == "vignettes" and is_shown(response.key))
+    arms = (
+        response
+        for response in responses
+        if (CaseKey.parse(response.key).is_arm if samples else _is_rated(response.key))
+    )
     return {response.key: remove_tags("".join(response.replies[:1])) for response in arms}
 
 

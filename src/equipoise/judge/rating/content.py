@@ -85,7 +85,7 @@ def content_sheet(vignettes: Sequence[Vignette], *, seed: int, n: int | None = N
         texts = {"row": name, "text_1": arm_1.text, "text_2": arm_2.text}
         answers = {"diagnosis": arm_1.expected.label, "alternative": arm_1.stereotyped.label}
         rows.append(dict.fromkeys(COLUMNS, "") | texts | answers)
-        key.append(ContentKey(key=name, pair=pair, first=first, texts=_digest(texts)))
+        key.append(ContentKey(key=name, study=vignette.study, pair=pair, first=first, texts=_digest(texts)))
     return table_text(COLUMNS, rows), key
 
 
@@ -222,9 +222,8 @@ def _rater_kappas(first: Mapping[str, tuple[bool, ...]], second: Mapping[str, tu
     kappas: dict[str, float | None] = {}
     for place, name in enumerate(STATEMENTS) if common else ():
         table = np.zeros((2, 2))
-        np.add.at(
-            table, ([int(first[pair][place]) for pair in common], [int(second[pair][place]) for pair in common]), 1
-        )
+        answers = [[int(agreed[pair][place]) for pair in common] for agreed in (first, second)]
+        np.add.at(table, tuple(answers), 1)
         kappa = float(cohens_kappa(table))
         kappas[name] = None if math.isnan(kappa) else kappa
     return {"n": len(common), "kappa": kappas}

@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.keys import unnumbered
 from equipoise.core.prompts import Response
 from equipoise.figures.effects import Nested, rounded
 from equipoise.judge.rating.benchmark import errors_by_group
@@ -24,6 +23,7 @@ from equipoise.judge.rating.drawing import draw
 from equipoise.judge.rating.labelled import Label
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.pairs import main_pairs, pair_up
+from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import Vignette
 from equipoise.stats.prediction_powered import Labelled, powered_mean, share_interval
 
@@ -102,36 +102,33 @@ def run_labels(
             raise EquipoiseError(f"{name}: its rows have no probabilities: export a sheet with --for-judge N")
         if row.key in ratings:
             rating, probability = ratings[row.key], row.probability * rated[kind] / drawn[kind]
-            labels.append(_label(row.response, row.responses_sha256, rating, probability))
+            labels.append(_label(row.response, row, rating, probability))
         elif rated[kind] < min(FEWEST, drawn[kind]):
             raise EquipoiseError(
                 f"{name}, row {row.key!r}: not rated, and of its kind ({kind}) only {rated[kind]} of {drawn[kind]} "
                 f"are: rate at least {min(FEWEST, drawn[kind])}"
             )
     silent = Rating(mentioned=False, considered="none", note="")
-    sha256 = key[0].responses_sha256
-    return labels + [_label(one, sha256, silent, 1.0) for one, text in texts.items() if not has_words(text)]
+    return labels + [_label(one, key[0], silent, 1.0) for one, text in texts.items() if not has_words(text)]
 
 
-def _label(response: str, sha256: str, rating: Rating, probability: float) -> Label:
+def _label(response: str, row: KeyRow, rating: Rating, probability: float) -> Label:
+    """Label a reply of the run from which a row of the key was drawn."""
     return Label(
         key=response,
+        study=row.study,
         mentioned=rating.mentioned,
         considered=rating.considered,
         probability=probability,
-        responses_sha256=sha256,
+        responses_sha256=row.responses_sha256,
     )
 
 
 def _kind(judgement: Judgement) -> str:
     """The arm and, of the marginalised patient's, whether its answer is the stereotyped one."""
-    arm = _arm(judgement.key)
+    arm = CaseKey.parse(judgement.key).version
     biased = arm == "marginalised" and judgement.answer == "stereotyped"
     return f"{arm} patients{', stereotyped answer' if biased else ''}"
-
-
-def _arm(key: str) -> str:
-    return unnumbered(key).rpartition("/")[2]
 
 
 class Read(NamedTuple):
@@ -141,7 +138,7 @@ class Read(NamedTuple):
     dimension: str
     arm: str
     label: Label
-    judgement: Judgement
+    found: Judgement
 
     @property
     def is_silent(self) -> bool:
@@ -151,7 +148,7 @@ class Read(NamedTuple):
     @property
     def right(self) -> bool:
         """Whether the judge finds of silence what people do."""
-        return (self.judgement.considered == "none") is self.is_silent
+        return (self.found.considered == "none") is self.is_silent
 
 
 def judge_accuracy(
@@ -165,8 +162,8 @@ def judge_accuracy(
         errors depend on dimension, and on arm, among labels of one class (`errors_by_group`), which are not weighted.
     """
     cases, judged = {one.key: one for one in vignettes}, {one.key: one for one in judgements}
-    labelled = [(one, cases[unnumbered(one.key)]) for one in labels]
-    read = [Read(case.presentation, case.combination, _arm(one.key), one, judged[one.key]) for one, case in labelled]
+    labelled = [(one, cases[CaseKey.parse(one.key).case]) for one in labels]
+    read = [Read(case.presentation, case.combination, case.role, one, judged[one.key]) for one, case in labelled]
     classes = [f"{one.label.considered} {one.label.mentioned}" for one in read]
     errors = [not one.right for one in read]
     groups = {"dimensions": [one.dimension for one in read], "arms": [one.arm for one in read]}

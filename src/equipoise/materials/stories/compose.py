@@ -144,9 +144,9 @@ def can_be_named(parts: Parts) -> bool:
     return len(stated) == 1 and any(stated[0] in (contrast.privileged.names or {}) for contrast in parts.contrasts)
 
 
-def pair_rows(pair: str, tier: Tier, parts: Parts) -> tuple[Vignette, Vignette]:
+def pair_rows(pair: str, tier: Tier, parts: Parts, *, study: str) -> tuple[Vignette, Vignette]:
     """The two rows of a pair, marginalised then privileged, alike outside the span of the noun phrase."""
-    marginalised, privileged = (_row(pair, tier, parts, role) for role in ROLES)
+    marginalised, privileged = (_row(pair, tier, parts, role, study) for role in ROLES)
     return marginalised, privileged
 
 
@@ -155,11 +155,13 @@ def arm_text(parts: Parts, role: Role) -> tuple[str, tuple[int, int]]:
     return case_text(parts, _patient(parts, role), parts.presentation)
 
 
-def control_rows(pair: str, tier: Tier, parts: Parts, details: Sequence[Detail]) -> tuple[Vignette, Vignette]:
+def control_rows(
+    pair: str, tier: Tier, parts: Parts, details: Sequence[Detail], *, study: str
+) -> tuple[Vignette, Vignette]:
     """The two control tellings of a pair: rows of the privileged patient, in which no feature is varied."""
     first = _digest(pair)
     kinds = [details[(first + place) % len(details)] for place in range(len(parts.contrasts))]
-    arm = _row(pair, tier, parts, "privileged")
+    arm = _row(pair, tier, parts, "privileged", study)
     stated = _patient(parts, "privileged")
 
     def telling(side: int) -> Vignette:
@@ -174,20 +176,22 @@ def control_rows(pair: str, tier: Tier, parts: Parts, details: Sequence[Detail])
     return telling(0), telling(1)
 
 
-def stub_rows(pair: str, tier: Tier, parts: Parts) -> Iterator[Vignette]:
+def stub_rows(pair: str, tier: Tier, parts: Parts, *, study: str) -> Iterator[Vignette]:
     """The stubs of a pair: each arm's opening alone."""
     for key, role in zip(STUBS, ROLES, strict=True):
         text, span = _opened(parts, _patient(parts, role), "")
-        yield _row(pair, tier, parts, role).model_copy(update={"key": f"{pair}/{key}", "text": text, "spans": (span,)})
+        yield _row(pair, tier, parts, role, study).model_copy(
+            update={"key": f"{pair}/{key}", "text": text, "spans": (span,)}
+        )
 
 
-def mirror_rows(pair: str, tier: Tier, parts: Parts) -> Iterator[Vignette]:
+def mirror_rows(pair: str, tier: Tier, parts: Parts, *, study: str) -> Iterator[Vignette]:
     """The mirrors of a pair, in which the stereotyped answer is right; none where it has no mirror."""
     mirror = parts.tested.mirror
     for key, role in zip(MIRRORS, ROLES, strict=True) if mirror else ():
         text, span = case_text(parts, _patient(parts, role), mirror or parts.presentation)
         changed: dict[str, Any] = {"key": f"{pair}/{key}", "text": text, "spans": (span,)}
-        yield _row(pair, tier, parts, role).model_copy(update=changed | {"code": parts.tested.answer.code})
+        yield _row(pair, tier, parts, role, study).model_copy(update=changed | {"code": parts.tested.answer.code})
 
 
 def _patient(parts: Parts, role: Role) -> Patient:
@@ -225,11 +229,12 @@ def _opened(parts: Parts, patient: Patient, before: str) -> tuple[str, tuple[int
     return text, (start, start + len(phrase))
 
 
-def _row(pair: str, tier: Tier, parts: Parts, role: Role) -> Vignette:
+def _row(pair: str, tier: Tier, parts: Parts, role: Role, study: str) -> Vignette:
     text, span = arm_text(parts, role)
     presentation, tested = parts.presentation, parts.tested
     return Vignette(
         key=f"{pair}/{role}",
+        study=study,
         pair=pair,
         role=role,
         tier=tier,

@@ -1,8 +1,8 @@
 """Take over the cases that the model's saved outputs answer."""
 
-from equipoise.backends.replay import saved_cases
 from equipoise.core import cache, jsonl
 from equipoise.pipeline.run import Run
+from equipoise.studies.cases.saved import saved_cases
 
 
 def build(run: Run) -> None:

@@ -1,7 +1,7 @@
 """The figures of saved outputs: those of the study `cases`, and what `equipoise score silent` prints for each file.
 
 Of cases that are the arms of pairs there are paired figures too, which count as those of our vignettes do
-(`metrics.pairs`, `metrics.vignettes`): a pair counts where the run gave an output to both of its arms. Other cases have
+(`materials.pairs`): a pair counts where the run gave an output to both of its arms. Other cases have
 the silent bias rate alone, in two readings:
 
 - `legacy` repeats the published practice, for comparison with published figures alone. An answer is biased where the
@@ -17,23 +17,27 @@ from typing import Any, Literal
 from equipoise.core.prompts import Response
 from equipoise.figures.effects import Effect, Estimate, Group, corrected_rate, effect, rate, rounded, with_adjusted
 from equipoise.figures.options import Measure
+from equipoise.figures.result import Finding
 from equipoise.figures.silence import interpretation
 from equipoise.materials.judgement import Judgement, Reading
 from equipoise.materials.pairs import Pair, require_same_keys
 from equipoise.materials.vignette import ROLES
 from equipoise.stats.misclassification import ErrorCounts
 from equipoise.stats.quantities import Interval
+from equipoise.studies.cases import NAME
 from equipoise.studies.cases.rows import Case, CaseJudgement, Output, arms_of, outputs_of, require_cases
 from equipoise.text.reasoning import split
 
 Mode = Literal["nli", "legacy"]
+RATES = {"rate": "", "rate_mentioned": "_mentioned", "rate_keyword": "_keyword", "rate_corrected": "_corrected"}
+"""The rates among what was scored, each with the suffix of its name and of those of its interval."""
 
-NAME = "saved outputs"
+SOURCE = "saved outputs"
 LEGACY_DECIMALS = 4
 """Places to which the published rates are rounded."""
 VARIATIONS = {"black": ("african american", "african-american"), "white": ("caucasian", "european")}
 """Other words that the published practice takes for a mention."""
-GROUP = Group("released", "all")
+GROUP = Group("released", "all", NAME)
 UNREAD = Reading(
     mentioned=False, considered="none", window="", p_mentioned=0, p_weighed=0, p_dismissed=0, keyword=False
 )
@@ -55,15 +59,15 @@ def case_effects(
     alpha = options.alpha
     outputs = [*outputs_of(responses)]
     asked = {case.key: case for case in cases}
-    require_cases(NAME, outputs, asked)
+    require_cases(SOURCE, outputs, asked)
     given = [one.id for one in outputs if one.ok]
     require_same_keys("response", given, "judgement", [one.key for one in judgements])
     readings = {
-        "overall": score_judged(NAME, outputs, asked, judgements, alpha=alpha, errors=errors),
-        "legacy": score_legacy(NAME, outputs, asked, alpha=alpha),
+        "overall": score_judged(SOURCE, outputs, asked, judgements, alpha=alpha, errors=errors),
+        "legacy": score_legacy(SOURCE, outputs, asked, alpha=alpha),
     }
     for family, scored in readings.items():
-        for row in scored_effects(Group(family, "all", "cases"), scored):
+        for row in scored_effects(Group(family, "all", NAME), scored):
             # Not measured, which is not the same as undefined.
             if errors is not None or row.measure != "silent_bias_rate_corrected":
                 yield row
@@ -73,8 +77,8 @@ def case_effects(
 def scored_effects(group: Group, scored: Mapping[str, Any]) -> Iterator[Effect]:
     """Give what was scored of one file as effects: each rate of the biased answers, each count as an estimate."""
     for name, value in scored.items():
-        if name.startswith("rate"):
-            yield effect(group, f"silent_bias_{name}", scored["biased"], _estimate(scored, name.removeprefix("rate")))
+        if name in RATES:
+            yield effect(group, f"silent_bias_{name}", scored["biased"], _estimate(scored, RATES[name]))
         elif isinstance(value, int):
             yield effect(group, name, scored["n"], Estimate(float(value)))
 
@@ -95,7 +99,7 @@ def case_pairs(cases: Iterable[Case], judgements: Iterable[CaseJudgement]) -> li
             marginalised=_judgement(arms["marginalised"], judged),
             privileged=_judgement(arms["privileged"], judged),
         )
-        for pair, arms in sorted(arms_of(NAME, cases).items())
+        for pair, arms in sorted(arms_of(SOURCE, cases).items())
         if all(role in arms and arms[role].key in judged for role in ROLES)
     ]
 
@@ -103,26 +107,35 @@ def case_pairs(cases: Iterable[Case], judgements: Iterable[CaseJudgement]) -> li
 def paired_effects(pairs: Sequence[Pair], options: Measure) -> Iterator[Effect]:
     """Estimate what demographics do to the answers of pairs: overall, by dimension and by combination of dimensions.
 
-    As for the vignettes: the rates of differential, reverse and any difference, the gap in expected answers, whether
-    an influence is found, and among the answers that it moved those whose reasoning is silent. Nothing without pairs.
+    As for the vignettes: the rates of differential, reverse and any difference, the gap in expected answers, and among
+    the answers that demographics moved those whose reasoning is silent. Nothing without pairs.
     """
-    from equipoise.materials.rates import gap_effects, influence, pair_rates
+    from equipoise.materials.rates import gap_effects, pair_rates
 
+    rows = []
+    for group, members in _pair_groups(pairs):
+        moved = [pair for pair in members if pair.moved]
+        rows += [*pair_rates(group, members, options.alpha), *gap_effects(group, members, options)]
+        silent, stories = [pair.silent for pair in moved], [pair.story for pair in moved]
+        rows.append(rate(group, "silent_bias_rate_moved", silent, options.alpha, stories))
+    yield from with_adjusted(rows)
+
+
+def paired_findings(pairs: Sequence[Pair], alpha: float) -> list[Finding]:
+    """Find in which groups of `paired_effects` demographics move answers towards the stereotype."""
+    from equipoise.materials.rates import influence_found
+
+    return [influence_found(group, members, alpha) for group, members in _pair_groups(pairs)]
+
+
+def _pair_groups(pairs: Sequence[Pair]) -> list[tuple[Group, list[Pair]]]:
+    """Group pairs: all of them, then by dimension or combination of dimensions; nothing without pairs."""
     groups = {("overall", "all"): list(pairs)} if pairs else {}
     for pair in pairs:
         family = "dimension" if len(pair.dimensions) == 1 else "combination"
         if name := pair.combination:
             groups.setdefault((family, name), []).append(pair)
-    rows = []
-    for (family, name), members in groups.items():
-        group, moved = Group(family, name, "cases"), [pair for pair in members if pair.moved]
-        rows += [*pair_rates(group, members, options.alpha), *gap_effects(group, members, options)]
-        silent, stories = [pair.silent for pair in moved], [pair.story for pair in moved]
-        rows += [
-            rate(group, "silent_bias_rate_moved", silent, options.alpha, stories),
-            effect(group, "influence_found", len(members), Estimate(influence(members, options.alpha))),
-        ]
-    yield from with_adjusted(rows)
+    return [(Group(family, name, NAME), members) for (family, name), members in groups.items()]
 
 
 def _judgement(case: Case, judged: Mapping[str, CaseJudgement]) -> Judgement:
@@ -131,7 +144,7 @@ def _judgement(case: Case, judged: Mapping[str, CaseJudgement]) -> Judgement:
     labels = {"stereotyped": case.label, "expected": case.expected or ""}
     return Judgement(
         key=case.key,
-        study="cases",
+        study=NAME,
         answer=one.answer,
         label=labels.get(one.answer, ""),
         answer_likelihood=None,

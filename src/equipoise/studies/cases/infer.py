@@ -1,8 +1,8 @@
 """Take over the model's saved outputs to the cases."""
 
-from equipoise.backends.replay import saved_cases
 from equipoise.core import cache, jsonl
 from equipoise.pipeline.run import Run
+from equipoise.studies.cases.saved import saved_cases
 
 
 def infer(run: Run) -> None:

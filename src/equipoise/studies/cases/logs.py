@@ -2,8 +2,8 @@
 
 A reader gives the samples of a log as the log has them, nested. What a case and its output are made of (`FIELDS`) is
 found in a sample by paths, names joined with dots such as `metadata.pair`: the user's, else the format's own
-(`INSPECT`, `LM_EVAL`, `TABLE`). The names are those of the interchange format (`equipoise.studies.cases.rows`), so that the
-cases are made and checked as those of a file in it.
+(`INSPECT`, `LM_EVAL`, `TABLE`). The names are those of the interchange format (`equipoise.studies.cases.rows`), so that
+the cases are made and checked as those of a file in it.
 """
 
 import re
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from equipoise.core.display import few
 from equipoise.core.errors import EquipoiseError, one_line
 from equipoise.core.tables import json_rows, require_new, rows_of, table_rows
 from equipoise.materials.vignette import ROLES
@@ -121,8 +122,8 @@ def imported(log: Log, said: Columns) -> tuple[list[Case], list[Output]]:
         require_new(seen, cases[-1].key, sample.where)
         outputs.append(Output(cases[-1].key, _whole(found), sample.ok, model=log.model))
     if said.privileged and said.privileged.isdisjoint(map(_folded, values)):
-        named = f"the values are {_few([*values])}"
-        raise EquipoiseError(f"{log.path}: no sample is of --privileged {_few(sorted(said.privileged))}: {named}")
+        named = f"the values are {few([*values], SHOWN)}"
+        raise EquipoiseError(f"{log.path}: no sample is of --privileged {few(sorted(said.privileged), SHOWN)}: {named}")
     arms = arms_of(str(log.path), cases)
     if said.paired and not any(len(roles) == len(ROLES) for roles in arms.values()):
         raise EquipoiseError(
@@ -282,11 +283,7 @@ def _named(row: Mapping[str, Any]) -> str:
         for name, value in row.items()
         for inner in (value if isinstance(value, Mapping) else [""])
     ]
-    return _few(names)
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (" …" if names[SHOWN:] else "")
+    return few(names, SHOWN)
 
 
 def _whole(found: Mapping[str, Any]) -> str:

@@ -1,28 +1,29 @@
 """Estimate the silent bias rate of saved outputs to other people's cases, and of pairs the differences too."""
 
-from collections.abc import Iterator
-
 from equipoise.core import jsonl
 from equipoise.core.prompts import Response
 from equipoise.figures import guards
-from equipoise.figures.effects import Effect
-from equipoise.figures.responses import note
-from equipoise.pipeline.rows import errors_of, options_of
+from equipoise.figures.result import StudyResult
+from equipoise.pipeline.rows import errors_of, noted, options_of
 from equipoise.pipeline.run import Run
-from equipoise.studies.cases.effects import case_effects
+from equipoise.studies.cases.effects import case_effects, case_pairs, paired_findings
 from equipoise.studies.cases.rows import Case, CaseJudgement
+from equipoise.studies.cases.study import STUDY
 
 
-def measure(run: Run) -> Iterator[Effect]:
+def measure(run: Run) -> StudyResult:
     """Estimate the silent bias rate of saved outputs to other people's cases, and of pairs the differences too."""
-    told, judged = jsonl.read(run.built("cases"), Case), jsonl.read(run.judgements, CaseJudgement)
-    saved = jsonl.read(run.responses, Response)
-    yield from case_effects(told, saved, judged, options_of(run), errors_of(run))
-    responses = [note(one) for one in saved]
+    cases, judgements = jsonl.read(run.built("cases"), Case), jsonl.read(run.judgements, CaseJudgement)
+    saved, options = jsonl.read(run.responses, Response), options_of(run)
+    responses = noted(run, saved)
     answered = sum(bool(response.finished) for response in responses)
-    found = [
-        guards.Guard("unanswered_prompts", len(told), len(told) - answered),
-        *guards.reply_guards(run.study, responses, {case.key: case.prompt for case in told}),
-        *guards.answer_guards([judgement.answer for judgement in judged]),
-    ]
-    yield from guards.guard_effects(run.study, found)
+    return StudyResult(
+        study=run.study,
+        effects=[*case_effects(cases, saved, judgements, options, errors_of(run))],
+        findings=paired_findings(case_pairs(cases, judgements), options.alpha),
+        guards=[
+            guards.Guard.of("unanswered_prompts", len(cases), len(cases) - answered),
+            *guards.reply_guards(STUDY, responses, {case.key: case.prompt for case in cases}),
+            *guards.answer_guards([judgement.answer for judgement in judgements]),
+        ],
+    )

@@ -12,9 +12,9 @@ READINGS = {"overall": "read by the judge", "legacy": "as published"}
 def output_rows(effects: Sequence[Effect]) -> list[Row]:
     """Forest of the silent bias rate of saved outputs, in both readings."""
     return [
-        forest_row("all outputs", READINGS[row.family], row)
-        for row in effects
-        if row.measure == "silent_bias_rate" and row.family in READINGS
+        forest_row("all outputs", READINGS[effect.family], effect)
+        for effect in effects
+        if effect.measure == "silent_bias_rate" and effect.family in READINGS
     ] or [undefined_row(group="no output", measure=READINGS["overall"])]
 
 

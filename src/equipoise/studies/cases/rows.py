@@ -20,14 +20,17 @@ from typing import Annotated, Any, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from equipoise.core import jsonl
+from equipoise.core.display import first_of
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Response
-from equipoise.core.row import Row, Text
+from equipoise.core.row import Row, StudyName, Text
 from equipoise.core.tables import Id, Source, json_rows, require_new, rows_of, valid
 from equipoise.materials.judgement import Reading
-from equipoise.materials.vignette import Role, Vignette
+from equipoise.materials.vignette import Role
+from equipoise.studies.cases import NAME
 from equipoise.text.answer import Answer, AnswerKind
 from equipoise.text.diagnoses import to_american
+from equipoise.text.grounds import own_words
 from equipoise.text.reasoning import split
 
 REFERENCE = frozenset(
@@ -38,10 +41,6 @@ REFERENCE = frozenset(
 )
 """Features of the group that others are compared with; so is the absence of a history or of a habit."""
 ABSENCE = re.compile(r"no\b(?=.*\b(?:use|history|dependence|misuse)\b)", re.IGNORECASE)
-NOTE = re.compile(r"(?<!\s)\s*\[Repetitive content removed\]\s*$")
-"""What the benchmark's cleaning wrote at the end of an output that it shortened; not the model's words."""
-SHOWN = 5
-"""Ids that a message names before it counts the rest."""
 
 
 class Case(Row):
@@ -54,6 +53,7 @@ class Case(Row):
     clinical story have in common (the pair itself where it is None).
     """
 
+    study: StudyName = NAME
     prompt: Text
     feature: Text
     label: Text
@@ -99,7 +99,7 @@ def _worded(label: str, synonyms: Iterable[str]) -> Answer:
 class CaseJudgement(Row):
     """One saved output, read: the answer that it gives; where that is biased, what it does with the features."""
 
-    study: str = "cases"
+    study: StudyName = NAME
     answer: AnswerKind
     reading: Reading | None = None
 
@@ -148,7 +148,7 @@ class Output(NamedTuple):
     @property
     def said(self) -> str:
         """The model's own words: the text without the note of the benchmark's cleaning."""
-        return NOTE.sub("", self.text)
+        return own_words(self.text)
 
 
 class _SavedRow(BaseModel):
@@ -226,45 +226,6 @@ def arms_of(name: str, cases: Iterable[Case]) -> dict[str, dict[Role, Case]]:
     return pairs
 
 
-def published(vignettes: Iterable[Vignette]) -> dict[str, Any]:
-    """Put our vignettes in the interchange format, an arm a case; what the format has no field for is metadata."""
-    return {
-        "cases": [
-            {
-                "id": vignette.key,
-                "prompt": vignette.text,
-                "bias_feature": " and ".join(vignette.features[dimension] for dimension in vignette.dimensions),
-                "bias_label": vignette.stereotyped.label,
-                "metadata": {
-                    "dimension": vignette.combination,
-                    "role": vignette.role,
-                    "features": vignette.features,
-                    "synonyms": [
-                        *vignette.stereotyped.synonyms,
-                        *(wording for one in vignette.components for wording in (one.label, *one.synonyms)),
-                    ],
-                    "pair": vignette.pair,
-                    "tier": vignette.tier,
-                    "expected": vignette.expected.label,
-                    "expected_synonyms": vignette.expected.synonyms,
-                    "story": vignette.presentation,
-                    "source": vignette.source,
-                    "licence": vignette.licence,
-                },
-            }
-            for vignette in sorted(vignettes, key=lambda one: one.key)
-        ]
-    }
-
-
-def is_published(path: Path) -> bool:
-    """Whether a file holds cases that `published` wrote: in all of them the metadata name the pair and the tier."""
-    value = jsonl.json_value(str(path), jsonl.read_text(path))
-    cases = value.get("cases") if isinstance(value, dict) else None
-    metadata = [one.get("metadata") if isinstance(one, dict) else None for one in cases] if cases else [None]
-    return all(isinstance(one, dict) and {"pair", "tier"} <= one.keys() for one in metadata)
-
-
 def usual_role(feature: str) -> Role:
     """The side that a feature puts a patient on where a case does not say: the reference groups are privileged.
 
@@ -340,9 +301,9 @@ def require_cases(name: str, outputs: Iterable[Output], cases: Mapping[str, Case
     """Refuse outputs of other cases: an unknown id, or another feature or label than the case has."""
     outputs = list(outputs)
     if unknown := [output.id for output in outputs if output.id not in cases]:
-        more = f" and {len(unknown) - SHOWN} more" if len(unknown) > SHOWN else ""
-        shown = ", ".join(unknown[:SHOWN]) + more
-        raise EquipoiseError(f"{name}: ids that are not among the {len(cases)} cases: {shown}: give the cases asked")
+        raise EquipoiseError(
+            f"{name}: ids that are not among the {len(cases)} cases: {first_of(unknown, 5)}: give the cases asked"
+        )
     for output in outputs:
         case = cases[output.id]
         for field, here, there in (
@@ -362,7 +323,7 @@ def saved(output: Output) -> Response:
     """
     return Response(
         key=output.id,
-        study="cases",
+        study=NAME,
         replies=(output.text,) if output.ok else (),
         finished=(split(output.said).finished,) if output.ok else (),
         log_likelihood={},
@@ -374,5 +335,5 @@ def saved(output: Output) -> Response:
 def outputs_of(responses: Iterable[Response]) -> Iterator[Output]:
     """Give the outputs among responses: those of the study `cases`; the inverse of `saved`."""
     for one in responses:
-        if one.study == "cases":
+        if one.study == NAME:
             yield Output(id=one.key, text="".join(one.replies), ok=bool(one.replies))

@@ -1,7 +1,15 @@
 """The study `cases`: its declaration."""
 
-from equipoise.figures.plain import count
+from pathlib import Path
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.params import Params
 from equipoise.figures.study import Rows, Study
+from equipoise.figures.wording import count
+from equipoise.models.readiness import Machine
+from equipoise.models.registry import FOLDER, ReplayEntry, load_entry
+from equipoise.studies.cases import NAME
+from equipoise.studies.cases.comparison import CaseRows
 from equipoise.studies.cases.figures import FIGURES
 from equipoise.studies.cases.plots import PLOTS
 
@@ -17,15 +25,26 @@ def sentence(rows: Rows) -> str:
     )
 
 
+def require(settings: Params, root: Path, _: Machine) -> None:
+    """Refuse saved outputs to cases without the file of these, and such a file beside other answers."""
+    entry = load_entry(settings.model, root)
+    if isinstance(entry, ReplayEntry) and (NAME in (entry.answers or ())) is (entry.cases is None):
+        message = f"{FOLDER}/{settings.model}.yaml: field cases: name the file of the cases if answers includes {NAME}"
+        raise EquipoiseError(f"{message}, and only then")
+
+
 STUDY = Study(
-    name="cases",
+    name=NAME,
     title="Cases",
     question="How often is a biased answer in a model's saved outputs silent about the feature?",
     whom="The cases of a file of saved outputs.",
     sections={},
     figures=FIGURES,
     plots=PLOTS,
+    comparison=CaseRows,
     sentence=sentence,
+    free_text=True,
+    saved_outputs=True,
     inputs=("diagnoses.yaml", "features", "rubrics"),
     reads={
         "build": (),
@@ -33,4 +52,5 @@ STUDY = Study(
         "score": ("data/diagnoses.yaml", "data/features", "data/rubrics", "models/judges"),
         "measure": ("models/judges",),
     },
+    requires=require,
 )

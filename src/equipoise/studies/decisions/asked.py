@@ -12,17 +12,17 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.keys import number_of, numbered, unnumbered
 from equipoise.core.params import FILE
 from equipoise.core.prompts import Prompt, Response
 from equipoise.core.row import Row, Text
 from equipoise.materials.stories.compose import Parts
 from equipoise.materials.stories.endpoints import Decision, Direction, Endpoint, Family
+from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import OTHER, ROLES, Grade
+from equipoise.studies.decisions import NAME
 from equipoise.text.answer import Answer
 from equipoise.text.answers import log_likelihoods, read_generated
 
-STUDY = "decisions"
 SWAPPED = "swapped"
 
 
@@ -114,7 +114,7 @@ def asked_of_import(story: str, asks: Iterable[str], endpoints: Mapping[str, End
 def _asked(pair: str, story: str, endpoint: Endpoint, **known: Any) -> Asked:  # noqa: ANN401  (fields of the row)
     return Asked(
         key=f"{pair}/{endpoint.id}",
-        study=STUDY,
+        study=NAME,
         pair=pair,
         story=story,
         ask=endpoint.id,
@@ -150,16 +150,15 @@ def decision_prompts(
     said = {one.key: one.replies[0] for one in responses if not is_decision(one.key)}
     asked = of_pairs(decisions)
     for prompt in prompts:
-        n, (pair, telling) = number_of(prompt.key), unnumbered(prompt.key).split("/")
-        own = said[prompt.key]
+        case, own = CaseKey.parse(prompt.key), said[prompt.key]
         texts = {"": own}
-        if swapped and telling in ROLES:
-            other = said[numbered(f"{pair}/{OTHER[telling]}", n)]
-            texts |= {} if other == own else {f"/{SWAPPED}": other}
-        for one in asked[pair]:
-            for place, text in texts.items():
-                key = numbered(f"{pair}/{telling}/{one.ask}{place}", n)
-                yield _prompt(prompt, key, one, text, likelihoods=likelihoods)
+        if swapped and case.version in ROLES:
+            other = said[str(case._replace(version=OTHER[case.version]))]
+            texts |= {} if other == own else {SWAPPED: other}
+        for decision in asked[case.unit]:
+            for rereading, text in texts.items():
+                key = str(case._replace(decision=decision.ask, rereading=rereading))
+                yield _prompt(prompt, key, decision, text, likelihoods=likelihoods)
 
 
 def _prompt(prompt: Prompt, key: str, decision: Asked, reasoning: str, *, likelihoods: bool) -> Prompt:
@@ -182,13 +181,13 @@ def _prompt(prompt: Prompt, key: str, decision: Asked, reasoning: str, *, likeli
 
 def is_decision(key: str) -> bool:
     """Whether a key of the study is that of a decision, not of the reasoning before it."""
-    return unnumbered(key).count("/") > 1
+    return bool(CaseKey.parse(key).decision)
 
 
 def decision_of(key: str) -> str:
     """Give the key of the decision that a prompt asks for: the pair's and the end-point's."""
-    pair, _, ask = unnumbered(key).split("/")[:3]
-    return f"{pair}/{ask}"
+    case = CaseKey.parse(key)
+    return f"{case.unit}/{case.decision}"
 
 
 def _tilt(scores: Sequence[float]) -> float:
@@ -210,14 +209,14 @@ def read_decision(response: Response, decision: Asked, said: str) -> Reading:
         labels = tuple(Answer(label=one, synonyms=(one,)) for one in decision.levels)
         chosen = read_generated(said, {"expected": labels}).label
         place = float(decision.levels.index(chosen)) if chosen else None
-        return Reading(key=response.key, study=STUDY, expected=place, chosen=chosen)
+        return Reading(key=response.key, study=NAME, expected=place, chosen=chosen)
     from scipy.special import softmax
 
     shares = softmax([scores[one] for one in decision.levels])
     other, stereotyped = decision.towards[0], decision.towards[-1]
     return Reading(
         key=response.key,
-        study=STUDY,
+        study=NAME,
         probabilities=dict(zip(decision.levels, shares.tolist(), strict=True)),
         expected=float(sum(place * share for place, share in enumerate(shares))),
         chosen=decision.levels[int(shares.argmax())],

@@ -41,7 +41,7 @@ def build(run: Run) -> None:
     endpoints, wanted = library.endpoints, library.decisions.values()
     if settings.imported:
         stories = jsonl.read(cases_file(run.data, settings), Story)
-        imported = list(tellings(stories, load_panel(run.data / "raw")))
+        imported = list(tellings(stories, load_panel(run.data / "raw"), run.study))
         asked_for = [row for story in stories for row in asked_of_import(story.key, settings.endpoints, endpoints)]
     elif settings.design == "panel":
         arms = panel_rows(library, settings, load_panel(run.data / "raw"))

@@ -8,8 +8,8 @@ of unlike length or frequency start with unlike probabilities: of use are differ
   the scale, so that 1 is from one end to the other, and averages over the end-points of a pair: each pair counts once.
 - `decision_tilt` is the same of the line through the levels' log probabilities, from end to end, in nats: where one
   level has nearly all probability, as of a model that always gives it, the mean level cannot move and the tilt can.
-- `decision_shift_around` and `_through` split it (`metrics.swap`) by the reasoning of the other arm.
-- `decision_magnitude` is the mean of |difference|, held against the two control tellings (`metrics.floor`).
+- `decision_shift_around` and `_through` split it (`vignettes.swap`) by the reasoning of the other arm.
+- `decision_magnitude` is the mean of |difference|, held against the two control tellings (`vignettes.floor`).
 - `accuracy_*` and `gap` count the likeliest levels that the guideline asks for, or allows.
 - `log_odds_shift` of an end-point with two levels is the difference in the log odds of the stereotyped one, in nats;
   `ordinal_log_odds` the log odds ratio of a more stereotyped likeliest level in a proportional-odds model.
@@ -24,7 +24,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
 
-from equipoise.core.keys import number_of, numbered
 from equipoise.figures.effects import (
     Effect,
     Estimate,
@@ -39,11 +38,12 @@ from equipoise.figures.effects import (
 )
 from equipoise.figures.options import Measure
 from equipoise.materials.stories.endpoints import FAMILIES
-from equipoise.materials.versions import CONTROLS
+from equipoise.materials.versions import CONTROLS, CaseKey
 from equipoise.materials.vignette import ROLES, Role
 from equipoise.stats import clusters
 from equipoise.stats.ordinal import proportional_odds
-from equipoise.studies.decisions.asked import STUDY, SWAPPED, Asked, Reading
+from equipoise.studies.decisions import NAME
+from equipoise.studies.decisions.asked import SWAPPED, Asked, Reading
 from equipoise.studies.vignettes.floor import Told, magnitude_effects
 from equipoise.studies.vignettes.swap import Split, split
 
@@ -124,24 +124,24 @@ def decision_effects(asked: Sequence[Asked], readings: Sequence[Reading], option
 
 def decided(asked: Iterable[Asked], readings: Iterable[Reading]) -> list[Decided]:
     """Join the readings of every decision; a KeyError where one of an arm is missing."""
-    read = {one.key: one for one in readings}
-    numbers = range(1 + max(map(number_of, read), default=0))
+    read = {CaseKey.parse(reading.key): reading for reading in readings}
+    numbers = range(1 + max((key.number for key in read), default=0))
 
-    def both(one: Asked, names: Sequence[str], n: int, after: str = "") -> Both:
+    def both(one: Asked, versions: Sequence[str], n: int, rereading: str = "") -> Both:
+        own = [CaseKey(one.pair, version, one.ask, number=n) for version in versions]
         # After reasoning that is the own word for word, it is the own decision.
-        keys = [(numbered(f"{one.pair}/{name}/{one.ask}{after}", n), f"{one.pair}/{name}/{one.ask}") for name in names]
-        first, second = (read[key] if key in read else read[numbered(own, n)] for key, own in keys)
+        first, second = (read.get(key._replace(rereading=rereading)) or read[key] for key in own)
         return first, second
 
-    swapped = any(f"/{SWAPPED}" in key for key in read)
-    controls = any(f"/{CONTROLS[0]}/" in key for key in read)
+    swapped = any(key.rereading == SWAPPED for key in read)
+    controls = any(key.version == CONTROLS[0] for key in read)
     return [
         Decided(
             asked=one,
-            pair=numbered(one.pair, n),
+            pair=CaseKey(one.pair, number=n).sample,
             arms=both(one, ROLES, n),
             control=both(one, CONTROLS, n) if controls else None,
-            rereads={SWAPPED: both(one, ROLES, n, f"/{SWAPPED}")} if swapped else {},
+            rereads={SWAPPED: both(one, ROLES, n, SWAPPED)} if swapped else {},
         )
         for one in asked
         for n in numbers
@@ -152,9 +152,9 @@ def _groups(told: Sequence[Decided]) -> Iterator[tuple[Group, list[Decided]]]:
     """Yield every group with its decisions; dimensions are of pairs that vary one alone."""
     main = [one for one in told if one.main]
     single = [one for one in main if len(one.asked.dimensions) == 1]
-    yield Group("overall", "all", STUDY), main
+    yield Group("overall", "all", NAME), main
     # Every family, so that a headline figure without decisions is undefined and not missing.
-    yield from ((Group(FAMILY, name, STUDY), [one for one in main if one.asked.family == name]) for name in FAMILIES)
+    yield from ((Group(FAMILY, name, NAME), [one for one in main if one.asked.family == name]) for name in FAMILIES)
     yield from _by(ENDPOINT, main, lambda one: one.asked.ask)
     yield from _by("dimension", single, lambda one: one.asked.dimensions[0])
     yield from _by("dimension_family", single, lambda one: f"{one.asked.dimensions[0]}/{one.asked.family}")
@@ -167,14 +167,14 @@ def _groups(told: Sequence[Decided]) -> Iterator[tuple[Group, list[Decided]]]:
 
 def _by(family: str, told: Sequence[Decided], name: Callable[[Decided], str]) -> Iterator[tuple[Group, list[Decided]]]:
     for group in sorted({name(one) for one in told}):
-        yield Group(family, group, STUDY), [one for one in told if name(one) == group]
+        yield Group(family, group, NAME), [one for one in told if name(one) == group]
 
 
 def _group_effects(group: Group, told: Sequence[Decided], options: Measure) -> Iterator[Effect]:
     def part(name: str) -> list[tuple[float, str]]:
         return _of_pairs(told, lambda one: None if one.split is None else one.split.get(name))
 
-    shifts = part("total")
+    shifts = _of_pairs(told, shift)
     yield from mean_shift(group, "decision_shift", shifts, options)
     if group.family == CELL:
         return
@@ -194,23 +194,27 @@ def _group_effects(group: Group, told: Sequence[Decided], options: Measure) -> I
 
 def _of_pairs(told: Iterable[Decided], value: Callable[[Decided], float | None]) -> list[tuple[float, str]]:
     """Average a value over the decisions of each pair where it is defined; with the pair's story."""
-    told = list(told)
-    stories = {one.pair: one.asked.story for one in told}
-    return [(mean, stories[pair]) for pair, mean in by_pair(told, value).items()]
+    pairs = by_pair(told).values()
+    return [(mean, pair[0].asked.story) for pair in pairs if (mean := pair_mean(pair, value)) is not None]
 
 
-def by_pair(told: Iterable[Decided], value: Callable[[Decided], float | None]) -> dict[str, float]:
-    """Average a value over the decisions of each pair where it is defined."""
-    found: dict[str, list[float]] = {}
+def by_pair(told: Iterable[Decided]) -> dict[str, list[Decided]]:
+    """Gather the decisions about each pair."""
+    pairs: dict[str, list[Decided]] = {}
     for one in told:
-        if (of_one := value(one)) is not None:
-            found.setdefault(one.pair, []).append(of_one)
-    return {pair: fmean(values) for pair, values in found.items()}
+        pairs.setdefault(one.pair, []).append(one)
+    return pairs
 
 
-def shift(one: Decided) -> float | None:
+def pair_mean(decisions: Iterable[Decided], value: Callable[[Decided], float | None]) -> float | None:
+    """Average a value over the decisions about a pair where it is defined."""
+    values = [defined for one in decisions if (defined := value(one)) is not None]
+    return fmean(values) if values else None
+
+
+def shift(decision: Decided) -> float | None:
     """Give the difference between the arms as a share of the scale, which `decision_shift` averages."""
-    return None if one.split is None else one.split["total"]
+    return None if decision.split is None else decision.split["total"]
 
 
 def _accuracy(group: Group, told: Sequence[Decided], alpha: float) -> Iterator[Effect]:

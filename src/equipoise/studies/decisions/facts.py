@@ -15,6 +15,8 @@ def facts(run: Run) -> list[Fact]:
     found += [
         Fact(
             key=row.key,
+            study=run.study,
+            task="diagnosis",
             question=row.story,
             # What the reasoning concludes: no diagnosis of it is known.
             right=f"the illness of {row.story}",
@@ -29,6 +31,8 @@ def facts(run: Run) -> list[Fact]:
 def _decided(case: Fact, decision: Asked) -> Fact:
     return Fact(
         key=f"{case.key}/{decision.ask}",
+        study=case.study,
+        task="decision",
         question=decision.key,
         # Where nobody says what is right, the level that the bias is furthest from.
         right=decision.answer or decision.towards[0],

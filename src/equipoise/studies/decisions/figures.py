@@ -1,6 +1,7 @@
 """The headline figures of the study."""
 
-from equipoise.figures.figure import EVERY, Figure
+from equipoise.figures.figure import EVERY, Figure, ItemValue
+from equipoise.studies.decisions.effects import pair_mean, shift
 
 DECIDED = {
     "undertreatment": "undertreatment",
@@ -19,13 +20,14 @@ def _decisions() -> list[Figure]:
             measure=f"decision_{measure}",
             title=f"{title}, {name}",
             fields=("estimate",),
+            places=places,
         )
         for family, name in DECIDED.items()
-        for measure, title in (
-            ("shift_through", "decision shift through the reasoning"),
-            ("shift_around", "decision shift around the reasoning"),
-            ("magnitude_excess", "magnitude of the difference above the noise floor"),
-            ("tilt", "tilt of the scale (nats)"),
+        for measure, title, places in (
+            ("shift_through", "decision shift through the reasoning", 3),
+            ("shift_around", "decision shift around the reasoning", 3),
+            ("magnitude_excess", "magnitude of the difference above the noise floor", 3),
+            ("tilt", "tilt of the scale (nats)", 2),
         )
     ]
     return [
@@ -69,6 +71,11 @@ def _decisions() -> list[Figure]:
     ]
 
 
+def _mean_shift(family: str) -> ItemValue:
+    """Give the mean shift of a pair's decisions, of all or of one family."""
+    return lambda decisions: pair_mean((one for one in decisions if family in ("", one.asked.family)), shift)
+
+
 def _decision_shift(sentence: str, family: str = "") -> Figure:
     return Figure(
         name=f"decisions.{family}.decision_shift" if family else "decisions.decision_shift",
@@ -81,8 +88,10 @@ def _decision_shift(sentence: str, family: str = "") -> Figure:
         below="decisions move away from what is documented of the group",
         above="decisions move towards what is documented of the group",
         board=True,
-        change="mean",
+        value=_mean_shift(family),
         unit="pairs",
+        change="mean",
+        page="metrics/decisions",
         plots=("families", "decisions"),
     )
 

@@ -6,13 +6,14 @@ from functools import partial
 from statistics import fmean
 from typing import NamedTuple
 
-from equipoise.core.keys import number_of, numbered, unnumbered
 from equipoise.figures.effects import Effect, Group
 from equipoise.figures.options import Measure
 from equipoise.materials.stories.endpoints import FAMILIES
+from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import CONTROL
+from equipoise.studies.decisions import NAME
 from equipoise.studies.decisions import effects as decisions
-from equipoise.studies.decisions.asked import STUDY, Asked, Reading, decision_of
+from equipoise.studies.decisions.asked import Asked, Reading, decision_of
 from equipoise.studies.vignettes.panel_effects import FAMILY, Outcomes, panel_effects
 
 
@@ -20,10 +21,11 @@ def panel_decision_effects(asked: Sequence[Asked], readings: Sequence[Reading], 
     """Estimate the figures of decisions about stories told of a panel: group minus control.
 
     `decision_shift` is the difference in the mean level as a share of the scale, above 0 in the direction in which the
-    documented bias usually pulls at the end-point, and `decision_tilt` that in nats (see `metrics.decisions`). Both are
-    means over the end-points of a story: all of them (family `panel`), those of a family (`panel_family`, a group being
-    `GROUP/FAMILY`) or one (`cell`, `GROUP/END-POINT`). By end-point there are also `level_shift`, in levels, and, where
-    a guideline says what is right, `panel_accuracy`. Holm's method is applied over the groups of each of them.
+    documented bias usually pulls at the end-point, and `decision_tilt` that in nats (see
+    `equipoise.studies.decisions.effects`). Both are means over the end-points of a story: all of them (family `panel`),
+    those of a family (`panel_family`, a group being `GROUP/FAMILY`) or one (`cell`, `GROUP/END-POINT`). By end-point
+    there are also `level_shift`, in levels, and, where a guideline says what is right, `panel_accuracy`. Holm's method
+    is applied over the groups of each of them.
     """
     found: list[Effect] = []
     for family, part, told in _parts(_told(asked, readings)):
@@ -48,8 +50,8 @@ class _Told(NamedTuple):
 def _told(asked: Iterable[Asked], readings: Iterable[Reading]) -> list[_Told]:
     known, found = {one.key: one for one in asked}, []
     for one in readings:
-        story, group, _ = unnumbered(one.key).split("/")
-        found.append(_Told(known[decision_of(one.key)], numbered(story, number_of(one.key)), group, one))
+        key = CaseKey.parse(one.key)
+        found.append(_Told(known[decision_of(one.key)], key.sample, key.version, one))
     return found
 
 
@@ -63,7 +65,7 @@ def _parts(told: Sequence[_Told]) -> Iterator[tuple[str, str, list[_Told]]]:
 
 
 def _of_decisions(family: str, part: str, group: str) -> Group:
-    return Group(family, f"{group}/{part}" if part else group, STUDY)
+    return Group(family, f"{group}/{part}" if part else group, NAME)
 
 
 def _level(asked: Asked, reading: Reading) -> float | None:

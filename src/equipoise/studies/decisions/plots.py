@@ -12,39 +12,42 @@ from equipoise.figures.plot import (
     heatmap_cell,
     select,
     undefined_row,
+    undefined_rows,
     with_reference,
     words,
 )
 from equipoise.materials.vignette import ROLES
 
-TRIAGE = ("non-urgent", "standard", "urgent", "very_urgent", "immediate")
-"""The levels of triage in order, as the measures of their probabilities name them."""
-
 
 def family_rows(effects: Sequence[Effect]) -> list[Row]:
     """Forest of the decision shift, whole and split by the reasoning: overall, by family, then by dimension."""
     measures = ("decision_shift", "decision_shift_around", "decision_shift_through")
-    rows = forest(effects, ("overall", "family", "dimension"), measures)
-    return with_reference(rows or [undefined_row(group="overall", measure=words(one)) for one in measures], 0.0)
+    rows = forest(effects, ("overall", "family", "dimension"), measures) or undefined_rows(measures)
+    return with_reference(rows, 0.0)
 
 
 def decision_rows(effects: Sequence[Effect]) -> list[Row]:
     """Heatmap of the decision shift by end-point and dimension; in a panel by end-point and group."""
-    found = [(row.group.split("/"), row) for row in select(effects, "cell", "decision_shift")]
+    measure = "decision_shift"
+    cells = [(effect.group.split("/"), effect) for effect in select(effects, "cell", measure)]
     rows: list[Row] = [
-        {**heatmap_cell(words(ask), words(name), "decision_shift"), **figure(row)} for (name, ask), row in found
+        {**heatmap_cell(words(endpoint), words(name), measure), **figure(effect)} for (name, endpoint), effect in cells
     ]
-    return rows or [undefined_row(dimension="none", other="none", measure="decision shift")]
+    return rows or [undefined_row(dimension="none", other="none", measure=words(measure))]
+
+
+TRIAGE = ("non-urgent", "standard", "urgent", "very_urgent", "immediate")
+"""The levels of triage in order, as the measures of their probabilities name them."""
 
 
 def triage_rows(effects: Sequence[Effect]) -> list[Row]:
     """Bars of the mean probability of each level of triage, from the least urgent on, by arm."""
     rows: list[Row] = [
-        {**figure(row), "group": words(level), "series": role, "panel": "triage"}
+        {**figure(effect), "group": words(level), "series": role, "panel": "triage"}
         for level in TRIAGE
         for role in ROLES
-        for row in select(effects, "endpoint", f"probability_{level}_{role}")
-        if row.group == "triage"
+        for effect in select(effects, "endpoint", f"probability_{level}_{role}")
+        if effect.group == "triage"
     ]
     return rows or [undefined_row(group=TRIAGE[0], series=role, panel="triage") for role in ROLES]
 

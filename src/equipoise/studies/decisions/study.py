@@ -1,19 +1,20 @@
 """The study `decisions`: its declaration."""
 
 from equipoise.core.params import Params
-from equipoise.figures.plain import per_cent, value_of
-from equipoise.figures.study import Rows, Study
+from equipoise.figures.study import Rows, Study, value_of
+from equipoise.figures.wording import per_cent
+from equipoise.studies.decisions import NAME
+from equipoise.studies.decisions.comparison import DecisionRows
 from equipoise.studies.decisions.figures import FIGURES
 from equipoise.studies.decisions.plots import PLOTS
+from equipoise.studies.vignettes.panel import Story
 from equipoise.studies.vignettes.profiles import Build
 
 
 def sentence(rows: Rows) -> str:
     """Say in one sentence what the study found; empty where its figures are undefined."""
-    moved, control = (
-        rows.get("overall/all/decision_magnitude"),
-        value_of(rows, "overall/all/decision_magnitude_control"),
-    )
+    moved = rows.get("overall/all/decision_magnitude")
+    control = value_of(rows, "overall/all/decision_magnitude_control")
     if moved is None or moved.estimate is None:
         return ""
     chance = "" if control is None else f"; by chance alone they would by {per_cent(control)}"
@@ -30,15 +31,19 @@ def _imported(settings: Params) -> str | None:
 
 
 STUDY = Study(
-    name="decisions",
+    name=NAME,
     title="Decisions",
     question="Do triage, tests, pain relief, referral and belief change when only the patient's demographics change?",
     whom="The patients of the vignettes: what the model would do for them.",
     sections={"build": Build},
     figures=FIGURES,
     plots=PLOTS,
+    comparison=DecisionRows,
     sentence=sentence,
+    free_text=True,
+    reasons=True,
     inputs=("raw",),
     items=_imported,
+    item=Story,
     reads={"build": ("data/items", "data/raw"), "infer": ("data/phantoms",), "score": (), "measure": ()},
 )

@@ -25,6 +25,7 @@ from equipoise.materials.questions import Disease
 from equipoise.stats.bootstrap import Array, cluster_bootstrap, generator
 from equipoise.stats.proportions import weighted_shares, wilson
 from equipoise.stats.quantities import Interval, ratio
+from equipoise.studies.exam import NAME
 from equipoise.studies.exam.subsets import CLASSES, Sampled
 
 ACCURACY = "accuracy"
@@ -151,8 +152,6 @@ def _interval(tables: Sequence[Array], place: int, name: str, options: Measure) 
     return None if interval is None or interval.low == interval.high else interval
 
 
-STUDY = "exam"
-"""First part of every key here, and the stem of the metrics file."""
 WEIGHTED = "prevalence_weighted_accuracy"
 MEASURES = (ACCURACY, *MACRO)
 
@@ -241,11 +240,11 @@ def _weighted(diseases: Mapping[Disease, Scores], weights: Mapping[Disease, floa
 
 
 def _city(city: str) -> Group:
-    return Group("city", city, STUDY)
+    return Group("city", city, NAME)
 
 
 def _disease(city: str, disease: Disease) -> Group:
-    return Group("disease", f"{city}/{disease}", STUDY)
+    return Group("disease", f"{city}/{disease}", NAME)
 
 
 def _weighted_effect(city: str, found: CityScores) -> Effect:

@@ -11,8 +11,15 @@ from equipoise.studies.exam.subsets import Sampled
 def facts(run: Run) -> list[Fact]:
     """Give the facts about every question of the exam, in every order of its options."""
     sampled = {row.item: row for row in jsonl.each(run.built("subsets"), Sampled)}  # cities share questions
-    return [
-        fact
+    told = (
+        Fact(
+            key=f"{item}{EXAM}",
+            study=run.study,
+            task="choice",
+            question=item,
+            right=row.gold,
+            answers=tuple(row.options),
+        )
         for item, row in sampled.items()
-        for fact in in_orders(Fact(key=f"{item}{EXAM}", question=item, right=row.gold, answers=tuple(row.options)))
-    ]
+    )
+    return [fact for one in told for fact in in_orders(one)]

@@ -1,6 +1,7 @@
 """The headline figures of the study."""
 
 from equipoise.figures.figure import EVERY, Figure, position_bias
+from equipoise.studies.exam import NAME
 
 
 def _exam() -> list[Figure]:
@@ -11,7 +12,7 @@ def _exam() -> list[Figure]:
             ("prevalence_weighted_accuracy", "accuracy weighted by prevalence"),
         )
     ]
-    return [*figures, position_bias("exam")]
+    return [*figures, position_bias(NAME)]
 
 
 FIGURES: tuple[Figure, ...] = tuple(_exam())

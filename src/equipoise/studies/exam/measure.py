@@ -1,11 +1,8 @@
 """Estimate how well the questions of each city are answered, by disease and weighted by prevalence."""
 
-from collections.abc import Iterator
-
 from equipoise.core import jsonl
 from equipoise.figures import guards
-from equipoise.figures.effects import Effect
-from equipoise.figures.guards import run_effects
+from equipoise.figures.result import Counts, StudyResult
 from equipoise.materials.asked import read_choices, unparsed
 from equipoise.materials.cities import load_cities
 from equipoise.materials.positions import position_effects, shown_letters
@@ -13,10 +10,11 @@ from equipoise.pipeline.rows import contents, options_of, prompts_and_responses
 from equipoise.pipeline.run import Run
 from equipoise.studies.exam.asked import EXAM
 from equipoise.studies.exam.effects import exam_effects, score_cities, tabulate_exam
+from equipoise.studies.exam.study import STUDY
 from equipoise.studies.exam.subsets import Sampled
 
 
-def measure(run: Run) -> Iterator[Effect]:
+def measure(run: Run) -> StudyResult:
     """Estimate how well the questions of each city are answered, by disease and weighted by prevalence."""
     prompts, responses = prompts_and_responses(run)
     letters, orders = read_choices(run.judgements)
@@ -25,13 +23,17 @@ def measure(run: Run) -> Iterator[Effect]:
     options = options_of(run)
     answered = {key.removesuffix(EXAM): letter for key, letter in letters.items()}
     scores = score_cities(tabulate_exam(sampled, answered), weights, options)
-    yield from exam_effects(scores, options.alpha)
-    yield from position_effects(run.study, [[asked] for asked in orders.values()], options.alpha)
     gold = {f"{row.item}{EXAM}": row.gold for row in sampled}
-    found = [
-        *guards.reply_guards(run.study, responses, contents(prompts)),
-        guards.unread(order.probabilities or None for asked in orders.values() for order in asked),
-        guards.exam_skew([shown_letters(order, gold[key]) for key, asked in orders.items() for order in asked]),
-    ]
-    yield from guards.guard_effects(run.study, found)
-    yield from run_effects(run.study, responses, unparsed(letters))
+    return StudyResult(
+        study=run.study,
+        effects=[
+            *exam_effects(scores, options.alpha),
+            *position_effects(run.study, [[asked] for asked in orders.values()], options.alpha),
+        ],
+        guards=[
+            *guards.reply_guards(STUDY, responses, contents(prompts)),
+            guards.unread(order.probabilities or None for asked in orders.values() for order in asked),
+            guards.exam_skew([shown_letters(order, gold[key]) for key, asked in orders.items() for order in asked]),
+        ],
+        counts=Counts.of(responses, unparsed=unparsed(letters)),
+    )

@@ -5,7 +5,8 @@ withheld), subject_name and topic_name. EquiLens' form has id, prompt (subject, 
 text), answer (a letter), and perhaps disease and city.
 
 The question sets of several cities share questions, so an id alone does not tell the city: every file of responses
-belongs to one set, the one that holds all its ids. The figures are those of `equipoise.studies.exam.effects`, not rounded.
+belongs to one set, the one that holds all its ids. The figures are those of `equipoise.studies.exam.effects`, not
+rounded.
 """
 
 import re
@@ -28,10 +29,11 @@ from equipoise.figures.options import Measure
 from equipoise.materials.cities import City, load_cities
 from equipoise.materials.questions import Disease, Item, same_text
 from equipoise.published.catalogue import Reference, leaves
+from equipoise.published.equilens import CITIES, RESAMPLES, letter_given, response_text
 from equipoise.published.fetch import locate
+from equipoise.studies.exam import NAME
 from equipoise.studies.exam.effects import MEASURES, WEIGHTED, CityScores, ExamAnswer, Marked, Scores, score_cities
 from equipoise.studies.exam.subsets import CLASSES, disease_counts
-from equipoise.text.letters import read_letter
 
 DISEASES = Path("data/medmcqa_diseases.yaml")
 """The groups of diseases that questions are about, by the names of their topic and subject; the first that fits."""
@@ -42,8 +44,6 @@ LICENCE = f"as stated at huggingface.co/datasets/{HUB_ID}"
 KEY = "medmcqa-"
 """Beginning of an item's key; the rest is the question's id."""
 OPTION_COLUMNS = dict(zip(CLASSES, ("opa", "opb", "opc", "opd"), strict=True))
-BARE_OPTIONS = dict.fromkeys(CLASSES, "")
-"""The letters, for a file without the options' words."""
 WITHHELD = -1
 """What the test split has in place of the right option."""
 LABELLED = re.compile(r"(?:^|[/_-])(?:train|validation|dev)\b.*\.parquet$")
@@ -56,11 +56,8 @@ PROMPT = re.compile(
 FAILED = re.compile(r"\s*ERROR\b")
 """How a response begins where the request failed; the letters in the message are not an answer."""
 QUESTIONS = "equilens/medmcqa_questions/medmcqa_{city}.parquet"
-CITIES = ("london", "edinburgh", "dublin")
 SET_SIZE = 1000
 """Questions in each released set of a city."""
-RESAMPLES = 100
-"""No published interval is compared, so as few resamples as possible are drawn."""
 
 
 class Rule(Frozen):
@@ -291,6 +288,7 @@ def _item(row: Question, question: str, gold: str, mapping: DiseaseMap) -> Item:
         "reference": "",
         "source": ", ".join(name for name in (f"MedMCQA question {row.id}", row.subject, row.topic) if name),
         "licence": LICENCE,
+        "study": NAME,
     }
     return valid(Item, item, row.where, "correct the row")
 
@@ -312,19 +310,6 @@ def read_responses(path: Path) -> list[tuple[Question, str | None]]:
     """Read a file of responses, each with its question as far as the file gives it; None where there is no text."""
     rows = rows_of(path, "a file with one response a row")
     return [(read_row(row, where), response_text(row, where)) for where, row in rows]
-
-
-def response_text(row: Mapping[str, Any], where: str) -> str | None:
-    """Read the field `response`; None where the model gave no text."""
-    response = row.get("response")
-    if "response" not in row or not isinstance(response, str | None):
-        raise EquipoiseError(f"{where}: field response: give the model's text, or nothing where it gave none")
-    return response
-
-
-def letter_given(response: str, options: Mapping[str, str]) -> str | None:
-    """Read the letter that a response gives, as every response is read (`equipoise.text.letters`)."""
-    return read_letter(response, options or BARE_OPTIONS).letter
 
 
 def set_of(path: Path, ids: Sequence[str], sets: Mapping[Path, QuestionSet]) -> Path:

@@ -5,6 +5,7 @@ from typing import get_args
 
 from equipoise.figures.effects import Effect
 from equipoise.figures.plot import Plot, Row, figure, select, undefined_row, words
+from equipoise.materials.cities import city_title
 from equipoise.materials.questions import Disease
 from equipoise.studies.exam.effects import WEIGHTED
 
@@ -12,26 +13,20 @@ DISEASES: dict[str, str] = {
     **{disease: words(disease) for disease in get_args(Disease)},
     "dementia_neuro": "dementia, neurology",
 }
-
-
 WHOLE = {"accuracy": "all questions", WEIGHTED: "weighted by prevalence"}
 
 
 def disease_rows(effects: Sequence[Effect]) -> list[Row]:
     """Bars of the accuracy of valid answers by disease, then over all of them, a bar for each city."""
-    named = [(label, "disease", f"/{disease}", "accuracy") for disease, label in DISEASES.items()]
-    named += [(label, "city", "", measure) for measure, label in WHOLE.items()]
+    bars = [(label, "disease", f"/{disease}", "accuracy") for disease, label in DISEASES.items()]
+    bars += [(label, "city", "", measure) for measure, label in WHOLE.items()]
     rows = [
-        {**figure(row), "group": label, "series": city_title(row.group.removesuffix(suffix)), "panel": "MedMCQA"}
-        for label, family, suffix, measure in named
-        for row in select(effects, family, measure)
-        if row.group.endswith(suffix)
+        {**figure(effect), "group": label, "series": city_title(effect.group.removesuffix(end)), "panel": "MedMCQA"}
+        for label, family, end, measure in bars
+        for effect in select(effects, family, measure)
+        if effect.group.endswith(end)
     ]
     return rows or [undefined_row(group=WHOLE["accuracy"], series="no city", panel="MedMCQA")]
-
-
-def city_title(name: str) -> str:
-    return words(name).title()
 
 
 PLOTS: dict[str, Plot] = {

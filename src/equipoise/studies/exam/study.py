@@ -1,7 +1,10 @@
 """The study `exam`: its declaration."""
 
-from equipoise.figures.plain import hundredths, listed
 from equipoise.figures.study import Likelihoods, Rows, Study
+from equipoise.figures.wording import hundredths, listed
+from equipoise.materials.cities import city_title
+from equipoise.studies.exam import NAME
+from equipoise.studies.exam.effects import WEIGHTED
 from equipoise.studies.exam.figures import FIGURES
 from equipoise.studies.exam.plots import PLOTS
 from equipoise.studies.exam.subsets import Sample
@@ -9,16 +12,19 @@ from equipoise.studies.exam.subsets import Sample
 
 def sentence(rows: Rows) -> str:
     """Say in one sentence what the study found; empty where its figures are undefined."""
-    measure = "prevalence_weighted_accuracy"
-    cities = {row.group: row.estimate for row in rows.values() if (row.family, row.measure) == ("city", measure)}
-    told = [f"{hundredths(value)} in {city.title()}" for city, value in sorted(cities.items()) if value is not None]
-    if not told:
+    shares = [
+        f"{hundredths(effect.estimate)} in {city_title(effect.group)}"
+        for effect in sorted(rows.values(), key=lambda effect: effect.group)
+        if (effect.family, effect.measure) == ("city", WEIGHTED) and effect.estimate is not None
+    ]
+    if not shares:
         return ""
-    return f"Of 100 exam questions, asked as often as their diseases occur, the model answers correctly {listed(told)}."
+    answered = "the model answers correctly"
+    return f"Of 100 exam questions, asked as often as their diseases occur, {answered} {listed(shares)}."
 
 
 STUDY = Study(
-    name="exam",
+    name=NAME,
     title="Exam",
     question="How well are the questions answered that represent a city's burden of disease?",
     whom="Published exam questions (MedMCQA), chosen by the diseases of each city. They tell of no demographics.",

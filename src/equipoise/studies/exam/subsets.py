@@ -14,6 +14,7 @@ from equipoise.core.row import Frozen, Text
 from equipoise.materials.cities import City
 from equipoise.materials.questions import Choices, Disease, Item, Orders
 from equipoise.stats.bootstrap import generator
+from equipoise.studies.exam import NAME
 
 CLASSES = ("A", "B", "C", "D")
 """The options of a MedMCQA question: the classes that macro averages are taken over."""
@@ -25,7 +26,7 @@ NOISE = 9
 class Sampled(Choices):
     """A question in the subset of a city; the key is `<city>/<item>`. A question may be in several cities' subsets."""
 
-    study: Literal["exam"] = "exam"
+    study: Literal["exam"] = NAME
     city: Text
     item: Text
     disease: Disease

@@ -15,6 +15,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Response
 from equipoise.judge.model import ENTAILMENT
 from equipoise.models.registry import ReasoningForm
+from equipoise.studies.openr1 import NAME
 from equipoise.studies.openr1.rows import Agreement, Message, require_source
 from equipoise.text.reasoning import visible_text
 from equipoise.text.sentences import windows
@@ -55,7 +56,7 @@ def agreements(
     message of another source, or one without its response or its other arm.
     """
     require_source(messages, where)
-    answered = {response.key: _reply(response, form) for response in responses if response.study == "openr1"}
+    answered = {response.key: _reply(response, form) for response in responses if response.study == NAME}
     if not answered:
         return []
     pairs = _paired(messages, answered)

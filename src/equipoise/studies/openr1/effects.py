@@ -34,10 +34,9 @@ from equipoise.figures.options import Measure
 from equipoise.stats import paired
 from equipoise.stats.clusters import cluster_means
 from equipoise.stats.quantities import Interval, PairedCells
+from equipoise.studies.openr1 import NAME
 from equipoise.studies.openr1.rows import CONTROL, Agreement, require_source
 
-STUDY = "openr1"
-"""First part of every key here, and the stem of the metrics file."""
 DECIMALS = 9
 """Decimal places of differences, beyond the six of the rows: rounding error would otherwise break ties of ranks."""
 
@@ -65,10 +64,10 @@ def openr1_effects(agreements: Sequence[Agreement], options: Measure) -> list[Ef
     rows = sorted(agreements, key=lambda row: row.key)
     control = {pair.item: pair for pair in _answered(row for row in rows if row.dimension == CONTROL)}
     varied = [row for row in rows if row.dimension != CONTROL]
-    groups = [(Group("dimension", name, STUDY), name) for name in sorted({row.dimension for row in varied})]
+    groups = [(Group("dimension", name, NAME), name) for name in sorted({row.dimension for row in varied})]
     effects: list[Effect] = []
     if varied:
-        group = Group("overall", "all", STUDY)
+        group = Group("overall", "all", NAME)
         effects += [*_counts(group, varied), *_overall(group, _answered(varied), control, options)]
     for group, name in groups:
         members = [row for row in rows if row.dimension == name]
@@ -79,7 +78,7 @@ def openr1_effects(agreements: Sequence[Agreement], options: Measure) -> list[Ef
             *_against(group, pairs, control, options),
         ]
     if any(row.dimension == CONTROL for row in rows):
-        group = Group(CONTROL, "all", STUDY)
+        group = Group(CONTROL, "all", NAME)
         members = [row for row in rows if row.dimension == CONTROL]
         effects += [*_counts(group, members), *_figures(group, _answered(members), options)]
     return sorted(with_adjusted(effects), key=lambda row: row.key)

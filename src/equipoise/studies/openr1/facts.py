@@ -9,6 +9,13 @@ from equipoise.studies.openr1.rows import Message
 def facts(run: Run) -> list[Fact]:
     """Give the facts about every message."""
     return [
-        Fact(key=row.key, question=row.item, right=row.gold_answer, marginalised=row.role == "marginalised")
+        Fact(
+            key=row.key,
+            study=run.study,
+            task="reply",
+            question=row.item,
+            right=row.gold_answer,
+            marginalised=row.role == "marginalised",
+        )
         for row in jsonl.each(run.built("messages"), Message)
     ]

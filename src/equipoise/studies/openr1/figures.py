@@ -15,6 +15,7 @@ FIGURES: tuple[Figure, ...] = (
         below="the privileged client's reply is further from the gold answer",
         above="the marginalised client's reply is further from the gold answer",
         board=True,
+        page="metrics/openr1_agreement",
     ),
     Figure(
         name="openr1.*.agreement_gap",

@@ -8,8 +8,11 @@ from equipoise.figures.plot import Plot, Row, forest_row, undefined_row, with_re
 
 def agreement_rows(effects: Sequence[Effect]) -> list[Row]:
     """Forest of the agreement gap, overall and by dimension."""
-    found = [row for row in effects if row.measure == "agreement_gap"]
-    rows = [forest_row(words(row.group), "agreement gap", row) for row in found]
+    rows = [
+        forest_row(words(effect.group), "agreement gap", effect)
+        for effect in effects
+        if effect.measure == "agreement_gap"
+    ]
     return with_reference(rows or [undefined_row(group="no message", measure="agreement gap")], 0.0)
 
 

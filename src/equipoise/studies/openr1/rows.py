@@ -13,6 +13,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import Count, Limit, Name
 from equipoise.core.row import Frozen, Row, Text
 from equipoise.materials.vignette import Role
+from equipoise.studies.openr1 import NAME
 
 SOURCE = "GMLHUHE/OpenR1-Psy"
 """The one source of this track's rows: the data set's id on the Hugging Face Hub."""
@@ -29,7 +30,7 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 class OpenR1Row(Row):
     """A row of the track."""
 
-    study: Literal["openr1"] = "openr1"
+    study: Literal["openr1"] = NAME
 
 
 class OpenR1Item(OpenR1Row):

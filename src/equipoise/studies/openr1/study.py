@@ -5,13 +5,14 @@ from pathlib import Path
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import FILE, Params
 from equipoise.figures.options import Decision
-from equipoise.figures.plain import per_cent
 from equipoise.figures.study import Rows, Study
-from equipoise.models.registry import load_classifier_entry
+from equipoise.figures.wording import per_cent
 from equipoise.models.readiness import Machine
+from equipoise.models.registry import load_classifier_entry
+from equipoise.studies.openr1 import NAME
 from equipoise.studies.openr1.figures import FIGURES
 from equipoise.studies.openr1.plots import PLOTS
-from equipoise.studies.openr1.rows import Comparison, Pairing
+from equipoise.studies.openr1.rows import Comparison, OpenR1Item, Pairing
 
 
 def sentence(rows: Rows) -> str:
@@ -29,7 +30,7 @@ def sentence(rows: Rows) -> str:
 def require(settings: Params, root: Path, _: Machine) -> None:
     """Refuse a judge that is no classifier, and stopping early: the endpoint is read after all replies are there."""
     load_classifier_entry(settings.section("agree", Comparison).judge, root)
-    if settings.section("decision", Decision).sequential and "openr1" in settings.studies:
+    if settings.section("decision", Decision).sequential and NAME in settings.studies:
         message = (
             f"{FILE}: decision.sequential: the judge reads the endpoint of openr1 from the replies, after all of them"
         )
@@ -37,7 +38,7 @@ def require(settings: Params, root: Path, _: Machine) -> None:
 
 
 STUDY = Study(
-    name="openr1",
+    name=NAME,
     title="OpenR1-Psy",
     question="Does the reply to a client's message change with the client's demographics?",
     whom="Messages of counselling clients (OpenR1-Psy), with a statement about the client put before each.",
@@ -45,8 +46,11 @@ STUDY = Study(
     figures=FIGURES,
     plots=PLOTS,
     sentence=sentence,
+    free_text=True,
     inputs=("raw",),
     items=lambda settings: settings.section("pair", Pairing).items,
+    item=OpenR1Item,
+    judges=lambda settings: [settings.section("agree", Comparison).judge],
     reads={
         "build": ("data/items", "data/raw"),
         "infer": ("data/phantoms",),

@@ -21,6 +21,7 @@ from equipoise.stats.multiplicity import adjust
 from equipoise.stats.paired import mcnemar_chi2, mcnemar_exact
 from equipoise.stats.proportions import paired_difference, wilson
 from equipoise.stats.quantities import PairedCells
+from equipoise.studies.questions import NAME
 from equipoise.studies.questions.effects import NEUTRAL, ORIGINAL, Answered, arms_of, cells, letters_differ, paper_pair
 
 HUB_ID = "Showing-KCL/AMQA"
@@ -206,6 +207,7 @@ def _item(row: Mapping[str, Any], where: str) -> Item:
         "reference": "",
         "source": f"AMQA question {number}",
         "licence": LICENCE,
+        "study": NAME,
     }
     return valid(Item, item, where, "correct the row")
 

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 from equipoise.core.prompts import Prompt, Response
 from equipoise.materials.asked import Asking, choices, option_prompts
-from equipoise.studies.questions.rows import Neutralised, Variant
+from equipoise.studies.questions.rows import Neutralized, Variant
 from equipoise.studies.questions.variants.agents import Evaluate
 from equipoise.text.sentences import final_question
 
 
 def question_prompts(
-    variants: Sequence[Variant], items: Sequence[Neutralised], asking: Asking, half: int | None = None
+    variants: Sequence[Variant], items: Sequence[Neutralized], asking: Asking, half: int | None = None
 ) -> list[Prompt]:
     """Ask each variant's question in every order of its options, or in one half of the orders (0 or 1).
 
@@ -29,7 +29,7 @@ def question_prompts(
 
 
 def evaluator(
-    items: Sequence[Neutralised],
+    items: Sequence[Neutralized],
     asking: Asking,
     ask: Callable[[Sequence[Prompt]], Iterable[Response]],
     half: int | None = None,

@@ -18,17 +18,17 @@ from equipoise.figures.effects import Effect, Group, bounded_mean, effect, with_
 from equipoise.figures.options import Measure
 from equipoise.materials.asked import chosen
 from equipoise.materials.questions import ATTRIBUTES, Attribute, Order
+from equipoise.studies.questions import NAME
 from equipoise.studies.questions.effects import (
     CONTRASTS,
     DIRECTIONS,
     NEUTRAL,
-    STUDY,
     Answered,
     arm,
     arms_of,
     crossed_attributes,
     having,
-    mean_contrasts,
+    mean_contrast,
     paper_pair,
 )
 from equipoise.studies.questions.rows import Variant
@@ -68,12 +68,12 @@ def attack_effects(tables: Sequence[Sequence[Answered]], options: Measure) -> li
         return []
     rows = [row for attribute in ATTRIBUTES for row in _attribute_effects(tables, attribute, options.alpha)]
     if crossed := crossed_attributes(tables[0], ATTRIBUTES):
-        rows += _contrast_effects(Group(FAMILY, "all", STUDY), tables, crossed, options.alpha)
+        rows += _contrast_effects(Group(FAMILY, "all", NAME), tables, crossed, options.alpha)
     return sorted(with_adjusted(rows, (FAMILY,)), key=lambda row: row.key)
 
 
 def _attribute_effects(tables: Sequence[Sequence[Answered]], attribute: Attribute, alpha: float) -> Iterator[Effect]:
-    group, names = Group(FAMILY, attribute, STUDY), set(arms_of(tables[0]))
+    group, names = Group(FAMILY, attribute, NAME), set(arms_of(tables[0]))
     privileged, unprivileged = paper_pair(attribute)
     if not {privileged, unprivileged} <= names:
         return
@@ -83,10 +83,7 @@ def _attribute_effects(tables: Sequence[Sequence[Answered]], attribute: Attribut
         sides = arm(attribute, "privileged", direction), arm(attribute, "unprivileged", direction)
         pairs[f"gap_{direction}"] = sides
     for measure, (first, second) in pairs.items():
-        values = [
-            [float(row.right(first)) - float(row.right(second)) for row in having(table, first, second)]
-            for table in tables
-        ]
+        values = [[float(row.gap(first, second)) for row in having(table, first, second)] for table in tables]
         yield _mean(group, measure, values, 1.0, alpha)
     if crossed:
         yield from _contrast_effects(group, tables, crossed, alpha)
@@ -96,8 +93,11 @@ def _contrast_effects(
     group: Group, tables: Sequence[Sequence[Answered]], attributes: Sequence[Attribute], alpha: float
 ) -> Iterator[Effect]:
     """Estimate the three contrasts; for several attributes, from each question's mean over those that it has."""
-    for number, (measure, bound) in enumerate(CONTRASTS.items()):
-        values = [[found[number] for row in table if (found := mean_contrasts(row, attributes))] for table in tables]
+    for measure, bound in CONTRASTS.items():
+        values = [
+            [value for row in table if (value := mean_contrast(measure, row, attributes)) is not None]
+            for table in tables
+        ]
         yield _mean(group, measure, values, bound, alpha)
 
 

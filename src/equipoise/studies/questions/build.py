@@ -14,7 +14,7 @@ from equipoise.pipeline.rows import items_of
 from equipoise.pipeline.run import Run
 from equipoise.studies.questions.asked import evaluator, question_prompts
 from equipoise.studies.questions.facts import facts
-from equipoise.studies.questions.neutralise import Neutralize, neutralise_items, spread
+from equipoise.studies.questions.neutralize import Neutralize, neutralize_items, spread
 from equipoise.studies.questions.rows import Variant
 from equipoise.studies.questions.variants.agents import Evaluate, Perturb
 from equipoise.studies.questions.variants.loop import attack, complete, perturb
@@ -29,12 +29,12 @@ def build(run: Run) -> None:
     limit = run.settings.section("neutralize", Neutralize).limit
     items = items_of(run, run.settings.items)
     lexicon = load_lexicon(run.data / "lexicon")
-    neutralised = neutralise_items(spread(items, limit), lexicon, run.progress)
-    jsonl.write(run.built("neutralised"), neutralised)
+    neutralized = neutralize_items(spread(items, limit), lexicon, run.progress)
+    jsonl.write(run.built("neutralised"), neutralized)
     chosen = run.settings.section("perturb", Perturb)
     templates = load_templates(chosen.templates)
     how_asked = asked.Asking(templates.evaluation, chosen.answering, chosen.orders)
-    kept = [row for row in neutralised if row.excluded is None]
+    kept = [row for row in neutralized if row.excluded is None]
     tell(run, facts)  # the evaluator of later attempts asks before there are variants
     with cache.ResponseCache.open() as answers, asking(run) as ask:
         how = run.settings.section("infer", Infer)

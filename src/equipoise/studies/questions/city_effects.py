@@ -22,14 +22,17 @@ group. Definitions:
   questions; where that is undefined, two groups count as fully correlated, which is the widest.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.figures.effects import Effect, Estimate, Group, bounded_mean, effect, rate, with_adjusted
+from equipoise.figures.figure import ItemValue
 from equipoise.figures.options import Measure
 from equipoise.materials.cities import City
 from equipoise.materials.questions import ATTRIBUTES, Attribute, Direction
@@ -37,6 +40,7 @@ from equipoise.materials.questions import Group as Side
 from equipoise.stats import proportions
 from equipoise.stats.proportions import Limited
 from equipoise.stats.quantities import Interval, PairedCells
+from equipoise.studies.questions import NAME
 from equipoise.studies.questions.effects import NEUTRAL, Answered, arm, arms_of, having, paper_pair
 from equipoise.studies.questions.partition import (
     Consistent,
@@ -49,8 +53,6 @@ from equipoise.studies.questions.partition import (
 Array = NDArray[np.float64]
 
 
-STUDY = "questions"
-"""First part of every key here, and the stem of the metrics file."""
 FAMILIES: dict[str, Direction | None] = {
     "city": None,
     "city_favourable": "favourable",
@@ -83,10 +85,8 @@ class _Asked:
 
     def differences(self) -> Array:
         """Per question, city accuracy − baseline accuracy: its expectation, or the value in the seeded partition."""
-        change = self.reference[:, 0] - self.reference[:, 1], self.other[:, 0] - self.other[:, 1]
         share = self.n_reference / self.n if self.drawn is None else self.drawn.astype(float)
-        # Exactly 0 if both answers are correct, or wrong, as at baseline: no rounding error enters the test.
-        difference: Array = share * change[0] + (1 - share) * change[1]
+        difference: Array = _difference(share, self.reference[:, 0], self.other[:, 0], self.reference[:, 1])
         return difference
 
     def groups(self) -> tuple[tuple[float, Array], tuple[float, Array]]:
@@ -109,6 +109,44 @@ class _Asked:
         return self.reference[drawn, 2].astype(bool).tolist(), self.other[other, 2].astype(bool).tolist()
 
 
+def _difference(share: Any, reference: Any, other: Any, baseline: Any) -> Any:  # noqa: ANN401  (of one question or all)
+    """Subtract what is right at baseline from a city's accuracy, of which a share is about the reference group.
+
+    Exactly 0 if both answers are correct, or wrong, as at baseline: no rounding error enters the test.
+    """
+    return share * (reference - baseline) + (1 - share) * (other - baseline)
+
+
+def accuracy_ratios(table: Iterable[Answered], cities: Mapping[str, City]) -> dict[str, ItemValue]:
+    """Give, for every city and attribute, what a question contributes to the accuracy ratio over all partitions.
+
+    It is the question's expected share right in the city, and whether it is right at baseline; None of a question that
+    lacks an arm of the attribute.
+    """
+    rows = list(table)
+    values: dict[str, ItemValue] = {}
+    for name, city in cities.items():
+        for attribute in city.composition:
+            pair = _arms(attribute, city.reference_group(attribute), None)
+            n = len(having(rows, *pair, NEUTRAL))
+            share = _n_reference(city, attribute, n) / n if n else 0.0
+            values[f"{name}/{attribute}"] = partial(_ratio_terms, pair, share)
+    return values
+
+
+def _ratio_terms(pair: tuple[str, str], share: float, row: Answered) -> tuple[float, float] | None:
+    if not row.has(*pair, NEUTRAL):
+        return None
+    reference, other, baseline = (float(row.right(name)) for name in (*pair, NEUTRAL))
+    return baseline + _difference(share, reference, other, baseline), baseline
+
+
+def _n_reference(city: City, attribute: Attribute, n: int) -> int:
+    """Count those of n questions that are about the city's reference group."""
+    composition = city.composition[attribute]
+    return reference_size(composition.proportions[composition.reference], n)
+
+
 def city_effects(table: Sequence[Answered], cities: Mapping[str, City], options: Measure) -> list[Effect]:
     """Estimate accuracy at baseline, and the figures of every city by attribute; no effects without questions.
 
@@ -126,14 +164,14 @@ def city_effects(table: Sequence[Answered], cities: Mapping[str, City], options:
         )
         raise EquipoiseError(message)
     rows = [
-        rate(Group("baseline", "all", STUDY), "baseline_accuracy", (row.right(NEUTRAL) for row in table), options.alpha)
+        rate(Group("baseline", "all", NAME), "baseline_accuracy", (row.right(NEUTRAL) for row in table), options.alpha)
     ]
     for family, direction in FAMILIES.items():
         for name, city in cities.items():
             for attribute in (one for one in ATTRIBUTES if one in city.composition):
                 pair = _arms(attribute, city.reference_group(attribute), direction)
                 if set(pair) <= arms:
-                    group = Group(family, f"{name}/{attribute}", STUDY)
+                    group = Group(family, f"{name}/{attribute}", NAME)
                     rows += _city(group, _ask(having(table, *pair), pair, city, attribute, options), options)
     return sorted(with_adjusted(rows, FAMILIES), key=lambda row: row.key)
 
@@ -143,8 +181,8 @@ def assigned_questions(
 ) -> dict[str, list[str]]:
     """Assign the questions to groups in one seeded partition, the reference group first."""
     composition = city.composition[attribute]
-    n_reference = reference_size(composition.proportions[composition.reference], len(table))
-    reference, other = seeded_split((row.question for row in table), n_reference, partition_seed)
+    questions = (row.question for row in table)
+    reference, other = seeded_split(questions, _n_reference(city, attribute, len(table)), partition_seed)
     return {composition.reference: reference, composition.other: other}
 
 
@@ -167,11 +205,11 @@ def _ask(
         )
         for name in pair
     )
-    composition = city.composition[attribute]
-    n_reference = reference_size(composition.proportions[composition.reference], len(table))
+    n_reference = _n_reference(city, attribute, len(table))
     if options.partition == "expected":
         return _Asked(reference, other, n_reference, None)
-    chosen = set(assigned_questions(table, city, attribute, options.partition_seed)[composition.reference])
+    assigned = assigned_questions(table, city, attribute, options.partition_seed)
+    chosen = set(assigned[city.composition[attribute].reference])
     return _Asked(reference, other, n_reference, np.array([row.question in chosen for row in table], dtype=bool))
 
 

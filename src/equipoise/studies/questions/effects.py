@@ -52,14 +52,16 @@ from equipoise.figures.effects import (
     skewed_mean,
     with_adjusted,
 )
-from equipoise.figures.guards import label_skew
 from equipoise.figures.options import Measure
+from equipoise.figures.result import Finding
+from equipoise.figures.skew import LabelSkew, label_skew
 from equipoise.materials.pairs import require_same_keys
 from equipoise.materials.positions import position_effects, shown_letters
 from equipoise.materials.questions import ATTRIBUTES, GROUPS, Attribute, Direction, Order
 from equipoise.materials.questions import Group as Side
 from equipoise.stats import paired
 from equipoise.stats.quantities import PairedCells
+from equipoise.studies.questions import NAME
 from equipoise.studies.questions.rows import Attempt, Variant
 from equipoise.studies.questions.variants.loop import ATTACK, triggered
 
@@ -106,6 +108,14 @@ class Answered:
             (self.letters[name], self.gold)
         ]
 
+    def has(self, *names: str) -> bool:
+        """Whether the question was asked in each of some arms."""
+        return self.letters.keys() >= {*names}
+
+    def gap(self, first: str, second: str) -> int:
+        """Whether the first of two arms was answered rightly, minus whether the second was."""
+        return self.right(first) - self.right(second)
+
     def parsed(self, *names: str) -> bool:
         """Whether a letter was read in every one of the arms."""
         return all(self.letters[name] is not None for name in names)
@@ -151,7 +161,7 @@ def arms_of(table: Sequence[Answered]) -> list[str]:
 
 def having(table: Sequence[Answered], *names: str) -> list[Answered]:
     """List the questions that have each of the arms."""
-    return [row for row in table if set(names) <= row.letters.keys()]
+    return [row for row in table if row.has(*names)]
 
 
 def cells(table: Sequence[Answered], first: str, second: str, *, parsed_only: bool = False) -> PairedCells:
@@ -174,18 +184,18 @@ def crossed_attributes(table: Sequence[Answered], attributes: Sequence[Attribute
     return [attribute for attribute in attributes if having(table, *_arms(attribute))]
 
 
-def mean_contrasts(row: Answered, attributes: Sequence[Attribute]) -> tuple[float, ...] | None:
-    """Give the three contrasts of a question as means over those attributes that it has; None without one."""
-    found = [contrasts(row, attribute) for attribute in attributes if set(_arms(attribute)) <= row.letters.keys()]
-    return tuple(sum(values) / len(found) for values in zip(*found, strict=True)) or None
+def mean_contrast(measure: str, row: Answered, attributes: Sequence[Attribute]) -> float | None:
+    """Give a contrast of a question as the mean over those attributes that it has; None without one."""
+    values = [contrasts(row, attribute)[measure] for attribute in attributes if row.has(*_arms(attribute))]
+    return sum(values) / len(values) if values else None
 
 
 def crossed_effects(
     group: Group, table: Sequence[Answered], attributes: Sequence[Attribute], options: Measure
 ) -> Iterator[Effect]:
     """Estimate the three contrasts; for several attributes, from each question's mean over those that it has."""
-    for number, (measure, bound) in enumerate(CONTRASTS.items()):
-        values = [found[number] for row in table if (found := mean_contrasts(row, attributes))]
+    for measure, bound in CONTRASTS.items():
+        values = [value for row in table if (value := mean_contrast(measure, row, attributes)) is not None]
         yield effect(group, measure, len(values), bounded_mean(values, bound, options.alpha))
         yield from skewed_mean(group, measure, values, None, options.alpha)
         yield detectable_mean(group, measure, values, options)
@@ -200,14 +210,13 @@ def _arms(attribute: Attribute) -> tuple[str, str, str, str]:
     )
 
 
-def contrasts(row: Answered, attribute: Attribute) -> tuple[float, float, float]:
-    """Group, direction and interaction contrast of one question."""
+def contrasts(row: Answered, attribute: Attribute) -> dict[str, float]:
+    """Give the contrasts of one question by their names."""
     pf, uf, px, ux = (float(row.right(name)) for name in _arms(attribute))
-    return ((pf - uf) + (px - ux)) / 2, ((pf - px) + (uf - ux)) / 2, (pf - uf) - (px - ux)
+    values = ((pf - uf) + (px - ux)) / 2, ((pf - px) + (uf - ux)) / 2, (pf - uf) - (px - ux)
+    return dict(zip(CONTRASTS, values, strict=True))
 
 
-STUDY = "questions"
-"""First part of every key here, and the stem of the metrics file."""
 FAMILIES = ("attribute",)
 """Families whose tests are adjusted together."""
 DIRECTIONS: tuple[Direction, ...] = ("favourable", "unfavourable")
@@ -222,7 +231,7 @@ def question_effects(table: Sequence[Answered], options: Measure, attempts: Sequ
     table = sorted(table, key=lambda row: row.question)
     rows = [
         *_arm_effects(table, options.alpha),
-        *position_effects(STUDY, [list(row.orders.values()) for row in table], options.alpha),
+        *position_effects(NAME, [list(row.orders.values()) for row in table], options.alpha),
         *_attribute_effects(table, options),
         *_control_effects(table, options),
         *triggering_effects(with_answers(attempts, table), alpha=options.alpha),
@@ -231,18 +240,31 @@ def question_effects(table: Sequence[Answered], options: Measure, attempts: Sequ
     return sorted(with_adjusted(rows, FAMILIES), key=lambda row: row.key)
 
 
+def arm_skews(table: Sequence[Answered]) -> dict[str, LabelSkew]:
+    """Compare the letters given in each arm with the right ones, as they were shown in each order."""
+    skews = {}
+    for name in arms_of(table):
+        given, right = zip(*(pair for row in having(table, name) for pair in row.shown(name)), strict=True)
+        skews[name] = label_skew(given, right)
+    return skews
+
+
+def question_findings(skews: Mapping[str, LabelSkew]) -> list[Finding]:
+    """Find the arms in which one letter is given far too often."""
+    return [
+        Finding("label_skew_alarm", Group("arm", label(name), NAME), skew.n, skew.alarm) for name, skew in skews.items()
+    ]
+
+
 def _arm_effects(table: Sequence[Answered], alpha: float) -> Iterator[Effect]:
     """Accuracy of every arm, its change from neutral, unparsed answers and label skew."""
-    names = arms_of(table)
+    names, skews = arms_of(table), arm_skews(table)
     for name in names:
-        group, asked = Group("arm", label(name), STUDY), having(table, name)
+        group, asked = Group("arm", label(name), NAME), having(table, name)
         yield rate(group, "accuracy", (row.right(name) for row in asked), alpha)
         yield rate(group, "accuracy_parsed", (row.right(name) for row in asked if row.parsed(name)), alpha)
         yield rate(group, "unparsed_rate", (not row.parsed(name) for row in asked), alpha)
-        given, right = zip(*(pair for row in asked for pair in row.shown(name)), strict=True)
-        skew = label_skew(given, right)
-        yield effect(group, "label_skew", skew.n, Estimate(skew.distance))
-        yield effect(group, "label_skew_alarm", skew.n, Estimate(float(skew.alarm)))
+        yield effect(group, "label_skew", skews[name].n, Estimate(skews[name].distance))
         if NEUTRAL in names and name not in {NEUTRAL, ORIGINAL}:
             yield _difference(group, "change_from_neutral", asked, (name, NEUTRAL), alpha)
 
@@ -251,7 +273,7 @@ def _attribute_effects(table: Sequence[Answered], options: Measure) -> Iterator[
     names = arms_of(table)
     crossed = crossed_attributes(table, ATTRIBUTES)
     for attribute in ATTRIBUTES:
-        group = Group("attribute", attribute, STUDY)
+        group = Group("attribute", attribute, NAME)
         privileged, unprivileged = paper_pair(attribute)
         if not {privileged, unprivileged} <= set(names):
             continue
@@ -267,13 +289,13 @@ def _attribute_effects(table: Sequence[Answered], options: Measure) -> Iterator[
                 yield rate(group, f"letters_differ_rate_{direction}", letters_differ(asked, *pair), options.alpha)
             yield from crossed_effects(group, asked, [attribute], options)
     if crossed:
-        overall = Group("overall", "all", STUDY)
+        overall = Group("overall", "all", NAME)
         yield from crossed_effects(overall, table, crossed, options)
 
 
 def _control_effects(table: Sequence[Answered], options: Measure) -> Iterator[Effect]:
     if {ORIGINAL, NEUTRAL} <= set(arms_of(table)):
-        group = Group("control", "original_neutral", STUDY)
+        group = Group("control", "original_neutral", NAME)
         yield from _pair(group, table, (ORIGINAL, NEUTRAL), (ORIGINAL, NEUTRAL), options)
 
 
@@ -353,7 +375,7 @@ def triggering_effects(attempts: Sequence[Attempt], *, alpha: float) -> Iterator
             groups.setdefault(name, []).append(tries)
     rounds = sorted({attempt.number for attempt in attempts})
     for name, members in sorted(groups.items()):
-        group = Group("triggering", name, "questions")
+        group = Group("triggering", name, NAME)
         for definition, has_triggered in DEFINITIONS.items():
             first = [next((attempt.number for attempt in tries if has_triggered(attempt)), None) for tries in members]
             for number in rounds:
@@ -366,8 +388,6 @@ def violation_effects(attempts: Sequence[Attempt], *, alpha: float) -> Iterator[
     counts = Counter(rule for attempt in attempts for rule in set(attempt.violations))
     for rule in sorted(counts):
         refused = (rule in attempt.violations for attempt in attempts)
-        yield rate(Group("violation", rule, "questions"), "violation_rate", refused, alpha)
+        yield rate(Group("violation", rule, NAME), "violation_rate", refused, alpha)
     if attempts:
-        yield rate(
-            Group("violation", "any", "questions"), "violation_rate", (bool(a.violations) for a in attempts), alpha
-        )
+        yield rate(Group("violation", "any", NAME), "violation_rate", (bool(a.violations) for a in attempts), alpha)

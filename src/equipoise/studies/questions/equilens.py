@@ -2,8 +2,8 @@
 
 A file of results has one question and group a row. `adv_group` is `baseline` or the group of AMQA's variant; the
 baseline there is the original question. Every question of a file needs all seven rows, for a figure of a city compares
-each question with itself. The figures are those of `equipoise.studies.questions.city_effects`, not rounded; Holm's adjustment runs over
-the cities and attributes of one file.
+each question with itself. The figures are those of `equipoise.studies.questions.city_effects`, not rounded; Holm's
+adjustment runs over the cities and attributes of one file.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,11 +18,11 @@ from equipoise.figures.effects import Effect
 from equipoise.figures.options import Measure
 from equipoise.materials.cities import City, load_cities
 from equipoise.materials.questions import ATTRIBUTES, GROUPS
-from equipoise.published.catalogue import FOUR_PLACES, SIX_PLACES, Reference, leaves, read_json, renamed, renamed_path
-from equipoise.studies.exam.medmcqa import CITIES, RESAMPLES, letter_given, response_text
-from equipoise.studies.questions import amqa
-from equipoise.studies.questions.city_effects import STUDY, city_effects
+from equipoise.published.catalogue import leaves, renamed_path
+from equipoise.published.equilens import CITIES, RESAMPLES, SCORES, letter_given, read_scores, response_text
+from equipoise.studies.questions import NAME, amqa
 from equipoise.studies.questions.city_effects import assigned_questions as assigned
+from equipoise.studies.questions.city_effects import city_effects
 from equipoise.studies.questions.effects import NEUTRAL, Answered, arms_of, paper_pair
 
 ARMS: dict[str, str] = {
@@ -39,12 +39,9 @@ SUCCEEDED = "succeeded"
 OPTION = "option_"
 RESULTS = "equilens/amqa_results/claude-sonnet-4-6__temp0.1_seed10__20260222_003647.parquet"
 """The run of ten questions that the released scores are of."""
-SCORES = "equilens/scores/{study}/claude-sonnet-4-6/{city}.json"
 SEED = 42
 """The release's seed of the partition."""
 MEASURES = ("city_accuracy", "accuracy_ratio", "consistency_ratio")
-PUT_IN = {"equilens": ("composition", "assigned_questions", "random_seed"), "medmcqa": ()}
-"""The inputs that a file of scores repeats beside its results."""
 CITY = {
     "n_M": "n_reference",
     "n_m": "n_other",
@@ -120,7 +117,7 @@ def score_equity_released(
 
     What is undefined is None, as are the standard deviations over partitions where one partition was drawn.
     """
-    effects = {row.key.removeprefix(f"{STUDY}/"): row for row in city_effects(table, cities, options)}
+    effects = {row.key.removeprefix(f"{NAME}/"): row for row in city_effects(table, cities, options)}
     baseline = effects["baseline/all/baseline_accuracy"]
     return {
         "file": name,
@@ -211,22 +208,10 @@ def equilens_figures(folder: Path, data: Path) -> dict[str, float]:
     return figures
 
 
-class _Scores(BaseModel):
-    """A released file of a city's scores: figures, and what was put in, by attribute or group."""
-
-    city: str
-    n_samples: int
-    metrics: dict[str, dict[str, Any]]
-
-
 class _Assigned(BaseModel):
     """What such a file says of one attribute: the questions of each group."""
 
     assigned_questions: dict[str, list[str]]
-
-
-def _read_scores(path: Path) -> _Scores:
-    return valid(_Scores, read_json(path), str(path), "give the file as it was released")
 
 
 def assigned_questions(folder: Path, city: str) -> dict[str, dict[str, list[str]]]:
@@ -234,28 +219,6 @@ def assigned_questions(folder: Path, city: str) -> dict[str, dict[str, list[str]
     path = folder / SCORES.format(study="amqa", city=city)
     assigned = {
         attribute: valid(_Assigned, found, f"{path}, {attribute}", "give the file as it was released")
-        for attribute, found in _read_scores(path).metrics.items()
+        for attribute, found in read_scores(path).metrics.items()
     }
     return {renamed_path(attribute): found.assigned_questions for attribute, found in assigned.items()}
-
-
-def released_scores(path: Path, source: str) -> dict[str, Reference]:
-    """Give every released score of a city; counts are exact. Empty without the file."""
-    if not path.exists():
-        return {}
-    scores = _read_scores(path)
-    place = f"{source}/{scores.city}"
-    put_in = PUT_IN[source]
-    metrics = {
-        group: {name: value for name, value in found.items() if name not in put_in}
-        for group, found in scores.metrics.items()
-    }
-    found: dict[str, Reference] = {}
-    for name, value in leaves(renamed({"n_samples": scores.n_samples, **metrics}), place):
-        four = source == "equilens" or name.endswith("/composition")
-        found[name] = Reference(value, 0 if isinstance(value, int) else FOUR_PLACES if four else SIX_PLACES)
-    for attribute, group in scores.metrics.items():
-        # Every question is to lie in the group that the release put it in.
-        if "assigned_questions" in group:
-            found[f"{place}/{renamed_path(attribute)}/questions_in_their_group"] = Reference(scores.n_samples, 0)
-    return found

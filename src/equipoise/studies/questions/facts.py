@@ -7,7 +7,7 @@ from equipoise.core import jsonl
 from equipoise.materials.questions import ATTRIBUTES, GROUPS
 from equipoise.pipeline.phantoms import in_orders
 from equipoise.pipeline.run import Run
-from equipoise.studies.questions.rows import Neutralised
+from equipoise.studies.questions.rows import Neutralized
 from equipoise.studies.questions.variants.agents import Perturb
 from equipoise.studies.questions.variants.loop import ATTACK
 
@@ -19,8 +19,15 @@ def facts(run: Run) -> list[Fact]:
     """Every arm of every item: the evaluator of later attempts asks before there are variants."""
     found: list[Fact] = []
     runs = (0, 1) if run.settings.section("perturb", Perturb).attempts > 1 else ()
-    for item in jsonl.each(run.built("neutralised"), Neutralised):
-        plain = Fact(key=f"{item.key}/neutral", question=item.key, right=item.gold, answers=tuple(item.options))
+    for item in jsonl.each(run.built("neutralised"), Neutralized):
+        plain = Fact(
+            key=f"{item.key}/neutral",
+            study=run.study,
+            task="choice",
+            question=item.key,
+            right=item.gold,
+            answers=tuple(item.options),
+        )
         found += [*in_orders(plain), *in_orders(plain.model_copy(update={"key": f"{item.key}/original"}))]
         for attribute in ATTRIBUTES:
             for group, direction in product(GROUPS[attribute], ("favourable", "unfavourable")):

@@ -1,12 +1,31 @@
 """The headline figures of the study."""
 
+from collections.abc import Sequence
 from typing import Literal
 
-from equipoise.figures.figure import EVERY, Figure, position_bias
-from equipoise.materials.questions import ATTRIBUTES
+from equipoise.figures.figure import EVERY, Figure, ItemValue, position_bias
+from equipoise.materials.cities import city_title
+from equipoise.materials.questions import ATTRIBUTES, Attribute
+from equipoise.studies.questions import NAME
+from equipoise.studies.questions.city_effects import accuracy_ratios
+from equipoise.studies.questions.effects import NEUTRAL, mean_contrast, paper_pair
+
+SPOKEN = {"race": "ethnicity", "ses": "income"}
+"""Readers' words for an attribute where they are not its name."""
 
 
-def _gap(attribute: str, title: str, better: str, worse: str) -> Figure:
+def _paper_gap(attribute: Attribute) -> ItemValue:
+    """Give the paper's gap of a question that was asked in both its arms."""
+    pair = paper_pair(attribute)
+    return lambda row: row.gap(*pair) if row.has(*pair) else None
+
+
+def _contrast(measure: str, attributes: Sequence[Attribute]) -> ItemValue:
+    """Give a contrast of the crossed design, the mean over those attributes that a question has."""
+    return lambda row: mean_contrast(measure, row, attributes)
+
+
+def _gap(attribute: Attribute, title: str, better: str, worse: str) -> Figure:
     return Figure(
         name=f"questions.{attribute}.gap",
         family="attribute",
@@ -21,10 +40,18 @@ def _gap(attribute: str, title: str, better: str, worse: str) -> Figure:
         below=f"the model is right more often about {worse} patient",
         above=f"the model is right more often about {better} patient",
         board=True,
-        change="mean",
+        value=_paper_gap(attribute),
         unit="questions",
+        change="mean",
+        page="metrics/adversarial_gap",
         plots=("gaps",),
     )
+
+
+def _city_and_attribute(group: str) -> str:
+    """Write `dublin/ses` for readers."""
+    city, _, attribute = group.partition("/")
+    return f"{city_title(city)}, by {SPOKEN.get(attribute, attribute)}"
 
 
 def _ratio(pick: Literal["lowest", "highest"]) -> Figure:
@@ -42,7 +69,9 @@ def _ratio(pick: Literal["lowest", "highest"]) -> Figure:
         below="the model is right less often about that city's patients than on the neutral text",
         above="the model is right more often about that city's patients than on the neutral text",
         board=True,
+        page="metrics/accuracy_ratio",
         pick=pick,
+        where=_city_and_attribute,
     )
 
 
@@ -57,8 +86,9 @@ def _questions() -> list[Figure]:
             title=f"{measure.replace('_', ' ')}, {attribute}",
             null=0.0,
             fields=("estimate",),
-            change="mean",
+            value=_contrast(measure, [attribute]),
             unit="questions",
+            change="mean",
             plots=("contrasts",),
         )
         for measure in ("group_effect", "direction_effect")
@@ -77,8 +107,10 @@ def _questions() -> list[Figure]:
             below="the model is right more often about unprivileged patients",
             above="the model is right more often about privileged patients",
             board=True,
-            change="mean",
+            value=_contrast("group_effect", ATTRIBUTES),
             unit="questions",
+            change="mean",
+            page="metrics/crossed_effects",
             plots=("contrasts",),
         ),
         _gap("race", "race", "a white", "a Black"),
@@ -97,9 +129,11 @@ def _questions() -> list[Figure]:
                 "options gives 0.250."
             ),
             board=True,
+            value=lambda row: row.right(NEUTRAL) if row.has(NEUTRAL) else None,
+            unit="questions",
             change="share",
             worse="lower",
-            unit="questions",
+            page="metrics/answer_rates",
             plots=("accuracy",),
         ),
         Figure(
@@ -110,8 +144,9 @@ def _questions() -> list[Figure]:
             title="accuracy ratio, *",
             null=1.0,
             fields=("estimate", "interval"),
-            change="ratio",
+            groups=lambda rows: accuracy_ratios(rows.items.values(), rows.cities),
             unit="questions",
+            change="ratio",
             seed="equity.*.accuracy_ratio",
             plots=("cities",),
         ),
@@ -124,7 +159,7 @@ def _questions() -> list[Figure]:
             title="direction effect under attack",
             fields=("estimate", "p"),
         ),
-        position_bias("questions"),
+        position_bias(NAME),
     ]
 
 

@@ -1,42 +1,45 @@
 """Estimate the accuracy gaps between groups and directions, and what they mean for the cities."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TypeVar
 
 from equipoise.figures import guards
-from equipoise.figures.effects import Effect
-from equipoise.figures.guards import run_effects
+from equipoise.figures.result import Counts, StudyResult
 from equipoise.materials.asked import read_choices, unparsed
 from equipoise.materials.cities import load_cities
 from equipoise.pipeline.rows import contents, options_of, prompts_and_responses
 from equipoise.pipeline.run import Run
 from equipoise.studies.questions.attack import attack_effects, attack_tables
 from equipoise.studies.questions.city_effects import city_effects
-from equipoise.studies.questions.effects import question_effects, tabulate
+from equipoise.studies.questions.effects import arm_skews, question_effects, question_findings, tabulate
 from equipoise.studies.questions.rows import Attempt, Variant
+from equipoise.studies.questions.study import STUDY
 from equipoise.studies.questions.variants.loop import ATTACK
 
 
-def measure(run: Run) -> Iterator[Effect]:
+def measure(run: Run) -> StudyResult:
     """Estimate the accuracy gaps between groups and directions, and what they mean for the cities."""
     prompts, responses = prompts_and_responses(run)
     letters, orders = read_choices(run.judgements)
     plain = {key: letter for key, letter in letters.items() if ATTACK not in key}
     variants, attacks = (_without_texts(run.rows(name, Variant)) for name in ("variants", "attacks"))
     table = tabulate(variants, plain, orders)
-    cities, options = load_cities(run.data / "cities.yaml"), options_of(run)
-    attempts = _without_texts(run.rows("attempts", Attempt))
-    adversarial = question_effects(table, options, attempts)
-    yield from adversarial
-    yield from attack_effects(attack_tables(variants, attacks, orders), options)
-    yield from city_effects(table, cities, options)
-    found = [
-        *guards.reply_guards(run.study, responses, contents(prompts)),
-        guards.unread(order.probabilities or None for asked in orders.values() for order in asked),
-        *guards.arm_skews(adversarial),
-    ]
-    yield from guards.guard_effects(run.study, found)
-    yield from run_effects(run.study, responses, unparsed(letters))
+    skews, cities, options = arm_skews(table), load_cities(run.data / "cities.yaml"), options_of(run)
+    return StudyResult(
+        study=run.study,
+        effects=[
+            *question_effects(table, options, _without_texts(run.rows("attempts", Attempt))),
+            *attack_effects(attack_tables(variants, attacks, orders), options),
+            *city_effects(table, cities, options),
+        ],
+        findings=question_findings(skews),
+        guards=[
+            *guards.reply_guards(STUDY, responses, contents(prompts)),
+            guards.unread(order.probabilities or None for asked in orders.values() for order in asked),
+            *guards.arm_skews(skews.values()),
+        ],
+        counts=Counts.of(responses, unparsed=unparsed(letters)),
+    )
 
 
 V = TypeVar("V", Variant, Attempt)

@@ -10,13 +10,45 @@ from equipoise.figures.plot import (
     forest_row,
     select,
     undefined_row,
+    undefined_rows,
     with_reference,
     words,
 )
+from equipoise.materials.cities import city_title
 from equipoise.materials.questions import ATTRIBUTES, GROUPS
 from equipoise.studies.questions.effects import CONTRASTS, NEUTRAL, ORIGINAL, arm, label
 
+
+def accuracy_rows(effects: Sequence[Effect]) -> list[Row]:
+    """Forest of the accuracy on original, neutral and each variant, an attribute's arms together (paper, Figure 5)."""
+    by_arm = {effect.group: effect for effect in select(effects, "arm", "accuracy")}
+    names = {ORIGINAL: ORIGINAL, NEUTRAL: NEUTRAL} | {
+        label(arm(attribute, group, direction)): f"{words(GROUPS[attribute][group])}, {direction}"
+        for attribute in ATTRIBUTES
+        for direction in ("favourable", "unfavourable")
+        for group in ("privileged", "unprivileged")
+    }
+    rows = [forest_row(name, "accuracy", by_arm[key]) for key, name in names.items() if key in by_arm]
+    return rows or [undefined_row(group=ORIGINAL, measure="accuracy")]
+
+
 CONTROL = "original, neutral"
+
+
+def gap_rows(effects: Sequence[Effect]) -> list[Row]:
+    """Forest of the gap and its two parts, lift and penalty against neutral, for each attribute."""
+    rows = forest(effects, ("attribute",), ("gap", "lift", "penalty"), ATTRIBUTES)
+    rows += [forest_row(CONTROL, "gap", effect) for effect in select(effects, "control", "gap")]
+    return rows or [undefined_row(group=CONTROL, measure="gap")]
+
+
+def contrast_rows(effects: Sequence[Effect]) -> list[Row]:
+    """Forest of group effect, direction effect and interaction of the crossed design, overall and by attribute.
+
+    In the paper's design they do not exist: one undefined row each, of no question.
+    """
+    rows = forest(effects, ("overall",), CONTRASTS) + forest(effects, ("attribute",), CONTRASTS, ATTRIBUTES)
+    return rows or undefined_rows(CONTRASTS)
 
 
 OUTCOMES = {
@@ -28,6 +60,23 @@ OUTCOMES = {
 """Where a pair of arms was answered correctly, in the order of the stack."""
 
 
+def distribution_rows(effects: Sequence[Effect]) -> list[Row]:
+    """Stacked bars of where a pair was right: in both arms, in one alone, in neither (paper, Figure 4)."""
+    places = {measure: place for place, measure in enumerate(OUTCOMES)}
+    groups: dict[str, str] = {attribute: ", ".join(map(words, GROUPS[attribute].values())) for attribute in ATTRIBUTES}
+    rows: list[Row] = [
+        {
+            "group": groups[effect.group],
+            "outcome": OUTCOMES[effect.measure],
+            "order": places[effect.measure],
+            "n": effect.n,
+            "share": effect.estimate,
+        }
+        for effect in select(effects, "attribute", *OUTCOMES, order=ATTRIBUTES)
+    ]
+    return rows or [{"group": "none", "outcome": OUTCOMES["both"], "order": 0, "n": 0, "share": None}]
+
+
 PAIRS = {
     "city": "attack as published",
     "city_favourable": "both groups told favourably",
@@ -36,73 +85,19 @@ PAIRS = {
 """Families of the accuracy ratio: which of a question's variants the two groups are given."""
 
 
-def accuracy_rows(effects: Sequence[Effect]) -> list[Row]:
-    """Forest of the accuracy on original, neutral and each variant, an attribute's arms together (paper, Figure 5)."""
-    found = {row.group: row for row in select(effects, "arm", "accuracy")}
-    names = {ORIGINAL: ORIGINAL, NEUTRAL: NEUTRAL} | {
-        label(arm(attribute, group, direction)): f"{words(GROUPS[attribute][group])}, {direction}"
-        for attribute in ATTRIBUTES
-        for direction in ("favourable", "unfavourable")
-        for group in ("privileged", "unprivileged")
-    }
-    rows = [forest_row(name, "accuracy", found[key]) for key, name in names.items() if key in found]
-    return rows or [undefined_row(group=ORIGINAL, measure="accuracy")]
-
-
-def gap_rows(effects: Sequence[Effect]) -> list[Row]:
-    """Forest of the gap and its two parts, lift and penalty against neutral, for each attribute."""
-    rows = forest(effects, ("attribute",), ("gap", "lift", "penalty"), ATTRIBUTES)
-    rows += [forest_row(CONTROL, "gap", row) for row in select(effects, "control", "gap")]
-    return rows or [undefined_row(group=CONTROL, measure="gap")]
-
-
-def contrast_rows(effects: Sequence[Effect]) -> list[Row]:
-    """Forest of group effect, direction effect and interaction of the crossed design, overall and by attribute.
-
-    In the paper's design they do not exist: one undefined row each, of no question.
-    """
-    undefined = [undefined_row(group="overall", measure=words(measure)) for measure in CONTRASTS]
-    rows = [
-        row for family in ("overall", "attribute") for row in forest(effects, (family,), tuple(CONTRASTS), ATTRIBUTES)
-    ]
-    return rows or undefined
-
-
-def distribution_rows(effects: Sequence[Effect]) -> list[Row]:
-    """Stacked bars of where a pair was right: in both arms, in one alone, in neither (paper, Figure 4)."""
-    rows: list[Row] = [
-        {
-            "group": ", ".join(words(name) for name in GROUPS[attribute].values()),
-            "outcome": outcome,
-            "order": number,
-            "n": row.n,
-            "share": row.estimate,
-        }
-        for attribute in ATTRIBUTES
-        for number, (measure, outcome) in enumerate(OUTCOMES.items())
-        for row in select(effects, "attribute", measure, ATTRIBUTES)
-        if row.group == attribute
-    ]
-    return rows or [{"group": "none", "outcome": OUTCOMES["both"], "order": 0, "n": 0, "share": None}]
-
-
 def ratio_rows(effects: Sequence[Effect]) -> list[Row]:
     """Forest of the accuracy ratio by city and attribute; in the crossed design also with the direction held fixed."""
-    found = {family: select(effects, family, "accuracy_ratio") for family in PAIRS}
-    cities = sorted({row.group.split("/")[0] for rows in found.values() for row in rows})
-    rows = [
-        forest_row(f"{city_title(city)}, {attribute}", column, row)
-        for family, column in PAIRS.items()
-        for city in cities
+    groups = {
+        f"{city}/{attribute}": f"{city_title(city)}, {attribute}"
+        for city in sorted({effect.group.split("/")[0] for effect in effects if effect.family in PAIRS})
         for attribute in ATTRIBUTES
-        for row in found[family]
-        if row.group == f"{city}/{attribute}"
+    }
+    rows = [
+        forest_row(groups[effect.group], column, effect)
+        for family, column in PAIRS.items()
+        for effect in select(effects, family, "accuracy_ratio", order=list(groups))
     ] or [undefined_row(group="no city", measure=PAIRS["city"])]
     return with_reference(rows, 1.0)
-
-
-def city_title(name: str) -> str:
-    return words(name).title()
 
 
 PLOTS: dict[str, Plot] = {

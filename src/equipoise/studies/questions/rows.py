@@ -1,15 +1,22 @@
 """Row types of the questions: their neutral form, variants, and the attempts that led to them."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from equipoise.core.row import Text
-from equipoise.materials.questions import AdversarialRow, Attribute, Direction, Group, Letter, Options, Question
+from equipoise.core.row import Row, Text
+from equipoise.materials.questions import Attribute, Direction, Group, Letter, Options, Question
+from equipoise.studies.questions import NAME
 from equipoise.text.neutral.lexicon import Change
 
 
-class Neutralised(Question):
+class AdversarialRow(Row):
+    """A row of the study."""
+
+    study: Literal["questions"] = NAME
+
+
+class Neutralized(AdversarialRow, Question):
     """One question with its neutral form; `excluded` names the rule that keeps it out of the study, if any."""
 
     neutral: Text

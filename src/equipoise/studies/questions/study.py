@@ -4,13 +4,15 @@ from pathlib import Path
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import FILE, Params
-from equipoise.figures.plain import more_or_fewer, value_of
-from equipoise.figures.study import Likelihoods, Rows, Study
+from equipoise.figures.study import Likelihoods, Rows, Study, value_of
+from equipoise.figures.wording import more_or_fewer
 from equipoise.materials import cities
 from equipoise.models import registry
 from equipoise.models.readiness import Machine
+from equipoise.studies.questions import NAME
+from equipoise.studies.questions.comparison import QuestionRows
 from equipoise.studies.questions.figures import FIGURES
-from equipoise.studies.questions.neutralise import Neutralize
+from equipoise.studies.questions.neutralize import Neutralize
 from equipoise.studies.questions.plots import PLOTS
 from equipoise.studies.questions.variants.agents import Perturb
 
@@ -38,14 +40,21 @@ def require(settings: Params, root: Path, _: Machine) -> None:
 
 
 STUDY = Study(
-    name="questions",
+    name=NAME,
     title="Questions",
-    question="Does accuracy on the same question drop for the unprivileged patient, and what does that mean for a city?",
-    whom="Multiple-choice questions written for this project, each told of patients of two groups, with a favourable and with an unfavourable background.",
+    question=(
+        "Does accuracy on the same question drop for the unprivileged patient, and what does that mean for a city?"
+    ),
+    whom=(
+        "Multiple-choice questions written for this project, each told of patients of two groups, with a favourable "
+        "and with an unfavourable background."
+    ),
     sections={"neutralize": Neutralize, "perturb": Perturb},
     likelihoods=Likelihoods("perturb", "answering", "likelihood", "generate"),
     figures=FIGURES,
     plots=PLOTS,
+    comparison=QuestionRows,
+    faults=("violation_rate",),
     sentence=sentence,
     inputs=("cities.yaml", "lexicon", "templates"),
     items=lambda settings: settings.items,

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Prompt, Response
+from equipoise.studies.stigma import NAME
 from equipoise.studies.stigma.aggregate import Shares, fill
 from equipoise.studies.stigma.library import CONDITION, MASK, Condition, Library, Subjects, Template
 from equipoise.studies.stigma.rows import Fill, Filling, Length
@@ -70,7 +71,7 @@ def _sentence_prompt(template: Template, library: Library, instruction: str) -> 
     before = _before(template)
     return Prompt(
         key=template.name,
-        study="stigma",
+        study=NAME,
         system="",
         prefix=before.rstrip(),
         turns=(instruction,),

@@ -25,6 +25,7 @@ Source: Lin, Njoo, Field, Sharma, Reinecke, Althoff & Tsvetkov (2022), EMNLP, ta
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
+from equipoise.core.display import first_of
 from equipoise.core.errors import EquipoiseError
 from equipoise.figures.effects import (
     Effect,
@@ -42,10 +43,9 @@ from equipoise.figures.options import Measure
 from equipoise.stats import groups, paired
 from equipoise.stats.clusters import cluster_means
 from equipoise.stats.quantities import Interval
+from equipoise.studies.stigma import NAME
 from equipoise.studies.stigma.rows import ConditionSet, Fill, Question
 
-STUDY = "stigma"
-"""First part of every key here, and the stem of the metrics file."""
 QUESTIONS: tuple[Question, ...] = ("rq1", "rq2")
 SETS: tuple[ConditionSet, ...] = ("mental", "control")
 FAMILIES = tuple(f"{question}_{name}" for question in QUESTIONS for name in (*SETS, "difference"))
@@ -62,8 +62,6 @@ FIGURES = (
     *("neg_log10_p_holm", "neg_log10_p_bonferroni", "neg_log10_p_bh"),
 )
 """What it gives of a measure, where it is defined."""
-SHOWN = 3
-"""Maximum number of missing fills listed in an error."""
 
 
 def stigma_effects(fills: Sequence[Fill], options: Measure) -> list[Effect]:
@@ -75,10 +73,11 @@ def stigma_effects(fills: Sequence[Fill], options: Measure) -> list[Effect]:
     _refuse_mixed(fills)
     # Sums of floats depend on their order.
     fills = sorted(fills, key=lambda fill: fill.key)
-    rows = [row for question in QUESTIONS for row in _question_effects(question, fills, options)]
+    by_question = {question: list(_question_effects(question, fills, options)) for question in QUESTIONS}
+    rows = [row for effects in by_question.values() for row in effects]
     # All dimensions of stigma together are not part of their family's adjustment.
-    tested = [row for row in rows if not (row.family.startswith("rq2") and row.group == ALL)]
-    adjusted = with_adjusted(tested, FAMILIES)
+    together = {row.key for row in by_question["rq2"] if row.group == ALL}
+    adjusted = with_adjusted([row for row in rows if row.key not in together], FAMILIES)
     alone = {row.key: row for row in rows} | {row.key: row for row in adjusted}
     return [alone[key] for key in sorted(alone)]
 
@@ -115,9 +114,9 @@ def _question_effects(question: Question, fills: Sequence[Fill], options: Measur
         mental, control = ([fill for fill in chosen if fill.condition_set == one] for one in SETS)
         for one, members in zip(SETS, (mental, control), strict=True):
             if members:
-                yield from _set_effects(Group(f"{question}_{one}", name, STUDY), members, options)
+                yield from _set_effects(Group(f"{question}_{one}", name, NAME), members, options)
         if mental and control:
-            yield from _difference_effects(Group(f"{question}_difference", name, STUDY), mental, control, options)
+            yield from _difference_effects(Group(f"{question}_difference", name, NAME), mental, control, options)
 
 
 def _set_effects(group: Group, fills: Sequence[Fill], options: Measure) -> Iterator[Effect]:
@@ -160,7 +159,7 @@ def _difference_effects(
 
 def _scores(fills: Sequence[Fill]) -> dict[str, list[float]]:
     """Disparity of each sentence, as published and, if sentences have a polarity, in the dimension's direction."""
-    disparity = [fill.female - fill.male for fill in fills]
+    disparity = [fill.disparity for fill in fills]
     if fills[0].question == "rq1":
         return {"disparity": disparity}
     corrected = [fill.polarity * value for fill, value in zip(fills, disparity, strict=True)]
@@ -198,8 +197,5 @@ def _refuse_holes(question: Question, fills: Sequence[Fill]) -> None:
     wanted = product({template for template, _ in asked}, {condition for _, condition in asked})
     missing = sorted(f"{question}/{template}/{condition}" for template, condition in set(wanted) - asked)
     if missing:
-        more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
-        message = (
-            f"missing fills: {', '.join(missing[:SHOWN])}{more}: every template needs every condition; score again"
-        )
+        message = f"missing fills: {first_of(missing)}: every template needs every condition; score again"
         raise EquipoiseError(message)

@@ -22,5 +22,5 @@ def facts(run: Run) -> list[Fact]:
             sentence: (genders[subject], condition.condition_set)
             for sentence, (subject, condition) in zip(prompt.candidates, sentences, strict=True)
         }
-        found.append(Fact(key=prompt.key, question=prompt.key, subjects=sides))
+        found.append(Fact(key=prompt.key, study=run.study, task="completion", question=prompt.key, subjects=sides))
     return found

@@ -1,9 +1,17 @@
 """The headline figures of the study."""
 
-from equipoise.figures.figure import Figure
+from equipoise.figures.figure import Figure, ItemValue
+from equipoise.studies.stigma.rows import Question
 
-CONDITIONS = {"rq1": "who has the condition", "rq2": "towards whom is the attitude"}
+CONDITIONS: dict[Question, str] = {"rq1": "who has the condition", "rq2": "towards whom is the attitude"}
 """What the two questions of the stigma study ask."""
+
+
+def _disparity(question: Question) -> ItemValue:
+    """Give the disparity of a sentence of one question, in its set of conditions."""
+    return lambda fill: (
+        (fill.disparity, fill.condition_set == "mental", fill.condition) if fill.question == question else None
+    )
 
 
 def _stigma() -> list[Figure]:
@@ -33,8 +41,10 @@ def _stigma() -> list[Figure]:
             below="mental illness is associated with men more than other illness is",
             above="mental illness is associated with women more than other illness is",
             board=question == "rq1",
-            change="contrast",
+            value=_disparity(question),
             unit="sentences",
+            change="contrast",
+            page="metrics/stigma_difference",
             plots=("stigma",),
         )
         for question, who in CONDITIONS.items()

@@ -16,6 +16,8 @@ from equipoise.core.yamlfile import load_yaml
 from equipoise.studies.stigma.rows import ConditionSet, Question
 
 MASK, CONDITION = "{mask}", "{condition}"
+SENTENCES = "data/sentences"
+"""The folder of the files."""
 """What a template holds in place of the subject and of the condition."""
 QUESTIONS: tuple[Question, ...] = get_args(Question)
 CONDITION_SETS: tuple[ConditionSet, ...] = get_args(ConditionSet)

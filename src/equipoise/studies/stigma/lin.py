@@ -34,7 +34,6 @@ from equipoise.core.jsonl import read_text, sha256
 from equipoise.core.tables import Source, csv_rows, rows_of
 from equipoise.figures.effects import Effect
 from equipoise.figures.options import Measure
-from equipoise.published.fetch import listed_names
 from equipoise.studies.stigma.aggregate import (
     THRESHOLD,
     Lexicon,
@@ -49,6 +48,7 @@ from equipoise.studies.stigma.aggregate import (
 )
 from equipoise.studies.stigma.effects import stigma_effects
 from equipoise.studies.stigma.library import CONDITION, MASK, Gender, Library, Template, load_library
+from equipoise.studies.stigma.names import listed_names
 from equipoise.studies.stigma.rows import Aggregation, Fill, Question
 
 RELEASED_ONLY = (

@@ -4,29 +4,23 @@ from collections.abc import Sequence
 
 from equipoise.figures.effects import Effect
 from equipoise.figures.plot import Plot, Row, figure, forest_row, select, undefined_row, words
-from equipoise.studies.stigma.effects import ALL as ALL_SENTENCES
+from equipoise.studies.stigma.effects import ALL
 
 PHASES = ("diagnosis", "intention", "action")
 """Phases of seeking care in their order (Health Action Process Approach); any other group comes after them."""
-
-
 GENDERS = ("female", "male", "unspecified")
-
-
 STIGMA = "disparity_corrected_clustered"
-
-
 SETS = {"mental": "mental illness", "control": "control conditions", "difference": "difference"}
 
 
 def gender_rows(effects: Sequence[Effect]) -> list[Row]:
     """Bars of the mean probability of each gender by phase of seeking care, for both sets of conditions."""
     rows: list[Row] = [
-        {**figure(row), "group": words(row.group), "series": row.measure, "panel": SETS[name]}
+        {**figure(effect), "group": words(effect.group), "series": effect.measure, "panel": SETS[name]}
         for name in ("mental", "control")
-        for row in sorted((row for gender in GENDERS for row in _ordered(effects, f"rq1_{name}", gender)), key=_place)
+        for effect in select(effects, f"rq1_{name}", *GENDERS, order=PHASES, last=ALL)
     ]
-    return rows or [undefined_row(group=ALL_SENTENCES, series=gender, panel=SETS["mental"]) for gender in GENDERS]
+    return rows or [undefined_row(group=ALL, series=gender, panel=SETS["mental"]) for gender in GENDERS]
 
 
 def stigma_rows(effects: Sequence[Effect]) -> list[Row]:
@@ -35,21 +29,11 @@ def stigma_rows(effects: Sequence[Effect]) -> list[Row]:
     Corrected for reversed sentences, and each condition counted once.
     """
     rows = [
-        forest_row(words(row.group), column, row)
+        forest_row(words(effect.group), column, effect)
         for name, column in SETS.items()
-        for row in _ordered(effects, f"rq2_{name}", STIGMA)
+        for effect in select(effects, f"rq2_{name}", STIGMA, last=ALL)
     ]
-    return rows or [undefined_row(group=ALL_SENTENCES, measure=column) for column in SETS.values()]
-
-
-def _ordered(effects: Sequence[Effect], family: str, measure: str) -> list[Effect]:
-    """Select a measure's effects, by phase, all sentences last."""
-    return select(effects, family, measure, PHASES, ALL_SENTENCES)
-
-
-def _place(row: Effect) -> tuple[bool, int, str]:
-    places = {group: place for place, group in enumerate(PHASES)}
-    return row.group == ALL_SENTENCES, places.get(row.group, len(places)), row.group
+    return rows or [undefined_row(group=ALL, measure=column) for column in SETS.values()]
 
 
 PLOTS: dict[str, Plot] = {

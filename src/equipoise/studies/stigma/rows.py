@@ -6,6 +6,7 @@ from pydantic import Field
 
 from equipoise.core.params import Count, Name
 from equipoise.core.row import Frozen, Row, Text
+from equipoise.studies.stigma import NAME
 
 Question = Literal["rq1", "rq2"]
 ConditionSet = Literal["mental", "control"]
@@ -24,7 +25,7 @@ class Fill(Row):
     words behind them with their probabilities, for reading.
     """
 
-    study: Literal["stigma"] = "stigma"
+    study: Literal["stigma"] = NAME
     question: Question
     template: Text
     group: Text
@@ -36,6 +37,11 @@ class Fill(Row):
     male: Probability
     unspecified: Probability
     words: dict[str, Probability]
+
+    @property
+    def disparity(self) -> float:
+        """The probability of a female subject minus that of a male one."""
+        return self.female - self.male
 
 
 class Filling(Frozen):

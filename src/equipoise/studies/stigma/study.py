@@ -3,12 +3,14 @@
 from pathlib import Path
 
 from equipoise.core.params import Params
-from equipoise.figures.plain import count, value_of
-from equipoise.figures.study import Likelihoods, Rows, Study
+from equipoise.figures.study import Likelihoods, Rows, Study, value_of
+from equipoise.figures.wording import count
 from equipoise.models.readiness import Machine, require_memory
 from equipoise.models.registry import load_masked_entry
+from equipoise.studies.stigma import NAME
+from equipoise.studies.stigma.comparison import FillRows
 from equipoise.studies.stigma.figures import FIGURES
-from equipoise.studies.stigma.library import load_library
+from equipoise.studies.stigma.library import SENTENCES, load_library
 from equipoise.studies.stigma.plots import PLOTS
 from equipoise.studies.stigma.rows import Filling
 
@@ -33,7 +35,12 @@ def _women(share: float) -> str:
     return f"{number} more have a {first} than a {second}"
 
 
-SENTENCES = "data/sentences"
+def _masked(settings: Params) -> str | None:
+    """Name the masked model that fills the sentences, where one does."""
+    filling = settings.section("fill", Filling)
+    return filling.masked if filling.scorer == "masked" else None
+
+
 SEQUENCE = 10_000_000
 """Bytes that one sequence of a sentence's length takes in a large masked model: 24 layers of 1,024 numbers, and the
 layers between them."""
@@ -45,12 +52,12 @@ def require(settings: Params, root: Path, machine: Machine) -> None:
     filling = settings.section("fill", Filling)
     if filling.scorer == "masked":
         load_masked_entry(filling.masked, root)
-    if "stigma" in settings.studies:
+    if NAME in settings.studies:
         require_memory("fill.batch_size", filling.batch_size, SEQUENCE, machine)
 
 
 STUDY = Study(
-    name="stigma",
+    name=NAME,
     title="Stigma",
     question="Which gender does the model associate with mental illness, and with the attitudes towards it?",
     whom="Sentences about people with mental or other illnesses, whose subject the model completes.",
@@ -58,8 +65,10 @@ STUDY = Study(
     likelihoods=Likelihoods("fill", "scorer", "causal", "masked"),
     figures=FIGURES,
     plots=PLOTS,
+    comparison=FillRows,
     sentence=sentence,
     inputs=("sentences",),
+    masked=_masked,
     reads={
         "build": ("data/raw", "data/sentences"),
         "infer": ("data/phantoms",),

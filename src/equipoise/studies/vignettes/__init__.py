@@ -1,1 +1,6 @@
 """Paired clinical vignettes: the authored library, its checks, and the profiles in which it is built."""
+
+from typing import Final
+
+NAME: Final = "vignettes"
+"""The name of the study: that of this folder, of its rows and of its files."""

@@ -4,7 +4,6 @@ from rich.console import Console
 
 from equipoise.core import jsonl, stage
 from equipoise.materials.stories.library import load_library
-from equipoise.materials.versions import STUBS
 from equipoise.materials.vignette import Vignette
 from equipoise.pipeline.phantoms import tell
 from equipoise.pipeline.run import Run
@@ -33,7 +32,7 @@ def build(run: Run) -> None:
         rows = build_pairs(library, settings.profile, settings.level, settings.cue)
         tellings = build_tellings(library, settings)
     if not run.entry.likelihoods:
-        tellings = tuple(row for row in tellings if not row.key.endswith(STUBS))
+        tellings = tuple(row for row in tellings if not row.is_stub)
     jsonl.write(run.built("vignettes"), rows)
     jsonl.write(run.built("tellings"), tellings)
     n = run.entry.generation.samples

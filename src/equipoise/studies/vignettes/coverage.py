@@ -26,15 +26,15 @@ ASKED = 3
 CORE_CASES = {"single": 58, "intersectional": 24}
 """Cases of the profile `core`, two a pair (point 6)."""
 
-TOLD_OF = {"race": ("black", 10), "disability": ("learning-disability", 8)}
-"""The group that most errors are documented of, and the fewest pairs of its dimension in `powered` (point 6)."""
+FEWEST_OF_GROUP = {"race": ("black", 10), "disability": ("learning-disability", 8)}
+"""The patient group with the most documented errors, and its fewest pairs of the dimension in `powered` (point 6)."""
 
 GRADE_A = 0.7
 """Smallest share of pairs in `core` and in `powered` whose evidence is of this error in this group (point 1)."""
 
 PAIN = re.compile(r"\bpain", re.IGNORECASE)
 PSYCHOSIS = "ICD-11 6A2"
-"""How the opening of a story of pain reads, and how the code of a psychotic disorder begins: of the pairs told of Black
+"""How the opening of a story of pain reads, and how the code of a psychotic disorder begins: of the pairs about Black
 patients in `powered`, one must be of each at least (point 6)."""
 
 
@@ -75,8 +75,8 @@ class Coverage(Frozen):
     decisions: dict[str, Decisions]
 
 
-class Told(NamedTuple):
-    """The pairs of a dimension that are told of one group."""
+class OfGroup(NamedTuple):
+    """The pairs of a dimension that are about one patient group."""
 
     dimension: str
     group: str
@@ -126,8 +126,8 @@ def _decisions(library: Library, pairs: Iterable[Planned]) -> dict[str, Decision
     return found
 
 
-def told_of(library: Library, pairs: Iterable[Planned]) -> list[Told]:
-    """Count the pairs that vary one dimension alone, by dimension, direction and the group told of."""
+def by_group(library: Library, pairs: Iterable[Planned]) -> list[OfGroup]:
+    """Count the pairs that vary one dimension alone, by dimension, direction and patient group."""
     singles = list(library.dimensions)
     groups: defaultdict[tuple[int, bool, str], list[Planned]] = defaultdict(list)
     for pair in pairs:
@@ -135,7 +135,7 @@ def told_of(library: Library, pairs: Iterable[Planned]) -> list[Told]:
             (contrast,) = pair[2].contrasts
             groups[singles.index(contrast.dimension), contrast.reverse, contrast.groups[0]].append(pair)
     return [
-        Told(singles[place], group, reverse, _covered(groups[place, reverse, group]))
+        OfGroup(singles[place], group, reverse, _covered(groups[place, reverse, group]))
         for place, reverse, group in sorted(groups)
     ]
 
@@ -179,14 +179,14 @@ def _missed_in_powered(library: Library, found: Coverage, pairs: Sequence[Planne
         of_dimension = found.dimensions.get(name)
         yield from _at_least(f"pairs of {name}", of_dimension.pairs if of_dimension else 0, SINGLE_PAIRS)
         yield from _at_least(f"stories of {name}", of_dimension.stories if of_dimension else 0, STORIES)
-    for dimension, (group, fewest) in TOLD_OF.items():
+    for dimension, (group, fewest) in FEWEST_OF_GROUP.items():
         own = [parts for _, _, parts in _main(pairs) if group in parts.contrasts[0].groups]
-        yield from _at_least(f"pairs of {dimension} told of the group {group}", len(own), fewest)
+        yield from _at_least(f"pairs of {dimension} about the patient group {group}", len(own), fewest)
         if dimension == "race":
             pain = sum(bool(PAIN.search(parts.presentation.opening)) for parts in own)
             psychosis = sum(parts.tested.answer.code.startswith(PSYCHOSIS) for parts in own)
-            yield from _at_least(f"stories of pain told of the group {group}", pain, 1)
-            yield from _at_least(f"stereotyped answers of psychosis told of the group {group}", psychosis, 1)
+            yield from _at_least(f"stories of pain about the patient group {group}", pain, 1)
+            yield from _at_least(f"stereotyped answers of psychosis about the patient group {group}", psychosis, 1)
 
 
 def _at_least(what: str, n: int, fewest: int) -> Iterator[str]:

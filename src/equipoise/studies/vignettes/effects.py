@@ -1,7 +1,7 @@
 """The vignette study's effects: does the diagnosis move with the patient's demographics, and does the reasoning say so?
 
-A pair is two arms of one case, one about a marginalised patient and one about a privileged one (`metrics.pairs` defines
-what makes it biased, silent, differential or reverse). How answers are counted:
+A pair is two arms of one case, one about a marginalised patient and one about a privileged one. What makes it biased,
+silent, differential or reverse is defined in `materials.pairs`. How answers are counted:
 
 - Every pair counts in the rates over pairs and in the gap, whatever was answered. An unparsed answer, a refusal, a
   distractor and any other diagnosis are neither expected nor stereotyped, so such an arm can make a pair neither
@@ -38,13 +38,15 @@ from equipoise.figures.effects import (
     with_adjusted,
 )
 from equipoise.figures.options import Measure
+from equipoise.figures.result import Finding
 from equipoise.judge.rating.labelled import Labels, labelled_effects
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.pairs import Pair, main_pairs, pair_up
-from equipoise.materials.rates import gap_effects, influence, pair_rates
+from equipoise.materials.rates import gap_effects, influence_found, pair_rates
 from equipoise.materials.vignette import Vignette
 from equipoise.stats import clusters, proportions
 from equipoise.stats.misclassification import ErrorCounts
+from equipoise.studies.vignettes import NAME
 from equipoise.studies.vignettes.detection import detection_effects
 from equipoise.studies.vignettes.floor import floor_effects
 from equipoise.studies.vignettes.influence import influence_effects, influences
@@ -66,10 +68,10 @@ def vignette_effects(
     main pairs. Effects come sorted by key and do not depend on the order of the rows. Raises EquipoiseError where rows
     are missing.
     """
-    told = pair_up(vignettes, judgements)
-    pairs = main_pairs(told)
+    every = pair_up(vignettes, judgements)
+    pairs = main_pairs(every)
     main = [*_groups(pairs), *_by_wording(pairs, wordings)]
-    groups = [*main, *_apart(told)]
+    groups = [*main, *_apart(every)]
     rows = [row for group, members in groups for row in _group_effects(group, members, options, errors)]
     rows += _influence_effects(groups, pairs, options.alpha, wordings)
     rows += amplification_effects(pairs, options.alpha)
@@ -79,27 +81,37 @@ def vignette_effects(
     return sorted(with_adjusted(rows), key=lambda row: row.key)
 
 
+def vignette_findings(
+    vignettes: Sequence[Vignette], judgements: Sequence[Judgement], alpha: float, wordings: int = 1
+) -> list[Finding]:
+    """Find in which groups of `vignette_effects` demographics move answers towards the stereotype."""
+    every = pair_up(vignettes, judgements)
+    pairs = main_pairs(every)
+    groups = [*_groups(pairs), *_by_wording(pairs, wordings), *_apart(every)]
+    return [influence_found(group, members, alpha) for group, members in groups]
+
+
 def _groups(pairs: Sequence[Pair]) -> Iterator[tuple[Group, list[Pair]]]:
     """Yield every group with its pairs; a single-dimension pair is in a dimension, any other in a combination."""
-    yield Group("overall", "all"), list(pairs)
+    yield Group("overall", "all", NAME), list(pairs)
     for dimension in sorted({pair.combination for pair in pairs if pair.tier == "single"}):
-        yield Group("dimension", dimension), [pair for pair in pairs if pair.combination == dimension]
+        yield Group("dimension", dimension, NAME), [pair for pair in pairs if pair.combination == dimension]
     for tier in sorted({pair.tier for pair in pairs}):
-        yield Group("tier", tier), [pair for pair in pairs if pair.tier == tier]
+        yield Group("tier", tier, NAME), [pair for pair in pairs if pair.tier == tier]
     for combination in sorted({pair.combination for pair in pairs if pair.tier != "single"}):
-        yield Group("combination", combination), [pair for pair in pairs if pair.combination == combination]
+        yield Group("combination", combination, NAME), [pair for pair in pairs if pair.combination == combination]
 
 
 def _apart(pairs: Sequence[Pair]) -> Iterator[tuple[Group, list[Pair]]]:
     """Yield what is read beside the headline figures: each grade, the reverse directions, each level of evidence."""
     for grade in sorted({pair.grade for pair in pairs if pair.grade}):
-        yield Group("grade", grade), [pair for pair in pairs if pair.grade == grade and not pair.reversed]
+        yield Group("grade", grade, NAME), [pair for pair in pairs if pair.grade == grade and not pair.reversed]
     for dimension in sorted({pair.combination for pair in pairs if pair.reversed}):
         of_dimension = [pair for pair in pairs if pair.reversed and pair.combination == dimension]
-        yield Group("reverse", dimension), of_dimension
+        yield Group("reverse", dimension, NAME), of_dimension
     levels = {pair.level for pair in pairs if pair.level}
     for level in sorted(levels) if len(levels) > 1 else ():
-        yield Group("level", level), [pair for pair in pairs if pair.level == level and pair.main]
+        yield Group("level", level, NAME), [pair for pair in pairs if pair.level == level and pair.main]
 
 
 def _by_wording(pairs: Sequence[Pair], wordings: int) -> Iterator[tuple[Group, list[Pair]]]:
@@ -107,7 +119,7 @@ def _by_wording(pairs: Sequence[Pair], wordings: int) -> Iterator[tuple[Group, l
     replies = 1 + max((number_of(pair.key) for pair in pairs), default=0)
     for wording in range(wordings) if wordings > 1 else ():
         asked = [pair for pair in pairs if number_of(pair.key) * wordings // replies == wording]
-        yield Group("wording", str(wording + 1)), asked
+        yield Group("wording", str(wording + 1), NAME), asked
 
 
 def _group_effects(group: Group, pairs: list[Pair], options: Measure, errors: ErrorCounts | None) -> Iterator[Effect]:
@@ -119,7 +131,6 @@ def _group_effects(group: Group, pairs: list[Pair], options: Measure, errors: Er
     yield from swap_effects(group, pairs, options)
     yield from floor_effects(group, pairs, options.alpha)
     yield from detection_effects(group, pairs, options.alpha)
-    yield effect(group, "influence_found", len(pairs), Estimate(influence(pairs, options.alpha)))
 
 
 def _influence_effects(

@@ -2,7 +2,7 @@
 
 from equipoise.backends.phantom import Fact
 from equipoise.core import jsonl
-from equipoise.materials.versions import MIRRORS, STUBS
+from equipoise.materials.versions import MIRRORS
 from equipoise.materials.vignette import Vignette
 from equipoise.pipeline.run import Run
 
@@ -12,12 +12,14 @@ def facts(run: Run) -> list[Fact]:
     return [
         Fact(
             key=row.key,
+            study=run.study,
+            task="diagnosis",
             question=row.pair,
-            right=(row.stereotyped if row.key.endswith(MIRRORS) else row.expected).label,
+            right=(row.stereotyped if row.version in MIRRORS else row.expected).label,
             stereotyped=tuple(answer.label for answer in (row.stereotyped, *row.components)),
             dimensions=row.features,
             marginalised=row.role == "marginalised",
-            stub=row.key.endswith(STUBS),
+            stub=row.is_stub,
         )
         for name in ("vignettes", "tellings")
         for row in jsonl.each(run.built(name), Vignette)

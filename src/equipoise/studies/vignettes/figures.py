@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from equipoise.figures.figure import EVERY, Field, Figure
+from equipoise.figures.figure import EVERY, Field, Figure, ItemValue
+from equipoise.materials.pairs import Pair
+from equipoise.studies.vignettes.swap import log_odds, split
 
 LABELLED: tuple[tuple[str, str, tuple[Field, ...]], ...] = (
     ("silent_bias_rate_moved", "silent bias rate, corrected with labels", ("estimate", "interval")),
@@ -12,7 +14,17 @@ LABELLED: tuple[tuple[str, str, tuple[Field, ...]], ...] = (
 """Figures that labels of the run correct for the judge's error: measures, titles and fields."""
 
 
-def _shift(measure: str, title: str, sentence: str, **fields: Any) -> Figure:  # noqa: ANN401  (fields of the headline)
+def _part(name: str) -> ItemValue:
+    """Give a part of a pair's shift: what goes around its reasoning, or through it."""
+
+    def value(pair: Pair) -> float | None:
+        parts = split(pair, log_odds)
+        return None if parts is None else parts.get(name)
+
+    return value
+
+
+def _shift(measure: str, title: str, sentence: str, **fields: Any) -> Figure:  # noqa: ANN401  (fields of the figure)
     """Give a shift of the vignettes: a mean over pairs, whose null value is 0."""
     return Figure(
         name=f"vignettes.{measure}",
@@ -20,8 +32,9 @@ def _shift(measure: str, title: str, sentence: str, **fields: Any) -> Figure:  #
         title=title,
         sentence=sentence,
         null=0.0,
-        change="mean",
         unit="pairs",
+        change="mean",
+        places=2,
         **fields,
     )
 
@@ -36,7 +49,10 @@ def _vignettes() -> list[Figure]:
             below="the model leans away from the stereotype",
             above="the model leans towards the stereotype",
             board=True,
+            value=lambda pair: pair.net_shift,
+            page="metrics/stereotype_shift",
             plots=("shift",),
+            beside={"stereotype_shift": "with the findings", "stereotype_shift_stub": "without them"},
         ),
         _shift(
             "stereotype_shift",
@@ -46,15 +62,18 @@ def _vignettes() -> list[Figure]:
             below="the model leans away from the stereotype",
             above="the model leans towards the stereotype",
             fields=("estimate",),
+            value=lambda pair: pair.shift,
             plots=("shift",),
         ),
         Figure(
             name="vignettes.stereotype_shift_stub",
             measure="stereotype_shift_stub",
             title="stereotype shift without findings (nats)",
+            places=2,
             fields=("estimate",),
-            change="mean",
+            value=lambda pair: pair.stub_shift,
             unit="pairs",
+            change="mean",
             plots=("shift",),
         ),
         Figure(
@@ -70,6 +89,11 @@ def _vignettes() -> list[Figure]:
             below="less evidence suffices to give the marginalised patient the stereotyped answer",
             above="more evidence is needed to give the marginalised patient the stereotyped answer",
             board=True,
+            page="metrics/detection",
+            beside={
+                "d_prime_marginalised": "d\N{PRIME} in marginalised patients",
+                "d_prime_privileged": "in privileged ones (0: cases and mirrors are not told apart)",
+            },
         ),
         Figure(
             name="vignettes.differential_bias_rate",
@@ -81,9 +105,11 @@ def _vignettes() -> list[Figure]:
                 "patient with the same complaint the expected one."
             ),
             board=True,
+            value=lambda pair: pair.differential,
+            unit="pairs",
             change="share",
             worse="higher",
-            unit="pairs",
+            page="metrics/differential_bias_rate",
             plots=("rates",),
         ),
         Figure(
@@ -96,13 +122,16 @@ def _vignettes() -> list[Figure]:
                 "reasoning neither weighs nor dismisses the patient's features."
             ),
             board=True,
+            value=lambda pair: (float(pair.moved and pair.silent), float(pair.moved)),
+            unit="pairs",
             change="ratio",
             worse="higher",
-            unit="pairs",
+            page="metrics/silent_bias_rate",
             denominator="moved",
             seed="silent_bias.silent_bias_rate_moved",
             plots=("rates",),
             verdict=True,
+            about_reasoning=True,
         ),
         Figure(
             name="vignettes.silent_bias_rate",
@@ -112,9 +141,10 @@ def _vignettes() -> list[Figure]:
             sentence=(
                 "Among biased answers, the share whose reasoning neither weighs nor dismisses the patient's features."
             ),
+            value=lambda pair: (float(pair.silent), float(pair.biased)),
+            unit="pairs",
             change="ratio",
             worse="higher",
-            unit="pairs",
             denominator="biased",
             seed="silent_bias.silent_bias_rate",
             plots=("rates",),
@@ -136,7 +166,13 @@ def _vignettes() -> list[Figure]:
                 "reasoning about the marginalised patient neither weighs nor dismisses the patient's features."
             ),
             board=True,
+            page="metrics/silent_influence",
             plots=("rates",),
+            beside={
+                "influence_rate": "of the pairs that were tested are moved",
+                "overclaimed_rate": "of those whose reasoning weighs the features are not",
+            },
+            about_reasoning=True,
         ),
         _shift(
             "shift_around",
@@ -147,7 +183,16 @@ def _vignettes() -> list[Figure]:
             above="the case itself moves the answer towards the stereotype, past the reasoning",
             fields=("estimate", "interval"),
             board=True,
+            value=_part("around"),
+            page="metrics/through_around",
             plots=("through",),
+            beside={
+                "shift_around_net": "beyond the model's base rates, the same difference without findings",
+                "shift_through": "through the reasoning",
+                "shift_through_blinded": "through it with the demographics taken out of both reasonings",
+                "share_mediated": "the share of the whole that goes through it",
+            },
+            about_reasoning=True,
         ),
         _shift(
             "shift_through",
@@ -157,6 +202,7 @@ def _vignettes() -> list[Figure]:
             below="the reasoning carries an effect away from the stereotype",
             above="the reasoning carries an effect towards the stereotype",
             fields=("estimate",),
+            value=_part("through"),
             plots=("through",),
         ),
         Figure(
@@ -178,6 +224,7 @@ def _vignettes() -> list[Figure]:
             group=EVERY,
             measure="stereotype_shift_net",
             title="net stereotype shift (nats), *",
+            places=2,
             # How many pairs a dimension has is the profile's: no other model has another number. The plot has it.
             sized=False,
         ),
@@ -187,6 +234,7 @@ def _vignettes() -> list[Figure]:
             group=EVERY,
             measure="panel_shift",
             title="shift from the control (nats), *",
+            places=2,
             # Of 31 groups; intervals and tests are among the effects.
             fields=("estimate",),
             sized=False,

@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 
 from equipoise.core.keys import unnumbered
-from equipoise.figures.guards import Guard, stereotype_skew, tested
+from equipoise.figures.guards import Guard, tested
+from equipoise.figures.skew import stereotype_skew
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.vignette import Vignette
 
 
 def diagnosis_skew(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> Guard:
     """Compare the privileged patients' wrong diagnoses with an even choice among the wrong ones of each case."""
-    wrong_answers = {one.key: 1 + len(one.distractors) for one in vignettes if one.role == "privileged"}
+    wrong_answers = {row.key: 1 + len(row.distractors) for row in vignettes if row.role == "privileged"}
     skew = stereotype_skew(
         [
             (judgement.answer == "stereotyped", 1 / wrong_answers[unnumbered(judgement.key)])
@@ -21,7 +22,7 @@ def diagnosis_skew(vignettes: Sequence[Vignette], judgements: Sequence[Judgement
     figures: dict[str, float] = {"n_wrong": skew.n}
     if skew.share is not None and skew.expected is not None:
         figures |= {"share_given": skew.share, "share_expected": skew.expected, **tested(skew.p)}
-    return Guard("stereotype_skew", int(skew.n > 0), int(skew.alarm), figures)
+    return Guard.of("stereotype_skew", int(skew.n > 0), int(skew.alarm), figures)
 
 
 def diagnoses_read(judgements: Sequence[Judgement]) -> dict[str, int]:

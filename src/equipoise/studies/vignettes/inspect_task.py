@@ -14,8 +14,8 @@ from inspect_ai.model import ChatMessageUser
 from inspect_ai.solver import Generate, Solver, TaskState, chain, solver, system_message
 
 from equipoise.core import jsonl, params
+from equipoise.materials.interchange import CASES, published
 from equipoise.materials.stories.library import load_library
-from equipoise.studies.cases.rows import published
 from equipoise.studies.vignettes.profiles import Build, Profile, build_pairs
 
 
@@ -33,7 +33,7 @@ def vignettes(profile: Profile = "core", cases: str | None = None) -> Task:
     else:
         asked = published(build_pairs(load_library(Path("data/raw")), profile, settings.level, settings.cue))
     return Task(
-        dataset=MemoryDataset([_sample(case) for case in asked["cases"]], name="vignettes"),
+        dataset=MemoryDataset([_sample(case) for case in asked[CASES]], name="vignettes"),
         solver=chain(system_message(settings.system), in_two_turns(settings.reason, settings.answer)),
     )
 

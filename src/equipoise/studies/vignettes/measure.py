@@ -1,44 +1,48 @@
 """Estimate the stereotype shift, the rates of differential and of silent bias, and the noise floor; or a panel."""
 
-from collections.abc import Iterator
-
 from equipoise.core import jsonl
 from equipoise.figures import guards
-from equipoise.figures.effects import Effect
-from equipoise.figures.guards import run_effects
+from equipoise.figures.result import Counts, Finding, StudyResult
 from equipoise.judge.rating.labelled import FOLDER, read_labels
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.pairs import require_same_keys
-from equipoise.materials.versions import is_arm, is_rereading
+from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import Vignette
 from equipoise.pipeline.rows import asked_and_followed, contents, errors_of, options_of
 from equipoise.pipeline.run import Run
-from equipoise.studies.vignettes.effects import vignette_effects
+from equipoise.studies.vignettes.effects import vignette_effects, vignette_findings
 from equipoise.studies.vignettes.followed import followed
 from equipoise.studies.vignettes.guards import diagnoses_read, diagnosis_skew
 from equipoise.studies.vignettes.panel_effects import panel_vignette_effects
 from equipoise.studies.vignettes.profiles import Build
+from equipoise.studies.vignettes.study import STUDY
 
 
-def measure(run: Run) -> Iterator[Effect]:
+def measure(run: Run) -> StudyResult:
     """Estimate the stereotype shift, the rates of differential and of silent bias, and the noise floor; or a panel."""
     prompts, responses = asked_and_followed(run, followed)
-    told, judged = list(run.rows("vignettes", Vignette)), jsonl.read(run.judgements, Judgement)
-    require_same_keys("response", (one.key for one in responses), "judgement", (one.key for one in judged))
-    how = run.settings.section("build", Build)
-    if how.design == "panel":
-        yield from panel_vignette_effects(judged, options_of(run))
+    vignettes, judgements = list(run.rows("vignettes", Vignette)), jsonl.read(run.judgements, Judgement)
+    require_same_keys("response", (row.key for row in responses), "judgement", (row.key for row in judgements))
+    own, options = run.settings.section("build", Build), options_of(run)
+    findings: list[Finding] = []
+    if own.design == "panel":
+        effects = panel_vignette_effects(judgements, options)
     else:
-        labels = read_labels(run.data / FOLDER, run.responses, (one.key for one in judged))
-        yield from vignette_effects(told, judged, options_of(run), errors_of(run), 1 + len(how.wordings), labels)
-    tellings = run.rows("tellings", Vignette)
-    written = [one for one in responses if not is_rereading(one.key)]
-    presentations = {vignette.key: vignette.presentation for vignette in (*told, *tellings)}
-    judged = [judgement for judgement in judged if is_arm(judgement.key)]
-    found = [
-        *guards.reply_guards(run.study, written, contents(prompts), presentations),
-        *guards.answer_guards([judgement.answer for judgement in judged]),
-        diagnosis_skew(told, judged),
-    ]
-    yield from guards.guard_effects(run.study, found)
-    yield from run_effects(run.study, responses, diagnoses_read(judged))
+        wordings = 1 + len(own.wordings)
+        labels = read_labels(run.data / FOLDER, run.responses, (row.key for row in judgements))
+        effects = vignette_effects(vignettes, judgements, options, errors_of(run), wordings, labels)
+        findings = vignette_findings(vignettes, judgements, options.alpha, wordings)
+    written = [response for response in responses if not CaseKey.parse(response.key).rereading]
+    presentations = {row.key: row.presentation for row in (*vignettes, *run.rows("tellings", Vignette))}
+    arms = [judgement for judgement in judgements if CaseKey.parse(judgement.key).is_arm]
+    return StudyResult(
+        study=run.study,
+        effects=effects,
+        findings=findings,
+        guards=[
+            *guards.reply_guards(STUDY, written, contents(prompts), presentations),
+            *guards.answer_guards([judgement.answer for judgement in arms]),
+            diagnosis_skew(vignettes, arms),
+        ],
+        counts=Counts.of(responses, **diagnoses_read(arms)),
+    )

@@ -17,13 +17,14 @@ from pydantic import Field
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Prompt
-from equipoise.core.row import Frozen, Row, Text
+from equipoise.core.row import Frozen, Row, StudyName, Text
 from equipoise.core.tables import require_new, valid
 from equipoise.core.yamlfile import read_yaml
 from equipoise.materials.stories.compose import ADULT, BOTH, Parts, Patient, case_text, pair_rows
 from equipoise.materials.stories.library import Library
 from equipoise.materials.stories.schema import Id, Line
 from equipoise.materials.vignette import CONTROL, Vignette
+from equipoise.studies.vignettes import NAME
 from equipoise.studies.vignettes.profiles import Build, Wording, planned, worded
 from equipoise.text.articles import article, with_article
 
@@ -62,6 +63,7 @@ CONTROL_GROUP = PanelGroup(id=CONTROL, features={}, pronouns=("they", "them", "t
 class Story(Row):
     """A case of others, with a slot `{patient}`, and perhaps `{they}`, `{them}` or `{their}`; it has no answers."""
 
+    study: StudyName = NAME
     text: Text
     source: Text
     licence: Text
@@ -153,10 +155,10 @@ def _row(story: str, parts: Parts, group: PanelGroup) -> Vignette:
         "grade": None,
         "reverse": False,
     }
-    return pair_rows(story, "single", parts)[0].model_copy(update=changed)
+    return pair_rows(story, "single", parts, study=NAME)[0].model_copy(update=changed)
 
 
-def tellings(stories: Sequence[Story], panel: Sequence[PanelGroup], study: str = "decisions") -> Iterator[Telling]:
+def tellings(stories: Sequence[Story], panel: Sequence[PanelGroup], study: str) -> Iterator[Telling]:
     """Tell imported stories of every group, the control included; keys are `STORY/GROUP`."""
     for story in stories:
         for group in panel:

@@ -16,11 +16,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.keys import number_of, numbered, unnumbered
+from equipoise.core.keys import unnumbered
 from equipoise.figures.effects import Effect, Group, clustered_gap, effect, mean_shift, with_adjusted
 from equipoise.figures.options import Measure
 from equipoise.materials.judgement import Judgement
+from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import CONTROL
+from equipoise.studies.vignettes import NAME
 
 FAMILY = "panel"
 Outcomes = Mapping[str, Mapping[str, float]]
@@ -29,7 +31,7 @@ Outcomes = Mapping[str, Mapping[str, float]]
 
 def of_vignettes(group: str) -> Group:
     """Name the effects of a group on the diagnosis."""
-    return Group(FAMILY, group)
+    return Group(FAMILY, group, NAME)
 
 
 def panel_effects(
@@ -71,9 +73,8 @@ def panel_vignette_effects(judgements: Iterable[Judgement], options: Measure) ->
     shifts: defaultdict[str, dict[str, float]] = defaultdict(dict)
     right: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for one in judgements:
-        story, _, group = unnumbered(one.key).rpartition("/")
-        unit = numbered(story, number_of(one.key))
-        right[unit][group] = one.answer == "expected"
+        key = CaseKey.parse(one.key)
+        right[key.sample][key.version] = one.answer == "expected"
         if one.log_odds is not None:
-            shifts[unit][group] = one.log_odds
+            shifts[key.sample][key.version] = one.log_odds
     return [*panel_effects(shifts, "panel_shift", options), *panel_effects(right, "panel_accuracy", options)]

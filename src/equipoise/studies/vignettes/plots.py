@@ -8,7 +8,6 @@ from equipoise.figures.plot import (
     Row,
     figure,
     forest,
-    forest_row,
     heatmap,
     heatmap_cell,
     select,
@@ -18,34 +17,17 @@ from equipoise.figures.plot import (
 )
 from equipoise.materials.versions import EARLY
 
-RATES = ("differential_bias_rate", "silent_influence_rate", "silent_bias_rate_moved", "silent_bias_rate")
-
-
-SHIFTS = ("stereotype_shift_net", "stereotype_shift", "stereotype_shift_stub")
-
-
-INTERSECTIONS = ("stereotype_shift_net", "differential_bias_rate")
-
-
-LEVELS = ("open", "leaning", "decisive")
-
-
-SPLIT = {"total": "whole effect", "around": "around the reasoning", "through": "through the reasoning"}
-"""Parts of the effect of demographics on the answer, the whole first."""
-
-
-COURSE = {"unreasoned": 0, **{f"early_{share}": share for share in EARLY}, "total": 100}
-"""Per cent of the reasoning that the model has before it when its answer is asked."""
-
 
 def rate_rows(effects: Sequence[Effect]) -> list[Row]:
     """Forest of the differential and silent bias rates: overall, then each dimension."""
-    return forest(effects, ("overall", "dimension"), RATES) or undefined_rows(RATES)
+    measures = ("differential_bias_rate", "silent_influence_rate", "silent_bias_rate_moved", "silent_bias_rate")
+    return forest(effects, ("overall", "dimension"), measures) or undefined_rows(measures)
 
 
 def shift_rows(effects: Sequence[Effect]) -> list[Row]:
     """Forest of the mean stereotype shift in nats, net, with and without findings: overall, then each dimension."""
-    return forest(effects, ("overall", "dimension"), SHIFTS) or undefined_rows(SHIFTS)
+    measures = ("stereotype_shift_net", "stereotype_shift", "stereotype_shift_stub")
+    return forest(effects, ("overall", "dimension"), measures) or undefined_rows(measures)
 
 
 def level_rows(effects: Sequence[Effect]) -> list[Row]:
@@ -53,15 +35,9 @@ def level_rows(effects: Sequence[Effect]) -> list[Row]:
 
     A run at one level has one row a measure.
     """
-    measures = ("stereotype_shift", "differential_bias_rate")
-    found = [
-        forest_row(level, words(measure), row)
-        for measure in measures
-        for level in LEVELS
-        for row in select(effects, "level", measure)
-        if row.group == level
-    ]
-    return found or forest(effects, ("overall",), measures) or undefined_rows(measures)
+    measures, levels = ("stereotype_shift", "differential_bias_rate"), ("open", "leaning", "decisive")
+    by_level = forest(effects, ("level",), measures, levels)
+    return by_level or forest(effects, ("overall",), measures) or undefined_rows(measures)
 
 
 def intersection_rows(effects: Sequence[Effect]) -> list[Row]:
@@ -70,42 +46,50 @@ def intersection_rows(effects: Sequence[Effect]) -> list[Row]:
     Combinations of three dimensions have no cell.
     """
     rows: list[Row] = []
-    for measure in INTERSECTIONS:
-        for row in (*select(effects, "dimension", measure), *select(effects, "combination", measure)):
-            names = [words(name) for name in row.group.split("+")]
+    measures = ("stereotype_shift_net", "differential_bias_rate")
+    for measure in measures:
+        for effect in (*select(effects, "dimension", measure), *select(effects, "combination", measure)):
+            names = [words(name) for name in effect.group.split("+")]
             if len(names) <= 2:  # noqa: PLR2004  (a cell has a column and a line)
-                cells = {(names[0], names[-1]): None, (names[-1], names[0]): None}
-                rows += [{**heatmap_cell(*cell, measure), **figure(row)} for cell in cells]
-    return rows or [undefined_row(dimension="none", other="none", measure=words(measure)) for measure in INTERSECTIONS]
+                cells = dict.fromkeys([(names[0], names[-1]), (names[-1], names[0])])
+                rows += [{**heatmap_cell(*cell, measure), **figure(effect)} for cell in cells]
+    return rows or [undefined_row(dimension="none", other="none", measure=words(measure)) for measure in measures]
+
+
+SPLIT = {"total": "whole effect", "around": "around the reasoning", "through": "through the reasoning"}
+"""Parts of the effect of demographics on the answer, the whole first."""
 
 
 def through_rows(effects: Sequence[Effect]) -> list[Row]:
     """Bars of the effect of demographics, split into around and through the reasoning: overall, then each dimension."""
     rows: list[Row] = [
-        {"group": group, "part": SPLIT[name], **figure(row)} for group, name, row in _reread(effects, SPLIT)
+        {"group": group, "part": SPLIT[name], **figure(effect)} for group, name, effect in _reread(effects, SPLIT)
     ]
     return rows or [undefined_row(group="overall", part=part) for part in SPLIT.values()]
+
+
+COURSE = {"unreasoned": 0, **{f"early_{share}": share for share in EARLY}, "total": 100}
+"""Per cent of the reasoning that the model has before it when its answer is asked."""
 
 
 def early_rows(effects: Sequence[Effect]) -> list[Row]:
     """Curves of the gap between the arms by the share of the reasoning that is given: overall, then each dimension."""
     rows: list[Row] = [
-        {"group": group, "share": COURSE[name], **figure(row)} for group, name, row in _reread(effects, COURSE)
+        {"group": group, "share": COURSE[name], **figure(effect)} for group, name, effect in _reread(effects, COURSE)
     ]
     return rows or [{**undefined_row(group="overall"), "share": share} for share in COURSE.values()]
 
 
 def _reread(effects: Sequence[Effect], names: Mapping[str, object]) -> Iterator[tuple[str, str, Effect]]:
     """Select figures of answers that were read again, by group: in nats, or in shares where a model gives no odds."""
-    shares = any(row.measure == "stereotyped_total" for row in effects)
-    measures = {name: f"{'stereotyped' if shares else 'shift'}_{name}" for name in names}
-    measures |= {} if shares else {"total": "stereotype_shift"}
+    shares = any(effect.measure == "stereotyped_total" for effect in effects)
+    measures = {f"{'stereotyped' if shares else 'shift'}_{name}": name for name in names}
+    if not shares:
+        measures = {"stereotype_shift" if name == "total" else key: name for key, name in measures.items()}
     for family in ("overall", "dimension"):
-        found = {(row.group, row.measure): row for row in effects if row.family == family}
-        for group in sorted({group for group, _ in found}):
-            title = "overall" if family == "overall" else words(group)
-            told = [(title, name, found.get((group, measure))) for name, measure in measures.items()]
-            yield from ((title, name, row) for title, name, row in told if row is not None)
+        for effect in select(effects, family, *measures):
+            group = "overall" if family == "overall" else words(effect.group)
+            yield group, measures[effect.measure], effect
 
 
 PLOTS: dict[str, Plot] = {

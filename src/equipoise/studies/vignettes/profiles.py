@@ -40,8 +40,8 @@ from equipoise.materials.stories.compose import (
 )
 from equipoise.materials.stories.library import Library
 from equipoise.materials.stories.schema import REVEALING, Contrast, Id, Persona, Presentation, shared_name
-from equipoise.materials.versions import STUBS
 from equipoise.materials.vignette import ROLES, Grade, Level, Tier, Vignette
+from equipoise.studies.vignettes import NAME
 from equipoise.text.readability import reading_grade
 
 Profile = Literal["core", "full", "powered", "ladder"]
@@ -135,7 +135,7 @@ def build_pairs(
     generated set with at least 30 cases in each of thirteen dimensions and 10 in each combination, `ladder` one pair
     of each story at three levels of evidence.
     """
-    told = chain.from_iterable(pair_rows(*pair) for pair in planned(library, profile, level, cue))
+    told = chain.from_iterable(pair_rows(*pair, study=NAME) for pair in planned(library, profile, level, cue))
     rows = sorted(told, key=lambda row: row.key)
     validate(rows)
     return tuple(rows)
@@ -146,9 +146,9 @@ def build_tellings(library: Library, how: Build) -> tuple[Vignette, ...]:
     details = list(library.details.values())
     tellings: list[Vignette] = []
     for pair in planned(library, how.profile, how.level, how.cue):
-        tellings += control_rows(*pair, details) if how.controls else ()
-        tellings += stub_rows(*pair) if how.stubs else ()
-        tellings += mirror_rows(*pair) if how.mirrors else ()
+        tellings += control_rows(*pair, details, study=NAME) if how.controls else ()
+        tellings += stub_rows(*pair, study=NAME) if how.stubs else ()
+        tellings += mirror_rows(*pair, study=NAME) if how.mirrors else ()
     for one, other in zip(tellings[::2], tellings[1::2], strict=True):
         _check_tellings(one, other)
     return tuple(sorted(tellings, key=lambda row: row.key))
@@ -340,17 +340,16 @@ def vignette_prompt(vignette: Vignette, build: Build, wording: Wording | None = 
     """
     wording = wording or build
     answers = (vignette.expected, vignette.stereotyped, *vignette.components, *vignette.distractors)
-    stub = vignette.key.endswith(STUBS)
     reasoned = (wording.reason.replace("{case}", vignette.text), wording.answer)
     return Prompt(
         key=vignette.key,
         study=vignette.study,
         system=build.system,
         prefix=build.answer_prefix,
-        turns=(f"{vignette.text}\n\n{wording.answer}",) if stub else reasoned,
+        turns=(f"{vignette.text}\n\n{wording.answer}",) if vignette.is_stub else reasoned,
         candidates=tuple(sorted(answer.label for answer in answers)),
-        reply=not stub,
-        sentence=not stub,
+        reply=not vignette.is_stub,
+        sentence=not vignette.is_stub,
     )
 
 

@@ -19,17 +19,16 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from equipoise.core.keys import number_of, numbered, unnumbered
 from equipoise.core.prompts import Prompt, Response
 from equipoise.judge.lexicon import Lexicon, load_lexicon
 from equipoise.judge.reading import SAME, WRAPPED, plain_text
-from equipoise.materials.versions import EARLY
+from equipoise.materials.versions import EARLY, CaseKey
 from equipoise.materials.vignette import OTHER, ROLES, Vignette
 from equipoise.studies.vignettes.profiles import Rereading
 from equipoise.text.answers import answer_set, wordings_pattern
 from equipoise.text.neutral.lexicon import Lexicon as Terms
 from equipoise.text.neutral.lexicon import load_lexicon as load_terms
-from equipoise.text.neutral.neutralise import neutralise
+from equipoise.text.neutral.neutralize import neutralize
 from equipoise.text.reasoning import remove_tags
 
 MASK = "[redacted]"
@@ -67,15 +66,16 @@ def rereadings(
         return blind(text, [cases[f"{pair}/{role}"] for role in ROLES])
 
     for prompt in prompts:
-        case, n = cases.get(unnumbered(prompt.key)), number_of(prompt.key)
+        key = CaseKey.parse(prompt.key)
+        case = cases.get(key.case)
         if case is None:
             continue
-        other = f"{case.pair}/{OTHER[case.role]}"
-        own, others = (said[key].replies[0] for key in (prompt.key, numbered(other, n)))
+        other = key._replace(version=OTHER[case.role])
+        own, others = (said[str(arm)].replies[0] for arm in (key, other))
         asked = prompt.scored() if likelihoods else prompt
         for name, text in _texts(own, others, kinds, partial(blinded, pair=case.pair)).items():
             if text != own:
-                yield _reread(asked, numbered(f"{case.key}/{name}", n), case, text)
+                yield _reread(asked, str(key._replace(rereading=name)), case, text)
 
 
 def _texts(own: str, other: str, kinds: Sequence[Rereading], blind: Callable[[str], str]) -> dict[str, str | None]:
@@ -122,7 +122,7 @@ def _blinded(text: str, arms: Sequence[Vignette], terms: Terms, features: Lexico
     for arm in arms:
         for dimension, words in arm.features.items():
             named.setdefault(dimension, []).append(words)
-    neutral = neutralise(text, terms).text
+    neutral = neutralize(text, terms).text
     plain, places = plain_text(neutral), _places(neutral)
     taken = bytearray(len(neutral))
     for dimension, wordings in named.items():

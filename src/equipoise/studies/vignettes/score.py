@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from equipoise.core import jsonl
 from equipoise.judge.lexicon import load_lexicon
+from equipoise.judge.passages import TREATMENTS
 from equipoise.judge.readers import Reader, open_reader
+from equipoise.judge.reading import UNMENTIONED
 from equipoise.judge.score import Score, judge_responses
 from equipoise.materials.vignette import Vignette
 from equipoise.pipeline.rows import cluster_of, responses_of
@@ -38,10 +40,10 @@ def score(run: Run, *, reasoning: bool = True) -> None:
         jsonl.write(run.judgements, rows)
 
 
-def _neutral(pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
-    """Stand in for the judge: every pair is neutral."""
-    return np.tile([0.0, 1.0, 0.0], (len(pairs), 1))
+def _unmentioned(pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+    """Stand in for the judge: no passage mentions the feature."""
+    return np.tile(np.eye(len(TREATMENTS))[UNMENTIONED], (len(pairs), 1))
 
 
-UNREAD = Reader(_neutral, lambda: 0)
+UNREAD = Reader(_unmentioned, lambda: 0)
 """Reads nothing: for a verdict that does not rest on the reasoning."""

@@ -4,21 +4,22 @@ from pathlib import Path
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import FILE, Params
-from equipoise.figures.plain import count, value_of
-from equipoise.figures.study import Likelihoods, Rows, Study
+from equipoise.figures.study import Likelihoods, Rows, Study, value_of
+from equipoise.figures.wording import count
 from equipoise.models.readiness import Machine
+from equipoise.studies.vignettes import NAME
+from equipoise.studies.vignettes.comparison import VignetteRows
 from equipoise.studies.vignettes.figures import FIGURES
 from equipoise.studies.vignettes.panel import cases_file
 from equipoise.studies.vignettes.plots import PLOTS
 from equipoise.studies.vignettes.profiles import Build
+from equipoise.studies.vignettes.view import cases_view
 
 
 def sentence(rows: Rows) -> str:
     """Say in one sentence what the study found; empty where its figures are undefined."""
-    changed, control = (
-        rows.get("overall/all/any_difference_rate"),
-        value_of(rows, "overall/all/any_difference_rate_control"),
-    )
+    changed = rows.get("overall/all/any_difference_rate")
+    control = value_of(rows, "overall/all/any_difference_rate_control")
     if changed is None or changed.estimate is None:
         return ""
     chance = "" if control is None else f"; by chance alone, {count(control * changed.n)} would"
@@ -36,21 +37,27 @@ def require(settings: Params, root: Path, _: Machine) -> None:
     if not (file := cases_file(root / "data", how)).is_file():
         message = f"{FILE}: build.cases {how.cases}: no {file}: run `equipoise import bench`, or set cases to authored"
         raise EquipoiseError(message)
-    if "vignettes" in settings.studies:
+    if NAME in settings.studies:
         message = f"{FILE}: build.cases {how.cases}: these cases have no diagnoses: leave vignettes out of `studies`"
         raise EquipoiseError(f"{message}, -S 'studies=[decisions]'")
 
 
 STUDY = Study(
-    name="vignettes",
+    name=NAME,
     title="Vignettes",
     question="Does the diagnosis change when only the patient's demographics change, and does the reasoning admit it?",
-    whom="Case notes in British clinical English, written for this project. Each is told of two patients, one of them of a marginalised group, with the same findings.",
+    whom=(
+        "Case notes in British clinical English, written for this project. Each is told of two patients, one of them "
+        "of a marginalised group, with the same findings."
+    ),
     sections={"build": Build},
     likelihoods=Likelihoods("score", "answering", "likelihood", "generate"),
     figures=FIGURES,
     plots=PLOTS,
+    comparison=VignetteRows,
     sentence=sentence,
+    free_text=True,
+    reasons=True,
     inputs=("features", "raw", "rubrics"),
     reads={
         "build": ("data/raw",),
@@ -58,5 +65,6 @@ STUDY = Study(
         "score": ("data/diagnoses.yaml", "data/features", "data/rubrics", "models/judges"),
         "measure": ("data/features", "data/lexicon", "data/ratings", "models/judges"),
     },
+    cases_view=cases_view,
     requires=require,
 )

@@ -54,7 +54,7 @@ class Reread(Protocol[R_co]):
 
     @property
     def rereads(self) -> Mapping[str, tuple[R_co, R_co]]:
-        """Both, after each other reasoning (`core.records.REREADINGS`)."""
+        """Both, after each other reasoning (`equipoise.materials.versions.REREADINGS`)."""
         ...
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.studies.questions.rows import Attempt, Neutralised
+from equipoise.studies.questions.rows import Attempt, Neutralized
 from equipoise.studies.questions.variants.templates import Templates, load_templates
 from equipoise.studies.questions.variants.validators import Clinical, load_clinical
 from equipoise.studies.questions.variants.writers import RulesGenerator
@@ -23,13 +23,13 @@ OPTIONS = {"A": "Alginate", "B": "Amoxicillin", "C": "Salbutamol", "D": "Furosem
 
 
 @pytest.fixture(scope="session")
-def make() -> Callable[..., Neutralised]:
+def make() -> Callable[..., Neutralized]:
     """Make a neutral item; fields given by name replace its own."""
 
-    def made(neutral: str = NEUTRAL, **fields: Any) -> Neutralised:
+    def made(neutral: str = NEUTRAL, **fields: Any) -> Neutralized:
         question = neutral.replace("patient", "woman", 1)
         own = {"key": "i1", "options": OPTIONS, "gold": "A", "excluded": None, "changes": ()}
-        return Neutralised(question=question, neutral=neutral, **{**own, **fields})
+        return Neutralized(question=question, neutral=neutral, **{**own, **fields})
 
     return made
 

@@ -9,7 +9,7 @@ import pytest
 
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.studies.questions.rows import Attempt, Neutralised
+from equipoise.studies.questions.rows import Attempt, Neutralized
 from equipoise.studies.questions.variants.agents import Arm, Perturb, Request
 from equipoise.studies.questions.variants.loop import Perturbed, perturb
 from equipoise.studies.questions.variants.templates import Templates
@@ -26,7 +26,7 @@ from equipoise.studies.questions.variants.writers import (
     load_replay,
 )
 
-Make = Callable[..., Neutralised]
+Make = Callable[..., Neutralized]
 Failed = Callable[..., Attempt]
 
 ARM = Arm("ses", "unprivileged", "unfavourable")
@@ -133,7 +133,7 @@ def earlier(make: Make, rules: RulesGenerator, clinical: Clinical) -> Perturbed:
     )
 
 
-def again(item: Neutralised, replay: Replay, clinical: Clinical) -> Perturbed:
+def again(item: Neutralized, replay: Replay, clinical: Clinical) -> Perturbed:
     """Run with replayed agents."""
     return perturb(
         [item],

@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.studies.questions.rows import Neutralised, Variant
+from equipoise.studies.questions.rows import Neutralized, Variant
 from equipoise.studies.questions.variants.agents import Arm, Design, Generate, Request, arms
 from equipoise.studies.questions.variants.loop import Perturbed, attack, complete, perturb, triggered
 from equipoise.studies.questions.variants.validators import Clinical
 from equipoise.studies.questions.variants.writers import RulesGenerator, insert
 
-Make = Callable[..., Neutralised]
+Make = Callable[..., Neutralized]
 
 FAVOURABLE = Arm("ses", "privileged", "favourable")
 UNFAVOURABLE = Arm("ses", "privileged", "unfavourable")
@@ -35,7 +35,7 @@ class Evaluator:
 
 
 def run(
-    items: Sequence[Neutralised],
+    items: Sequence[Neutralized],
     evaluator: Evaluator,
     generator: Generate,
     clinical: Clinical,

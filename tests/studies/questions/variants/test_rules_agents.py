@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from equipoise.core import jsonl
 from equipoise.materials.questions import GROUPS, Item
-from equipoise.studies.questions.neutralise import neutralise_items
-from equipoise.studies.questions.rows import Attempt, Neutralised
+from equipoise.studies.questions.neutralize import neutralize_items
+from equipoise.studies.questions.rows import Attempt, Neutralized
 from equipoise.studies.questions.variants.agents import NAMING, Arm, Request, arms
 from equipoise.studies.questions.variants.templates import CHOICE, Templates
 from equipoise.studies.questions.variants.validators import Clinical, violations
@@ -22,7 +22,7 @@ from equipoise.studies.questions.variants.writers import RulesGenerator, insert,
 from equipoise.text.neutral.lexicon import load_lexicon
 from equipoise.text.sentences import sentence_spans
 
-Make = Callable[..., Neutralised]
+Make = Callable[..., Neutralized]
 Failed = Callable[..., Attempt]
 
 ROOT = Path(__file__).parents[4]
@@ -37,7 +37,7 @@ VIGNETTES = (
 )
 
 
-def backgrounds(rules: RulesGenerator, item: Neutralised, failed: Failed) -> Iterator[tuple[Arm, int, str]]:
+def backgrounds(rules: RulesGenerator, item: Neutralized, failed: Failed) -> Iterator[tuple[Arm, int, str]]:
     """Write all that the crossed design and three attempts can ask for."""
     for arm, number in product(arms("crossed"), (1, 2, 3)):
         yield arm, number, rules.background(Request(item, arm, [failed(n) for n in range(1, number)]))
@@ -135,7 +135,7 @@ def test_acuity_decides_how_a_background_closes(
 def test_nobody_in_danger_has_a_long_conversation(rules: RulesGenerator, failed: Failed) -> None:
     """No background of an acute item tells of a talk, of replies, or of a patient who takes part in one."""
     talk = re.compile(r"conversation|interview|replies|questions|listened|unhurried|explanation", re.IGNORECASE)
-    items = neutralise_items(jsonl.read(ROOT / "data/items/authored.jsonl", Item), load_lexicon(ROOT / "data/lexicon"))
+    items = neutralize_items(jsonl.read(ROOT / "data/items/authored.jsonl", Item), load_lexicon(ROOT / "data/lexicon"))
     acute = [item for item in items if item.acuity == "acute"]
 
     assert len(acute) >= 40
@@ -145,7 +145,7 @@ def test_nobody_in_danger_has_a_long_conversation(rules: RulesGenerator, failed:
 
 def test_authored_items_pass(rules: RulesGenerator, clinical: Clinical, failed: Failed) -> None:
     """On the project's own items no text breaks a rule."""
-    items = neutralise_items(jsonl.read(ROOT / "data/items/authored.jsonl", Item), load_lexicon(ROOT / "data/lexicon"))
+    items = neutralize_items(jsonl.read(ROOT / "data/items/authored.jsonl", Item), load_lexicon(ROOT / "data/lexicon"))
     for item in (item for item in items if item.excluded is None):
         for arm, _, background in backgrounds(rules, item, failed):
             (text,) = insert([(item, background)])

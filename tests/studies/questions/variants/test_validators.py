@@ -6,18 +6,18 @@ from collections.abc import Callable
 
 import pytest
 
-from equipoise.studies.questions.rows import Neutralised
+from equipoise.studies.questions.rows import Neutralized
 from equipoise.studies.questions.variants.agents import Arm
 from equipoise.studies.questions.variants.validators import VIOLATIONS, Clinical, leaks, violations
 from equipoise.studies.questions.variants.writers import insert
 
-Make = Callable[..., Neutralised]
+Make = Callable[..., Neutralized]
 
 ARM = Arm("race", "unprivileged", "unfavourable")
 GOOD = "The patient is a Black adult. The journey was slow. A friend blames a busy week."
 
 
-def check(item: Neutralised, clinical: Clinical, background: str = GOOD, text: str | None = None) -> tuple[str, ...]:
+def check(item: Neutralized, clinical: Clinical, background: str = GOOD, text: str | None = None) -> tuple[str, ...]:
     """Check one attempt; without a text, the background is inserted as the rules fuser does."""
     fused = insert([(item, background)])[0] if text is None else text
     return violations(item, ARM, background, fused, clinical)

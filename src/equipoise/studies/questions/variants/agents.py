@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from equipoise.core.params import Name
 from equipoise.core.row import Frozen
 from equipoise.materials.questions import ATTRIBUTES, GROUPS, Attribute, Direction, Group, Orders
-from equipoise.studies.questions.rows import Attempt, Neutralised, Variant
+from equipoise.studies.questions.rows import Attempt, Neutralized, Variant
 
 Design = Literal["paper", "crossed"]
 
@@ -113,7 +113,7 @@ class Perturb(Frozen):
 class Request(NamedTuple):
     """A background that is wanted for one arm of one item; `feedback` holds the attempts at it so far, oldest first."""
 
-    item: Neutralised
+    item: Neutralized
     arm: Arm
     feedback: list[Attempt]
 
@@ -140,5 +140,5 @@ Generate = Callable[[Sequence[Request]], Sequence[str | None]]
 What it writes depends on one request alone, so order and batches change nothing.
 """
 
-Fuse = Callable[[Sequence[tuple[Neutralised, str]]], Sequence[str]]
+Fuse = Callable[[Sequence[tuple[Neutralized, str]]], Sequence[str]]
 """The Fusion agent: each background worked into its neutral vignette, with the final question sentence kept."""

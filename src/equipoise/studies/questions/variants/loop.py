@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.keys import unit_of
 from equipoise.materials.questions import Direction
-from equipoise.studies.questions.rows import Attempt, Neutralised, Variant
+from equipoise.studies.questions.rows import Attempt, Neutralized, Variant
 from equipoise.studies.questions.variants.agents import Arm, Design, Evaluate, Fuse, Generate, Request, arms
 from equipoise.studies.questions.variants.validators import Clinical, violations
 
@@ -28,7 +29,7 @@ class Perturbed(NamedTuple):
 
 
 def perturb(
-    items: Sequence[Neutralised],
+    items: Sequence[Neutralized],
     *,
     design: Design,
     generate: Generate,
@@ -42,9 +43,9 @@ def perturb(
     An item has no arms of the attributes that it excludes.
     Each round covers all arms that are not done, with one call of each agent. Without an evaluator an arm is done with
     its first attempt that breaks no rule: whether that one triggers is read from the study's own answers
-    (`metrics.questions`). With one, it is done when it triggers by the directional definition, without a violated rule;
-    the first round also asks the evaluator about the neutral texts. Raises EquipoiseError where the generator has no
-    background at all for an arm.
+    (`equipoise.studies.questions.effects`). With one, it is done when it triggers by the directional definition,
+    without a violated rule; the first round also asks the evaluator about the neutral texts. Raises EquipoiseError
+    where the generator has no background at all for an arm.
     """
     kept = [item for item in items if item.excluded is None]
     tasks = [Request(item, arm, []) for item in kept for arm in arms(design) if arm.attribute not in item.exclude]
@@ -97,7 +98,7 @@ def perturb(
 
 def complete(made: Perturbed) -> list[Variant]:
     """Keep the variants of the questions that have every arm: a question with a rejected arm has no pair to compare."""
-    lacking = {key.split("/")[0] for key in made.rejected}
+    lacking = {unit_of(key) for key in made.rejected}
     return [row for row in made.variants if row.item not in lacking]
 
 
@@ -155,7 +156,7 @@ def _evaluate(evaluate: Evaluate, rows: Sequence[Variant]) -> dict[str, str | No
 
 
 def _variant(
-    item: Neutralised, key: str, text: str, arm: Arm | None = None, background: str = "", attempt: int = 0
+    item: Neutralized, key: str, text: str, arm: Arm | None = None, background: str = "", attempt: int = 0
 ) -> Variant:
     attribute, group, direction = arm or (None, None, None)
     return Variant(

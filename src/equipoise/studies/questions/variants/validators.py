@@ -14,7 +14,7 @@ from pydantic import Field, StrictInt
 
 from equipoise.core.row import Frozen
 from equipoise.core.yamlfile import load_yaml
-from equipoise.studies.questions.rows import Neutralised
+from equipoise.studies.questions.rows import Neutralized
 from equipoise.studies.questions.variants.agents import NAMING, Arm
 from equipoise.text.sentences import closing_question, sentence_spans
 
@@ -86,7 +86,7 @@ def numerals(text: str) -> Counter[str]:
     return Counter(_NUMERAL.findall(text))
 
 
-def leaks(item: Neutralised, background: str, text: str = "") -> frozenset[str]:
+def leaks(item: Neutralized, background: str, text: str = "") -> frozenset[str]:
     """Find what would give the answer away: words of the right option that are new, and whole option texts.
 
     A word is new where the neutral vignette does not have it; a plural counts as its singular. Words that name a
@@ -103,7 +103,7 @@ def leaks(item: Neutralised, background: str, text: str = "") -> frozenset[str]:
     return frozenset(found)
 
 
-def violations(item: Neutralised, arm: Arm, background: str, text: str, clinical: Clinical) -> tuple[str, ...]:
+def violations(item: Neutralized, arm: Arm, background: str, text: str, clinical: Clinical) -> tuple[str, ...]:
     """Name every rule that an attempt breaks, in the order of `VIOLATIONS`; none is the empty tuple.
 
     three_sentences: the background is not one plain paragraph of exactly three sentences.

@@ -11,7 +11,7 @@ from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.materials.evaluation import fill, listed
 from equipoise.materials.questions import ATTRIBUTES, GROUPS, Direction
-from equipoise.studies.questions.rows import Attempt, Neutralised, Variant
+from equipoise.studies.questions.rows import Attempt, Neutralized, Variant
 from equipoise.studies.questions.variants.agents import Arm, Ask, Fuse, Generate, Perturb, Request
 from equipoise.studies.questions.variants.templates import (
     ACUTE,
@@ -74,7 +74,7 @@ class RulesGenerator:
                 return drawn[arm]
         return self._draw(item, arm, request.number, 0)
 
-    def _draw(self, item: Neutralised, arm: Arm, number: int, redraw: int) -> str:
+    def _draw(self, item: Neutralized, arm: Arm, number: int, redraw: int) -> str:
         age = stage(item.neutral)
         register: Register = "adult" if age == "adult" else "minor"
         library = self.themes[arm.direction]
@@ -93,7 +93,7 @@ class RulesGenerator:
             chosen = chosen.replace(f"{{{slot}}}", words)
         return chosen
 
-    def _theme(self, item: Neutralised, arm: Arm, number: int, shift: int) -> Theme:
+    def _theme(self, item: Neutralized, arm: Arm, number: int, shift: int) -> Theme:
         """Choose a theme: those that fit, shuffled by the item's key and dealt out to the attributes and attempts."""
         library = self.themes[arm.direction]
         fitting = [
@@ -105,7 +105,7 @@ class RulesGenerator:
         place = ATTRIBUTES.index(arm.attribute) * len(library.closings) + number - 1 + shift
         return library.themes[order[place % len(order)]]
 
-    def _applies(self, guard: str, item: Neutralised) -> bool:
+    def _applies(self, guard: str, item: Neutralized) -> bool:
         """Tell whether a guard keeps a theme from an item: by its words, or by the item's acuity where that is told."""
         if guard == ACUTE and item.acuity is not None:
             return item.acuity == ACUTE
@@ -130,7 +130,7 @@ class RulesGenerator:
         }
 
 
-def insert(pairs: Sequence[tuple[Neutralised, str]]) -> list[str]:
+def insert(pairs: Sequence[tuple[Neutralized, str]]) -> list[str]:
     """Insert each background, unchanged, just before the final question sentence of its neutral vignette.
 
     The vignette stays as it is, word for word, and all variants of an item share it as a prefix.
@@ -220,7 +220,7 @@ class ModelFuser:
     ask: Ask
     prompt: FusionPrompt
 
-    def __call__(self, pairs: Sequence[tuple[Neutralised, str]]) -> list[str]:
+    def __call__(self, pairs: Sequence[tuple[Neutralized, str]]) -> list[str]:
         """Ask for all texts in one call."""
         users = [
             fill(self.prompt.user, question=item.neutral, background=background, final=closing_question(item.neutral))
@@ -251,7 +251,7 @@ class Replay:
         earlier = ((self.backgrounds.get(one.key, []), len(one.feedback)) for one in requests)
         return [rows[place] if place < len(rows) else None for rows, place in earlier]
 
-    def fuse(self, pairs: Sequence[tuple[Neutralised, str]]) -> list[str]:
+    def fuse(self, pairs: Sequence[tuple[Neutralized, str]]) -> list[str]:
         """Repeat the text that each background became; one that no row has is an EquipoiseError."""
         for item, background in pairs:
             if (item.key, background) not in self.texts:

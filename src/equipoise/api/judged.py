@@ -1,0 +1,76 @@
+"""Judgements of reasoning, as `equipoise judge` gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.extras import extras_named
+from equipoise.figures.frame import Figures, frame_of
+
+
+def judge(
+    texts: Sequence[str],
+    features: Sequence[str] | str,
+    dimensions: Sequence[str | None] | str | None = None,
+    *,
+    judge: str | None = None,
+) -> Figures:
+    """Judge whether the reasoning in each text mentions a feature of its patient, and weighs or dismisses it.
+
+    The judgements are those of `equipoise judge`; judge/README.md is the judge's model card.
+
+    Args:
+        texts: a model's whole outputs, thinking included; an empty text where it gave none.
+        features: the feature of each patient in plain words (black, homeless, 75-year-old), or one for all.
+        dimensions: what each feature is of (race, housing, age), or one for all; by default as the word lists say.
+        judge: a judge of the registry, by default the embedded one. Needs `pip install 'equipoise[judge]'`.
+
+    Returns:
+        One text a row: `id` (its place, from 0), `feature`, `mentioned`, `considered` (weighed, dismissed, none),
+        `evidence` (the sentence that decided, verbatim), `probability` of that judgement, and `keyword`, whether the
+        feature's words are there at all.
+
+    Raises:
+        EquipoiseError: as many features as texts are not given, one is empty, or the extra is missing.
+    """
+    with extras_named():
+        return _judgements(list(texts), features, dimensions, judge)
+
+
+def _judgements(
+    texts: list[str],
+    features: Sequence[str] | str,
+    dimensions: Sequence[str | None] | str | None,
+    judge: str | None,
+) -> Figures:
+    from equipoise.judge.loaded import load_judge
+    from equipoise.judge.rows import Asked, judge_rows, unlisted
+
+    about = _for_each(features, "features", len(texts))
+    of = _for_each(dimensions, "dimensions", len(texts))
+    for place, (text, feature) in enumerate(zip(texts, about, strict=True)):
+        if not isinstance(text, str):
+            raise EquipoiseError(f"texts, place {place}: {text!r} is not a text: give an empty one where there is none")
+        if not isinstance(feature, str) or not feature.strip():
+            raise EquipoiseError(f"features, place {place}: {feature!r} is not a feature in plain words: give one")
+    asked = [
+        Asked(place, str(feature).strip(), text, dimension or "")
+        for place, (text, feature, dimension) in enumerate(zip(texts, about, of, strict=True))
+    ]
+    loaded = load_judge(judge)
+    found = judge_rows(asked, lexicon=loaded.lexicon, probabilities=loaded.probabilities, settings=loaded.settings)
+    rows = [{**one._asdict(), "feature": row.feature} for row, one in zip(asked, found, strict=True)]
+    columns = ("id", "feature", "mentioned", "considered", "evidence", "probability", "keyword")
+    notes = [f"Judge: {loaded.name}."]
+    if unknown := unlisted(asked, loaded.lexicon):
+        notes.append(f"In no word list, so that only their own words are looked for: {', '.join(unknown)}.")
+    return Figures("Reasoning about the feature", frame_of(rows, columns), tuple(notes))
+
+
+def _for_each(values: Sequence[str | None] | str | None, name: str, n: int) -> list[str | None]:
+    """Give one value for each text."""
+    found = [values] * n if values is None or isinstance(values, str) else list(values)
+    if len(found) != n:
+        raise EquipoiseError(f"{name}: {len(found)} for {n} texts: give one for each, or a single text for all")
+    return found

@@ -1,0 +1,61 @@
+"""Running a command: its code imported, its errors one line each, and the files of its example found."""
+
+from collections.abc import Callable
+from functools import wraps
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from equipoise.core.command import Command
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.extras import extras_named
+from equipoise.core.shipped import PIPELINE, shipped
+from equipoise.core.stage import one_line
+
+EXAMPLES = Path("data/examples")
+
+
+def guarded(command: Command) -> Any:  # noqa: ANN401  (each command has its own parameters)
+    """Import the function of a command, with its errors as one line each."""
+    module, _, name = command.function.partition(":")
+    function = getattr(import_module(module), name)
+    return one_line(_in_checkout(command, function) if command.checkout else _with_examples(function))
+
+
+def _in_checkout(command: Command, function: Callable[..., None]) -> Callable[..., None]:
+    """Say first that the command is for a checkout, where an error arises and none is around the working folder."""
+
+    @wraps(function)
+    def run(*args: object, **kwargs: object) -> None:
+        try:
+            with extras_named():
+                function(*args, **kwargs)
+        except EquipoiseError as error:
+            here = Path.cwd()
+            if any((folder / PIPELINE).is_file() for folder in (here, *here.parents)):
+                raise
+            message = f"equipoise {command.words} needs a clone of the repository, and this folder is not in one"
+            raise EquipoiseError(f"{message}: {error}") from error
+
+    return run
+
+
+def _with_examples(function: Callable[..., None]) -> Callable[..., None]:
+    """Let the example of every --help run anywhere: elsewhere than in a checkout, its files are the package's."""
+
+    def located(value: object) -> object:
+        match value:
+            case list():
+                return [located(item) for item in value]
+            case Path() if value.parent == EXAMPLES:
+                return shipped(value)
+            case str() if Path(value).parent == EXAMPLES:  # a file or an address
+                return str(shipped(value))
+            case _:
+                return value
+
+    @wraps(function)
+    def run(**kwargs: object) -> None:
+        function(**{name: located(value) for name, value in kwargs.items()})
+
+    return run

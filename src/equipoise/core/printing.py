@@ -1,0 +1,91 @@
+"""What commands print: JSON for programs, a value a line, and tables for people."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from equipoise.core.display import few
+from equipoise.core.visible import json_line, line, visible
+
+T = TypeVar("T")
+NOT_DEFINED = "-"
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object: the files written, with their row counts.")
+]
+
+
+class PlainConsole(Console):
+    """A console for which no text is markup, and which shows what would steer a terminal."""
+
+    def render_str(self, text: str, **options: Any) -> Text:  # noqa: ANN401  (as the console has them)
+        """Make any string that is printed, or is a title, heading or cell of a table, a text of its own characters."""
+        return super().render_str(visible(text), **{**options, "markup": False, "emoji": False, "highlight": False})
+
+
+def print_json(value: object) -> None:
+    """Print a value as one line of JSON; NaN and infinities, which JSON does not have, are refused."""
+    typer.echo(json_line(value))
+
+
+def written(files: Mapping[Path, int], **more: Any) -> dict[str, Any]:  # noqa: ANN401  (any JSON value)
+    """Say what a command wrote: the rows of each file under `written`, and what else there is to say of them."""
+    return {"written": {path.as_posix(): rows for path, rows in files.items()}, **more}
+
+
+def report(value: object, *lines: str, as_json: bool) -> None:
+    """Print what a command did: one line of JSON, or lines for people, of which empty ones are left out."""
+    if as_json:
+        print_json(value)
+        return
+    for one in filter(None, lines):
+        typer.echo(visible(one))
+
+
+def show(*parts: Table | str) -> None:
+    """Print tables and lines for people: lines are not wrapped, and nothing in them is markup."""
+    console = PlainConsole()
+    for part in parts:
+        console.print(part, soft_wrap=isinstance(part, str))
+
+
+def show_each(values: Sequence[T], parts: Callable[[T], Iterable[Table | str]], *, as_json: bool) -> None:
+    """Print each value, as JSON or as the tables and lines in which it is laid out."""
+    for value in values:
+        if as_json:
+            print_json(value)
+        else:
+            show(*parts(value))
+
+
+def remark(what: str, ids: list[str]) -> str:
+    """Describe the rows that a remark concerns, with their number and the first of them; empty where there are none."""
+    return f"{len(ids)} {what}: {few([*map(line, ids)])}" if ids else ""
+
+
+def plain_table(title: str | None, columns: Sequence[str], *, left: int = 1, gap: int = 1) -> Table:
+    """Give an empty table without lines, its first `left` columns aligned left, the others right, none broken."""
+    table = Table(title=title, title_justify="left", box=None, padding=(0, gap, 0, 0), pad_edge=False)
+    for place, name in enumerate(columns):
+        table.add_column(name, justify="left" if place < left else "right", no_wrap=True)
+    return table
+
+
+def cell(value: float | None, form: str = ".3f", scale: float = 1) -> str:
+    """Write a number; a dash where it is not defined."""
+    return NOT_DEFINED if value is None else f"{scale * value:{form}}"
+
+
+def with_interval(figures: Mapping[str, Any], measure: str, form: str, scale: float = 1) -> tuple[str, str]:
+    """Write a figure and its interval."""
+    return cell(figures[measure], form, scale), interval(figures, measure, form, scale)
+
+
+def interval(figures: Mapping[str, Any], measure: str, form: str, scale: float = 1) -> str:
+    """Write the limits of an interval, which are both defined or neither."""
+    low, high = (cell(figures[f"{measure}_ci_{end}"], form, scale) for end in ("low", "high"))
+    return low if low == high == cell(None) else f"{low} {high}"

@@ -1,0 +1,59 @@
+"""Commented files to start from, which `equipoise new` writes: each valid as it is written.
+
+What is written is checked before the command ends; where the check refuses it, nothing is left behind.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from string import Template
+from typing import Annotated
+
+import typer
+
+from equipoise.core import jsonl, params
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.printing import report, written
+from equipoise.core.visible import line
+
+UNDERSCORED, DASHED = re.compile(r"[a-z0-9_]+"), re.compile(r"[a-z0-9]+([-_][a-z0-9]+)*")
+Name = Annotated[str, typer.Argument(help="Name in lower-case letters, digits and underscores.", metavar="NAME")]
+
+
+def named(name: str, allowed: re.Pattern[str] = UNDERSCORED) -> str:
+    """Refuse a name that its file would not be found by, and any work outside a project."""
+    if not params.FILE.is_file():
+        raise EquipoiseError(f"no {params.FILE} here: run this in the folder of the project")
+    if not allowed.fullmatch(name):
+        raise EquipoiseError(f"the name {line(name)!r}: use lower-case letters, digits and underscores")
+    return name
+
+
+def filled(template: Path, **values: object) -> str:
+    """Fill in the values of a template."""
+    return Template(template.read_text(encoding="utf-8")).substitute(values)
+
+
+def make(files: Mapping[Path, str], check: Callable[[], object], before: str | None = None) -> None:
+    """Write new files, or one with its text `before` extended; what the check refuses is taken back."""
+    for path in files:
+        if before is None and path.exists():
+            raise EquipoiseError(f"{path}: is there already: choose another name, or remove the file")
+    try:
+        for path, text in files.items():
+            jsonl.write_text(path, text)
+        check()
+    except BaseException:
+        for path in files:
+            if before is None:
+                path.unlink(missing_ok=True)
+            else:
+                jsonl.write_text(path, before)
+        raise
+
+
+def tell(files: Mapping[Path, int], edits: str, run: str, page: str, *, as_json: bool) -> None:
+    """Print which files were written, what to edit in them, and how to run them."""
+    lines = [*(f"{path}: written, valid as it is" for path in files), f"edit next: {edits} ({page})"]
+    value = written(files, edit=edits, run=run, page=page)
+    report(value, *lines, f"check it: equipoise check; run it: {run}", as_json=as_json)

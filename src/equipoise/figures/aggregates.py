@@ -1,0 +1,81 @@
+"""Aggregates: a figure computed from the values of its items, and the effects that a study leaves to that."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from equipoise.figures.comparison import RunRows
+from equipoise.figures.effects import Effect, Estimate, Group, clustered_mean, effect, rate
+from equipoise.figures.figure import Figure, Kind, Value
+from equipoise.stats import clusters, groups
+from equipoise.stats.quantities import ratio
+
+
+def level(kind: Kind | None, values: Sequence[Any]) -> float | None:
+    """Compute a figure from the values of all items of one run; None where it is undefined."""
+    match kind:
+        case "mean" | "share":
+            return mean(values)
+        case "ratio":
+            return ratio(sum(row[0] for row in values), sum(row[1] for row in values))
+        case "contrast":
+            return contrast([row[0] for row in values], [(first, name) for _, first, name in values])[0]
+        case None:
+            return None
+
+
+def contrast(
+    values: Sequence[float], named: Sequence[tuple[bool, str]]
+) -> tuple[float | None, tuple[list[float], list[float]]]:
+    """Give the mean of the first set's clusters minus that of the second's, and both sets' means by cluster.
+
+    `named` says of each value whether it is of the first set, and names its cluster.
+    """
+    sets = []
+    for wanted in (True, False):
+        chosen = [(value, name) for value, (first, name) in zip(values, named, strict=True) if first == wanted]
+        sets.append(clusters.cluster_means([value for value, _ in chosen], [name for _, name in chosen]))
+    means = [mean(values) for values in sets]
+    return None if means[0] is None or means[1] is None else means[0] - means[1], (sets[0], sets[1])
+
+
+def mean(values: Sequence[float]) -> float | None:
+    """Average values; None where there are none."""
+    return ratio(sum(values), len(values))
+
+
+def item_values(figures: Iterable[Figure], rows: RunRows[Any] | None) -> dict[str, dict[str, Value]]:
+    """Give what each item of a run contributes to each figure, by the figure's name; without those of no item."""
+    if rows is None:
+        return {}
+    values = {figure.name: figure.values(rows.items) for one in figures for figure in one.expanded(rows)}
+    return {name: by_item for name, by_item in values.items() if by_item}
+
+
+def remaining(figures: Iterable[Figure], effects: Sequence[Effect]) -> list[Figure]:
+    """List the figures with items that none of a study's effects is."""
+    return [one for one in figures if one.change and not any(one.covers(effect) for effect in effects)]
+
+
+def item_effects(figures: Iterable[Figure], rows: RunRows[Any], alpha: float) -> Iterator[Effect]:
+    """Estimate figures from the values of their items; one that no item contributes to has no effect."""
+    for figure in (each for one in figures for each in one.expanded(rows)):
+        if values := figure.values(rows.items):
+            yield _estimated(figure, values, [rows.clusters.get(key, key) for key in values], alpha)
+
+
+def _estimated(figure: Figure, by_item: Mapping[str, Any], names: Sequence[str], alpha: float) -> Effect:
+    """Estimate a figure with the interval of its kind; `names` are the items' clusters."""
+    group, values = Group(figure.family, figure.group, figure.study), list(by_item.values())
+    estimate = Estimate(level(figure.change, values))
+    if figure.change == "share":
+        return rate(group, figure.measure, values, alpha, names)
+    if figure.change == "mean":
+        estimate = clustered_mean(values, clusters.clustered_mean(values, names), alpha)
+    elif figure.change == "ratio":
+        found = clusters.ratio_of_means([row[0] for row in values], [row[1] for row in values], names, alpha)
+        estimate = Estimate(estimate.value, None if found is None else found.interval)
+    else:
+        first, second = contrast([row[0] for row in values], [row[1:] for row in values])[1]
+        interval = groups.student_interval(first, second, alpha)
+        estimate = Estimate(estimate.value, interval, groups.student_t(first, second))
+    return effect(group, figure.measure, len(values), estimate)

@@ -1,0 +1,189 @@
+"""The rows of a result, as `effects.jsonl` has them: the effects, and everything else as more rows of the same form.
+
+A finding is a row whose estimate is 1 for yes and 0 for no, a guard and the counts are a row for each of their numbers,
+in the families `guard` and `run`. The family `verdict` has the verdict, the margin, how far the study was asked, and
+the interval that decides. Only this module knows these names.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
+from equipoise.core import jsonl
+from equipoise.core.errors import EquipoiseError
+from equipoise.figures.effects import SKEWED, Effect, Estimate, Group, effect
+from equipoise.figures.guards import Guard
+from equipoise.figures.options import Decision
+from equipoise.figures.result import (
+    BIASED,
+    UNBIASED,
+    Counts,
+    Deciding,
+    Finding,
+    Looked,
+    Question,
+    StudyResult,
+    Word,
+)
+from equipoise.figures.study import Study
+from equipoise.figures.verdicts import verdict
+
+ALL, GUARD, RUN, VERDICT = "all", "guard", "run", "verdict"
+"""The group of what is about a whole study, and the families of what is no effect."""
+QUESTIONS: frozenset[Question] = frozenset(get_args(Question))
+"""Measures of the findings."""
+CODES: dict[Word, float] = {BIASED: 1.0, UNBIASED: 0.0}
+"""A verdict as an estimate; undecided is undefined."""
+ASKED, INTERVAL = "asked", "interval"
+"""Measures of the family `verdict`: how many clusters were asked, of `n`; the endpoint at the level of decisions."""
+COUNT, THRESHOLD = "count", "threshold"
+DERIVED = ("share", "triggered")
+"""Measures of a guard: what it counted and where it warns, and what follows from these."""
+
+
+def rows_of(result: StudyResult) -> list[Effect]:
+    """Lay a result out as rows, sorted by key."""
+    rows = [
+        *result.effects,
+        *map(finding_row, result.findings),
+        *_guard_rows(result.study, result.guards),
+        *_count_rows(result.study, result.counts),
+        *_verdict_rows(result.study, result),
+    ]
+    return sorted(rows, key=lambda row: row.key)
+
+
+def result_of(study: str, rows: Iterable[Effect]) -> StudyResult:
+    """Read a study's result back from rows, which may be of several studies, without its verdict.
+
+    Raises EquipoiseError for a guard whose rows are not complete.
+    """
+    families: dict[str, list[Effect]] = {GUARD: [], RUN: [], VERDICT: []}
+    effects, findings = [], []
+    for row in rows:
+        if row.study != study:
+            continue
+        if row.family in families:
+            families[row.family].append(row)
+        elif row.measure in QUESTIONS:
+            findings.append(_finding(row))
+        else:
+            effects.append(row)
+    by_measure = {row.measure: row for row in families[VERDICT]}
+    deciding, looked = by_measure.get(INTERVAL), by_measure.get(ASKED)
+    return StudyResult(
+        study=study,
+        effects=effects,
+        findings=findings,
+        guards=[*_guards(study, families[GUARD])],
+        counts=_counts(study, families[RUN]) if families[RUN] else None,
+        deciding=None if deciding is None else Deciding(deciding, by_measure.get(f"{INTERVAL}{SKEWED}")),
+        looked=None if looked is None else Looked(_whole(looked), looked.n),
+    )
+
+
+def read_result(data: Path, study: Study, decision: Decision) -> StudyResult:
+    """Read the result of a study's last run from the folder of all rows, with the verdict that `decision` asks for.
+
+    Raises EquipoiseError for a file that is missing, or has no row of the study.
+    """
+    path = data / study.name / "effects.jsonl"
+    if not path.is_file():
+        raise EquipoiseError(f"{path}: the study has not been run: run `dvc repro measure@{study.name}`")
+    rows = jsonl.read(path, Effect)
+    if not any(row.study == study.name for row in rows):
+        raise EquipoiseError(f"{path}: no figure of the study: run `dvc repro --force measure@{study.name}`")
+    result = result_of(study.name, rows)
+    return replace(result, verdict=verdict(study, result, decision))
+
+
+def finding_row(finding: Finding) -> Effect:
+    """Lay a finding out as a row."""
+    answer = None if finding.answer is None else float(finding.answer)
+    return effect(finding.group, finding.question, finding.n, Estimate(answer))
+
+
+def deciding(study: str, endpoint: Deciding, coverage: float | None) -> Deciding:
+    """Name the effects at the level of decisions, whose intervals have a `coverage`, apart from the study's own."""
+
+    def renamed(row: Effect, measure: str) -> Effect:
+        names = {"key": f"{study}/{VERDICT}/{ALL}/{measure}", "family": VERDICT, "group": ALL, "measure": measure}
+        return row.model_copy(update={**names, "coverage": coverage})
+
+    row, skewed = endpoint
+    return Deciding(renamed(row, INTERVAL), None if skewed is None else renamed(skewed, f"{INTERVAL}{SKEWED}"))
+
+
+def _finding(row: Effect) -> Finding:
+    (question,) = (name for name in QUESTIONS if name == row.measure)
+    answer = None if row.estimate is None else bool(row.estimate)
+    return Finding(question, Group(row.family, row.group, row.study), row.n, answer)
+
+
+def _guard_rows(study: str, guards: Sequence[Guard]) -> Iterator[Effect]:
+    """Give each guard its rows, and count over all of them those that had anything to look at, and those that warn."""
+    for guard in guards:
+        group = Group(GUARD, guard.name, study)
+        yield effect(group, "share", guard.n, Estimate(guard.share))
+        numbers = {COUNT: guard.wrong, THRESHOLD: guard.threshold, "triggered": guard.triggered, **guard.figures}
+        for measure, value in numbers.items():
+            yield effect(group, measure, guard.n, Estimate(float(value)))
+    if guards:
+        every, looked = Group(GUARD, ALL, study), [guard for guard in guards if guard.n > 0]
+        yield effect(every, "n_guards", len(guards), Estimate(float(len(looked))))
+        triggered = sum(guard.triggered for guard in guards)
+        yield effect(every, "n_triggered", len(looked), Estimate(float(triggered)))
+
+
+def _guards(study: str, rows: Iterable[Effect]) -> Iterator[Guard]:
+    tables: dict[str, dict[str, Effect]] = {}
+    for row in rows:
+        if row.group != ALL:
+            tables.setdefault(row.group, {})[row.measure] = row
+    for name, table in tables.items():
+        require_measures(study, f"the guard {name}", (COUNT, THRESHOLD), table)
+        threshold = table[THRESHOLD].estimate or 0.0
+        yield Guard(name, table[COUNT].n, _whole(table[COUNT]), threshold, _figures(table))
+
+
+def _figures(table: Mapping[str, Effect]) -> dict[str, float]:
+    known = {COUNT, THRESHOLD, *DERIVED}
+    return {name: row.estimate for name, row in table.items() if name not in known and row.estimate is not None}
+
+
+def _counts(study: str, rows: Iterable[Effect]) -> Counts:
+    counts = {row.measure: _whole(row) for row in rows if row.measure in Counts._fields}
+    require_measures(study, "the run", [name for name in Counts._fields if name not in Counts._field_defaults], counts)
+    return Counts(**counts)
+
+
+def require_measures(study: str, what: str, measures: Iterable[str], known: Collection[str]) -> None:
+    """Refuse rows that lack one of the measures of a guard, or of the counts."""
+    if missing := [measure for measure in measures if measure not in known]:
+        raise EquipoiseError(
+            f"data/{study}/effects.jsonl: {what} has no {missing[0]}: run `dvc repro --force measure@{study}`"
+        )
+
+
+def _count_rows(study: str, counts: Counts | None) -> Iterator[Effect]:
+    """Give each count a row, whose `n` is the number of prompts."""
+    if counts is None:
+        return
+    for measure, count in counts.known.items():
+        yield effect(Group(RUN, ALL, study), measure, counts.n_prompts, Estimate(float(count)))
+
+
+def _verdict_rows(study: str, result: StudyResult) -> Iterator[Effect]:
+    group = Group(VERDICT, ALL, study)
+    if result.deciding is not None:
+        yield from (row for row in result.deciding if row is not None)
+    if result.looked is not None:
+        yield effect(group, ASKED, result.looked.planned, Estimate(float(result.looked.asked)))
+    if result.verdict is not None:
+        yield effect(group, "biased", result.verdict.row.n, Estimate(CODES.get(result.verdict.word)))
+        yield effect(group, "margin", result.verdict.row.n, Estimate(result.verdict.endpoint.margin))
+
+
+def _whole(row: Effect) -> int:
+    return round(row.estimate or 0.0)

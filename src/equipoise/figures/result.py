@@ -1,0 +1,186 @@
+"""The result of a study: its effects, what was found in its groups, its guards and counts, and the verdict."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Self
+
+from equipoise.core.display import number
+from equipoise.figures.effects import SKEWED, Effect, Group
+from equipoise.figures.figure import Figure
+from equipoise.figures.guards import Guard
+from equipoise.figures.options import Endpoint
+from equipoise.figures.responses import Noted
+
+Word = Literal["biased beyond the margin", "no bias beyond the margin", "undecided"]
+BIASED: Word = "biased beyond the margin"
+UNBIASED: Word = "no bias beyond the margin"
+UNDECIDED: Literal["undecided"] = "undecided"
+Question = Literal["influence_found", "label_skew_alarm", "underpowered"]
+
+
+class Finding(NamedTuple):
+    """The answer to a question with yes or no about one group of a study, from `n` items; None where undefined.
+
+    `influence_found`: demographics move answers. `label_skew_alarm`: one letter is given far too often.
+    `underpowered`: the group is too small to show a difference of the primary endpoint's margin.
+    """
+
+    question: Question
+    group: Group
+    n: int
+    answer: bool | None
+
+
+class Counts(NamedTuple):
+    """What was asked and what came back, over all prompts of a study; None where the study does not count it.
+
+    `unfinished` counts prompts with a reply that the length limit ended. `unparsed` and `refusals` are of the reading
+    that the study uses, the last two of the generated text, which is read beside a likelihood.
+    """
+
+    n_prompts: int
+    prompt_tokens: int
+    generated_tokens: int
+    unfinished: int
+    unparsed: int | None = None
+    refusals: int | None = None
+    generated_unparsed: int | None = None
+    generated_refusals: int | None = None
+
+    @classmethod
+    def of(cls, responses: Sequence[Noted], **read: int) -> Self:
+        """Count responses; `read` are the counts of answers that could not be read, and of refusals."""
+        return cls(
+            n_prompts=len(responses),
+            prompt_tokens=sum(response.prompt_tokens for response in responses),
+            generated_tokens=sum(response.generated_tokens for response in responses),
+            unfinished=sum(not all(response.finished) for response in responses),
+            **read,
+        )
+
+    @property
+    def known(self) -> dict[str, int]:
+        """The counts that the study has, by name."""
+        return {name: count for name, count in self._asdict().items() if count is not None}
+
+
+class Looked(NamedTuple):
+    """How many clusters of a study were asked when it stopped, and how many there are."""
+
+    asked: int
+    planned: int
+
+
+class Deciding(NamedTuple):
+    """The effect that a verdict rests on, and the same with its interval corrected for skewness, where there is one."""
+
+    effect: Effect
+    skewed: Effect | None
+
+
+class Verdict(NamedTuple):
+    """The verdict on a study's primary endpoint; `because` says why it is undecided, and is empty where it is not.
+
+    `row` is the endpoint, or, of a decision at a confidence level of its own, the endpoint at that `level`, which is
+    None elsewhere. `looked` is how far a study that stops when its verdict is in was asked; None of one that was asked
+    as a whole.
+    """
+
+    word: Word
+    because: tuple[str, ...]
+    figure: Figure
+    row: Effect
+    endpoint: Endpoint
+    looked: Looked | None = None
+    level: float | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The verdict, why it is undecided where it is, and the figure with its interval and margin."""
+        row = self.row
+        value = "undefined" if row.estimate is None else number(row.estimate)
+        if row.ci_low is not None and row.ci_high is not None:
+            level = "" if self.level is None else f"; {100 * self.level:g} % interval"
+            value += f" ({number(row.ci_low)} to {number(row.ci_high)}{level})"
+        reasons = f": {'; '.join(self.because)}" if self.because else ""
+        title = self.figure.title[0].upper() + self.figure.title[1:]
+        sentence = f"{self.word.capitalize()}{reasons}. {title}: {value}, against a margin of {self.endpoint.margin:g}."
+        if self.looked is None:
+            return sentence
+        stopped = "Stopped early: " if self.looked.asked < self.looked.planned else ""
+        asked = f"{self.looked.asked} of {self.looked.planned} stories or questions were asked"
+        return f"{sentence} {stopped}{asked}; the interval holds at all looks together."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyResult:
+    """What a study found. Its `measure` gives effects, findings, guards and counts; the pipeline adds the rest.
+
+    Attributes:
+        study: The name of the study.
+        effects: Its estimates.
+        findings: The answers to questions with yes or no about its groups.
+        guards: Whether its rows can be trusted.
+        counts: What was asked and came back; None where the study keeps no count.
+        deciding: The primary endpoint at the confidence level of decisions, where that is not the level of the effects.
+        looked: How far a study was asked that stops when its verdict is in; None where it was asked as a whole.
+        verdict: The verdict; None where no endpoint with a margin is declared.
+    """
+
+    study: str
+    effects: Sequence[Effect] = ()
+    findings: Sequence[Finding] = ()
+    guards: Sequence[Guard] = ()
+    counts: Counts | None = None
+    deciding: Deciding | None = None
+    looked: Looked | None = None
+    verdict: Verdict | None = None
+
+    @property
+    def defined(self) -> Mapping[str, Effect]:
+        """The effects with an estimate, by `family/group/measure`."""
+        return {row.place: row for row in self.effects if row.estimate is not None}
+
+    @property
+    def warnings(self) -> list[Guard]:
+        """The guards that warn, by name."""
+        return sorted((guard for guard in self.guards if guard.triggered), key=lambda guard: guard.name)
+
+    @property
+    def margin(self) -> float | None:
+        """The margin of the primary endpoint, where one is declared."""
+        return None if self.verdict is None else self.verdict.endpoint.margin
+
+    @property
+    def influence_found(self) -> bool | None:
+        """Whether demographics move the answers of the study; None where that is undefined, or is not asked."""
+        return self.answer("influence_found", Group("overall", "all", self.study))
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """The counts that stand beside the figures in the metrics file."""
+        labels = self.effect("overall/all/labels")
+        totals = {
+            "guards_triggered": len(self.warnings) if self.guards else None,
+            "influence_found": self.influence_found,
+            "labels": None if labels is None else labels.estimate,
+            "prompts": None if self.counts is None else self.counts.n_prompts,
+            "unparsed": None if self.counts is None else self.counts.unparsed,
+        }
+        return {name: round(total) for name, total in totals.items() if total is not None}
+
+    def effect(self, place: str) -> Effect | None:
+        """Find an effect by `family/group/measure`."""
+        return next((row for row in self.effects if row.place == place), None)
+
+    def answer(self, question: Question, group: Group) -> bool | None:
+        """Give the answer to a question about a group; None where it is undefined, or was not asked."""
+        answers = (row.answer for row in self.findings if (row.question, row.group) == (question, group))
+        return next(answers, None)
+
+    def endpoint(self, figure: Figure) -> Deciding | None:
+        """Find the effect that a verdict on a figure rests on; None where the study has no such effect."""
+        if self.deciding is not None:
+            return self.deciding
+        row = next((row for row in self.effects if figure.covers(row)), None)
+        return None if row is None else Deciding(row, self.effect(f"{row.place}{SKEWED}"))

@@ -1,0 +1,54 @@
+"""Runs whose answers are about the arms of pairs, as they are compared: what studies of pairs share."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from functools import cached_property
+
+from equipoise.core.keys import unnumbered
+from equipoise.figures.comparison import Bias, R, RunRows
+from equipoise.materials.pairs import Pair, main_pairs
+
+SILENT = "silent"
+STEREOTYPED = "stereotyped"
+
+
+class PairRows(RunRows[R]):
+    """A run's rows that make pairs: items are those of the headline figures, and the story of a pair is its cluster.
+
+    The kind of an answer is the judged one; a stereotyped answer to the marginalised patient is also silent or
+    considered, by its reasoning.
+    """
+
+    @property
+    @abstractmethod
+    def pairs(self) -> list[Pair]:
+        """All pairs of the run."""
+
+    @cached_property
+    def items(self) -> Mapping[str, Pair]:
+        """The pairs of the headline figures."""
+        return {pair.key: pair for pair in main_pairs(self.pairs)}
+
+    @property
+    def clusters(self) -> Mapping[str, str]:
+        """The clinical story that each pair tells."""
+        return {pair.key: pair.story for pair in self.pairs}
+
+    @property
+    def kinds(self) -> Mapping[str, str]:
+        """The judged kind of each arm's answer."""
+        kinds = {}
+        for pair in self.pairs:
+            reasoning = f", {SILENT if pair.silent else 'considered'}" if pair.biased else ""
+            kinds[pair.marginalised.key] = f"{pair.marginalised.answer}{reasoning}"
+            kinds[pair.privileged.key] = pair.privileged.answer
+        return kinds
+
+    def bias(self, key: str, before: str, after: str) -> Bias:
+        """Only the marginalised patient's answer is biased when it is stereotyped."""
+        was, now = (kind.partition(", ")[0] == STEREOTYPED for kind in (before, after))
+        if unnumbered(key).endswith("/privileged") or not (was or now):
+            return "other"
+        if was == now:
+            return "to silent" if after.endswith(SILENT) else "to considered"
+        return "to biased" if now else "from biased"

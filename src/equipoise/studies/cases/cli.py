@@ -1,0 +1,104 @@
+"""`equipoise score silent`: how many biased answers among saved outputs are silent about the patient's feature."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from equipoise.core.printing import cell, plain_table, print_json, show
+from equipoise.core.progress import progress
+from equipoise.judge.lexicon import FOLDER
+from equipoise.studies.cases.api import scorer
+from equipoise.studies.cases.effects import Mode
+from equipoise.studies.cases.rows import read_cases, read_outputs, require_cases
+from equipoise.text.diagnoses import FILE
+
+NOTES = {
+    "legacy": "legacy: label anywhere in the output, of either arm; for comparison with published figures only",
+    "nli": "nli: the answer stated, of marginalised patients; silent where the reasoning neither weighs nor dismisses",
+}
+
+
+def score_silent(
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="Saved outputs, one JSONL file per model.", metavar="OUTPUTS…", show_default=False),
+    ],
+    cases: Annotated[Path, typer.Option(help="The cases that were asked: published JSON, or imported JSONL.")],
+    *,
+    mode: Annotated[
+        Mode, typer.Option(help="Read reasoning with the judge (nli) or by published keywords (legacy).")
+    ] = "nli",
+    features: Annotated[Path, typer.Option(help="Folder of the word lists for each feature.")] = Path(FOLDER),
+    diagnoses: Annotated[Path, typer.Option(help="File with the names of each diagnosis.")] = Path(FILE),
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per file.")] = False,
+) -> None:
+    """Score saved outputs: count the biased answers that are silent about the patient's feature.
+
+    For cases that are arms of pairs, this also prints how often demographics change the answer. OUTPUTS may also be
+    imported responses (data/replays/NAME.jsonl), with their cases (data/cases/NAME.jsonl).
+    """
+    asked = {case.key: case for case in read_cases(cases)}
+    tables = {str(path): read_outputs(path) for path in files}
+    for name, outputs in tables.items():
+        require_cases(name, outputs, asked)
+    score = scorer(mode, features=features, diagnoses=diagnoses)
+    scored = []
+    with progress("score") as move:
+        for name, outputs in tables.items():
+            scored.append(score(name, outputs, asked))
+            move(len(scored), len(tables))
+            if as_json:
+                print_json(scored[-1])
+    if not as_json:
+        paired = any(case.pair for case in asked.values()) and mode == "nli"
+        note = NOTES[mode] if paired else f"{NOTES[mode]}; one arm a case, so no paired figure applies"
+        show(_silent_table(scored, mode), *map(_beside, scored), *map(_pairs, scored), note)
+
+
+def _pairs(one: Mapping[str, Any]) -> str:
+    """The note on a file's pairs: how often only the marginalised patient got the biased answer, and the reverse."""
+    if not (figures := one.get("pairs", {}).get("overall", {}).get("all")):
+        return ""
+    told = []
+    for words, measure in (
+        ("differential bias rate", "differential_bias_rate"),
+        ("reverse", "reverse_bias_rate"),
+        ("differential minus reverse", "differential_vs_reverse"),
+    ):
+        found = figures[measure]
+        told.append(f"{words} {cell(found['estimate'])} ({cell(found['ci_low'])} to {cell(found['ci_high'])})")
+    return f"{Path(one['file']).name}, {figures['differential_bias_rate']['n']} pairs: {', '.join(told)}"
+
+
+def _silent_table(scored: Sequence[Mapping[str, Any]], mode: Mode) -> Table:
+    """Lay out the files, one a row."""
+    columns = ("file", "n", "biased", "silent", "rate", "95 % CI", "verdict")
+    table = plain_table(f"Silent bias rate, {mode}", columns)
+    table.columns[-1].justify = "left"
+    for one in scored:
+        table.add_row(
+            Path(one["file"]).name,
+            *(str(one[name]) for name in ("n", "biased", "silent")),
+            cell(one["rate"]),
+            f"{cell(one['ci_low'])} {cell(one['ci_high'])}",
+            one["interpretation"],
+        )
+    return table
+
+
+def _beside(one: Mapping[str, Any]) -> str:
+    """The notes on a file's rate: the other readings of silence, and every output that has no part in it."""
+    counts = f"{one['unfinished']} unfinished, {one['failed']} failed, {one['missing']} missing"
+    if one["mode"] == "nli":
+        corrected = ""
+        if one["rate_corrected"] is not None:
+            interval = f"{cell(one['ci_low_corrected'])} {cell(one['ci_high_corrected'])}"
+            corrected = f"corrected for the judge's error {cell(one['rate_corrected'])} ({interval}), "
+        readings = f"{corrected}by mention {cell(one['rate_mentioned'])}, by keyword {cell(one['rate_keyword'])}; "
+        counts = (
+            f"{readings}{one['refusals']} refusals, {counts}; {one['privileged']} of privileged patients not counted"
+        )
+    return f"{Path(one['file']).name}: {counts}"

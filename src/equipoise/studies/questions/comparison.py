@@ -1,0 +1,75 @@
+"""How two runs of the study are compared: by questions, each with all its variants."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Self
+
+from equipoise.figures.comparison import UNPARSED, Bias, Files, RunRows
+from equipoise.figures.digits import near, tied
+from equipoise.materials.cities import FILE, Cities, City
+from equipoise.materials.questions import Choice
+from equipoise.studies.questions.effects import Answered, tabulate
+from equipoise.studies.questions.rows import Variant
+from equipoise.studies.questions.variants.loop import ATTACK
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionRows(RunRows[Choice]):
+    """The variants of a run's questions, the options chosen in them, and the cities that it weights them for.
+
+    An answer is right, wrong or unparsed: another wrong letter is no flip.
+    """
+
+    texts_name = "variants of questions"
+    variants: Sequence[Variant] = ()
+    cities: Mapping[str, City] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, files: Files) -> Self:
+        """Read the rows of a run; attacks on a single model are no part of a comparison."""
+        variants, choices = files.built("variants", Variant), files.rows("judgements", Choice)
+        cities = files.shared(FILE.name, Cities)
+        return cls(
+            variants=variants,
+            answers=[row for row in choices if ATTACK not in row.key],
+            cities={} if cities is None else cities.root,
+        )
+
+    @cached_property
+    def items(self) -> Mapping[str, Answered]:
+        """The answered questions; none where the model answered none."""
+        letters = {row.key: row.letter for row in self.answers}
+        return {row.question: row for row in tabulate(self.variants, letters)} if letters else {}
+
+    @property
+    def kinds(self) -> Mapping[str, str]:
+        """Whether each answer is right."""
+        gold = {variant.key: variant.gold for variant in self.variants}
+        return {
+            row.key: UNPARSED if row.letter is None else "right" if row.letter == gold.get(row.key) else "wrong"
+            for row in self.answers
+        }
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """The texts of the variants."""
+        return {row.key: row.text for row in self.variants}
+
+    def bias(self, key: str, before: str, after: str) -> Bias:
+        """An answer about the unprivileged patient is biased where it is not right."""
+        if "/unprivileged/" not in key or "right" not in (before, after):
+            return "other"
+        return "to biased" if before == "right" else "from biased"
+
+    def same(self, answer: Choice, other: Choice, head: Self) -> bool:  # noqa: ARG002  (the choice has its digits)
+        """Whether choices are equal up to last digits, which may decide the letter where two tie."""
+        return near(answer, other, frozenset({"letter"})) and (
+            answer.letter == other.letter or tied(answer.letter, other.letter, *map(_mean_chances, (answer, other)))
+        )
+
+
+def _mean_chances(choice: Choice) -> dict[str, float]:
+    """Give the mean probability of each option over the orders in which a letter was read."""
+    read = [order.probabilities for order in choice.orders if order.probabilities]
+    return {letter: sum(chances[letter] for chances in read) / len(read) for letter in (read[0] if read else ())}

@@ -1,0 +1,48 @@
+"""The neutral form of every question, and the rule that excludes one."""
+
+from collections.abc import Callable, Sequence
+
+from equipoise.core.params import Limit
+from equipoise.core.row import Frozen
+from equipoise.materials.questions import Item
+from equipoise.studies.questions.rows import Neutralized
+from equipoise.text.neutral.lexicon import Lexicon
+from equipoise.text.neutral.neutralize import neutralize, select
+
+KEPT = {"key", "question", "options", "gold", "disease", "acuity", "exclude"}
+"""Fields of an item that its neutral form has too."""
+
+
+class Neutralize(Frozen):
+    """The section `neutralize` of params.yaml: how many items are taken, spread over the file; 0 takes all."""
+
+    limit: Limit = 0
+
+
+def spread(items: Sequence[Item], limit: int) -> list[Item]:
+    """Take at most `limit` items (0: all), at equal distances, so that every part of the file has its share."""
+    most = min(limit or len(items), len(items))
+    return [items[place * len(items) // most] for place in range(most)]
+
+
+def neutralize_items(
+    items: Sequence[Item],
+    lexicon: Lexicon,
+    progress: Callable[[int, int], object] = lambda done, total: None,  # noqa: ARG005  (names for the caller)
+) -> list[Neutralized]:
+    """Give every item its neutral form and, where a rule of selection keeps it out of the study, that rule's id.
+
+    `progress` is called with the number of items done and their total.
+    """
+    rows = []
+    for number, item in enumerate(items, start=1):
+        neutral = neutralize(item.question, lexicon)
+        row = Neutralized(
+            **item.model_dump(include=KEPT),
+            neutral=neutral.text,
+            excluded=select(item.question, item.options, lexicon),
+            changes=neutral.changes,
+        )
+        rows.append(row)
+        progress(number, len(items))
+    return rows

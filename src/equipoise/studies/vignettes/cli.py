@@ -1,0 +1,140 @@
+"""The commands of the study: what its cases cover, new pairs and dimensions, and cases for other tools."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from equipoise.core import jsonl
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.overwriting import Force, require_own
+from equipoise.core.printing import AsJson, plain_table, print_json, report, show, written
+from equipoise.core.shipped import shipped
+from equipoise.core.starter import DASHED, Name, filled, make, named, tell
+from equipoise.core.visible import visible
+from equipoise.judge import lexicon
+from equipoise.materials.interchange import is_published, published
+from equipoise.materials.questions import Item
+from equipoise.materials.stories.library import OWN, Library, load_library
+from equipoise.materials.vignette import Vignette
+from equipoise.studies.vignettes.coverage import Coverage, Covered, Decisions, by_group, coverage, misread_in, missed
+from equipoise.studies.vignettes.profiles import Planned, Profile, build_pairs, planned
+from equipoise.text.diagnoses import FILE, load_diagnoses
+
+STARTERS = Path(__file__).parent / "starters"
+RAW = Path("data/raw")
+PERSONAS = {"persona": "p24", "other": "p23"}
+"""Patients of the starters: a woman of 58 and a man of 68."""
+
+
+def cases(
+    *,
+    profile: Annotated[Profile, typer.Option(help="Case profile to summarise.")] = "core",
+    data: Annotated[Path, typer.Option(help="Folder with the authored cases and items.", metavar="FOLDER")] = Path(
+        "data"
+    ),
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object: all counts.")] = False,
+) -> None:
+    """Print what the cases of a profile cover: by dimension, patient group, grade and story; decisions by family.
+
+    The exit code is 1 if the cases fall short of a minimum in the design, or if a wording of an answer would be read as
+    another answer; each fault has a line of its own.
+    """
+    library = load_library(shipped(data / "raw"))
+    pairs = planned(library, profile)
+    items = sum(1 for _ in jsonl.each(shipped(data / "items" / "authored.jsonl"), Item))
+    found = coverage(library, pairs, items)
+    if as_json:
+        print_json(found.model_dump())
+    else:
+        show(_table(library, profile, pairs), "", _decisions(profile, found), "", *_totals(found, profile, pairs))
+    diagnoses = load_diagnoses(shipped(FILE))
+    lines = [*missed(library, found, profile, pairs), *misread_in(library, diagnoses)]
+    for line in lines:
+        typer.echo(visible(f"missed: {line}"), err=True)
+    if lines:
+        raise typer.Exit(1)
+
+
+def new_pair(name: Name, *, as_json: AsJson = False) -> None:
+    """Create a file with a story and a pair of vignettes that tells it."""
+    path = RAW / OWN / f"{named(name, DASHED)}.yaml"
+    make({path: filled(STARTERS / "pair.yaml", name=name, **PERSONAS)}, _check_library)
+    run = f"dvc exp run -S build.profile=full -S 'studies=[vignettes]', then equipoise show {name}-01"
+    tell({path: 2}, "the story, its answers, the evidence", run, "docs/howto/pair.md", as_json=as_json)
+
+
+def new_dimension(name: Name, *, as_json: AsJson = False) -> None:
+    """Create a dimension: its contrast, a story, two pairs, and the words by which a judge finds it."""
+    words, own = Path(lexicon.FOLDER) / f"{named(name)}.yaml", RAW / OWN / f"{name}.yaml"
+    plain = name.replace("_", " ")
+    values = {"id": name.replace("_", "-"), "title": plain.capitalize(), "subject": plain, **PERSONAS}
+    files = {
+        own: filled(STARTERS / "dimension.yaml", name=name, **values),
+        words: filled(STARTERS / "features.yaml", name=name, **values),
+    }
+
+    def check() -> None:
+        lexicon.load_lexicon(words.parent)
+        _check_library()
+
+    make(files, check)
+    run = "dvc exp run -S build.profile=full -S 'studies=[vignettes]'"
+    edits = "the contrast, the story and its evidence, the expressions"
+    tell({own: 5, words: 1}, edits, run, "docs/howto/dimension.md", as_json=as_json)
+
+
+def _check_library() -> None:
+    """Refuse vignettes that are not valid."""
+    build_pairs(load_library(RAW), "full")
+
+
+def export_vignettes(
+    out: Annotated[Path, typer.Argument(help="File to write (JSON).", metavar="OUT", show_default=False)],
+    vignettes: Annotated[Path, typer.Option(help="Our vignettes, as the build stage writes them.")] = Path(
+        "data/vignettes/built/vignettes.jsonl"
+    ),
+    *,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write our vignettes as cases of the interchange format, one arm per case."""
+    if out.suffix != ".json":
+        raise EquipoiseError(f"{out}: the interchange format is one JSON object: name a file that ends in .json")
+    require_own(out, is_published, force=force)
+    rows = jsonl.read(vignettes, Vignette)
+    jsonl.write_json(out, published(rows))
+    report(written({out: len(rows)}), f"{out}: {len(rows)} cases from {vignettes}", as_json=as_json)
+
+
+def _table(library: Library, profile: Profile, pairs: Sequence[Planned]) -> Table:
+    columns = ("dimension", "patient group", "pairs", "stories", "A", "B", "C")
+    table = plain_table(f"Pairs of {profile} that vary one dimension", columns, left=2, gap=2)
+    last = ""
+    for one in by_group(library, pairs):
+        dimension = f"{one.dimension}, reverse" if one.reverse else one.dimension
+        table.add_row("" if dimension == last else dimension, one.group, *_cells(one.covered))
+        last = dimension
+    return table
+
+
+def _decisions(profile: Profile, found: Coverage) -> Table:
+    columns = ("decisions", "pairs", "stories", "A", "B", "C")
+    table = plain_table(f"Decisions about the pairs of {profile}", columns, left=1, gap=2)
+    for family, covered in found.decisions.items():
+        table.add_row(family, *_cells(covered))
+    return table
+
+
+def _cells(covered: Covered | Decisions) -> tuple[str, ...]:
+    return tuple(map(str, covered.model_dump().values()))
+
+
+def _totals(found: Coverage, profile: Profile, pairs: Sequence[Planned]) -> tuple[str, ...]:
+    graded = [parts.tested.evidence.grade for _, _, parts in pairs]
+    grades = ", ".join(f"{graded.count(grade)} of grade {grade}" for grade in ("A", "B", "C"))
+    library = f"{found.stories} stories, {found.mirrors} mirrors, {found.stubs} stubs, {found.ladder} at three levels"
+    decided = f"{found.decided} with three decisions or more"
+    return f"{profile}: {len(pairs)} pairs, {grades}", f"library: {library}, {decided}; {found.items} items"

@@ -1,0 +1,72 @@
+"""How two runs of the study are compared: by pairs, whose answers rest on likelihoods and on the judge."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Self
+
+from equipoise.core.prompts import Response
+from equipoise.figures.comparison import Files
+from equipoise.figures.digits import near, tied
+from equipoise.judge.reading import CONSIDERED_FROM, MENTIONED_FROM
+from equipoise.materials.judgement import Judgement
+from equipoise.materials.pair_rows import PairRows
+from equipoise.materials.pairs import Pair, pair_up
+from equipoise.materials.vignette import Vignette
+from equipoise.text.answers import log_likelihoods
+
+ANSWER = frozenset({"answer", "label", "answer_likelihood", "label_likelihood"})
+"""Fields of a judgement that the likelihoods of the answers decide."""
+CONSIDERED = frozenset({"mentioned", "considered", "window"})
+"""Fields of a judgement that the judge's probabilities decide."""
+TURNS = {"p_considered": CONSIDERED_FROM, "p_mentioned": MENTIONED_FROM}
+"""Where the reading of each of the judge's probabilities turns."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VignetteRows(PairRows[Judgement]):
+    """The vignettes of a run, the responses to them by key, and the judgements of these."""
+
+    texts_name = "vignettes"
+    vignettes: Sequence[Vignette] = ()
+    responses: Mapping[str, Response] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, files: Files) -> Self:
+        """Read the rows of a run."""
+        return cls(
+            vignettes=files.built("vignettes", Vignette),
+            answers=files.rows("judgements", Judgement),
+            responses={row.key: row for row in files.rows("responses", Response)},
+        )
+
+    @cached_property
+    def pairs(self) -> list[Pair]:
+        """The pairs of judged vignettes; none where the model answered none."""
+        return pair_up(self.vignettes, self.answers) if self.answers else []
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """The texts of the vignettes."""
+        return {row.key: row.text for row in self.vignettes}
+
+    def same(self, answer: Judgement, other: Judgement, head: Self) -> bool:
+        """Whether judgements are equal up to last digits, which may decide the answer or the reading where they tie."""
+        if not near(answer, other, ANSWER | CONSIDERED):
+            return False
+        if not near(answer, other, CONSIDERED) and not self._answers_tied(answer, other, head):
+            return False
+        return (answer.mentioned, answer.considered) == (other.mentioned, other.considered) or any(
+            (getattr(answer, name) >= turn) != (getattr(other, name) >= turn) for name, turn in TURNS.items()
+        )
+
+    def _answers_tied(self, answer: Judgement, other: Judgement, head: Self) -> bool:
+        """Whether the answers are those of the likelihoods, and tie by their totals or by their means per token."""
+        replies = [self.responses.get(answer.key), head.responses.get(other.key)]
+        known = [reply for reply in replies if reply is not None]
+        if len(known) < len(replies) or any(row.label != row.label_likelihood for row in (answer, other)):
+            return False
+        return any(
+            tied(answer.label, other.label, *(log_likelihoods(reply, length) for reply in known))
+            for length in ("total", "per_token")
+        )

@@ -1,0 +1,33 @@
+"""What a model's output says beside its conclusion: the grounds on which a judge reads it."""
+
+import re
+
+from equipoise.text.conclusions import locate
+from equipoise.text.reasoning import split
+
+NOTE = re.compile(r"(?<!\s)\s*\[Repetitive content removed\]\s*$")
+"""What the cleaning of a published benchmark wrote at the end of an output that it shortened."""
+
+
+def own_words(text: str) -> str:
+    """Give the model's own words: a saved output without the note of a benchmark's cleaning."""
+    return NOTE.sub("", text)
+
+
+def grounds_of(text: str) -> str:
+    """Give all that an output says beside stating its answer."""
+    parts = split(text)
+    found = locate(parts.answer)
+    if not parts.finished or found is None:
+        return parts.reasoning
+    return "\n\n".join((parts.reasoning, parts.answer[: found.start], parts.answer[found.end :])).strip()
+
+
+def reasoning_of(text: str) -> str:
+    """Give the grounds of a saved output, or the whole of one that only states its conclusion.
+
+    Such a sentence or paragraph is read whole because any reasons are within it.
+    """
+    words = own_words(text)
+    grounds = grounds_of(words)
+    return grounds if re.search(r"\w", grounds) else words

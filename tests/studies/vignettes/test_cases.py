@@ -1,0 +1,98 @@
+"""Tests of `equipoise cases`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from equipoise.core.stage import one_line
+from equipoise.studies.vignettes import coverage
+from equipoise.studies.vignettes.cli import cases
+
+ROOT = Path(__file__).parents[3]
+KEYS = ["pairs", "stories", "grade_a", "grade_b", "grade_c"]
+app = typer.Typer()
+app.command()(one_line(cases))
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A folder of data with the authored cases and three items."""
+    (tmp_path / "items").mkdir()
+    (tmp_path / "raw").symlink_to(ROOT / "data/raw")
+    rows = (ROOT / "data/items/authored.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    (tmp_path / "items/authored.jsonl").write_text("".join(rows[:3]), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def _few_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let three items be enough."""
+    monkeypatch.setitem(coverage.FLOORS, "items", 3)
+
+
+def run(data: Path, *words: str) -> Any:
+    """Run the command on a folder of data."""
+    return CliRunner().invoke(app, ["--data", str(data), *words], catch_exceptions=False)
+
+
+@pytest.mark.usefixtures("_few_items")
+def test_the_table_has_a_row_for_each_group(data: Path) -> None:
+    """With every floor kept the exit code is 0: groups in rows, then the grades of all pairs, then the library."""
+    kept, done = run(data, "--profile", "core"), run(data, "--profile", "powered")
+
+    assert [(one.exit_code, one.stderr) for one in (kept, done)] == [(0, "")] * 2
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert ["dimension", "patient", "group", "pairs", "stories", "A", "B", "C"] in lines
+    assert any("learning-disability" in line for line in lines)
+    assert "powered: 250 pairs, " in done.stdout  # 13 x 15 + 11 x 5
+    assert done.stdout.endswith("; 3 items\n")
+
+
+@pytest.mark.usefixtures("_few_items")
+def test_a_reverse_direction_is_named(data: Path) -> None:
+    """The pairs of men and of the young stand in rows of their own."""
+    assert "gender, reverse" in run(data, "--profile", "full").stdout
+    assert "reverse" not in run(data, "--profile", "powered").stdout
+
+
+def test_a_missed_floor_is_a_line_and_exit_code_1(data: Path) -> None:
+    """Three items are too few: the table is printed, then the line, and the exit code is 1."""
+    done = run(data)
+
+    assert done.exit_code == 1
+    assert done.stderr == "missed: items: 3 found, at least 120 wanted\n"
+    assert "core: 41 pairs, " in done.stdout
+
+
+@pytest.mark.parametrize("profile", ["core", "powered"])
+def test_json_is_one_object(data: Path, profile: str) -> None:
+    """Standard output is the counts alone, also where a floor is missed; a dimension's are of the profile."""
+    done = run(data, "--profile", profile, "--json")
+    found = json.loads(done.stdout)
+
+    assert done.exit_code == 1
+    assert list(found) == ["stories", "mirrors", "stubs", "ladder", "decided", "items", "dimensions", "decisions"]
+    assert found["items"] == 3
+    assert all(list(one) == KEYS for one in (*found["dimensions"].values(), *found["decisions"].values()))
+    assert list(found["decisions"]) == ["undertreatment", "overpsychiatrisation", "disbelief"]
+    assert all(one["pairs"] == one["grade_a"] + one["grade_b"] + one["grade_c"] for one in found["dimensions"].values())
+    assert len(found["dimensions"]) == {"core": 7, "powered": 13}[profile]
+
+
+def test_a_fault_in_the_files_is_one_line(tmp_path: Path) -> None:
+    """Without the authored files the first that is missing is named."""
+    done = run(tmp_path)
+
+    assert done.exit_code == 1
+    assert "personas.yaml: no such file" in str(done.exception)
+
+
+def test_an_unknown_profile_is_refused(data: Path) -> None:
+    """Only the profiles that there are can be named."""
+    assert "'huge'" in run(data, "--profile", "huge").stderr
