@@ -108,7 +108,7 @@ def _orders(found: Mapping[str, Any]) -> Iterator[str]:
     yield "## Orders of the options\n"
     yield "Processor time of a question's prompts in several orders of its options, relative to the order as written."
     yield "What precedes the options is computed once for all orders. Variants of the adversarial study share most of"
-    yield "that among themselves in a single order too, so their ratio is higher.\n"
+    yield "it even in a single order, so their ratio is higher.\n"
     yield "| study | orders | prompts | cost of all orders, one order = 1 |"
     yield "| --- | ---: | ---: | --- |"
     for study in ("questions", "exam"):
