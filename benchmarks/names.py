@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 from scipy.stats import binomtest
 
-from equipoise.backends.ask import asker, exported
+from equipoise.backends.ask import asker, find_manifest
 from equipoise.backends.base import Infer
 from equipoise.core import params, stage
 from equipoise.core.cache import ResponseCache
@@ -112,7 +112,7 @@ def main(page: Path = PAGE, out: Path = FIGURES, model: str = "") -> None:
     told: Any = read_yaml(CONTRASTS)
     rows = [Contrast.model_validate(row) for row in told["contrasts"]]
     (contrast,) = (row for row in rows if row.privileged.names)
-    manifest = exported(model, ROOT)
+    manifest = find_manifest(model, ROOT)
     prompts = list(questions(contrast, settings.section("build", Build).system))
     with ResponseCache.open() as kept:
         size = settings.section("infer", Infer).batch_size

@@ -61,7 +61,8 @@ class Study:
         sentence: Says in one sentence what was found; empty where there was nothing to compare.
         page: The page of the documentation about its endpoint, below docs/ and without `.md`; empty for the page on
             verdicts.
-        free_text: Whether the model answers in sentences of its own. Elsewhere a reply is a letter, and many are rightly
+        free_text: Whether the model answers in sentences of its own. Elsewhere a reply is a letter, and many are
+        rightly
             the same.
         reasons: Whether it reasons about each case in a turn of its own before it answers.
         saved_outputs: Whether what is read was saved outside, and nothing is asked: only a model with such outputs
