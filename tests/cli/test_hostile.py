@@ -47,7 +47,7 @@ def hostile(tmp_path: Path) -> Path:
     vignettes, responses, judgements = runs.housing_study()
     for place, row in enumerate(vignettes):
         if row.pair == "housing-02":
-            # A row's key holds no control character (a row with one is refused when it is read), so neither does its pair.
+            # No key holds a control character (a row with one is refused when it is read), and so no pair does.
             change = {"key": (key := f"{KEY}/{row.role}"), "pair": KEY, "features": {"housing": HOSTILE}}
             vignettes[place] = row.model_copy(update=change)
             responses[place] = responses[place].model_copy(update={"key": key, "replies": (HOSTILE, HOSTILE)})
