@@ -45,7 +45,7 @@ class Study:
     Its steps are the functions `build`, `infer`, `score` and `measure` in the modules of these names beside `study.py`
     (`equipoise.pipeline.steps`). Further modules are there where a study has what they hold, each found by its name:
     `stopping`, for a study that can stop when its verdict is in; `commands`, the list of its commands; `checks`, what
-    `equipoise check` reads of it; `anchors`, its published figures.
+    `equipoise check` reads of it; `anchors`, its published figures; `tables`, answers that `equipoise.compare` takes.
 
     Attributes:
         name: The name of the folder, which is also that of the study in params.yaml and below `data/`.

@@ -160,6 +160,9 @@ def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> l
     samples = range(max((key.number for key in keys), default=0) + 1)
     of_arms = (str(key) for key in keys if key.is_arm)
     require_same_keys("vignette", (numbered(v.key, n) for v in vignettes for n in samples), "judgement", of_arms)
+    if strange := [v.key for v in vignettes if CaseKey.parse(v.key).unit != v.pair]:
+        message = f"vignettes whose key is not that of their pair: {_named(strange)}; give each the key PAIR/ROLE."
+        raise EquipoiseError(message)
     arms: dict[str, dict[str, Vignette]] = {}
     for vignette in vignettes:
         arms.setdefault(vignette.pair, {})[vignette.role] = vignette
