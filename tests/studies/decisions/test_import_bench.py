@@ -34,7 +34,7 @@ def test_the_examples_are_imported_and_told(tmp_path: Path) -> None:
     told = list(tellings(stories, load_panel(ROOT / "data/raw")))
 
     assert printed.splitlines() == [
-        f"{tmp_path}/bench.jsonl: 20 cases x 32 tellings (a control and 31 groups) = 640 prompts",
+        f"{tmp_path}/bench.jsonl: 20 cases x 32 versions (a control and 31 groups) = 640 prompts",
         "another number than as published, 500 x 32 = 16,000",
         f"ask for decisions about them with: {ASK}",
     ]

@@ -8,7 +8,7 @@ DECIDED = {
     "overpsychiatrisation": "psychiatry instead",
     "disbelief": "disbelief",
 }
-"""Titles of the families of decisions (`equipoise.studies.decisions.asked`)."""
+"""Titles of the families of decisions (`equipoise.studies.decisions.rows`)."""
 
 
 def _decisions() -> list[Figure]:
@@ -73,7 +73,7 @@ def _decisions() -> list[Figure]:
 
 def _mean_shift(family: str) -> ItemValue:
     """Give the mean shift of a pair's decisions, of all or of one family."""
-    return lambda decisions: pair_mean((one for one in decisions if family in ("", one.asked.family)), shift)
+    return lambda decisions: pair_mean((row for row in decisions if family in ("", row.decision.family)), shift)
 
 
 def _decision_shift(sentence: str, family: str = "") -> Figure:
