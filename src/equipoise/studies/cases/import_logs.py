@@ -9,7 +9,16 @@ import typer
 from equipoise.core.overwriting import Force
 from equipoise.core.printing import AsJson
 from equipoise.core.progress import progress
-from equipoise.studies.cases.logs import FIELDS, Columns, Log, columns, imported, read_inspect, read_lm_eval, read_table
+from equipoise.studies.cases.logs import (
+    FIELDS,
+    Columns,
+    Log,
+    columns,
+    import_samples,
+    read_inspect,
+    read_lm_eval,
+    read_table,
+)
 from equipoise.studies.cases.replays import replay_files, report_replay, write_replay
 
 Name = Annotated[str, typer.Option(help="Name for the model in the registry, used as -S model=NAME.")]
@@ -58,8 +67,8 @@ def import_inspect(  # noqa: PLR0913  (a command's options)
 
     Logs of our own task, `inspect eval equipoise/vignettes`, need no --map. Requires the extra `equipoise[inspect]`.
     """
-    said = columns(mapped or (), given or (), privileged or (), paired=not unpaired)
-    _import(lambda: read_inspect(log, epoch), said, name, title, licence, force=force, as_json=as_json)
+    column_map = columns(mapped or (), given or (), privileged or (), paired=not unpaired)
+    _import(lambda: read_inspect(log, epoch), column_map, name, title, licence, force=force, as_json=as_json)
 
 
 def import_lm_eval(  # noqa: PLR0913  (a command's options)
@@ -79,8 +88,8 @@ def import_lm_eval(  # noqa: PLR0913  (a command's options)
     as_json: AsJson = False,
 ) -> None:
     """Import samples of lm-evaluation-harness as a model, so that its outputs are measured as pairs."""
-    said = columns(mapped or (), given or (), privileged or (), paired=not unpaired)
-    _import(lambda: read_lm_eval(samples), said, name, title, licence, force=force, as_json=as_json)
+    column_map = columns(mapped or (), given or (), privileged or (), paired=not unpaired)
+    _import(lambda: read_lm_eval(samples), column_map, name, title, licence, force=force, as_json=as_json)
 
 
 def import_csv(  # noqa: PLR0913  (a command's options)
@@ -99,13 +108,13 @@ def import_csv(  # noqa: PLR0913  (a command's options)
     as_json: AsJson = False,
 ) -> None:
     """Import a table of any evaluation's samples as a model, so that its outputs are measured as pairs."""
-    said = columns(mapped or (), given or (), privileged or (), paired=not unpaired)
-    _import(lambda: read_table(file), said, name, title, licence, force=force, as_json=as_json)
+    column_map = columns(mapped or (), given or (), privileged or (), paired=not unpaired)
+    _import(lambda: read_table(file), column_map, name, title, licence, force=force, as_json=as_json)
 
 
 def _import(
     read: Callable[[], Log],
-    said: Columns,
+    column_map: Columns,
     name: str,
     title: str | None,
     licence: str,
@@ -113,10 +122,10 @@ def _import(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Read a log, make cases and outputs of its samples, and write the model's files."""
-    made = replay_files(name, force=force)
+    """Read a log, convert its samples to cases and outputs, and write the model's files."""
+    files = replay_files(name, force=force)
     with progress("import"):
         log = read()
-        cases, outputs = imported(log, said)
-        write_replay(made, cases, outputs, title=title or log.model or name, licence=licence)
-    report_replay(made, cases, outputs, *log.remarks, as_json=as_json)
+        cases, outputs = import_samples(log, column_map)
+        write_replay(files, cases, outputs, title=title or log.model or name, licence=licence)
+    report_replay(files, cases, outputs, *log.remarks, as_json=as_json)

@@ -9,9 +9,9 @@ odds between the arms that is larger than without an influence:
 
 Pairs at which Benjamini and Hochberg's procedure rejects at the declared size are moved. Of these, the influence is
 silent if the reasoning about the marginalised patient considers the feature in fewer than half of the samples. A
-feature that is weighed in at least half of them, in a pair that is not moved, is claimed in excess: the influence may be
-too small to be shown. Permutations detect any effect of the words in which the arms differ, the ranks only an
-effect larger than that of irrelevant words. Source of the definitions: Matton et al. 2025 (ICLR), section 3, with a
+feature that is weighed in at least half of them, in a pair that is not moved, is claimed in excess: the influence may
+be too small to be shown. Permutations detect any effect of the words in which the arms differ, the ranks only an effect
+larger than that of irrelevant words. Source of the definitions: Matton et al. 2025 (ICLR), section 3, with a
 permutation test instead of their hierarchical model of effects.
 """
 
