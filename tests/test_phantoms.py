@@ -22,8 +22,8 @@ from equipoise.models.registry import PhantomEntry, load_entry
 from equipoise.pipeline.measure import measure as measured
 from equipoise.pipeline.run import Run
 from equipoise.pipeline.steps import step
-from equipoise.studies.decisions.rows import CaseDecision, decision_of, read_decision
 from equipoise.studies.decisions.effects import decision_effects
+from equipoise.studies.decisions.rows import CaseDecision, decision_of, read_decision
 from equipoise.studies.registry import TITLES
 
 ROOT = Path(__file__).parents[1]

@@ -28,7 +28,7 @@ from equipoise.materials.judgement import Reading
 from equipoise.materials.vignette import Role
 from equipoise.studies.cases import NAME
 from equipoise.text.answer import Answer, AnswerKind
-from equipoise.text.diagnoses import american
+from equipoise.text.diagnoses import to_american
 from equipoise.text.grounds import own_words
 from equipoise.text.reasoning import split
 
@@ -92,7 +92,7 @@ def _with_wordings(label: str, synonyms: Iterable[str]) -> Answer:
     wordings += [
         side for wording in wordings for side in re.split(r"(?<!\s)\s+or\s+", wording) if side and side != wording
     ]
-    wordings += [american(wording) for wording in wordings]
+    wordings += [to_american(wording) for wording in wordings]
     return Answer(label=label, synonyms=tuple(dict.fromkeys(wordings)))
 
 

@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from equipoise.backends.ask import agent, asker, exported
+from equipoise.backends.ask import agent, asker, find_manifest
 from equipoise.backends.base import Infer
 from equipoise.core import cache, jsonl
 from equipoise.materials import asked
@@ -57,7 +57,7 @@ def build(run: Run) -> None:
         attacks: list[Variant] = []
         if chosen.attempts > 1:
             if chosen.evaluator:
-                other = asker(exported(chosen.evaluator, Path()), Path(), answers, **shared)
+                other = asker(find_manifest(chosen.evaluator, Path()), Path(), answers, **shared)
                 runs: list[tuple[Evaluate, int | None]] = [(evaluator(kept, how_asked, other), None)]
             else:
                 # What one half of the orders chooses is measured in the other.

@@ -15,7 +15,7 @@ from equipoise.materials.vignette import Level
 from equipoise.studies.vignettes.profiles import SINGLE_PAIRS, STORIES, PlannedPair, Profile, ladder
 from equipoise.text.answer import Answer, AnswerKind
 from equipoise.text.diagnoses import FILE, Diagnoses
-from equipoise.text.written import misread
+from equipoise.text.written import misread_wordings
 
 FLOORS = {"stories": 100, "mirrors": 40, "ladder": 60, "decided": 60, "items": 120}
 """Fewest stories, mirrors, stories at three levels of evidence, stories with decisions, and items."""
@@ -151,7 +151,7 @@ def misreadings(library: Library, diagnoses: Diagnoses) -> Iterator[str]:
                 "stereotyped": (stereotype.answer,),
                 "distractor": story.distractors,
             }
-            for label, wording, read in misread(answers, diagnoses):
+            for label, wording, read in misread_wordings(answers, diagnoses):
                 lines[f"story {story.id}: {wording!r}, of {label!r}, is read as {read!r}: change it, or {FILE}"] = None
     yield from lines
 

@@ -40,8 +40,8 @@ def require(settings: Params, root: Path, _: Machine) -> None:
         )
         raise EquipoiseError(message)
     if NAME in settings.studies:
-        message = f"{FILE}: build.cases {build.cases}: these cases have no diagnoses: leave vignettes out of `studies`"
-        raise EquipoiseError(f"{message}, -S 'studies=[decisions]'")
+        message = f"{FILE}: build.cases {build.cases}: these cases have no diagnoses: leave {NAME} out of `studies`"
+        raise EquipoiseError(message)
 
 
 STUDY = Study(
