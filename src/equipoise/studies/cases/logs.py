@@ -98,37 +98,37 @@ def columns(
     return Columns(paths, values, frozenset(map(_fold, privileged)), paired)
 
 
-def import_samples(log: Log, column_map: Columns) -> tuple[list[Case], list[Output]]:
+def import_samples(log: Log, mapping: Columns) -> tuple[list[Case], list[Output]]:
     """Convert every sample of a log to a case and an output.
 
     Raises EquipoiseError that names the file, the sample and the field if one is missing or malformed, or if no two
-    samples are the arms of a pair, unless `column_map` asks for single cases.
+    samples are the arms of a pair, unless `mapping` asks for single cases.
     """
     cases: list[Case] = []
     outputs: list[Output] = []
     seen: dict[str, str] = {}
     values: dict[str, None] = {}
     for number, sample in enumerate(log.samples, start=1):
-        fields = {name: _field(name, sample, log.paths, column_map) for name in FIELDS}
+        fields = {name: _field(name, sample, log.paths, mapping) for name in FIELDS}
         if value := fields["role"] or fields["bias_feature"]:
             values[value] = None
-        fields["role"] = _role(fields, sample, column_map)
-        needed = [*NEEDED, *(PAIRED if column_map.paired else ())]
+        fields["role"] = _role(fields, sample, mapping)
+        needed = [*NEEDED, *(PAIRED if mapping.paired else ())]
         if missing := next((name for name in FIELDS if name in needed and fields[name] is None), None):
-            raise EquipoiseError(_missing(missing, sample, log.paths, column_map))
-        kept = [name for name in ABOUT if fields[name] is not None and (column_map.paired or name != "pair")]
+            raise EquipoiseError(_missing(missing, sample, log.paths, mapping))
+        kept = [name for name in ABOUT if fields[name] is not None and (mapping.paired or name != "pair")]
         metadata = {name: fields[name] for name in kept}
         case = {"id": str(fields["id"]), **{name: fields[name] for name in CASE}, "metadata": metadata}
         cases.append(case_of(case, number, sample.where, log.path))
         require_new(seen, cases[-1].key, sample.where)
         outputs.append(Output(cases[-1].key, _whole_text(fields), sample.ok, model=log.model))
-    if column_map.privileged and column_map.privileged.isdisjoint(map(_fold, values)):
+    if mapping.privileged and mapping.privileged.isdisjoint(map(_fold, values)):
         named = f"the values are {few([*values], SHOWN)}"
         raise EquipoiseError(
-            f"{log.path}: no sample is of --privileged {few(sorted(column_map.privileged), SHOWN)}: {named}"
+            f"{log.path}: no sample is of --privileged {few(sorted(mapping.privileged), SHOWN)}: {named}"
         )
     arms = arms_of(str(log.path), cases)
-    if column_map.paired and not any(len(roles) == len(ROLES) for roles in arms.values()):
+    if mapping.paired and not any(len(roles) == len(ROLES) for roles in arms.values()):
         raise EquipoiseError(
             f"{log.path}: none of {len(arms)} pairs has a case of each role: give both patients of a pair the same "
             "pair, or import single cases with --unpaired"
@@ -198,13 +198,13 @@ def _assignments(option: str, given: Iterable[str]) -> dict[str, str]:
     return values
 
 
-def _field(name: str, sample: Sample, defaults: Paths, column_map: Columns) -> Any:  # noqa: ANN401  (as the log has it)
+def _field(name: str, sample: Sample, defaults: Paths, mapping: Columns) -> Any:  # noqa: ANN401  (as the log has it)
     """Find a field of a sample; None if it is empty, or if none of the format's own paths exist."""
-    if name in column_map.values:
-        return _texts(column_map.values[name]) if name in LISTED else column_map.values[name]
-    paths = (column_map.paths[name],) if name in column_map.paths else defaults[name]
+    if name in mapping.values:
+        return _texts(mapping.values[name]) if name in LISTED else mapping.values[name]
+    paths = (mapping.paths[name],) if name in mapping.paths else defaults[name]
     values = [value for there, value in (_lookup(sample.row, path) for path in paths) if there]
-    if name in column_map.paths and not values:
+    if name in mapping.paths and not values:
         raise EquipoiseError(
             f"{sample.where}: field {name}: no {paths[0]} in the sample, which has {_names(sample.row)}: correct --map"
         )
@@ -250,12 +250,12 @@ def _texts(value: object) -> list[str]:
     return [text for part in parts if (text := str(part).strip())]
 
 
-def _role(fields: Mapping[str, Any], sample: Sample, column_map: Columns) -> str | None:
-    """Give the role that a sample states, or that `column_map` gives to its value; None if neither does."""
+def _role(fields: Mapping[str, Any], sample: Sample, mapping: Columns) -> str | None:
+    """Give the role that a sample states, or that `mapping` gives to its value; None if neither does."""
     value = fields["role"]
-    if column_map.privileged:
+    if mapping.privileged:
         value = value or fields["bias_feature"]
-        return None if value is None else ROLES[_fold(value) in column_map.privileged]
+        return None if value is None else ROLES[_fold(value) in mapping.privileged]
     if value is not None and _fold(value) not in ROLES:
         raise EquipoiseError(
             f"{sample.where}: field role: {value!r} is neither {' nor '.join(ROLES)}: say with --privileged VALUE "
@@ -268,9 +268,9 @@ def _fold(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _missing(name: str, sample: Sample, defaults: Paths, column_map: Columns) -> str:
+def _missing(name: str, sample: Sample, defaults: Paths, mapping: Columns) -> str:
     """Write the error about a missing field: where it was looked for, and how to give it."""
-    looked = column_map.paths.get(name) or " or ".join(defaults[name])
+    looked = mapping.paths.get(name) or " or ".join(defaults[name])
     more = ", or import single cases with --unpaired" if name in PAIRED else ""
     say = ", or say which values are privileged with --privileged VALUE" if name == "role" else ""
     return (
@@ -296,7 +296,6 @@ def _whole_text(fields: Mapping[str, Any]) -> str:
 
 
 def _evaluation(path: Path) -> dict[str, Any]:
-    """Read a log of Inspect as plain values, with Inspect's reader."""
     try:
         from inspect_ai.log import read_eval_log
     except ImportError as error:

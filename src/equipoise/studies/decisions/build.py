@@ -17,13 +17,7 @@ from equipoise.studies.vignettes.panel import (
     story_versions,
     version_prompts,
 )
-from equipoise.studies.vignettes.profiles import (
-    Build,
-    build_pairs,
-    build_versions,
-    profile_pairs,
-    vignette_prompts,
-)
+from equipoise.studies.vignettes.profiles import Build, build_pairs, build_versions, profile_pairs, vignette_prompts
 
 
 def build(run: Run) -> None:

@@ -22,7 +22,7 @@ the end-point and in pairs of the main direction.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from statistics import fmean
 
 from equipoise.figures.effects import (
@@ -67,10 +67,6 @@ class PairReading:
     control: Both | None
     rereads: Mapping[str, Both]
 
-    def place(self, reading: Reading) -> float | None:
-        """How far a reading is towards the stereotype (`place`)."""
-        return place(self.decision, reading)
-
     @property
     def tilted(self) -> float | None:
         """The difference between the arms in the tilt towards the stereotype, in nats."""
@@ -79,14 +75,16 @@ class PairReading:
     @cached_property
     def split(self) -> Split | None:
         """The difference between the arms, and its parts, as shares of the scale."""
-        return split(self, self.place)
+        return split(self, partial(place, self.decision))
 
     @property
     def magnitudes(self) -> tuple[float, float] | None:
         """The absolute differences between the arms and between the control versions; None without either."""
         if self.control is None:
             return None
-        arms, control = (_difference(*map(self.place, readings)) for readings in (self.arms, self.control))
+        arms, control = (
+            _difference(*(place(self.decision, row) for row in rows)) for rows in (self.arms, self.control)
+        )
         return None if arms is None or control is None else (abs(arms), abs(control))
 
     @property

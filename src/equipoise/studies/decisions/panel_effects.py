@@ -69,7 +69,6 @@ def _part_of_group(family: str, part: str, group: str) -> Group:
 
 
 def _level(decision: CaseDecision, reading: Reading) -> float | None:
-    """How far a reading is towards the stereotype, in levels."""
     share = place(decision, reading)
     return None if share is None else share * (len(decision.levels) - 1)
 
@@ -86,7 +85,6 @@ def _gaps(rows: Sequence[_GroupReading], value: Callable[[CaseDecision, Reading]
 
 
 def _right(rows: Sequence[_GroupReading]) -> Outcomes:
-    """Say whether the decisions of an end-point are right, where that is known."""
     outcomes: defaultdict[str, dict[str, bool]] = defaultdict(dict)
     for row in rows:
         if row.decision.answer is not None:

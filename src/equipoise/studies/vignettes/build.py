@@ -8,10 +8,7 @@ from equipoise.materials.vignette import Vignette
 from equipoise.pipeline.phantoms import tell
 from equipoise.pipeline.run import Run
 from equipoise.studies.vignettes.facts import facts
-from equipoise.studies.vignettes.panel import (
-    load_panel,
-    panel_rows,
-)
+from equipoise.studies.vignettes.panel import load_panel, panel_rows
 from equipoise.studies.vignettes.profiles import (
     Build,
     build_pairs,

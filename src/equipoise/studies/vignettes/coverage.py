@@ -96,7 +96,6 @@ def coverage(library: Library, pairs: Sequence[PlannedPair], items: int) -> Cove
 
 
 def _decisions(library: Library, pairs: Iterable[PlannedPair]) -> dict[str, Tally]:
-    """Count the decisions about the pairs, by family."""
     decisions = [
         (library.endpoints[decision.ask].family, pair, decision.story, decision.grade(parts))
         for pair, _, parts in pairs
@@ -186,7 +185,6 @@ def _tally(pairs: Collection[PlannedPair]) -> Tally:
 
 
 def _count(rows: Iterable[tuple[str, str, str]]) -> Tally:
-    """Count rows of a pair, its story and a grade."""
     counted = list(rows)
     grades = Counter(grade for _, _, grade in counted)
     return Tally(

@@ -50,7 +50,7 @@ from equipoise.studies.vignettes import NAME
 from equipoise.studies.vignettes.detection import detection_effects
 from equipoise.studies.vignettes.floor import floor_effects
 from equipoise.studies.vignettes.influence import influence_effects, influences
-from equipoise.studies.vignettes.swap import swap_effects
+from equipoise.studies.vignettes.swap import mean_effect, swap_effects
 
 
 def vignette_effects(
@@ -206,10 +206,8 @@ def _shift(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect
     two_way = clusters.two_way_mean(shifts, stories, [pair.persona for _, pair in shifted])
     yield effect(group, "stereotype_shift_two_way", n, clustered_mean(shifts, two_way, options.alpha))
     yield effect(group, "stereotype_shift_median", n, location(shifts, stories))
-    measured = [(pair.shift_per_token, pair.story) for pair in pairs if pair.shift_per_token is not None]
-    per_token = [shift for shift, _ in measured]
-    mean = clusters.clustered_mean(per_token, [story for _, story in measured])
-    yield effect(group, "stereotype_shift_per_token", len(per_token), clustered_mean(per_token, mean, options.alpha))
+    per_token = [(pair.shift_per_token, pair.story) for pair in pairs]
+    yield mean_effect(group, "stereotype_shift_per_token", per_token, options)
 
 
 def amplification_effects(pairs: Sequence[Pair], alpha: float) -> Iterator[Effect]:

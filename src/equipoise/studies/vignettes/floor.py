@@ -65,5 +65,4 @@ def _excess(group: Group, measure: str, magnitudes: Sequence[Magnitudes], alpha:
 
 
 def _mean(values: Sequence[float], magnitudes: Sequence[Magnitudes], alpha: float) -> Estimate:
-    """Estimate the mean of the pairs' values, clustered by story."""
     return clustered_mean(values, clusters.clustered_mean(values, [pair.story for pair in magnitudes]), alpha)

@@ -127,7 +127,6 @@ def panel_rows(library: Library, build: Build, panel: Sequence[PanelGroup]) -> t
 
 
 def _is_sound(parts: Parts, panel: Sequence[PanelGroup]) -> bool:
-    """Whether a story is sound for its persona in every group."""
     story, age = parts.presentation, parts.persona.age
     if age < ADULT or not story.ages[0] <= age <= story.ages[1] or set(story.genders) != set(BOTH):
         return False

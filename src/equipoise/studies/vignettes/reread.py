@@ -151,7 +151,7 @@ def _blind(text: str, arms: Sequence[Vignette], terms: Terms, features: Lexicon)
 
 
 def _places(text: str) -> list[int]:
-    """Give the position in a text of each character of its plain form (`plainly`)."""
+    """Give the position in a text of each character of its plain form (`plain_text`)."""
     kept = [place for place, mark in enumerate(text) if mark.translate(SAME)]
     places, start = [], 0
     for gap in WRAPPED.finditer(text.translate(SAME)):
@@ -161,7 +161,6 @@ def _places(text: str) -> list[int]:
 
 
 def _masked(text: str, taken: bytes | bytearray) -> str:
-    """Replace each run of taken characters with the mask."""
     pieces, start = [], 0
     for match in re.finditer(rb"\x01+", taken):
         pieces += [text[start : match.start()], MASK]

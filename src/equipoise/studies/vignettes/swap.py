@@ -107,7 +107,6 @@ def split(pair: Reread[R], outcome: Callable[[R], float | None]) -> Split | None
 
 
 def _gap(pair: Reread[R], reading: str, outcome: Callable[[R], float | None]) -> float | None:
-    """Give the difference between the arms' outcomes in a reading."""
     answers = pair.rereads.get(reading)
     return None if answers is None else difference(*map(outcome, answers))
 
@@ -123,19 +122,20 @@ def swap_effects(group: Group, pairs: Sequence[Pair], options: Measure) -> Itera
         values = [(parts.get(name), pair.story) for parts, pair in splits]
         yield from mean_shift(group, f"{prefix}_{name}", values, options)
     for name in ("interaction", *COURSE.values()):
-        yield _mean(group, f"{prefix}_{name}", [(parts.get(name), pair.story) for parts, pair in splits], options)
+        yield mean_effect(group, f"{prefix}_{name}", [(parts.get(name), pair.story) for parts, pair in splits], options)
     net = [
         (None if "around" not in parts or pair.stub_shift is None else parts["around"] - pair.stub_shift, pair.story)
         for parts, pair in splits
     ]
     if graded:
-        yield _mean(group, "shift_around_net", net, options)
+        yield mean_effect(group, "shift_around_net", net, options)
     else:
-        yield _mean(group, "stereotyped_total", [(parts["total"], pair.story) for parts, pair in splits], options)
+        yield mean_effect(group, "stereotyped_total", [(parts["total"], pair.story) for parts, pair in splits], options)
     yield _share_mediated(group, splits, options.alpha)
 
 
-def _mean(group: Group, measure: str, rows: Sequence[tuple[float | None, str]], options: Measure) -> Effect:
+def mean_effect(group: Group, measure: str, rows: Sequence[tuple[float | None, str]], options: Measure) -> Effect:
+    """Estimate the mean of defined values, each with its story, clustered by story."""
     defined = [(value, story) for value, story in rows if value is not None]
     values = [value for value, _ in defined]
     mean = clusters.clustered_mean(values, [story for _, story in defined])
@@ -143,7 +143,6 @@ def _mean(group: Group, measure: str, rows: Sequence[tuple[float | None, str]], 
 
 
 def _share_mediated(group: Group, splits: Sequence[tuple[Split, Pair]], alpha: float) -> Effect:
-    """Estimate the share of the total effect that goes through the reasoning."""
     defined = [(parts, pair.story) for parts, pair in splits if "through" in parts]
     through, total = ([parts[name] for parts, _ in defined] for name in ("through", "total"))
     ratio = clusters.ratio_of_means(through, total, [story for _, story in defined], alpha)

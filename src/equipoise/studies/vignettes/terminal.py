@@ -88,7 +88,6 @@ def _highlight(parts: Sequence[Part], style: str) -> Text:
 
 
 def _arm(arm: ArmView) -> list[RenderableType]:
-    """List the parts of an arm, from its name to its figures."""
     none = Text("(no words)", style="dim")
     figures = Table.grid(padding=(0, 2, 0, 0))
     figures.add_column(no_wrap=True, style="dim")
@@ -107,7 +106,6 @@ def _arm(arm: ArmView) -> list[RenderableType]:
 
 
 def _consideration(judgement: Judgement) -> str:
-    """Say in one word how the reasoning treats the features."""
     if judgement.considered != "none":
         return judgement.considered
     return "mentioned" if judgement.mentioned else "nothing"
