@@ -119,7 +119,7 @@ def _asked(pair: str, story: str, endpoint: Endpoint, **known: Any) -> Asked:  #
         story=story,
         ask=endpoint.id,
         family=endpoint.family,
-        question=endpoint.asked,
+        question=endpoint.full_question,
         prefix=endpoint.prefix,
         levels=endpoint.labels,
         **({"direction": endpoint.direction} | known),
