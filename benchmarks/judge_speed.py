@@ -37,7 +37,7 @@ from equipoise.core.jsonl import read_one
 from equipoise.judge.lexicon import FOLDER, load_lexicon
 from equipoise.judge.model import CrossEncoder
 from equipoise.judge.passages import TREATMENTS
-from equipoise.judge.reading import asked
+from equipoise.judge.reading import ask_about
 from equipoise.text.sentences import windows
 from workshop.corpus import fill, load_banks, slot_values
 from workshop.export import Shipped
@@ -154,7 +154,7 @@ def made_up(outputs: int, length: int, repeated: float) -> Iterator[tuple[str, s
                 window += " " + next(said)
             seen.add(window)
             told.append(window)
-        yield from (asked(window, feature) for window in told)
+        yield from (ask_about(window, feature) for window in told)
 
 
 def sentences(rng: random.Random, stress: list[str]) -> Iterator[str]:
@@ -213,8 +213,8 @@ def text_classification(checkpoint: Path, max_tokens: int, batch: int) -> Probab
     classify: Any = pipeline("text-classification", model=str(checkpoint), device="cpu", dtype="float32")
 
     def probabilities(pairs: list[tuple[str, str]]) -> NDArray[Any]:
-        asked = [{"text": premise, "text_pair": hypothesis} for premise, hypothesis in pairs]
-        found = classify(asked, batch_size=batch, top_k=None, truncation="only_first", max_length=max_tokens)
+        questions = [{"text": premise, "text_pair": hypothesis} for premise, hypothesis in pairs]
+        found = classify(questions, batch_size=batch, top_k=None, truncation="only_first", max_length=max_tokens)
         scores = [{one["label"].lower(): one["score"] for one in row} for row in found]
         return np.array([[row[label] for label in TREATMENTS] for row in scores])
 

@@ -22,7 +22,7 @@ from equipoise.judge.rating.drawing import draw
 from equipoise.materials.pairs import Pair
 from equipoise.stats.clusters import effective_size
 from equipoise.stats.misclassification import ErrorCounts, rogan_gladen_interval
-from equipoise.stats.prediction_powered import Labelled, powered, share_interval
+from equipoise.stats.prediction_powered import Labelled, powered_mean, share_interval
 from equipoise.stats.quantities import Interval
 
 if TYPE_CHECKING:
@@ -157,9 +157,9 @@ def _intervals(
 ) -> dict[str, Interval | None]:
     """The intervals of a run's figures, given the probabilities of the replies that were drawn."""
     biased = [pair for pair in pairs if pair.biased]
-    rate = powered(_silence([(pair.marginalised, pair.story) for pair in biased], silent, drawn), tuning)
+    rate = powered_mean(_silence([(pair.marginalised, pair.story) for pair in biased], silent, drawn), tuning)
     arms = (_silence([(pair.arms[place], pair.story) for pair in pairs], silent, drawn) for place in range(2))
-    one, other = (powered(arm, tuning) for arm in arms)
+    one, other = (powered_mean(arm, tuning) for arm in arms)
     both = None if one is None or other is None else other.minus(one).mean()
     means = {"silent": rate.mean() if rate else None, "considered": one.mean() if one else None}
     return {

@@ -15,7 +15,7 @@ def main(questions: Path, manifest: Path) -> None:
     name = params.load().model
     store = cache.folder() / "models"
     tell = partial(Console().print, highlight=False, markup=False, soft_wrap=True)
-    entry = hub.resolved(name, registry.load_entry(name, Path()), store, tell)
+    entry = hub.resolve_commit(name, registry.load_entry(name, Path()), store, tell)
     made = prepare(name, entry, cache.root(), store, load_probes(questions))
     for path in (manifest, store / f"{name}.json"):
         jsonl.write_json(path, made.written())

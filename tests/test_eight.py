@@ -26,7 +26,7 @@ from equipoise.core.prompts import Prompt, Response
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.vignette import Vignette
 from equipoise.models import registry
-from equipoise.models.hub import at
+from equipoise.models.hub import pin_commit
 from equipoise.models.readiness import Machine
 from equipoise.models.registry import ModelHubSource, TorchEntry, VllmEntry
 from equipoise.models.weights import locate
@@ -235,7 +235,7 @@ def test_quantised_loading_answers_in_few_bits(
     step(run.study, "infer")(run)
     entry = registry.load_entry("piaget8b", project)
     assert isinstance(entry, TorchEntry)
-    with TorchBackend(locate(at(entry, commit), project), entry) as backend:
+    with TorchBackend(locate(pin_commit(entry, commit), project), entry) as backend:
         linear = {name: one for name, one in backend._model.named_modules() if isinstance(one, torch.nn.Linear)}
     head = linear.pop("lm_head")
 
@@ -258,7 +258,7 @@ def test_quantised_loading_without_bitsandbytes_says_what_it_needs(
     settings = settings_for("piaget8b", bits=bits, device_map="cpu")
     entry = registry.load_entry("piaget8b", project)
     assert isinstance(entry, TorchEntry)
-    weights = locate(at(entry, commit), project)
+    weights = locate(pin_commit(entry, commit), project)
     without(monkeypatch, "bitsandbytes")
 
     with pytest.raises(EquipoiseError, match=rf"bitsandbytes, which {bits} bits need, is not installed: run `pip"):

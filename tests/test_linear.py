@@ -32,7 +32,7 @@ from equipoise.text.letters import read_letter
 from equipoise.text.naming import final_diagnosis
 from equipoise.text.neutral.lexicon import load_lexicon
 from equipoise.text.neutral.neutralize import neutralize, select
-from equipoise.text.reasoning import outside_thinking, read_by_user, split, untagged
+from equipoise.text.reasoning import remove_tags, split, strip_thinking, visible_text
 from equipoise.text.sentences import final_question, windows
 from equipoise.text.written import read_written
 
@@ -249,9 +249,9 @@ READERS: dict[str, Callable[[str], object]] = {
     "final_question": final_question,
     "split": split,
     "thinking": lambda text: split(f"<think>{text}"),
-    "outside_thinking": outside_thinking,
-    "read_by_user": read_by_user,
-    "untagged": untagged,
+    "strip_thinking": strip_thinking,
+    "visible_text": visible_text,
+    "remove_tags": remove_tags,
     "statements": lambda text: list(statements(text)),
     "final_diagnosis": final_diagnosis,
     "heading": lambda text: final_diagnosis(f"Final diagnosis: {text}"),

@@ -222,7 +222,9 @@ def passage_figures(
     """
     asked = items(passages, read_passages(passages, lexicon, probabilities, reading))
     counted = [
-        one._replace(found=UNREAD.model_copy(update={"considered": "weighed" if one.asked.mentions > 1 else "none"}))
+        one._replace(
+            reading=UNREAD.model_copy(update={"considered": "weighed" if one.annotation.mentions > 1 else "none"})
+        )
         for one in asked
     ]
     by_count = benchmark_figures(counted, lambda _: None, seed=settings.seed, n_bootstrap=settings.n_bootstrap)
@@ -231,7 +233,7 @@ def passage_figures(
         return arms.get((one.dimension, lexicon.name(one.dimension, one.feature) or one.feature))
 
     figures = benchmark_figures(asked, arm_of, seed=settings.seed, n_bootstrap=settings.n_bootstrap)
-    unsure = sum(one.found.unsure for one in asked)
+    unsure = sum(one.reading.unsure for one in asked)
     counts = {name: by_count[name] for name in ("considered", "three_way")}
     return {**figures, "unsure": {"n": unsure, "share": rounded(unsure / len(asked))}, "count": counts}
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from equipoise.judge.passages import Annotation, Passage, PassageClass, Treatment, passage_files, read_passages
-from equipoise.judge.reading import asked
+from equipoise.judge.reading import ask_about
 from equipoise.judge.reading import passages as parts
 from equipoise.text.sentences import sentence_spans
 from workshop.snli import Pair
@@ -110,7 +110,7 @@ def explained(rows: Iterable[Implied], phase: Phase, lexicon: Lexicon) -> list[P
         for span in spans:
             text = one.text[span.start : span.end]
             unweighed: Treatment = "restated" if feature.is_named(text) else "unmentioned"
-            found.append(Pair(*asked(text, feature), "weighed" if one.implied else unweighed))
+            found.append(Pair(*ask_about(text, feature), "weighed" if one.implied else unweighed))
     return found
 
 
@@ -208,4 +208,4 @@ def _gender(text: str) -> str | None:
 def _lesson(text: str, about: Annotation, lexicon: Lexicon) -> Pair:
     """One question, with its answer."""
     (feature,) = lexicon.features({about.dimension: about.feature})
-    return Pair(*asked(text, feature), about.treatment)
+    return Pair(*ask_about(text, feature), about.treatment)

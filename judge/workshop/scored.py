@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from equipoise.judge.rating.agreement import agreement, with_interval
+from equipoise.judge.rating.agreement import agreement, figure_with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -81,7 +81,7 @@ def with_auc(
         return figures
     # A case is drawn so many times; how its scores compare with another case's is a matter of the pair.
     statistic = _drawn_auc(np.array(scores, dtype=float), yes, cases)
-    found = with_interval("auc", np.eye(len(set(cases))), statistic, seed=seed, n_bootstrap=n_bootstrap)
+    found = figure_with_interval("auc", np.eye(len(set(cases))), statistic, seed=seed, n_bootstrap=n_bootstrap)
     return {**figures, "auc": found} if found else figures
 
 

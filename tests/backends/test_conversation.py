@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import talks
 import tiny
-from equipoise.backends.conversation import Chat, Likelihood, Turn, Turned, answered, common_length, held
+from equipoise.backends.conversation import Chat, Likelihood, Turn, Turned, advance, common_length, run_talk
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Response
 from equipoise.models.registry import OnnxEntry
@@ -55,7 +55,7 @@ def turns(talk: Chat, asked: Any, *replies: str) -> tuple[list[Turn], Response]:
         seen.append(turn)
         return Turned({name: Likelihood(-1.0, 2) for name in turn.candidates}, encoded(replies[len(seen) - 1]))
 
-    return seen, held(talk.hold(asked), take)
+    return seen, run_talk(talk.hold(asked), take)
 
 
 def test_a_conversation_grows_by_turns_and_replies() -> None:
@@ -290,8 +290,8 @@ def test_the_last_answer_ends_the_conversation() -> None:
     talk = chat().hold(talks.prompt("a", "It hurts."))
     next(talk)
 
-    assert isinstance(answered(talk, Turned({}, [])), Turn)
-    assert isinstance(answered(talk, Turned({}, [])), Response)
+    assert isinstance(advance(talk, Turned({}, [])), Turn)
+    assert isinstance(advance(talk, Turned({}, [])), Response)
 
 
 @given(st.lists(st.integers(0, 3)), st.lists(st.integers(0, 3)))

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from builders import prompt
 from equipoise.backends import openai as server
 from equipoise.backends.ask import open_backend
-from equipoise.backends.openai import ApiBackend, whole_text, without_prefix
+from equipoise.backends.openai import ApiBackend, remove_prefix, whole_text
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.manifest import Manifest
@@ -368,9 +368,9 @@ def test_the_words_that_a_reply_begins_with_are_taken_off() -> None:
     """What follows them is the reply, as of a model that is given these words."""
     begun = prompt("a", prefix="The diagnosis is")
     later = "Pneumonia. The diagnosis is sure."
-    assert without_prefix(server.Reply(text=" the diagnosis IS: pneumonia."), begun).text == "pneumonia."
-    assert without_prefix(server.Reply(text=later), begun).text == later
-    assert without_prefix(server.Reply(text="Pneumonia."), prompt("a")).text == "Pneumonia."
+    assert remove_prefix(server.Reply(text=" the diagnosis IS: pneumonia."), begun).text == "pneumonia."
+    assert remove_prefix(server.Reply(text=later), begun).text == later
+    assert remove_prefix(server.Reply(text="Pneumonia."), prompt("a")).text == "Pneumonia."
     assert whole_text(server.Reply(text=" Pneumonia.\n")) == "Pneumonia."
 
 
@@ -400,5 +400,5 @@ def test_an_answer_in_one_sentence_ends_with_it() -> None:
     long = server.Reply(text="The diagnosis is pneumonia. It may also be", ending="length")
     other = server.Reply(text="Let us see. The diagnosis is", ending="length")
 
-    assert without_prefix(long, asked) == server.Reply(text="pneumonia.", ending="stop")
-    assert without_prefix(other, asked) == other
+    assert remove_prefix(long, asked) == server.Reply(text="pneumonia.", ending="stop")
+    assert remove_prefix(other, asked) == other

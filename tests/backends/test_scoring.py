@@ -54,7 +54,7 @@ class Fake:
         self._held: list[int] = []
         self._alone = Lock()
 
-    def beside(self) -> Self:
+    def replicate(self) -> Self:
         """Give another that notes its steps in the same place."""
         return type(self)(self.steps)
 

@@ -76,7 +76,7 @@ def test_waits_double_and_a_server_may_ask_for_longer_ones() -> None:
 )
 def test_the_wait_that_a_server_asks_for_is_read(headers: dict[str, str], seconds: float | None) -> None:
     """Seconds, milliseconds and dates are understood; a time that has passed is a wait of 0."""
-    assert server.asked_wait(headers) == seconds
+    assert server.requested_wait(headers) == seconds
 
 
 def test_a_server_that_asks_for_too_long_a_wait_ends_the_run() -> None:

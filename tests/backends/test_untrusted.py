@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from builders import prompt
 from equipoise.backends import openai as server
-from equipoise.backends.openai import ApiBackend, TurnCache, is_the_model
+from equipoise.backends.openai import ApiBackend, TurnCache, is_same_model
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Prompt, Response
@@ -164,7 +164,7 @@ def test_another_model_is_refused() -> None:
 )
 def test_a_model_may_be_named_with_its_version(asked: str, named: str, *, same: bool) -> None:
     """A date or a version behind the name, and an organisation before it, are the same model."""
-    assert is_the_model(asked, named) is same
+    assert is_same_model(asked, named) is same
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -259,12 +259,12 @@ def test_a_certificate_that_nobody_signed_is_told(tmp_path: Path) -> None:
 )
 def test_an_odd_wait_is_understood_or_left_alone(value: str, seconds: float | None) -> None:
     """A date without a zone is one of UTC; anything but a date or a number of seconds asks for nothing."""
-    assert server.asked_wait({"retry-after": value}) == seconds
+    assert server.requested_wait({"retry-after": value}) == seconds
 
 
 def test_a_wait_until_a_time_without_a_zone_is_waited_for() -> None:
     """-0000 means UTC: a server that asks for it in ten seconds gets them."""
-    assert server.asked_wait({"retry-after": "Sat, 21 Nov 2026 00:00:00 -0000"}) is not None
+    assert server.requested_wait({"retry-after": "Sat, 21 Nov 2026 00:00:00 -0000"}) is not None
     ahead = email.utils.formatdate(time.time() + 10)
     waits = Waits()
     with RawServer(raw(b"{}", "429 Too Many Requests", {"Retry-After": ahead})) as api:

@@ -12,7 +12,7 @@ from equipoise.judge.located import (
     LocatedJudge,
     Verdict,
     VerdictCache,
-    kept_probabilities,
+    cached_probabilities,
     locate_judge,
 )
 from equipoise.judge.model import CrossEncoder
@@ -145,6 +145,6 @@ def test_altered_weights_are_refused_though_all_is_kept(root: Path, tmp_path: Pa
 
     with (
         pytest.raises(EquipoiseError, match="judge weights missing: "),
-        kept_probabilities("minilm_snli", tmp_path, "inference"),
+        cached_probabilities("minilm_snli", tmp_path, "inference"),
     ):
         pass

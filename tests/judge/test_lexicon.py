@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.judge.lexicon import FOLDER, Kind, Lexicon, load_lexicon, normal
+from equipoise.judge.lexicon import FOLDER, Kind, Lexicon, load_lexicon, normalize_words
 from equipoise.judge.reading import Feature
 from equipoise.judge.wordings import Finder
 from equipoise.materials.stories.library import load_library
@@ -90,7 +90,7 @@ def test_every_authored_dimension_has_its_words() -> None:
 def test_the_feature_of_every_authored_arm_is_listed() -> None:
     """The feature of each arm, marginalised and privileged, is one that the file of its dimension lists."""
     told = [(one.dimension, arm.feature) for one in LIBRARY.contrasts.values() for arm in one.arms]
-    unlisted = [(dimension, word) for dimension, word in told if normal(word) not in KINDS[dimension].by_words]
+    unlisted = [(dimension, word) for dimension, word in told if normalize_words(word) not in KINDS[dimension].by_words]
 
     assert {dimension for dimension, _ in told} == set(KINDS)
     assert unlisted == []

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge import model
 from equipoise.judge.located import locate_judge
-from equipoise.judge.model import LABELS, CrossEncoder, first_token_only, needed_graph, task_columns
+from equipoise.judge.model import LABELS, CrossEncoder, cut_to_first_token, needed_graph, task_columns
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -173,7 +173,7 @@ def test_shipped_judge_is_cut_and_no_bit_changes(
     monkeypatch.setattr(model, "needed_graph", lambda folder: folder / "model.onnx")
     whole = CrossEncoder(weights, max_tokens=512)
 
-    assert first_token_only(onnx.load(weights / "model.onnx"))
+    assert cut_to_first_token(onnx.load(weights / "model.onnx"))
     np.testing.assert_array_equal(whole.probabilities(ASKED), judge.probabilities(ASKED))
 
 
@@ -182,7 +182,7 @@ def test_only_the_last_layer_is_cut(root: Path) -> None:
     model = onnx.load(root / "judge/snli/weights/model.onnx")
     before = {node.output[0]: list(node.input) for node in model.graph.node}
 
-    assert first_token_only(model)
+    assert cut_to_first_token(model)
     onnx.checker.check_model(model)
     assert {"first_token.attended", "first_token.hidden"} == {
         node.output[0] for node in model.graph.node
@@ -197,10 +197,10 @@ def test_only_the_last_layer_is_cut(root: Path) -> None:
 def test_graph_that_is_cut_is_left(root: Path) -> None:
     """A graph that is cut already has nothing left to cut."""
     model = onnx.load(root / "judge/snli/weights/model.onnx")
-    first_token_only(model)
+    cut_to_first_token(model)
     once = model.SerializeToString()
 
-    assert not first_token_only(model)
+    assert not cut_to_first_token(model)
     assert once == model.SerializeToString()
 
 
@@ -215,5 +215,5 @@ def test_other_graph_is_left() -> None:
     model = helper.make_model(helper.make_graph(nodes, "other", ends[:1], ends[1:], [first]))
     before = model.SerializeToString()
 
-    assert not first_token_only(model)
+    assert not cut_to_first_token(model)
     assert before == model.SerializeToString()

@@ -16,11 +16,11 @@ from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.passages import TREATMENTS
 from equipoise.judge.readers import (
     HYPOTHESES,
-    by_sentences,
-    decided,
+    decide,
+    read_by_sentences,
     vote,
 )
-from equipoise.judge.reading import asked, plainly_asked
+from equipoise.judge.reading import ask_about, parse_question
 from equipoise.judge.rubric import require_reader
 from equipoise.models.registry import load_judge_entry
 
@@ -42,7 +42,7 @@ def test_entailments_give_probabilities(entailed: list[tuple[float, float, float
     flat = np.ravel(entailed)
     inference = np.stack([flat, 1 - flat, np.zeros_like(flat)], axis=1)
 
-    found = by_sentences(lambda _: inference, [ASKED] * len(entailed))
+    found = read_by_sentences(lambda _: inference, [ASKED] * len(entailed))
 
     np.testing.assert_allclose(found.sum(axis=1), 1)
     assert all(
@@ -67,7 +67,7 @@ def test_sentences_have_the_thresholds_of_their_judge(
     """Whatever the thresholds, the judgement turns at a half, as it does for other readers."""
     inference = np.array([[p, 1 - p, 0.0] for p in entailed])
 
-    assert decided(by_sentences(lambda _: inference, [ASKED])) == [treatment]
+    assert decide(read_by_sentences(lambda _: inference, [ASKED])) == [treatment]
 
 
 def test_sentences_that_name_the_feature_are_read() -> None:
@@ -79,11 +79,11 @@ def test_sentences_that_name_the_feature_are_read() -> None:
         return np.full((len(pairs), 3), 1 / 3)
 
     feature = load_lexicon(ROOT / "data/features").features({"race": "Black"})[0]
-    named, other = (asked(text, feature) for text in ("She coughs. She is Black.", "She coughs."))
-    found = by_sentences(inference, [other, named, other])
+    named, other = (ask_about(text, feature) for text in ("She coughs. She is Black.", "She coughs."))
+    found = read_by_sentences(inference, [other, named, other])
 
     assert heard == [("She is Black.", one.format(subject="race")) for one in HYPOTHESES]
-    assert decided(found[[0, 2]]) == ["unmentioned"] * 2
+    assert decide(found[[0, 2]]) == ["unmentioned"] * 2
 
 
 def test_the_majority_decides() -> None:
@@ -91,7 +91,7 @@ def test_the_majority_decides() -> None:
     weighed, restated = np.array([[0.3, 0.2, 0.5, 0.0]]), np.array([[0.0, 0.0, 1.0, 0.0]])
 
     # 0.3 + 0.2 reaches a half, and weighed is the likelier of the two.
-    assert decided(weighed) == ["weighed"]
+    assert decide(weighed) == ["weighed"]
     np.testing.assert_allclose(vote([weighed, weighed, restated]), [[2 / 3, 0, 1 / 3, 0]])
 
 
@@ -130,4 +130,4 @@ def test_a_pair_gives_back_what_was_asked(words: str) -> None:
     feature = load_lexicon(ROOT / "data/features").features({"race": words})[0]
     text = "A Black man, of Black heritage [sic]. White count raised."
 
-    assert plainly_asked(asked(text, feature)) == (text, "race", words)
+    assert parse_question(ask_about(text, feature)) == (text, "race", words)

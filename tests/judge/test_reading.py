@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from equipoise.judge.reading import (
     Feature,
     ReadingSettings,
-    asked,
+    ask_about,
     has_keyword,
     passages,
     question,
@@ -152,12 +152,12 @@ def test_the_words_that_name_the_feature_are_marked() -> None:
         )
     )
 
-    assert asked("A Black man of faith; his race.", both) == (
+    assert ask_about("A Black man of faith; his race.", both) == (
         "A [ Black man of faith ]; his [ race ].",
         "The race of the patient (Black) is used as evidence.",
     )
     # No lexicon knows this one: its own words are looked for.
-    assert asked("A Black man.", BLACK)[0] == "A [ Black ] man."
+    assert ask_about("A Black man.", BLACK)[0] == "A [ Black ] man."
 
 
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=20), st.integers(1, 30))

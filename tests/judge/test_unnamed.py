@@ -15,8 +15,8 @@ from hypothesis.extra.numpy import arrays
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.passages import TREATMENTS
-from equipoise.judge.reading import asked
-from equipoise.judge.unnamed import AS_CONSIDERED, MOST, against_unnamed, is_unnamed, unnamed_odds
+from equipoise.judge.reading import ask_about
+from equipoise.judge.unnamed import AS_CONSIDERED, MOST, discount_unnamed, is_unnamed, unnamed_odds
 
 ROOT = Path(__file__).parents[2]
 NAMED, UNNAMED = "His [ obesity ] raises the risk.", "At his size a clot is likelier."
@@ -28,19 +28,19 @@ ROWS = arrays(float, st.tuples(st.integers(1, 5), st.just(len(TREATMENTS))), ele
 @given(ROWS)
 def test_odds_of_0_change_no_bit(p: np.ndarray) -> None:
     """Without odds the probabilities are what the reader gave."""
-    assert np.array_equal(against_unnamed(p, [UNNAMED] * len(p), 0), p)
+    assert np.array_equal(discount_unnamed(p, [UNNAMED] * len(p), 0), p)
 
 
 @given(ROWS, st.floats(0, MOST))
 def test_a_named_feature_is_read_as_before(p: np.ndarray, odds: float) -> None:
     """Where the passage has a word for the feature, no bit changes."""
-    assert np.array_equal(against_unnamed(p, [NAMED] * len(p), odds), p)
+    assert np.array_equal(discount_unnamed(p, [NAMED] * len(p), odds), p)
 
 
 @given(ROWS, st.floats(0, MOST))
 def test_the_odds_are_divided_and_the_ratios_kept(p: np.ndarray, odds: float) -> None:
     """Rows still add up to 1; the log odds of consideration fall by `odds`; the rest keeps its proportions."""
-    found = against_unnamed(p, [UNNAMED] * len(p), odds)
+    found = discount_unnamed(p, [UNNAMED] * len(p), odds)
 
     np.testing.assert_allclose(found.sum(axis=1), 1)
     before, after = (
@@ -58,7 +58,7 @@ def test_an_even_reading_with_odds_of_three_to_one() -> None:
 
     # 0.5 / 3 against 0.5 is 1 against 3; within it 4 to 1, and within the rest 2 to 3.
     expected = [p[0], [0.2, 0.05, 0.3, 0.45]]
-    np.testing.assert_allclose(against_unnamed(p, [NAMED, UNNAMED], np.log(3)), expected)
+    np.testing.assert_allclose(discount_unnamed(p, [NAMED, UNNAMED], np.log(3)), expected)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_the_lexicon_says_what_is_named(text: str, words: str, *, unnamed: bool)
     """A synonym names a feature, a paraphrase that the lexicon does not have does not."""
     (feature,) = load_lexicon(ROOT / "data/features").features({"": words})
 
-    assert is_unnamed(asked(text, feature)[0]) is unnamed
+    assert is_unnamed(ask_about(text, feature)[0]) is unnamed
 
 
 def test_the_odds_are_those_of_the_config(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def there(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def entry() -> registry.TorchEntry:
     """Read an entry that names no commit, and give it the hub's."""
-    found = hub.at(registry.load_entry("piaget8b", ROOT), COMMIT)
+    found = hub.pin_commit(registry.load_entry("piaget8b", ROOT), COMMIT)
     assert isinstance(found, registry.TorchEntry)
     return found
 
@@ -61,19 +61,23 @@ def test_a_model_without_a_commit_gets_the_hub_s(there: LoopbackHub, tmp_path: P
     """It is asked for once, told in one line, and from then on the commit of the last manifest is used."""
     told: list[str] = []
     written = registry.load_entry("piaget8b", ROOT)
-    found = hub.resolved("piaget8b", written, tmp_path, told.append)
+    found = hub.resolve_commit("piaget8b", written, tmp_path, told.append)
     made = Manifest(model="piaget8b", backend="torch", repo=REPO, revision=COMMIT, licence="MIT")
     jsonl.write_json(tmp_path / "piaget8b.json", made.written())
     asked = len(there.asked)
     there.repositories[REPO].commit = "f" * 40
 
-    assert found == hub.at(written, COMMIT) == entry()
+    assert found == hub.pin_commit(written, COMMIT) == entry()
     fix = "`equipoise models pin piaget8b` writes it there"
     assert told == [f"models/piaget8b.yaml names no commit: using {REPO} at {COMMIT} ({fix})"]
-    assert hub.named("piaget8b", written, tmp_path) == found == hub.resolved("piaget8b", written, tmp_path, told.append)
+    assert (
+        hub.with_last_commit("piaget8b", written, tmp_path)
+        == found
+        == hub.resolve_commit("piaget8b", written, tmp_path, told.append)
+    )
     assert len(there.asked) == asked
     # Of another repository, or of another model, the manifest says nothing.
-    assert hub.used("piaget8b", "some/other", tmp_path) is hub.used("psyllm", REPO, tmp_path) is None
+    assert hub.last_commit("piaget8b", "some/other", tmp_path) is hub.last_commit("psyllm", REPO, tmp_path) is None
     assert hub.commit(REPO) == "f" * 40
 
 
@@ -81,7 +85,7 @@ def test_a_commit_in_the_registry_is_used_as_it_is(there: LoopbackHub, tmp_path:
     """The hub is not asked for another, and nothing is told."""
     pinned = registry.load_entry("qwen3_8b", ROOT)
 
-    assert hub.resolved("qwen3_8b", pinned, tmp_path, pytest.fail) == pinned
+    assert hub.resolve_commit("qwen3_8b", pinned, tmp_path, pytest.fail) == pinned
     assert there.asked == []
 
 

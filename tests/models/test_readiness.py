@@ -10,7 +10,16 @@ import pytest
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.models import readiness, registry
-from equipoise.models.readiness import Machine, disk_gb, estimate, export_gb, fetch_gb, missing, require_ready, run_gb
+from equipoise.models.readiness import (
+    Machine,
+    disk_gb,
+    estimate,
+    export_gb,
+    fetch_gb,
+    find_fixes,
+    require_ready,
+    run_gb,
+)
 from equipoise.models.registry import (
     ApiEntry,
     Attention,
@@ -62,7 +71,7 @@ UNREACHABLE = "the Hugging Face Hub cannot be reached (ConnectionError): check t
 
 def faults(entry: AnyEntry, machine: MadeMachine, root: Path = ROOT, store: Path = ROOT / "none") -> list[str]:
     """List what is missing, for ten rows."""
-    return missing("some", entry, root=root, store=store, rows=10, machine=machine)
+    return find_fixes("some", entry, root=root, store=store, rows=10, machine=machine)
 
 
 def test_nothing_is_missing_on_a_machine_that_has_it_all() -> None:

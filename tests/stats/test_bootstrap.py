@@ -9,7 +9,7 @@ import pytest
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.stats import bootstrap
-from equipoise.stats.bootstrap import cluster_bootstrap, generator, observed
+from equipoise.stats.bootstrap import cluster_bootstrap, generator, observed_value
 from equipoise.stats.quantities import Interval
 
 if TYPE_CHECKING:
@@ -40,13 +40,13 @@ def column(*values: float) -> Array:
 def test_observed_value_is_that_of_the_sample() -> None:
     """The statistic of the sample uses each cluster once."""
     # 3 of 4 and 1 of 6: 4 of 10
-    assert pytest.approx(observed([np.array([[3.0, 4.0], [1.0, 6.0]])], rate)) == 0.4
+    assert pytest.approx(observed_value([np.array([[3.0, 4.0], [1.0, 6.0]])], rate)) == 0.4
 
 
 @pytest.mark.parametrize("strata", [[column(1, 0), column(0, 0)], [column(0, 0), column(0, 0)], [column(), column(1)]])
 def test_undefined_value_is_none(strata: list[Array]) -> None:
     """A ratio over 0, and one of an empty stratum, are undefined."""
-    assert observed(strata, relative) is None
+    assert observed_value(strata, relative) is None
 
 
 def test_interval_of_two_clusters_spans_them() -> None:

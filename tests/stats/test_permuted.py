@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, permutation_test
 
-from equipoise.stats.groups import PERMUTATIONS, least_p, permuted
+from equipoise.stats.groups import PERMUTATIONS, least_p, stratified_permutation_p
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,7 @@ def test_random_permutations_come_near_all_of_them(
     """One stratum is scipy's unpaired test, and a stratum a place its paired one, with ties and without."""
     one, other = zip(*rows, strict=True)
     p = exact(rows, kind)
-    found = permuted(one, other, range(len(rows)) if kind == "samples" else [0] * len(rows))
+    found = stratified_permutation_p(one, other, range(len(rows)) if kind == "samples" else [0] * len(rows))
 
     # Five standard errors of a share of 9,999, and the observed permutation, which is counted too.
     assert found == pytest.approx(p, abs=5 * (p * (1 - p) / PERMUTATIONS) ** 0.5 + 1.1 / PERMUTATIONS)
@@ -48,7 +48,7 @@ def test_strata_are_permuted_apart() -> None:
     """Two strata whose samples lie apart by 1 within, and by 100 between: the larger difference does not count."""
     # Each stratum has values 0, 0, 1, 1 (or 100 more) in C(4, 2) = 6 orders, of which one has the difference of 2 seen:
     # 1 of 36 on either side.
-    found = permuted([1, 1, 101, 101], [0, 0, 100, 100], [0, 0, 1, 1])
+    found = stratified_permutation_p([1, 1, 101, 101], [0, 0, 100, 100], [0, 0, 1, 1])
 
     assert found == pytest.approx(2 / 36, abs=0.012)
     assert least_p([0, 0, 1, 1]) == 2 / 36
@@ -70,13 +70,13 @@ def test_the_least_p_value_is_that_of_both_extremes(strata: Sequence[int], least
 
 def test_equal_samples_are_alike() -> None:
     """Without a difference, and without any spread, p is 1."""
-    assert permuted([1.0, 2.0], [2.0, 1.0], [0, 0]) == 1
-    assert permuted([0.1] * 8, [0.1] * 8, [0] * 8) == 1
+    assert stratified_permutation_p([1.0, 2.0], [2.0, 1.0], [0, 0]) == 1
+    assert stratified_permutation_p([0.1] * 8, [0.1] * 8, [0] * 8) == 1
 
 
 def test_rounding_breaks_no_tie() -> None:
     """Of 0.1, 0.2 and 0.3 against 0 the sum depends on its order in the last bit; each of 8 signs' extremes counts."""
-    assert permuted([0.1, 0.2, 0.3], [0.0, 0.0, 0.0], [0, 1, 2]) == pytest.approx(2 / 8, abs=0.022)
+    assert stratified_permutation_p([0.1, 0.2, 0.3], [0.0, 0.0, 0.0], [0, 1, 2]) == pytest.approx(2 / 8, abs=0.022)
 
 
 @pytest.mark.parametrize("strata", [[0] * 8, list(range(8)), [0, 0, 0, 0, 1, 1, 1, 1]])
@@ -86,7 +86,8 @@ def test_the_size_is_kept(strata: Sequence[int]) -> None:
     shift = 5.0 * np.array(strata)
     sets = 400
     found = sum(
-        permuted(rng.exponential(size=8) + shift, rng.exponential(size=8) + shift, strata) <= 0.05 for _ in range(sets)
+        stratified_permutation_p(rng.exponential(size=8) + shift, rng.exponential(size=8) + shift, strata) <= 0.05
+        for _ in range(sets)
     )
 
     assert binom.ppf(0.0005, sets, 0.04) <= found <= binom.ppf(0.9995, sets, 0.05)

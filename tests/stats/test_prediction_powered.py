@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.stats.clusters import Mean, clustered_mean
-from equipoise.stats.prediction_powered import Labelled, powered, share_interval
+from equipoise.stats.prediction_powered import Labelled, powered_mean, share_interval
 
 EIGHT = [
     Labelled(read, label, 1 / drawn, str(place))
@@ -45,7 +45,7 @@ def replies(draw: st.DrawFn, *, all_labelled: bool = False) -> list[Labelled]:
 
 def estimate(some: list[Labelled], tuning: float | None = None) -> float:
     """Estimate a mean that is defined."""
-    found = powered(some, tuning)
+    found = powered_mean(some, tuning)
     assert found is not None
     return found.value
 
@@ -66,7 +66,7 @@ def test_the_interval_is_that_of_ppi_python_where_few_of_many_are_labelled() -> 
     read = rng.random(20_000)
     label = (rng.random(20_000) < np.where(read > 0.5, 0.8, 0.3)).astype(float)
     drawn = {*rng.permutation(20_000)[:400].tolist()}
-    found = powered(
+    found = powered_mean(
         [Labelled(read[at], label[at] if at in drawn else None, 50.0, str(at)) for at in range(20_000)], 0.5
     )
     assert found is not None
@@ -92,7 +92,7 @@ def test_without_the_readings_the_labels_alone_count(some: list[Labelled]) -> No
 def test_where_all_is_labelled_the_readings_do_not_count(some: list[Labelled], tuning: float) -> None:
     """The estimate is the plain mean of the labels, whatever lambda, and so are its values and their error."""
     labels = [one.label or 0.0 for one in some]
-    found, plain = powered(some, tuning), clustered_mean(labels, [one.cluster for one in some])
+    found, plain = powered_mean(some, tuning), clustered_mean(labels, [one.cluster for one in some])
 
     assert found is not None
     assert found.values == pytest.approx(labels, abs=1e-9)
@@ -110,7 +110,7 @@ def test_silence_and_consideration_are_complements(some: list[Labelled], tuning:
     other = [
         one._replace(prediction=1 - one.prediction, label=None if one.label is None else 1 - one.label) for one in some
     ]
-    found, swapped = powered(some, tuning), powered(other, tuning)
+    found, swapped = powered_mean(some, tuning), powered_mean(other, tuning)
 
     assert found is not None
     assert swapped is not None
@@ -123,7 +123,7 @@ def test_lambda_makes_the_variance_least(some: list[Labelled]) -> None:
     """By the sums over stories no other lambda from 0 to 1 does better."""
 
     def spread(tuning: float | None) -> float:
-        found = powered(some, tuning)
+        found = powered_mean(some, tuning)
         assert found is not None
         _, place = np.unique(found.clusters, return_inverse=True)
         return float((np.bincount(place, found.values - found.value) ** 2).sum())
@@ -134,7 +134,7 @@ def test_lambda_makes_the_variance_least(some: list[Labelled]) -> None:
 def test_readings_that_are_right_take_the_place_of_labels() -> None:
     """A judge that agrees with every label, of which there are enough to vary, is believed about the other replies."""
     some = [Labelled(float(at % 3 == 0), float(at % 3 == 0) if at < 20 else None, 3.0, str(at)) for at in range(60)]
-    found = powered(some)
+    found = powered_mean(some)
 
     assert found is not None
     # Lambda is 1: the mean of the readings, 20 of 60, with their own error, sqrt(1/3 x 2/3 / 59), and the unseen 1/20.
@@ -146,13 +146,16 @@ def test_readings_that_are_right_take_the_place_of_labels() -> None:
 
 def test_labels_of_one_story_estimate_nothing() -> None:
     """Nothing is known of other stories; without labels nothing is known at all."""
-    assert powered([Labelled(0.5, 1.0, 1.0, "a"), Labelled(0.5, 0.0, 1.0, "a"), Labelled(0.5, None, 1.0, "b")]) is None
-    assert powered([Labelled(0.5, None, 1.0, "a"), Labelled(0.5, None, 1.0, "b")]) is None
+    assert (
+        powered_mean([Labelled(0.5, 1.0, 1.0, "a"), Labelled(0.5, 0.0, 1.0, "a"), Labelled(0.5, None, 1.0, "b")])
+        is None
+    )
+    assert powered_mean([Labelled(0.5, None, 1.0, "a"), Labelled(0.5, None, 1.0, "b")]) is None
 
 
 def test_few_labels_alone_have_few_degrees_of_freedom() -> None:
     """Two labels among many stories have one: the interval is that of two observations."""
-    found = powered([Labelled(0.0, float(at) if at < 2 else None, 1.0, str(at)) for at in range(50)])
+    found = powered_mean([Labelled(0.0, float(at) if at < 2 else None, 1.0, str(at)) for at in range(50)])
 
     assert found is not None
     mean = found.mean()
@@ -163,13 +166,13 @@ def test_few_labels_alone_have_few_degrees_of_freedom() -> None:
 def test_a_weight_below_one_is_refused() -> None:
     """A weight is the inverse of a probability."""
     with pytest.raises(EquipoiseError, match="weights of labels must be at least 1"):
-        powered([Labelled(0.0, 1.0, 0.5, "a"), Labelled(0.0, 0.0, 1.0, "b")])
+        powered_mean([Labelled(0.0, 1.0, 0.5, "a"), Labelled(0.0, 0.0, 1.0, "b")])
 
 
 def test_a_difference_is_of_clusters() -> None:
     """Of two arms whose labels differ alike in each story, the difference is sure but for what is unseen."""
-    one = powered([Labelled(0.0, float(at % 2), 1.0, str(at)) for at in range(10)])
-    other = powered([Labelled(0.0, 0.0, 1.0, str(at)) for at in range(10)])
+    one = powered_mean([Labelled(0.0, float(at % 2), 1.0, str(at)) for at in range(10)])
+    other = powered_mean([Labelled(0.0, 0.0, 1.0, str(at)) for at in range(10)])
     assert one is not None
     assert other is not None
     same, differ = one.minus(one).mean(), one.minus(other).mean()
@@ -204,7 +207,7 @@ def test_intervals_cover_where_the_judge_errs_more_in_this_run() -> None:
         read = np.where(rng.random(120) < np.where(silent, 0.3, 0.1), ~silent, silent)
         drawn = np.where(read, 0.7, 0.3)
         labelled = rng.random(120) < drawn
-        found = powered(
+        found = powered_mean(
             [
                 Labelled(float(read[at]), float(silent[at]) if labelled[at] else None, 1 / drawn[at], str(at // 2))
                 for at in range(120)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.text.conclusions import HEADINGS, headed, locate, statements
+from equipoise.text.conclusions import HEADINGS, headed_statement, locate, statements
 
 REFLUX = "It could be reflux. The most likely diagnosis is unclear to many. "
 
@@ -99,8 +99,8 @@ def test_the_last_headings_of_a_text_that_repeats_them_are_read() -> None:
 
 def test_only_headings_are_found_in_thinking() -> None:
     """What a text takes for likely is not under a heading."""
-    assert headed(REFLUX) is None
-    assert headed(REFLUX + "\n\nFinal answer: reflux.") is not None
+    assert headed_statement(REFLUX) is None
+    assert headed_statement(REFLUX + "\n\nFinal answer: reflux.") is not None
 
 
 @given(st.text(max_size=200))

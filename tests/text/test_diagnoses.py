@@ -69,7 +69,7 @@ def test_a_name_listed_apart_names_no_other_diagnosis() -> None:
 
     assert not lexicon.meaning("infarction of stone").concepts & infarction.concepts
     assert not lexicon.meaning("DI").concepts & infarction.concepts
-    assert lexicon.akin(lexicon.meaning("infarction of stone"), lexicon.meaning("trouble"))
+    assert lexicon.are_related(lexicon.meaning("infarction of stone"), lexicon.meaning("trouble"))
 
 
 def test_a_diagnosis_of_a_place_is_more_than_the_place() -> None:
@@ -90,8 +90,8 @@ def test_kinds_reach_through_levels() -> None:
     """What is below a narrower diagnosis is below the broader one too."""
     lexicon = small(kinds={"trouble": ["infarction"], "any trouble": ["trouble"]})
 
-    assert lexicon.akin(lexicon.meaning("any trouble"), lexicon.meaning("heart attack"))
-    assert not lexicon.akin(lexicon.meaning("heart attack"), lexicon.meaning("heart attack"))
+    assert lexicon.are_related(lexicon.meaning("any trouble"), lexicon.meaning("heart attack"))
+    assert not lexicon.are_related(lexicon.meaning("heart attack"), lexicon.meaning("heart attack"))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.text.reasoning import CHANNEL, Form, Split, detect, read_by_user, split, untagged
+from equipoise.text.reasoning import CHANNEL, Form, Split, detect, remove_tags, split, visible_text
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="<[>]|\x1c\x1d\x1e\x1f\x85"), max_size=30)
 TAGS = ("<think>", "</think>", "<content>", "</content>", "<THINK>", "[/think]")
@@ -226,7 +226,7 @@ def test_a_well_formed_output_is_split_at_its_tags(thought: str, said: str) -> N
 )
 def test_the_reader_sees_the_answer(reply: str, finished: bool, form: Form | Literal["auto"], expected: str) -> None:  # noqa: FBT001
     """Thinking is taken off; a reply that never came to an answer has none."""
-    assert read_by_user(reply, form, finished=finished) == expected
+    assert visible_text(reply, form, finished=finished) == expected
 
 
 @pytest.mark.parametrize(
@@ -234,4 +234,4 @@ def test_the_reader_sees_the_answer(reply: str, finished: bool, form: Form | Lit
 )
 def test_every_word_is_read_without_the_tags(text: str) -> None:
     """Thinking and answer are joined, and the tags are gone."""
-    assert untagged(text).split() == ["It", "hurts.", "Infarction."]
+    assert remove_tags(text).split() == ["It", "hurts.", "Infarction."]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.text.sentences import Span, asked_last, final_question, first_sentence, sentence_spans, windows
+from equipoise.text.sentences import Span, closing_question, final_question, first_sentence, sentence_spans, windows
 
 # Prose-like text: words, stops, abbreviations, numbers, line breaks and list marks in any order.
 PIECES = st.sampled_from(
@@ -80,7 +80,7 @@ def test_sentences(text: str, expected: list[str]) -> None:
 )
 def test_final_question(text: str, expected: str) -> None:
     """The final question is the last sentence, or the last that asks, without a table before it."""
-    assert asked_last(text) == expected
+    assert closing_question(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_final_question_is_an_end_of_the_text(text: str) -> None:
     start, end = final_question(text)
 
     assert 0 <= start <= end <= len(text)
-    assert asked_last(text) == text[start:].strip()
+    assert closing_question(text) == text[start:].strip()
 
 
 def test_windows_overlap() -> None:

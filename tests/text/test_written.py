@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from equipoise.text.answer import Answer, AnswerKind
 from equipoise.text.answers import Given
 from equipoise.text.diagnoses import load_diagnoses
-from equipoise.text.written import misread, read_written
+from equipoise.text.written import misread_wordings, read_written
 
 DIAGNOSES = load_diagnoses(Path(__file__).parents[2] / "data/diagnoses.yaml")
 ANSWERS: dict[AnswerKind, tuple[Answer, ...]] = {
@@ -110,7 +110,7 @@ def test_a_wording_of_two_answers_is_misread() -> None:
         "expected": (Answer(label="myocardial infarction", synonyms=("NSTEMI",)),),
         "distractor": (Answer(label="heart attack", synonyms=("gout",)),),
     }
-    found = set(misread(answers, DIAGNOSES))
+    found = set(misread_wordings(answers, DIAGNOSES))
 
     assert ("heart attack", "heart attack", "myocardial infarction") in found
     assert not [wording for label, wording, _ in found if label == "myocardial infarction"]

@@ -1,1 +1,1 @@
-"""Backends: what answers prompts with a model."""
+"""Backends, which answer prompts with a model."""

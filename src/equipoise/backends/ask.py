@@ -1,7 +1,7 @@
-"""Prompts answered by the model of a manifest: from the cache where they were answered before, else by its backend.
+"""Answer prompts with the model of a manifest: from the cache if they were answered before, else by its backend.
 
-`asker` makes the function that does so, `agent` the same for plain texts, and `open_backend` opens the backend that a
-manifest and its registry entry require.
+`asker` returns the function that does this, `agent` the same for plain texts, and `open_backend` opens the backend that
+a manifest and its registry entry require.
 """
 
 from collections import Counter
@@ -29,10 +29,10 @@ from equipoise.models.registry import (
     TorchEntry,
     VllmEntry,
 )
-from equipoise.models.weights import Weights, locate, verified, verified_file
+from equipoise.models.weights import Weights, locate, verify, verify_answers
 
 Asker = Callable[[Sequence[Prompt]], Iterator[Response]]
-"""Prompts to their responses, which must be read while the cache is open."""
+"""A function from prompts to their responses, which must be read while the cache is open."""
 Progress = Callable[[int, int], object]
 FIX = "lower infer.batch_size if memory runs out"
 EXPORT = "run `dvc repro --force --single-item export`"
@@ -41,20 +41,21 @@ EXPORT = "run `dvc repro --force --single-item export`"
 def asker(
     manifest: Manifest,
     root: Path,
-    kept: cache.ResponseCache,
+    responses: cache.ResponseCache,
     *,
     batch_size: int,
     progress: Progress,
     cluster: Cluster | None = None,
     opened: ExitStack | None = None,
 ) -> Asker:
-    """Make the function that answers prompts through the cache with an exported model, here or on a Ray cluster.
+    """Return a function that answers prompts through the cache with an exported model, here or on a Ray cluster.
 
-    The model is opened whenever there is something to ask; with `opened`, once, and left open until that is closed.
+    The model is opened whenever there are prompts to ask; with `opened`, it is opened once and stays open until
+    `opened` is closed.
     """
     entry = registry.load_entry(manifest.model, root)
     store = (cache.folder() / "models").resolve()
-    # Not on a cluster, whose nodes need not share a disk.
+    # Not on a cluster, because its nodes need not share a disk.
     turns = None if cluster else cache.folder() / "turns.sqlite"
     make: Opening[Prompt, Response] = partial(
         answering, partial(open_backend, manifest, entry, store, batch_size=batch_size, turns=turns)
@@ -66,28 +67,28 @@ def asker(
         answer_all,
         manifest=manifest,
         generation=entry.generation,
-        cache=kept,
+        cache=responses,
         make=make,
         progress=progress,
-        keeping=opened.enter_context(Keeping(kept, make)) if opened else None,
+        keeping=opened.enter_context(Keeping(responses, make)) if opened else None,
     )
 
 
 def agent(
     name: str,
     root: Path,
-    kept: cache.ResponseCache,
+    responses: cache.ResponseCache,
     *,
     tokens: int,
     batch_size: int,
     progress: Progress,
     cluster: Cluster | None = None,
 ) -> Callable[[Sequence[tuple[str, str]]], list[str]]:
-    """Make the function that answers (system, user) pairs in at most `tokens` tokens, with a model of the registry.
+    """Return a function that answers (system, user) pairs in at most `tokens` tokens, with a model of the registry.
 
     A model whose weights run here must have been exported before.
     """
-    ask = asker(exported(name, root), root, kept, batch_size=batch_size, progress=progress, cluster=cluster)
+    ask = asker(find_manifest(name, root), root, responses, batch_size=batch_size, progress=progress, cluster=cluster)
 
     def replies(messages: Sequence[tuple[str, str]]) -> list[str]:
         prompts = [
@@ -107,8 +108,8 @@ def agent(
     return replies
 
 
-def exported(name: str, root: Path) -> Manifest:
-    """Find the manifest of a model of the registry that is not the one under test; it was exported before."""
+def find_manifest(name: str, root: Path) -> Manifest:
+    """Find the manifest of a previously exported model of the registry, other than the one under test."""
     entry = registry.load_entry(name, root)
     if isinstance(entry, registry.ApiEntry | registry.ReplayEntry):
         return describe(name, entry, cache.root())
@@ -130,51 +131,51 @@ def answer_all(
     progress: Progress,
     keeping: Keeping[Prompt, Response] | None = None,
 ) -> Iterator[Response]:
-    """Answer prompts, asking the model only what the cache does not hold; equal questions are asked once.
+    """Answer prompts; the model is asked only those missing from the cache, and equal questions once.
 
-    `make` opens the model, only if something is left to ask; `keeping` has it open from one call to the next. Every
-    answer is kept on disk before the next is waited for. `progress` is called with the number of prompts answered, and
-    of all. When this returns, all are; the responses are read from the cache one at a time, in the order of the
-    prompts, as long as it is open.
+    `make` opens the model, only if there is something to ask; `keeping` keeps it open from one call to the next. Every
+    answer is saved to disk before waiting for the next one. `progress` is called with the number of answered prompts
+    and the number of all prompts. All prompts are answered when this function returns; the responses are then read from
+    the open cache one at a time, in the order of the prompts.
     """
     keys = {prompt.key: response_key(prompt, manifest, generation) for prompt in prompts}
     missing = {keys[prompt.key]: prompt for prompt in reversed(prompts) if cache.find(keys[prompt.key]) is None}
     waiting = Counter(question for question in keys.values() if question in missing)
     progress(len(prompts) - waiting.total(), len(prompts))
     with nullcontext(keeping) if keeping else Keeping(cache, make) as model:
-        for answers in model.process(dict(sorted(missing.items(), key=lambda asked: _together(asked[1])))):
+        for answers in model.process(dict(sorted(missing.items(), key=lambda item: _asking_order(item[1])))):
             for question in answers:
                 del waiting[question]
             progress(len(prompts) - waiting.total(), len(prompts))
     for prompt in prompts:
         if keys[prompt.key] in waiting:
-            raise _unanswered(prompt)
-    return (_answered(prompt, keys[prompt.key], cache) for prompt in prompts)
+            raise _unanswered_error(prompt)
+    return (_read_answer(prompt, keys[prompt.key], cache) for prompt in prompts)
 
 
-def _together(prompt: Prompt) -> tuple[str, str, str]:
-    """Give the place of a prompt in the order of asking: beside those with which it shares a beginning."""
+def _asking_order(prompt: Prompt) -> tuple[str, str, str]:
+    """Return a sort key that places prompts with the same beginning side by side."""
     return prompt.stem, prompt.lead, prompt.key
 
 
-def _answered(prompt: Prompt, question: str, cache: ResponseCache) -> Response:
-    """Find the answer to a prompt that was answered."""
+def _read_answer(prompt: Prompt, question: str, cache: ResponseCache) -> Response:
+    """Read the answer to an answered prompt from the cache."""
     response = cache.get(question, prompt)
     if response is None:  # the file was emptied in the meantime
-        raise _unanswered(prompt)
+        raise _unanswered_error(prompt)
     return response
 
 
-def _unanswered(prompt: Prompt) -> EquipoiseError:
+def _unanswered_error(prompt: Prompt) -> EquipoiseError:
     return EquipoiseError(f"prompt {prompt.key!r} was asked and not answered: run again; finished answers are kept")
 
 
 def open_backend(
     manifest: Manifest, entry: AnyEntry, store: Path, *, batch_size: int, turns: Path | None = None
 ) -> Backend:
-    """Open the model that `export` described; exported weights lie in a folder under `store`.
+    """Open the model that `export` described; exported weights are in a folder under `store`.
 
-    `turns` is the file in which the replies of a server are kept one by one.
+    `turns` is the cache file for a server's individual replies.
 
     Raises:
         EquipoiseError: The entry's backend is not the manifest's, or a file is missing or altered.
@@ -186,7 +187,7 @@ def open_backend(
         case OnnxEntry():
             from equipoise.backends.onnx import OnnxBackend
 
-            return OnnxBackend(_exported(manifest, store), entry, batch_size=batch_size)
+            return OnnxBackend(_find_export(manifest, store), entry, batch_size=batch_size)
         case ApiEntry():
             from equipoise.backends.openai import ApiBackend
 
@@ -194,32 +195,32 @@ def open_backend(
         case ReplayEntry():
             from equipoise.backends.replay import ReplayBackend
 
-            return ReplayBackend(verified_file(manifest.model, entry, cache.root()))
+            return ReplayBackend(verify_answers(manifest.model, entry, cache.root()))
         case PhantomEntry():
             message = f"models/{manifest.model}.yaml: a phantom answers only the prompts of studies: choose another"
             raise EquipoiseError(message)
         case TorchEntry():
             from equipoise.backends.torch import TorchBackend
 
-            return TorchBackend(_published(manifest, entry), entry)
+            return TorchBackend(_find_published(manifest, entry), entry)
         case VllmEntry():
             from equipoise.backends.vllm import open_vllm
 
-            return open_vllm(_published(manifest, entry), entry)
+            return open_vllm(_find_published(manifest, entry), entry)
 
 
-def _published(manifest: Manifest, entry: TorchEntry | VllmEntry) -> Weights:
-    """Find weights that run as they are published, after checking that they are those of the manifest."""
-    weights = locate(hub.at(entry, manifest.revision), cache.root())
+def _find_published(manifest: Manifest, entry: TorchEntry | VllmEntry) -> Weights:
+    """Find weights that run as published, after checking that they match the manifest."""
+    weights = locate(hub.pin_commit(entry, manifest.revision), cache.root())
     if (weights.files, entry.settings) != (manifest.weights, manifest.settings):
         what = "settings" if weights.files == manifest.weights else "weights"
         raise EquipoiseError(f"models/{manifest.model}.yaml: its {what} differ from the manifest: {EXPORT}")
     return weights
 
 
-def _exported(manifest: Manifest, store: Path) -> Path:
+def _find_export(manifest: Manifest, store: Path) -> Path:
     """Find the folder of an export, after checking every file in it against the manifest."""
     folder = store / (manifest.folder or "")
     for name, expected in manifest.files.items():
-        verified(folder / name, expected, "exported weights", EXPORT)
+        verify(folder / name, expected, "exported weights", EXPORT)
     return folder

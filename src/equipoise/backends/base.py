@@ -1,4 +1,4 @@
-"""What is opened, used and closed: a backend answers prompts, a process turns items into results, perhaps kept ones."""
+"""Interfaces: a backend answers prompts; a process turns items into results, which may be kept in a cache."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -14,23 +14,23 @@ from equipoise.core.prompts import Prompt, Response
 from equipoise.core.row import Frozen
 
 POLL = 0.5
-"""Seconds between two looks at what another process is working on."""
+"""Seconds between checks of another process's results."""
 NO_RAY = "infer.executor is ray, which is not installed: run `pip install 'equipoise[ray]'`, or set it to local"
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 M = TypeVar("M", bound=BaseModel)
 
 Process = Callable[[Mapping[str, Item]], Iterator[Mapping[str, Result]]]
-"""Gives the result of every item under the item's key, in any order, some at a time, as they are done.
+"""Yields the result of every item under the item's key, in any order, in batches as they finish.
 
-A result depends on its item alone: not on the other items, their order or how many are processed at once.
+A result depends only on its item, not on other items, their order or how many are processed at once.
 """
 Opening = Callable[[], AbstractContextManager[Process[Item, Result]]]
-"""Opens what a worker of a cluster holds: a model that answers prompts, or a judge of pairs."""
+"""Opens the process of a cluster's worker: a model that answers prompts, or a judge of pairs."""
 
 
 class Cluster(NamedTuple):
-    """Where Ray is: HOST:PORT of a cluster's head, ray://HOST:PORT of its client server, or None: started here."""
+    """Ray's address: HOST:PORT of a cluster's head, ray://HOST:PORT of its client server, or None to start it here."""
 
     address: str | None = None
 
@@ -44,7 +44,7 @@ class Infer(Frozen):
 
     @property
     def cluster(self) -> Cluster | None:
-        """The Ray cluster that answers the prompts; None where this process does it."""
+        """The Ray cluster that answers the prompts; None if this process answers them."""
         return Cluster(self.address) if self.executor == "ray" else None
 
 
@@ -52,26 +52,26 @@ class Backend(Protocol):
     """A model that is ready to answer."""
 
     def __enter__(self) -> Self:
-        """Give what was opened."""
+        """Return the open backend."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close it; by default nothing is held open."""
+        """Close the backend; by default there is nothing to close."""
         return
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
-        """Answer every prompt, each as soon as it is done, in any order.
+        """Answer every prompt, in any order, each as soon as it is done.
 
-        A response depends on its prompt alone: not on the other prompts, their order or how many are processed at once.
+        A response depends only on its prompt, not on other prompts, their order or how many are processed at once.
         """
         ...
 
 
 @contextmanager
 def answering(make: Callable[[], AbstractContextManager[Backend]]) -> Iterator[Process[Prompt, Response]]:
-    """Open a backend, to answer prompts under any keys."""
+    """Open a backend as a process that answers prompts under any keys."""
     with make() as backend:
 
         def process(items: Mapping[str, Prompt]) -> Iterator[Mapping[str, Response]]:
@@ -83,53 +83,53 @@ def answering(make: Callable[[], AbstractContextManager[Backend]]) -> Iterator[P
 
 
 class Keeping(Generic[Item, M]):
-    """A process whose results are kept in a cache, opened only if there is something to do.
+    """A process whose results are kept in a cache, opened only if there is something to compute.
 
-    `computed` counts the results that it gave.
+    `computed` counts the computed results.
     """
 
     computed = 0
 
-    def __init__(self, kept: ContentCache[M], make: Opening[Item, M]) -> None:
-        """Hold the cache, and what opens the process."""
-        self._kept, self._make = kept, make
+    def __init__(self, results: ContentCache[M], make: Opening[Item, M]) -> None:
+        """Take the cache, and the function that opens the process."""
+        self._cache, self._make = results, make
         self._process: Process[Item, M] | None = None
         self._opened = ExitStack()
 
     def __enter__(self) -> Self:
-        """Give the process, not yet opened."""
+        """Return this object; the process is not opened yet."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close it, if it was opened."""
+        """Close the process, if it was opened."""
         self._opened.__exit__(kind, error, trace)
         self._process = None
 
     def process(self, items: Mapping[str, Item]) -> Iterator[Mapping[str, M]]:
-        """Process items that the cache does not hold; each result is safe on disk before it is given.
+        """Process items that are not in the cache; each result is saved to disk before it is yielded.
 
-        What another process is working on is not done again: its result is waited for, unless the other gives up.
+        Items that another process works on are not computed again: their results are awaited, unless it gives up.
         """
         waiting = dict(items)
         try:
             while waiting:
-                free = self._kept.leases.claim(waiting)
-                if found := {key: result for key in waiting if (result := self._kept.find(key)) is not None}:
-                    yield found
-                mine = {key: item for key, item in waiting.items() if key in free and key not in found}
-                waiting = {key: item for key, item in waiting.items() if key not in free and key not in found}
+                free = self._cache.leases.claim(waiting)
+                if finished := {key: result for key in waiting if (result := self._cache.find(key)) is not None}:
+                    yield finished
+                mine = {key: item for key, item in waiting.items() if key in free and key not in finished}
+                waiting = {key: item for key, item in waiting.items() if key not in free and key not in finished}
                 if mine:
-                    yield from self._processed(mine)
+                    yield from self._process_items(mine)
                 elif waiting:
                     sleep(POLL)
         finally:
-            self._kept.leases.release()
+            self._cache.leases.release()
 
-    def _processed(self, items: Mapping[str, Item]) -> Iterator[Mapping[str, M]]:
+    def _process_items(self, items: Mapping[str, Item]) -> Iterator[Mapping[str, M]]:
         self._process = self._process or self._opened.enter_context(self._make())
         for results in self._process(items):
-            self._kept.keep(results)
+            self._cache.keep(results)
             self.computed += len(results)
             yield results

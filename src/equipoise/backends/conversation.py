@@ -1,4 +1,4 @@
-"""A conversation in tokens, the same whatever runs the model: what it reads, what is scored, and how a reply enters it.
+"""A conversation in tokens, the same for every backend: what the model reads, what is scored, and how replies enter it.
 
 A backend takes one `Turn` after the other and returns the outcome of each; the response comes at the end.
 """
@@ -17,10 +17,10 @@ from equipoise.models.registry import WeightsEntry
 from equipoise.text.sentences import first_sentence
 
 TODAY = date(2025, 1, 1)
-"""The date for templates that state one, so that an answer does not depend on the day it is given."""
+"""The date for templates that state one, so that answers do not depend on the current day."""
 
 FINAL = "<|channel|>final<|message|>"
-"""The head of gpt-oss' answers."""
+"""The header of gpt-oss's answers."""
 
 
 class Likelihood(NamedTuple):
@@ -31,20 +31,20 @@ class Likelihood(NamedTuple):
 
 
 class Encoded(NamedTuple):
-    """The tokens of a text and a candidate together, and where the candidate's own begin."""
+    """The tokens of a text with a candidate, and the index of the candidate's first token."""
 
     tokens: Sequence[int]
     start: int
 
 
 class Turn(NamedTuple):
-    """What a model is given at one turn.
+    """The input of a model at one turn.
 
-    `tokens` are all that it reads before its reply; at the first turn, `stems` are the numbers of those that other
-    prompts begin with too, ascending: at least what precedes the user's words. Each is read up to in a step of its own.
-    Each of `candidates` is scored after `tokens`. `limit` is the most tokens of the reply; 0 asks for none. `ended`
-    says of a reply whether nothing of it is wanted after its last token; what a backend writes beyond that is left out.
-    Draws are seeded with `seed`, which depends on the prompt's words and the number of its sample alone.
+    `tokens` are all tokens that it reads before its reply; at the first turn, `stems` are the lengths of the beginnings
+    shared with other prompts, ascending: at least the part before the user's words. Each stem is read in a step of its
+    own. Each of `candidates` is scored after `tokens`. `limit` is the maximum number of reply tokens; 0 requests no
+    reply. `ended` tells whether a reply is complete after its last token; further output of a backend is discarded.
+    Draws are seeded with `seed`, which depends only on the prompt's words and the number of its sample.
     """
 
     tokens: list[int]
@@ -57,7 +57,7 @@ class Turn(NamedTuple):
 
 
 class Turned(NamedTuple):
-    """The outcome of a turn: the candidates' likelihoods, and the reply without the token that ended it."""
+    """The outcome of a turn: the candidates' likelihoods, and the reply without its end token."""
 
     likelihoods: Mapping[str, Likelihood]
     reply: Sequence[int]
@@ -67,10 +67,10 @@ Talk = Generator[Turn, Turned, Response]
 
 
 class Chat:
-    """A model's tokenizer and chat template, used as its registry entry says; several threads may share it."""
+    """A model's tokenizer and chat template, configured by its registry entry; several threads may share it."""
 
     def __init__(self, tokenizer: Any, ends: int | Sequence[int] | None, entry: WeightsEntry) -> None:  # noqa: ANN401
-        """Take a tokenizer of transformers or of an export; `ends` are tokens that end a reply beside its own."""
+        """Take a tokenizer of transformers or of an export; `ends` are further tokens that end a reply."""
         if tokenizer.chat_template is None:
             message = f"{entry.title}: its tokenizer has no chat template: choose a model tuned to follow instructions"
             raise EquipoiseError(message)
@@ -91,7 +91,7 @@ class Chat:
         for number, content in enumerate(prompt.turns, start=1):
             messages.append({"role": "user", "content": content})
             if number <= len(prompt.given):
-                messages.append({"role": "assistant", "content": self._said(prompt.given[number - 1])})
+                messages.append({"role": "assistant", "content": self._visible_reply(prompt.given[number - 1])})
                 continue
             first = number == len(prompt.given) + 1
             turn = self._turn(prompt, messages, first=first, last=number == len(prompt.turns))
@@ -101,38 +101,38 @@ class Chat:
                 break
             cut = next((length for length in range(len(reply) + 1) if turn.ended(reply[:length])), None)
             finished.append(cut is not None or len(reply) < turn.limit)
-            # The token that ended the reply was generated too.
+            # The end token of the reply was generated too.
             generated_tokens += len(reply[:cut]) + (finished[-1] and cut is None)
-            said = self._decode(reply[:cut])
-            replies.append(said if cut is None else first_sentence(said) or said)
-            messages.append({"role": "assistant", "content": self._said(replies[-1])})
+            text = self._decode(reply[:cut])
+            replies.append(text if cut is None else first_sentence(text) or text)
+            messages.append({"role": "assistant", "content": self._visible_reply(replies[-1])})
         return Response(
             key=prompt.key,
             study=prompt.study,
             replies=tuple(replies),
             finished=tuple(finished),
-            log_likelihood={candidate: found.mean for candidate, found in likelihoods.items()},
-            candidate_tokens={candidate: found.tokens for candidate, found in likelihoods.items()},
+            log_likelihood={candidate: likelihood.mean for candidate, likelihood in likelihoods.items()},
+            candidate_tokens={candidate: likelihood.tokens for candidate, likelihood in likelihoods.items()},
             prompt_tokens=prompt_tokens,
             generated_tokens=generated_tokens,
         )
 
     def _turn(self, prompt: Prompt, messages: list[dict[str, str]], *, first: bool, last: bool) -> Turn:
-        text = self._templated(prompt, messages)
+        text = self._apply_template(prompt, messages)
         if begun := last and bool(prompt.prefix or prompt.candidates):
-            text += self._past_thinking(text) + prompt.prefix
+            text += self._skip_thinking(text) + prompt.prefix
         ids = self._encode(text)
         candidates: dict[str, Encoded] = {}
         for candidate in prompt.candidates if last else ():
-            # After a prefix it is the next word, else it begins the reply. It is encoded together with the text before
-            # it, so that its first token is the one the model would write.
+            # After a prefix it is the next word, else it begins the reply. It is encoded together with the preceding
+            # text, so that its first token is the one the model would write.
             joined = self._encode(f"{text} {candidate}" if prompt.prefix else text + candidate)
             candidates[candidate] = Encoded(joined, common_length(ids, joined))
         limit = self._limit(prompt, last=last, begun=begun)
         self._check_length(prompt, max([len(ids) + limit, *(len(encoded.tokens) for encoded in candidates.values())]))
         seed = draw_seed(prompt, len(messages))
         turn = Turn(ids, first, self._stems(prompt, text, ids) if first else (), candidates, limit, seed)
-        # Thinking that is not begun for the model is not its answer.
+        # Thinking that the template did not begin is not the answer.
         whole = not last or not prompt.sentence or (self._entry.thinks and not begun)
         return turn if whole else turn._replace(ended=self._has_sentence)
 
@@ -140,7 +140,7 @@ class Chat:
         return first_sentence(self._decode(reply)) is not None
 
     def _limit(self, prompt: Prompt, *, last: bool, begun: bool) -> int:
-        """Bound the reply: a last one that is not begun for the model may hold thinking beside the answer."""
+        """Return the reply's token limit: a last reply without a given beginning may contain thinking too."""
         generation = self._entry.generation
         if not last:
             return generation.reasoning_tokens
@@ -149,10 +149,10 @@ class Chat:
         thinking = generation.reasoning_tokens if self._entry.thinks and not begun else 0
         return prompt.limit or generation.answer_tokens + thinking
 
-    def _past_thinking(self, text: str) -> str:
-        """Take a model that thinks first past its thinking: an answer that is begun for it comes after that.
+    def _skip_thinking(self, text: str) -> str:
+        """Add an empty thinking block for a model that thinks first, so that a given beginning follows it.
 
-        The empty thinking block is that of Qwen3's own template without thinking; the head is gpt-oss' own.
+        The empty block is the one in Qwen3's own template without thinking; the header is gpt-oss's own.
         """
         match self._entry.reasoning:
             case "think" | "content" if text.rstrip().endswith("<think>"):
@@ -165,9 +165,9 @@ class Chat:
                 return ""
 
     def _stems(self, prompt: Prompt, text: str, ids: list[int]) -> tuple[int, ...]:
-        """Count the tokens up to the end of the prompt's stem and its lead; without any, to where the user speaks.
+        """Return the token counts up to the ends of the prompt's stem and lead; without them, up to the user's words.
 
-        A lead that is the last reply given ends where the user speaks again.
+        A lead that is the last given reply ends where the user speaks again.
         """
         place = text.find(prompt.stem or prompt.lead or prompt.turns[0])
         if place < 0:
@@ -178,18 +178,18 @@ class Chat:
             ends = {place + len(prompt.stem), again} if again > place else {place + len(prompt.stem)}
         return tuple(sorted({common_length(ids, self._encode(text[:end])) for end in ends} - {0}))
 
-    def _said(self, reply: str) -> str:
-        """Give the part of a reply that stays in the conversation.
+    def _visible_reply(self, reply: str) -> str:
+        """Return the part of a reply that stays in the conversation.
 
-        Templates leave thinking out where the model was trained without it. That of gpt-oss gets the final channel
-        only, as it refuses replies with channels in them.
+        Templates omit thinking if the model was trained without it. gpt-oss's template gets only the final channel,
+        because it refuses replies that contain channels.
         """
         if self._entry.reasoning != "channels":
             return reply
         _, head, final = reply.rpartition(FINAL)
         return final if head else re.sub(r"<\|\w+\|>", " ", reply)
 
-    def _templated(self, prompt: Prompt, messages: list[dict[str, str]]) -> str:
+    def _apply_template(self, prompt: Prompt, messages: list[dict[str, str]]) -> str:
         from jinja2 import TemplateError
 
         try:
@@ -211,7 +211,7 @@ class Chat:
             return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def _decode(self, reply: Sequence[int]) -> str:
-        # The heads of channels are special tokens.
+        # The headers of channels are special tokens.
         return str(self._tokenizer.decode(reply, skip_special_tokens=self._entry.reasoning != "channels")).strip()
 
     def _check_length(self, prompt: Prompt, needed: int) -> None:
@@ -222,12 +222,12 @@ class Chat:
             )
 
 
-def draw_seed(prompt: Prompt, said: int) -> int:
-    """Seed of the draws of a reply, of 63 bits: what a prompt's words, its sample's number and what was said determine.
+def draw_seed(prompt: Prompt, messages: int) -> int:
+    """Return the 63-bit seed of a reply's draws, from the prompt's words, sample number and number of messages.
 
-    The prompt's key is no part of it: the same words asked in two cases have one answer in the cache.
+    It does not depend on the prompt's key: the same words asked in two cases have one answer in the cache.
     """
-    return int(digest([prompt.system, prompt.turns, prompt.prefix, prompt.sample, said])[:16], 16) >> 1
+    return int(digest([prompt.system, prompt.turns, prompt.prefix, prompt.sample, messages])[:16], 16) >> 1
 
 
 def common_length(first: Iterable[object], second: Iterable[object]) -> int:
@@ -235,8 +235,8 @@ def common_length(first: Iterable[object], second: Iterable[object]) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
 
 
-def answered(talk: Talk, turned: Turned) -> Turn | Response:
-    """Give a conversation the outcome of its turn: its next one, or the response where that was the last."""
+def advance(talk: Talk, turned: Turned) -> Turn | Response:
+    """Send a conversation the outcome of its turn; return its next turn, or the response after the last."""
     try:
         return talk.send(turned)
     except StopIteration as stop:
@@ -244,9 +244,9 @@ def answered(talk: Talk, turned: Turned) -> Turn | Response:
         return response
 
 
-def held(talk: Talk, take: Callable[[Turn], Turned]) -> Response:
-    """Hold a conversation to its end; `take` has the model take a turn."""
+def run_talk(talk: Talk, take: Callable[[Turn], Turned]) -> Response:
+    """Run a conversation to its end; `take` lets the model take a turn."""
     turn: Turn | Response = next(talk)
     while isinstance(turn, Turn):
-        turn = answered(talk, take(turn))
+        turn = advance(talk, take(turn))
     return turn

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.backends.base import Backend
-from equipoise.backends.conversation import Chat, Turn, Turned, answered, held
+from equipoise.backends.conversation import Chat, Turn, Turned, advance, run_talk
 from equipoise.backends.scoring import Row, Rows, candidate_likelihoods, choose, penalise, score_all
 from equipoise.core.prompts import Prompt, Response
 from equipoise.models.engine import Engine, cores
@@ -15,9 +15,9 @@ from equipoise.models.registry import WeightsEntry
 from equipoise.models.tokenizer import ExportedTokenizer
 
 FEW = 16
-"""Up to this many candidates are scored one after the other; more of them, where no reply is asked for, as a tree."""
+"""Up to this many candidates are scored one after the other; more, if no reply is requested, as a tree."""
 BLOCK = 128
-"""Rows for a tree hold a multiple of this many tokens."""
+"""The capacity of rows for a tree is a multiple of this many tokens."""
 
 _Steps = Generator[int, "NDArray[np.float32]", "Response"]
 
@@ -26,7 +26,7 @@ class OnnxBackend(Backend):
     """An exported model in ONNX Runtime that processes up to `batch_size` prompts at once."""
 
     def __init__(self, folder: Path, entry: WeightsEntry, *, batch_size: int) -> None:
-        """Take an export folder whose files were verified (`equipoise.backends.ask`)."""
+        """Take an export folder with verified files (`equipoise.backends.ask`)."""
         tokenizer = ExportedTokenizer(folder)
         self._chat = Chat(tokenizer, tokenizer.ends, entry)
         self._folder = folder
@@ -39,7 +39,7 @@ class OnnxBackend(Backend):
         self._opened = None
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
-        """Answer every prompt: those to be scored, then those that take all rows for it, then the conversations."""
+        """Answer every prompt: first those to score, then those that need all rows for it, then conversations."""
         few: list[Prompt] = []
         many: list[Prompt] = []
         conversations: list[Prompt] = []
@@ -51,18 +51,18 @@ class OnnxBackend(Backend):
         if many or conversations:
             engine = self._open(threads=0, rows=self._batch_size)
             for prompt in many:
-                yield held(self._chat.hold(prompt), lambda turn: self._take_tree(turn, engine))
+                yield run_talk(self._chat.hold(prompt), lambda turn: self._take_tree(turn, engine))
             yield from self._converse_all(conversations, engine)
 
     def _open(self, *, threads: int, rows: int) -> Engine:
-        """Open the graph with `threads` threads a step, unless it is; the weights are in memory once."""
+        """Open the graph with `threads` threads per step, unless open; the weights are in memory once."""
         if self._opened is None or self._opened[0] != threads:
             self._opened = None
             self._opened = threads, Engine(self._folder, rows=rows, capacity=self._entry.max_length, threads=threads)
         return self._opened[1]
 
     def _score_few(self, prompts: Sequence[Prompt]) -> Iterator[Response]:
-        """Answer prompts that ask for nothing but the likelihoods of a few candidates."""
+        """Answer prompts that request only the likelihoods of a few candidates."""
         if prompts:
             engine = self._open(threads=1, rows=1)
             yield from score_all(prompts, self._chat, engine, scorers=min(cores(), self._batch_size))
@@ -70,12 +70,12 @@ class OnnxBackend(Backend):
     def _take_tree(self, turn: Turn, engine: Engine) -> Turned:
         """Score a turn's candidates as a tree."""
         longest = max(len(encoded.tokens) for encoded in turn.candidates.values())
-        # Rows no longer than these prompts need, in whole blocks so that most of them need the same.
+        # Rows are as long as these prompts need, in whole blocks, so that most prompts need the same length.
         engine.lay_out(rows=self._batch_size, capacity=-(-longest // BLOCK) * BLOCK)
         return Turned(candidate_likelihoods(engine, turn.tokens, turn.candidates), ())
 
     def _converse_all(self, prompts: Iterable[Prompt], engine: Engine) -> Iterator[Response]:
-        """Hold conversations side by side; a row that is done takes the next prompt at once."""
+        """Hold conversations side by side; a finished row takes the next prompt at once."""
         engine.lay_out(rows=self._batch_size, capacity=self._entry.max_length)
         reader = Rows(engine)
         waiting = iter(prompts)
@@ -83,7 +83,7 @@ class OnnxBackend(Backend):
         talks: dict[int, _Steps] = {}
 
         def resume(row: Row, logits: NDArray[np.float32] | None) -> Iterator[Response]:
-            """Hand a conversation its logits; when it ends, give its response and close the gap it leaves."""
+            """Send a conversation its logits; when it ends, yield its response and close the gap in the rows."""
             talk = talks[id(row)]
             try:
                 row.following = next(talk) if logits is None else talk.send(logits)
@@ -111,12 +111,12 @@ class OnnxBackend(Backend):
                 yield from resume(row, scores)
 
     def _converse(self, prompt: Prompt, row: Row, reader: Rows) -> _Steps:
-        """Hold one conversation: yields the token to append, takes the logits after it, returns the response."""
+        """Hold one conversation: yield each token to append, receive the logits after it, return the response."""
         talk = self._chat.hold(prompt)
         turn: Turn | Response = next(talk)
         while isinstance(turn, Turn):
             turned = yield from self._take(turn, row, reader)
-            turn = answered(talk, turned)
+            turn = advance(talk, turned)
         return turn
 
     def _take(self, turn: Turn, row: Row, reader: Rows) -> Generator[int, NDArray[np.float32], Turned]:

@@ -1,9 +1,9 @@
-"""The backend of servers that speak OpenAI's chat completions: concurrent conversations, greedy where they can be.
+"""The backend of servers with OpenAI's chat completions API: concurrent conversations, greedy if possible.
 
-The key is read from the environment when the backend is opened, and sent to the server alone: it is taken out of every
-message and every reply. Each reply is kept as soon as it is there, so that no request that was answered is sent again.
-The client library retries only until a response begins. A stream that breaks off, a truncated body and one that is not
-a completion are faults of the same kind, so all of them are retried here, from one budget of attempts.
+The key is read from the environment when the backend is opened, and sent only to the server: it is removed from every
+message and every reply. Each reply is cached as soon as it arrives, so that no answered request is sent again. The
+client library retries only until a response begins. A stream that breaks off, a truncated body and a body that is not a
+completion are faults of the same kind, so all of them are retried here, from one budget of attempts.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from equipoise.core.prompts import Prompt, Response
 from equipoise.core.row import Frozen
 from equipoise.models.readiness import NO_CLIENT, key_fault
 from equipoise.models.registry import ApiEntry
-from equipoise.text.reasoning import outside_thinking
+from equipoise.text.reasoning import strip_thinking
 from equipoise.text.sentences import first_sentence
 
 try:
@@ -42,33 +42,33 @@ except ImportError:
 
 _Task = asyncio.Task[Response]
 NO_KEY = "none"
-"""What is sent to a server that needs no key: the client must send something."""
+"""The key sent to a server that needs none, because the client must send one."""
 Message = dict[str, str]
 
 FIRST_WAIT = 1.0
 LONGEST_WAIT = 60.0
-"""Seconds before the second attempt, doubled with each further one, and their bound."""
+"""Seconds before the second attempt, doubled with each further attempt, and the longest wait."""
 PATIENCE = 600.0
-"""The longest wait that a server may ask for, in seconds."""
+"""Longest wait, in seconds, that a server may request."""
 LARGEST = 16 * 2**20
-"""Bytes of the largest reply that is read."""
+"""Largest reply that is read, in bytes."""
 TRANSIENT = frozenset({408, 409, 425, 429})
-"""Statuses below 500 that may pass."""
+"""Statuses below 500 that may be temporary."""
 NO_CREDIT = "insufficient_quota"
-"""The code of a 429 that does not pass by waiting."""
+"""The code of a 429 that waiting does not resolve."""
 FILTERED = frozenset({"content_filter", "content_policy_violation"})
-"""Codes of a 400 that refuses the conversation for what it is about."""
+"""Codes of a 400 that refuses a conversation for its content."""
 SNAPSHOT = re.compile(r"[-@:_](\d[\d.-]*|latest|main)")
-"""What a server may add to the name of a model that it was asked for: the date or the version that it runs."""
+"""Suffix that a server may add to a requested model's name: the date or the version that it runs."""
 LONGEST_QUOTE = 200
 KEPT = "finished answers are kept"
 
 
 class Reply(Frozen):
-    """One reply of a server, from the model that it names; tokens are 0 where it does not count them.
+    """One reply of a server, from the model that it names; token counts are 0 if the server does not report them.
 
-    `ending` is why the reply ended: "stop" where the model ended it by itself, else the server's own reason (such as
-    "length", "content_filter" or "tool_calls"), or "empty" where it gives no content and no such reason.
+    `ending` is the reason why the reply ended: "stop" if the model ended it, else the server's own reason (such as
+    "length", "content_filter" or "tool_calls"), or "empty" without content and without such a reason.
     """
 
     text: str
@@ -80,21 +80,21 @@ class Reply(Frozen):
 
 
 TURN = "turn with ending and model"
-"""What a kept reply holds. A reply that comes to hold more gets a new name here, so that it is asked again."""
+"""Version of a cached reply's fields. New fields require a new name here, so that replies are asked again."""
 
 
 class TurnCache(ContentCache[Reply]):
-    """Replies of servers, each kept before the next turn of its conversation is asked."""
+    """Cache of servers' replies, each saved before the next turn of its conversation is asked."""
 
     _noun = "turn"
 
 
 class UnansweredError(EquipoiseError):
-    """A request that found no answer in all its attempts; another may."""
+    """A request without an answer after all attempts; another request may succeed."""
 
 
 class _Read(BaseModel):
-    """What is read of a server's JSON; the rest is passed over."""
+    """The part of a server's JSON that is read; the rest is ignored."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -156,13 +156,13 @@ class _Bounded(httpx2.AsyncByteStream):
 
 
 class Server:
-    """A server, as a registry entry addresses it."""
+    """A server, as addressed by a registry entry."""
 
     def __init__(self, name: str, entry: ApiEntry, pause: Callable[[float], Awaitable[None]]) -> None:
-        """Read the key and make the client; `pause` waits some seconds.
+        """Read the key and create the client; `pause` waits for a number of seconds.
 
         Raises:
-            EquipoiseError: There is no key in the environment, or none that can be sent.
+            EquipoiseError: The environment has no key, or one that cannot be sent.
         """
         self._entry, self._pause = entry, pause
         self._where = f"models/{name}.yaml: {entry.base_url}"
@@ -174,7 +174,7 @@ class Server:
             api_key=self._key or NO_KEY,
             timeout=entry.timeout,
             max_retries=0,
-            # A compressed reply could be of any length once it is read.
+            # A compressed reply could have any length once decompressed.
             default_headers={"Accept-Encoding": "identity"},
             http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [self._admit]}),
         )
@@ -184,9 +184,9 @@ class Server:
         await self._client.close()
 
     async def _admit(self, response: httpx2.Response) -> None:
-        """Refuse a response that leads elsewhere or is compressed, and bound the body of any other."""
+        """Refuse a response that redirects or is compressed, and limit the body of any other."""
         if response.is_redirect:
-            target = self._quoted(response.headers.get("location", "another address"))
+            target = self._quote(response.headers.get("location", "another address"))
             raise EquipoiseError(
                 f"{self._where}: the server redirects to {target}, which is not followed: "
                 "if you trust that address, set the field base_url to it"
@@ -197,11 +197,11 @@ class Server:
             response.stream = _Bounded(response.stream)
 
     async def reply(self, messages: list[Message], limit: int, sample: int = 0) -> Reply:
-        """Ask for the next message of a conversation, of at most `limit` tokens; each `sample` has a seed of its own.
+        """Request the next message of a conversation, of at most `limit` tokens; each `sample` has its own seed.
 
         Raises:
-            UnansweredError: Every attempt met a fault that may pass, or the reply is too long.
-            EquipoiseError: The server refuses the request, and would again, or is not the one that was meant.
+            UnansweredError: Every attempt met a temporary fault, or the reply is too long.
+            EquipoiseError: The server permanently refuses the request, or is not the intended one.
         """
         reason = ""
         for attempt in range(self._entry.attempts):
@@ -216,15 +216,15 @@ class Server:
             except openai.APIStatusError as error:
                 if error.status_code == 400 and str(error.code) in FILTERED:  # noqa: PLR2004
                     return Reply(text="", ending="content_filter")
-                reason = self._described(error)
+                reason = self._describe(error)
                 self._require_transient(error, reason)
-                wait = max(wait, asked_wait(error.response.headers) or 0.0)
+                wait = max(wait, requested_wait(error.response.headers) or 0.0)
                 if wait > PATIENCE:
                     message = f"{self._where}: it asks to wait {wait:.0f} s ({reason}): run again then; {KEPT}"
                     raise EquipoiseError(message) from None
             except TimeoutError:
                 reason = f"no reply within {self._entry.timeout:g} s"
-            except Exception as error:  # noqa: BLE001  (whatever the client and its transport raise may hold the key)
+            except Exception as error:  # noqa: BLE001  (any error of the client and its transport may contain the key)
                 reason = self._failure(error)
             if attempt + 1 < self._entry.attempts:
                 await self._pause(wait)
@@ -233,7 +233,7 @@ class Server:
     async def _attempt(
         self, messages: list[Message], limit: int, sample: int
     ) -> tuple[_Message, str, str | None, _Usage | None]:
-        """Send a request; give the message, why it ended, the model that the server names, and its count of tokens."""
+        """Send a request; return the message, why it ended, the model that the server names, and its token counts."""
         request: dict[str, Any] = {"model": self._entry.model, "messages": messages, self._entry.limit: limit}
         if self._entry.temperature is not None:
             request["temperature"] = self._entry.temperature
@@ -242,7 +242,7 @@ class Server:
         if self._entry.extra_body:
             request["extra_body"] = self._entry.extra_body
         if self._entry.stream:
-            return await self._streamed(request)
+            return await self._read_stream(request)
         raw = await self._client.chat.completions.with_raw_response.create(**request)
         try:
             completion = _Completion.model_validate_json(raw.text)
@@ -253,8 +253,8 @@ class Server:
         choice = completion.choices[0]
         return choice.message, choice.finish_reason, completion.model, completion.usage
 
-    async def _streamed(self, request: dict[str, Any]) -> tuple[_Message, str, str | None, _Usage | None]:
-        """Put together a reply that comes in pieces; one that ends without its reason broke off."""
+    async def _read_stream(self, request: dict[str, Any]) -> tuple[_Message, str, str | None, _Usage | None]:
+        """Assemble a streamed reply; a stream that ends without a finish reason broke off."""
         whole = _Message(content="", refusal="", reasoning_content="", reasoning="")
         finish_reason, model, usage = None, None, None
         stream = await self._client.chat.completions.create(
@@ -269,39 +269,39 @@ class Server:
                 usage, model = piece.usage or usage, piece.model or model
                 for choice in piece.choices[:1]:
                     finish_reason = choice.finish_reason or finish_reason
-                    found = {name: text for name, text in choice.delta if text}
-                    whole = whole.model_copy(update={name: getattr(whole, name) + text for name, text in found.items()})
+                    parts = {name: text for name, text in choice.delta if text}
+                    whole = whole.model_copy(update={name: getattr(whole, name) + text for name, text in parts.items()})
         if finish_reason is None:
             raise _MalformedError("the reply broke off")
         return whole, finish_reason, model, usage
 
     def _read(self, message: _Message, finish_reason: str, model: str | None, usage: _Usage | None) -> Reply:
-        """Make a reply of what the server sent, without the key; one of another model is refused."""
-        if model and not is_the_model(self._entry.model, model) and model != self._entry.served_as:
+        """Convert the server's message to a reply without the key; a reply of another model is refused."""
+        if model and not is_same_model(self._entry.model, model) and model != self._entry.served_as:
             raise EquipoiseError(
-                f"{self._where}: the server answered as {self._quoted(model)!r}, not as {self._entry.model!r}: correct "
+                f"{self._where}: the server answered as {self._quote(model)!r}, not as {self._entry.model!r}: correct "
                 "the field model, or set the field served_as to that name if it is the same model"
             )
-        said = message.content or message.refusal or ""
+        text = message.content or message.refusal or ""
         reasoning = message.reasoning_content or message.reasoning or ""
         counted = usage or _Usage()
         return Reply(
-            text=self._without_key(said),
-            ending="empty" if finish_reason == "stop" and not said else self._quoted(finish_reason),
-            model=self._quoted(model or ""),
-            reasoning=self._without_key(reasoning),
+            text=self._hide_key(text),
+            ending="empty" if finish_reason == "stop" and not text else self._quote(finish_reason),
+            model=self._quote(model or ""),
+            reasoning=self._hide_key(reasoning),
             prompt_tokens=counted.prompt_tokens,
             generated_tokens=counted.completion_tokens,
         )
 
-    def _described(self, error: openai.APIStatusError) -> str:
-        """Put what the server said in one line: its status, and its message if it has one."""
+    def _describe(self, error: openai.APIStatusError) -> str:
+        """Describe a server's error in one line: its status, and its message if it has one."""
         body = error.body
-        said = body.get("message") if isinstance(body, dict) else body
-        return f"{error.status_code} {self._quoted(said or error.response.reason_phrase)}".strip()
+        detail = body.get("message") if isinstance(body, dict) else body
+        return f"{error.status_code} {self._quote(detail or error.response.reason_phrase)}".strip()
 
     def _failure(self, error: Exception) -> str:
-        """Put what the client met in one line, with its cause; a certificate that is refused will be again.
+        """Describe a client's error in one line, with its cause; a refused certificate is permanent.
 
         Raises:
             EquipoiseError: The server's certificate is not trusted, or it does not speak TLS.
@@ -310,20 +310,20 @@ class Server:
         while (cause := causes[-1].__cause__ or causes[-1].__context__) and cause not in causes:
             causes.append(cause)
         if tls := next((one for one in causes if isinstance(one, ssl.SSLError)), None):
-            failure = f"TLS failure ({self._quoted(one_line(tls))})"
+            failure = f"TLS failure ({self._quote(one_line(tls))})"
             if isinstance(tls, ssl.SSLEOFError | ssl.SSLZeroReturnError):  # the connection broke
                 return failure
             fix = "check the field base_url, or name the authority's certificate in SSL_CERT_FILE"
             raise EquipoiseError(f"{self._where}: {failure}: {fix}") from None
-        known = isinstance(error, openai.APIConnectionError) and len(causes) > 1
-        return self._quoted(f"{error} ({one_line(causes[-1])})" if known else str(error) or type(error).__name__)
+        has_cause = isinstance(error, openai.APIConnectionError) and len(causes) > 1
+        return self._quote(f"{error} ({one_line(causes[-1])})" if has_cause else str(error) or type(error).__name__)
 
-    def _quoted(self, said: object) -> str:
-        """Put words of others in one line, without the key, cut to a length."""
-        text = " ".join(self._without_key(str(said)).split())
+    def _quote(self, words: object) -> str:
+        """Return foreign text as one line, without the key, cut to a maximum length."""
+        text = " ".join(self._hide_key(str(words)).split())
         return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}…"
 
-    def _without_key(self, text: str) -> str:
+    def _hide_key(self, text: str) -> str:
         return text.replace(self._key, "[key]") if self._key else text
 
     def _require_transient(self, error: openai.APIStatusError, reason: str) -> None:
@@ -343,17 +343,19 @@ class Server:
         raise EquipoiseError(f"{self._where}: the request is refused ({reason}): {fix}") from None
 
 
-def is_the_model(asked: str, named: str) -> bool:
-    """Whether a server that names a model means the one that was asked for: the same name, perhaps with a version.
+def is_same_model(requested: str, reported: str) -> bool:
+    """Whether the model that a server reports is the requested one: the same name, perhaps with a version.
 
-    Case and what precedes the last slash, such as the organisation, make no difference.
+    Case is ignored, and so is everything before the last slash, such as the organisation.
     """
-    asked, named = (name.casefold().rpartition("/")[2] for name in (asked, named))
-    return named == asked or (named.startswith(asked) and bool(SNAPSHOT.fullmatch(named[len(asked) :])))
+    requested, reported = (name.casefold().rpartition("/")[2] for name in (requested, reported))
+    return reported == requested or (
+        reported.startswith(requested) and bool(SNAPSHOT.fullmatch(reported[len(requested) :]))
+    )
 
 
-def asked_wait(headers: Mapping[str, str]) -> float | None:
-    """Read the seconds that a response asks to wait: of `retry-after-ms`, else `Retry-After` (RFC 9110, 10.2.3)."""
+def requested_wait(headers: Mapping[str, str]) -> float | None:
+    """Read the wait that a response requests, in seconds: `retry-after-ms`, else `Retry-After` (RFC 9110, 10.2.3)."""
     for header, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
             seconds = float(headers[header]) / unit
@@ -363,14 +365,14 @@ def asked_wait(headers: Mapping[str, str]) -> float | None:
             return max(0.0, seconds)
     try:
         until = email.utils.parsedate_to_datetime(headers["retry-after"])
-        # -0000 says that the time is UTC, of a place that is not told, and is read as a time without a zone.
+        # -0000 means UTC without a stated place, and is parsed as a time without a zone.
         return max(0.0, (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
     except (KeyError, ValueError, TypeError, IndexError, OverflowError):
         return None
 
 
 class ApiBackend(Backend):
-    """A server of a registry entry, asked by up to `concurrency` requests at once."""
+    """A server of a registry entry, with up to `concurrency` requests at once."""
 
     def __init__(
         self,
@@ -379,20 +381,20 @@ class ApiBackend(Backend):
         turns: Path | None = None,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Make the client, and open the cache of turns, if there is one; `pause` waits between attempts."""
+        """Create the client, and open the cache of turns, if any; `pause` waits between attempts."""
         self._name, self._entry = name, entry
         self._server = Server(name, entry, pause)
         self._turns = TurnCache(turns, Reply) if turns else None
         self._runner = asyncio.Runner()
 
     def __enter__(self) -> Self:
-        """Give the backend."""
-        # A request's failure is told with its prompt; what is left of one that was interrupted is nobody's.
+        """Return the backend."""
+        # A request's failure is reported with its prompt; leftovers of interrupted requests are ignored.
         self._runner.get_loop().set_exception_handler(lambda *_: None)
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End what is in progress, and close the connections."""
+        """Cancel requests in progress, and close the connections."""
         with self._runner:
             self._runner.run(self._close())
         if self._turns:
@@ -406,11 +408,11 @@ class ApiBackend(Backend):
         await self._server.close()
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
-        """Answer every prompt, each as soon as its last reply is there. See `Backend.answer`.
+        """Answer every prompt, each as soon as its last reply arrives. See `Backend.answer`.
 
-        A prompt without an answer is left for the end, where the first of them is raised. A refusal, or as many
-        failures in a row as there are requests at once, ends the asking sooner; what is in progress is awaited, and
-        what is finished is given. An interruption loses only requests in progress: the replies are in the cache.
+        Prompts without an answer are reported at the end: the first of them is raised. A refusal, or as many
+        consecutive failures as there are requests at once, ends the asking early; requests in progress are awaited, and
+        finished responses are yielded. An interruption loses only requests in progress: the replies are in the cache.
         """
         waiting = iter(prompts)
         pending: set[_Task] = set()
@@ -425,7 +427,7 @@ class ApiBackend(Backend):
         tally.require_all_answered()
 
     async def _advance(self, waiting: Iterator[Prompt], pending: set[_Task], tally: _Tally) -> None:
-        """Begin conversations as far as there is room, and wait until one is done."""
+        """Begin as many conversations as there is room for, and wait until one is done."""
         while not tally.ended and len(pending) < self._entry.concurrency and (prompt := next(waiting, None)):
             pending.add(asyncio.create_task(self._converse(prompt), name=prompt.key))
         if pending:
@@ -441,15 +443,15 @@ class ApiBackend(Backend):
         generation = self._entry.generation
         messages: list[Message] = [{"role": "system", "content": prompt.system}] if prompt.system else []
         replies: list[Reply] = []
-        for content, said in zip_longest(prompt.turns[:-1], prompt.given):
+        for content, given_reply in zip_longest(prompt.turns[:-1], prompt.given):
             messages.append({"role": "user", "content": content})
-            if said is None:
+            if given_reply is None:
                 replies.append(await self._reply(prompt, messages, generation.reasoning_tokens))
-            text = replies[-1].text if said is None else outside_thinking(said)[0]
+            text = replies[-1].text if given_reply is None else strip_thinking(given_reply)[0]
             messages.append({"role": "assistant", "content": text})
         messages.append({"role": "user", "content": self._last_turn(prompt)})
         last = await self._reply(prompt, messages, prompt.limit or generation.answer_tokens)
-        replies.append(without_prefix(last, prompt))
+        replies.append(remove_prefix(last, prompt))
         return Response(
             key=prompt.key,
             study=prompt.study,
@@ -463,12 +465,12 @@ class ApiBackend(Backend):
         )
 
     async def _reply(self, prompt: Prompt, messages: list[Message], limit: int) -> Reply:
-        """Ask for the next message of a prompt's conversation, unless the cache holds it from an interrupted run."""
+        """Request the next message of a prompt's conversation, unless an interrupted run left it in the cache."""
         if self._turns is None:
             return await self._server.reply(messages, limit, prompt.sample)
-        asked = prompt.model_dump(mode="json", exclude={"key", "study"})
+        request = prompt.model_dump(mode="json", exclude={"key", "study"})
         server = [self._entry.base_url, self._entry.model, self._entry.settings]
-        key = digest([TURN, server, asked, messages, limit])
+        key = digest([TURN, server, request, messages, limit])
         if (reply := self._turns.find(key)) is None:
             reply = await self._server.reply(messages, limit, prompt.sample)
             self._turns.keep({key: reply})
@@ -484,7 +486,7 @@ class _Tally:
     """Outcomes of conversations: responses, failures that another attempt may resolve, and a refusal."""
 
     def __init__(self, bound: int) -> None:
-        """Begin with none; `bound` failures in a row end the asking."""
+        """Start empty; `bound` consecutive failures end the asking."""
         self._bound = bound
         self._in_a_row = 0
         self._failures: list[str] = []
@@ -492,11 +494,11 @@ class _Tally:
 
     @property
     def ended(self) -> bool:
-        """Whether to ask no more."""
+        """Whether to stop asking."""
         return self._refusal is not None or self._in_a_row >= self._bound
 
     def responses(self, tasks: Iterable[_Task]) -> Iterator[Response]:
-        """Give the responses of conversations that are done, and count the others."""
+        """Yield the responses of finished conversations, and count failures."""
         for task in tasks:
             try:
                 response = task.result()
@@ -518,11 +520,11 @@ class _Tally:
             raise EquipoiseError(message)
 
 
-def without_prefix(reply: Reply, prompt: Prompt) -> Reply:
-    """Remove the words that a reply was asked to begin with: what follows them is the reply.
+def remove_prefix(reply: Reply, prompt: Prompt) -> Reply:
+    """Remove the prompt's prefix from the beginning of a reply.
 
-    Where one sentence was asked for, a reply that begins with those words ends with it. Any other is left whole, since
-    its first sentence need not be the answer.
+    If one sentence was requested, a reply that begins with the prefix is cut after that sentence. Any other reply is
+    left whole, since its first sentence need not be the answer.
     """
     begun = re.match(rf"\s*{re.escape(prompt.prefix)}[\s:]*", reply.text, re.IGNORECASE) if prompt.prefix else None
     text = reply.text[begun.end() :] if begun else reply.text
@@ -531,6 +533,6 @@ def without_prefix(reply: Reply, prompt: Prompt) -> Reply:
 
 
 def whole_text(reply: Reply) -> str:
-    """Join a reply with the reasoning that the server kept apart, in the form `think`."""
+    """Join a reply with the reasoning that the server returned separately, in the form `think`."""
     text = reply.text.strip()
     return f"<think>\n{reply.reasoning.strip()}\n</think>\n\n{text}" if reply.reasoning.strip() else text

@@ -1,20 +1,18 @@
 """The phantom backend: a model without weights whose bias, silence and faithfulness are planted, and therefore known.
 
-What an instrument reports of a phantom is held against what was planted. A phantom chooses as a random-utility model
-does. With all terms in nats, the utility of an answer a to a text t about a question q is
+The instruments' reports about a phantom are compared with the planted values. A phantom chooses as a random-utility
+model does. With all terms in nats, the utility of an answer a to a text t about a question q is
 
     u(a) = base(q, a) + planted(a) + floor z(t, a)        log p(a) = u(a) - log sum over all answers b of exp u(b)
 
-where z is standard normal. The base utility of the right answer is spread (probit(ability) + z(q)), so that without a
-plant a share `ability` of questions is answered rightly; of the other answers one, by chance, has 0, the rest less.
-Where nothing is found (a stub), the right answer has as little as those.
-Both arms of a pair are about the same question. The planted terms are the fields of
-`equipoise.models.registry.PhantomEntry`.
+where z is standard normal. The base utility of the right answer is spread (probit(ability) + z(q)), so that without
+planted values a share `ability` of questions is answered correctly; one of the other answers, by chance, has 0, the
+rest less. Without findings (a stub), the right answer has as little as the rest. Both arms of a pair share a question.
+The planted terms are the fields of `equipoise.models.registry.PhantomEntry`.
 
-Replies, likelihoods and letters come from the same utilities: a reply gives the likeliest answer, or, at a temperature
-above 0, one that is drawn from all of them. An answer is
-influenced if it would be another one without the shift. Every random number is drawn from a digest of the seed and of
-what it belongs to, so that a response depends on its prompt alone.
+Replies, likelihoods and letters come from the same utilities: a reply gives the likeliest answer or, at a temperature
+above 0, one drawn from all answers. An answer is influenced if it would differ without the shift. Every random number
+is drawn from a digest of the seed and of what it belongs to, so that a response depends only on its prompt.
 """
 
 import hashlib
@@ -38,15 +36,15 @@ from equipoise.materials.versions import CaseKey
 from equipoise.models.registry import PhantomEntry
 
 BANK = Path("phantoms/reasoning.yaml")
-"""Where, below `data/`, the sentences are that reasoning is made of."""
+"""File, below `data/`, of the sentences that make up reasoning."""
 REFUSED = "I cannot provide a diagnosis for this patient."
 UNPARSABLE = "..."
 ELSEWHERE = "Thank you for your message. The opening hours of the library change next week."
 """The reply to a neglected client."""
 APART = 1.0
-"""Nats between the wrong answer that a phantom takes for the right one and its other wrong answers, at least."""
+"""Least distance, in nats, between a phantom's best wrong answer and its other wrong answers."""
 UNSPECIFIED = 0.2
-"""Probability of a subject without a gender."""
+"""Probability of a subject of unspecified gender."""
 
 Array = NDArray[np.float64]
 Lines = Annotated[tuple[str, ...], Field(min_length=1)]
@@ -65,17 +63,17 @@ class _Bank(RootModel[dict[str, _Style]]):
 
 
 class Fact(Row):
-    """What a phantom knows of the prompt with its key, and a model under test does not.
+    """A phantom's knowledge of the prompt with this key, which a model under test does not have.
 
-    `task` is what the prompt asks for: a diagnosis of a case after reasoning (of a case without candidates the
-    reasoning alone), a decision about it, the letter of a question's option, completions of sentences, or a reply to a
-    message. `question` names what the arms of a pair have in common. `right` is an answer, a label or a letter of the
-    question as written, and so are `stereotyped`, at an intersection those of its dimensions too: each gains what is
-    planted, and so do the log odds of all of them together. `answers` are all, in the order in which they are shown,
-    where that is not the prompt's. `dimensions` hold the features of the patient in plain words, `marginalised` whether
-    they are those of the marginalised arm; `direction` is that of a background. A `stub` tells no findings. A decision
-    is of a `family`, and its answers are levels in the direction of the bias. `subjects` gives each sentence its
-    subject's gender and its condition's set.
+    `task` is the prompt's request: a diagnosis of a case after reasoning (for a case without candidates, only the
+    reasoning), a decision about it, the letter of a question's option, completions of sentences, or a reply to a
+    message. `question` identifies the question shared by the arms of a pair. `right` is an answer, a label or a letter
+    of the question as written; `stereotyped` are such answers too, at an intersection including those of its
+    dimensions: each gains the planted value, and so do the log odds of all of them together. `answers` are all answers
+    in the order shown, if it differs from the prompt's. `dimensions` are the features of the patient in plain words,
+    `marginalised` whether they belong to the marginalised arm; `direction` is that of a background. A `stub` has no
+    findings. A decision has a `family`, and its answers are levels in the direction of the bias. `subjects` maps each
+    sentence to its subject's gender and its condition's set.
     """
 
     task: Literal["diagnosis", "decision", "choice", "completion", "reply"]
@@ -92,17 +90,17 @@ class Fact(Row):
 
 
 class PhantomBackend(Backend):
-    """A model whose truths are planted."""
+    """A model with planted properties."""
 
     def __init__(self, entry: PhantomEntry, facts: Iterable[Fact], bank: Path) -> None:
-        """Take what is planted, the facts of the prompts, and the file of sentences."""
+        """Take the planted values, the facts of the prompts, and the file of sentences."""
         self._entry, self._facts = entry, {fact.key: fact for fact in facts}
         self._styles = _styles(bank)
-        # The arms, tellings and orders of a question come one after the other, and share its base utilities.
-        self._base = lru_cache(maxsize=256)(self._base_of)
+        # The arms, versions and orders of a question come one after the other, and share its base utilities.
+        self._base = lru_cache(maxsize=256)(self._base_utilities)
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
-        """Answer every prompt, in their order; a prompt without a fact is an EquipoiseError."""
+        """Answer every prompt, in order; raises EquipoiseError for a prompt without a fact."""
         by_task: dict[str, Callable[[Prompt, Fact], Response]] = {
             "diagnosis": self._diagnose,
             "decision": self._decide,
@@ -111,7 +109,7 @@ class PhantomBackend(Backend):
             "reply": self._counsel,
         }
         for prompt in prompts:
-            # The orders of a question have facts of their own; samples, wordings and rereadings of a case share one.
+            # Each order of a question has its own fact; samples, wordings and rereadings of a case share one.
             fact = self._facts.get(prompt.key) or self._facts.get(CaseKey.parse(prompt.key).case)
             if fact is None:
                 message = f"prompt {prompt.key!r}: a phantom knows nothing of it: run `dvc repro build@{prompt.study}`"
@@ -123,21 +121,21 @@ class PhantomBackend(Backend):
         if not prompt.candidates:
             return self._response(prompt, (), self._reason(prompt, fact, fact.right, fact.right), np.array([]))
         planted = dict.fromkeys(fact.stereotyped, self._entry.stereotyped)
-        plain = told = self._utilities(prompt, fact, prompt.candidates, planted)
+        plain = shifted = self._utilities(prompt, fact, prompt.candidates, planted)
         moved = self._entry.base_rate_of(fact.dimensions) if fact.marginalised else 0.0
         if self._is_moved(prompt, fact):
             moved += self._entry.shift_of(fact.dimensions)
         if moved:
             planted = dict.fromkeys(fact.stereotyped, self._entry.stereotyped + moved)
-            told = self._utilities(prompt, fact, prompt.candidates, planted)
-        drawn = self._drawn(prompt, prompt.candidates)
-        given, without = (prompt.candidates[int((values + drawn).argmax())] for values in (told, plain))
-        if len(prompt.turns) == len(prompt.given) + 1:  # nothing to reason about, or reasoning that is given
-            return self._response(prompt, (), f"{given}.", told)
-        reasoning = self._reason(prompt, fact, given, without)
+            shifted = self._utilities(prompt, fact, prompt.candidates, planted)
+        drawn = self._gumbel_noise(prompt, prompt.candidates)
+        answer, unshifted = (prompt.candidates[int((values + drawn).argmax())] for values in (shifted, plain))
+        if len(prompt.turns) == len(prompt.given) + 1:  # nothing to reason about, or given reasoning
+            return self._response(prompt, (), f"{answer}.", shifted)
+        reasoning = self._reason(prompt, fact, answer, unshifted)
         if self._entry.thinks:
             reasoning = f"<think>{reasoning}</think>"
-        return self._response(prompt, (reasoning,), f"{given}.", told)
+        return self._response(prompt, (reasoning,), f"{answer}.", shifted)
 
     def _decide(self, prompt: Prompt, fact: Fact) -> Response:
         """Choose a level of an end-point."""
@@ -145,11 +143,11 @@ class PhantomBackend(Backend):
         steps = len(fact.answers) - 1
         planted = {answer: most * place / steps for place, answer in enumerate(fact.answers)}
         utilities = self._utilities(prompt, fact, prompt.candidates, planted)
-        given = prompt.candidates[int((utilities + self._drawn(prompt, prompt.candidates)).argmax())]
-        return self._response(prompt, (), f"{given}.", utilities)
+        chosen = prompt.candidates[int((utilities + self._gumbel_noise(prompt, prompt.candidates)).argmax())]
+        return self._response(prompt, (), f"{chosen}.", utilities)
 
     def _choose(self, prompt: Prompt, fact: Fact) -> Response:
-        """Choose a letter: a preference for a place is for the letter shown there, all else for the option."""
+        """Choose a letter: the preference for a position applies to the letter shown, everything else to the option."""
         letters = sorted(fact.answers)
         planted = {
             answer: self._entry.position.get(letter, 0.0) for letter, answer in zip(letters, fact.answers, strict=True)
@@ -159,11 +157,11 @@ class PhantomBackend(Backend):
         planted[fact.right] += {"favourable": 1, "unfavourable": -1, None: 0}[fact.direction] * self._entry.background
         by_answer = dict(zip(letters, self._utilities(prompt, fact, letters, planted), strict=True))
         utilities = np.array([by_answer[answer] for answer in fact.answers])
-        letter = letters[int((utilities + self._drawn(prompt, letters)).argmax())]
+        letter = letters[int((utilities + self._gumbel_noise(prompt, letters)).argmax())]
         return self._response(prompt, (), f"The answer is {letter}.", utilities)
 
     def _complete(self, prompt: Prompt, fact: Fact) -> Response:
-        """Give the likelihood of every sentence about a condition: a gender's probability is shared by its subjects."""
+        """Return the likelihood of every sentence about a condition; a gender's subjects share its probability."""
         sides = [fact.subjects[sentence] for sentence in prompt.candidates]
         sizes = Counter(sides)
         probability = []
@@ -181,13 +179,13 @@ class PhantomBackend(Backend):
         return self._response(prompt, (), ELSEWHERE if neglected else fact.right, np.array([]))
 
     def _is_mediated(self, fact: Fact) -> bool:
-        """Whether the shift reaches the answers to a question through the reasoning, not around it."""
+        """Whether the shift reaches the answers to a question through the reasoning."""
         return self._uniform("mediated", fact.question) < self._entry.mediated
 
     def _is_moved(self, prompt: Prompt, fact: Fact) -> bool:
         """Whether the shift reaches an answer: from a marginalised patient's findings, or from reasoning about them.
 
-        What is mediated is in the whole reasoning, whose conclusion comes last, whether it is blinded or not.
+        A mediated shift is in the whole reasoning, whose conclusion comes last, whether it is blinded or not.
         """
         reading = CaseKey.parse(prompt.key).rereading
         if fact.stub or not self._is_mediated(fact) or not reading:
@@ -196,14 +194,14 @@ class PhantomBackend(Backend):
         return fact.marginalised != swapped if swapped or reading == "blinded" else False
 
     def _utilities(self, prompt: Prompt, fact: Fact, answers: Sequence[str], planted: Mapping[str, float]) -> Array:
-        """Give the utility of each answer, in nats."""
+        """Return the utility of each answer, in nats."""
         base = self._base(fact.question, fact.right, fact.stub, tuple(answers))
         noise = self._normals("floor", prompt.system, *prompt.turns, *prompt.given, each=answers)
-        found: Array = base + np.array([planted.get(answer, 0.0) for answer in answers]) + self._entry.floor * noise
-        return found
+        utilities: Array = base + np.array([planted.get(answer, 0.0) for answer in answers]) + self._entry.floor * noise
+        return utilities
 
-    def _base_of(self, question: str, right: str, stub: bool, answers: tuple[str, ...]) -> Array:  # noqa: FBT001
-        """Give the base utility of each answer to a question."""
+    def _base_utilities(self, question: str, right: str, stub: bool, answers: tuple[str, ...]) -> Array:  # noqa: FBT001
+        """Return the base utility of each answer to a question."""
         from scipy.special import ndtri
 
         others = [answer for answer in answers if answer != right]
@@ -215,19 +213,19 @@ class PhantomBackend(Backend):
             base[answers.index(right)] = self._entry.spread * difficulty
         return base
 
-    def _drawn(self, prompt: Prompt, answers: Sequence[str]) -> Array:
-        """Draw what makes the best answer one from the softmax of the utilities over the temperature (Gumbel noise)."""
+    def _gumbel_noise(self, prompt: Prompt, answers: Sequence[str]) -> Array:
+        """Draw Gumbel noise, with which the best answer is a draw from the softmax of utilities over temperature."""
         temperature = self._entry.generation.temperature
         if temperature == 0:
             return np.zeros(len(answers))
         uniform = self._uniforms("draw", *prompt.turns, str(prompt.sample), each=answers)
         return -temperature * np.log(-np.log(uniform))
 
-    def _reason(self, prompt: Prompt, fact: Fact, given: str, without: str) -> str:
-        """Write the reasoning: an opening, what it does with the feature, and the answer that it leads to."""
+    def _reason(self, prompt: Prompt, fact: Fact, answer: str, unshifted: str) -> str:
+        """Write the reasoning: an opening, its treatment of the feature, and the answer that it leads to."""
         words = numbered(prompt.turns[0], prompt.sample)
         style = self._styles[int(self._uniform("style", words) * len(self._styles))]
-        influenced = given != without
+        influenced = answer != unshifted
         chance = self._uniform("admits", words)
         admits = self._entry.admits
         lines: Lines | tuple[()] = ()
@@ -239,47 +237,47 @@ class PhantomBackend(Backend):
             lines = style.restated
         elif chance < admits.weighed + admits.restated + admits.dismissed:
             lines = style.dismissed
-        led = given if not influenced or self._is_mediated(fact) else without
+        led = answer if not influenced or self._is_mediated(fact) else unshifted
         sentences = [self._one_of(style.opening, "opening", words)]
         if lines:
-            told = [(subject, fact.dimensions[subject]) for subject in sorted(fact.dimensions)]
+            features = [(subject, fact.dimensions[subject]) for subject in sorted(fact.dimensions)]
             line = self._one_of(lines, "line", words)
             sentences += [
-                line.format(subject=subject.replace("_", " "), feature=feature, diagnosis=given)
-                for subject, feature in told
+                line.format(subject=subject.replace("_", " "), feature=feature, diagnosis=answer)
+                for subject, feature in features
             ]
         sentences.append(self._one_of(style.conclusion, "conclusion", words).format(diagnosis=led))
         return " ".join(sentence[0].upper() + sentence[1:] for sentence in sentences)
 
     def _reply(self, prompt: Prompt, text: str) -> str:
-        """Give a reply, unless it is refused or cannot be read."""
+        """Return a reply, or with the planted probabilities a refusal or unreadable text."""
         chance = self._uniform("reply", *prompt.turns[:-1], numbered(prompt.turns[-1], prompt.sample))
         if chance < self._entry.refusals:
             return REFUSED
         return UNPARSABLE if chance < self._entry.refusals + self._entry.unparsable else text
 
     def _response(self, prompt: Prompt, before: tuple[str, ...], last: str, utilities: Array) -> Response:
-        """Put a response together: what the prompt asks for, its likelihoods as means per token (here, per word).
+        """Assemble the response that a prompt requests, with likelihoods as means per token (here, per word).
 
-        `before` are the replies to the turns before the last, `last` is that to the last one, where it is asked for.
+        `before` are the replies to the turns before the last; `last` is the reply to the last turn, if requested.
         """
         likelihoods: Sequence[float] = []
         if prompt.candidates:
             below = utilities - utilities.max()
             likelihoods = (below - np.log(np.exp(below).sum())).tolist()
         tokens = {answer: len(answer.split()) for answer in prompt.candidates}
-        given = (*before, self._reply(prompt, last)) if prompt.reply else before
+        replies = (*before, self._reply(prompt, last)) if prompt.reply else before
         return Response(
             key=prompt.key,
             study=prompt.study,
-            replies=given,
-            finished=(True,) * len(given),
+            replies=replies,
+            finished=(True,) * len(replies),
             log_likelihood={
                 answer: value / tokens[answer] for answer, value in zip(prompt.candidates, likelihoods, strict=True)
             },
             candidate_tokens=tokens,
             prompt_tokens=sum(len(text.split()) for text in (prompt.system, *prompt.turns)),
-            generated_tokens=sum(len(reply.split()) for reply in given),
+            generated_tokens=sum(len(reply.split()) for reply in replies),
         )
 
     def _one_of(self, lines: Sequence[str], *what: str) -> str:
@@ -290,13 +288,13 @@ class PhantomBackend(Backend):
         return _fraction(hashlib.sha256(self._content(*what)))
 
     def _uniforms(self, *what: str, each: Iterable[str]) -> list[float]:
-        """Draw, for each last part, what `_uniform` does, but for 0; the parts before it are read once."""
-        common, found = hashlib.sha256(self._content(*what, "")), []
+        """Draw as `_uniform`, except 0, for each last part; the parts before it are hashed once."""
+        common, numbers = hashlib.sha256(self._content(*what, "")), []
         for last in each:
             own = common.copy()
             own.update(last.encode(errors="surrogatepass"))
-            found.append(_fraction(own) or 0.5 / 2**56)
-        return found
+            numbers.append(_fraction(own) or 0.5 / 2**56)
+        return numbers
 
     def _normals(self, *what: str, each: Iterable[str]) -> Array:
         """Draw from the standard normal distribution, for each last part."""
@@ -311,10 +309,10 @@ class PhantomBackend(Backend):
 
 @lru_cache(maxsize=1)
 def _styles(bank: Path) -> list[_Style]:
-    """Read the sentences; a phantom of another seed has the same."""
+    """Read the sentences, which phantoms of all seeds share."""
     return list(load_yaml(bank, _Bank).root.values())
 
 
 def _fraction(digest: "hashlib._Hash") -> float:
-    """Give the first seven bytes of a digest as a number from [0, 1)."""
+    """Convert the first seven bytes of a digest to a number from [0, 1)."""
     return int.from_bytes(digest.digest()[:7]) / 2**56

@@ -1,4 +1,4 @@
-"""The replay backend: answers that were saved before, found by what was asked or by the prompt's key."""
+"""The replay backend: saved answers, found by the prompt's words or by its key."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ from equipoise.models.registry import Sha256
 
 
 class Saved(Response):
-    """One saved answer: a response, with the digest of what it answers (`question`), where that is known.
+    """One saved answer: a response, with the digest of what it answers (`question`), if known.
 
     A row with a digest answers every prompt with those words, whatever its key, and no other; a row without one answers
     the prompt of its key.
@@ -21,15 +21,15 @@ class Saved(Response):
 
 
 def question(prompt: Prompt) -> str:
-    """Name what a prompt asks, by its words: the system text, the turns, the prefix and the replies that it gives."""
+    """Return the digest of a prompt's words: the system text, the turns, the prefix and the given replies."""
     return digest([prompt.system, prompt.turns, prompt.prefix, *([prompt.given] if prompt.given else [])])
 
 
 class ReplayBackend(Backend):
-    """A file of saved answers in the place of a model."""
+    """A file of saved answers in place of a model."""
 
     def __init__(self, path: Path) -> None:
-        """Read a file that was checked against the registry; a malformed row is an EquipoiseError that names it."""
+        """Read a file that was checked against the registry; raises EquipoiseError that names a malformed row."""
         self._path = path
         rows = read(path, Saved)
         self._by_words = {row.asked: row for row in rows if row.asked}
@@ -37,18 +37,18 @@ class ReplayBackend(Backend):
         self._keys = {row.key for row in rows}
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
-        """Answer every prompt; where answers are missing, none is given, and an EquipoiseError says which."""
-        asked = list(prompts)
-        found = {prompt.key: self._find(prompt) for prompt in asked}
-        missing = [key for key, row in found.items() if row is None]
+        """Answer every prompt; if answers are missing, raise EquipoiseError that names them, and yield none."""
+        batch = list(prompts)
+        rows = {prompt.key: self._find(prompt) for prompt in batch}
+        missing = [key for key, row in rows.items() if row is None]
         if missing:
             words = " (saved to other words)" if missing[0] in self._keys else ""
             raise EquipoiseError(
-                f"{self._path}: {len(missing)} of {len(asked)} prompts have no saved answer, first "
+                f"{self._path}: {len(missing)} of {len(batch)} prompts have no saved answer, first "
                 f"{missing[0]!r}{words}: ask what was asked when they were saved, or choose a model that can be asked"
             )
-        for prompt in asked:
-            if row := found[prompt.key]:
+        for prompt in batch:
+            if row := rows[prompt.key]:
                 yield Response.model_validate(
                     row.model_dump(exclude={"asked"}) | {"key": prompt.key, "study": prompt.study}
                 )

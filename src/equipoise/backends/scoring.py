@@ -1,11 +1,11 @@
 """Likelihoods of candidates from an engine's logits: one after the other, side by side on the cores, or as a tree.
 
-A few candidates are read one after the other in a row of the engine (`Rows`), which takes whole turns. Prompts that ask
-for nothing else are scored side by side, each on one core (`score_all`): cores that share a step of a prompt's length
-wait for one another at each of its operations. Many candidates after one text are scored as a
-tree (`candidate_likelihoods`), in which tokens that candidates share are computed once: every node is one step of width
-1 after the text's own step, whatever the other rows hold, so that its logits depend on its path alone (see
-`equipoise.models.fusion`), not on the number of rows, nor on the order of the candidates.
+A few candidates are read one after the other in a row of the engine (`Rows`), which takes whole turns. Prompts that
+request nothing else are scored side by side, each on one core (`score_all`): cores that share a step of a prompt's
+length wait for one another at each of its operations. Many candidates after one text are scored as a tree
+(`candidate_likelihoods`), in which tokens shared by candidates are computed once: every node is one step of width 1
+after the text's own step, whatever the other rows contain, so that its logits depend only on its path (see
+`equipoise.models.fusion`), not on the number of rows or the order of the candidates.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from threading import Event
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.backends.conversation import Chat, Encoded, Likelihood, Turn, Turned, common_length, held
+from equipoise.backends.conversation import Chat, Encoded, Likelihood, Turn, Turned, common_length, run_talk
 from equipoise.core.prompts import Prompt, Response
-from equipoise.models.engine import Engine, Kept
+from equipoise.models.engine import Engine, KeysValues
 from equipoise.models.registry import Generation
 
 LEAST = 4
-"""Prompts of one stem for which computing it once pays."""
+"""Fewest prompts with the same stem for which computing it once pays off."""
 
 
 def penalise(logits: NDArray[np.float32], seen: Sequence[int], penalty: float) -> NDArray[np.float32]:
@@ -42,10 +42,10 @@ def penalise(logits: NDArray[np.float32], seen: Sequence[int], penalty: float) -
 
 
 def choose(logits: NDArray[np.float32], generation: Generation, rng: np.random.Generator) -> int:
-    """Choose the next token: the likeliest, or at a temperature above 0 one that is drawn.
+    """Choose the next token: the likeliest, or a drawn one at a temperature above 0.
 
-    One draw a token, from the likeliest tokens (ties: the lower first) whose probabilities add up to `top_p`; in double
-    precision, so that the token depends on logits and draw alone. Source: Holtzman et al. 2020, section 3.1.
+    One draw per token, from the likeliest tokens (ties: the lower first) whose probabilities add up to `top_p`; in
+    double precision, so that the token depends only on logits and draw. Source: Holtzman et al. 2020, section 3.1.
     """
     if not generation.temperature:
         return int(logits.argmax())
@@ -53,13 +53,13 @@ def choose(logits: NDArray[np.float32], generation: Generation, rng: np.random.G
     order = np.argsort(-scores, kind="stable")
     shares = np.exp(scores[order] - scores[order[0]])
     shares = np.cumsum(shares / shares.sum())
-    # The last one that is needed is in, and rounding may leave the sum of all below 1.
-    kept = min(int(np.searchsorted(shares, generation.top_p)), len(shares) - 1)
-    return int(order[min(int(np.searchsorted(shares, rng.random() * shares[kept], side="right")), kept)])
+    # The last needed token is included; rounding may leave the sum of all below 1.
+    last = min(int(np.searchsorted(shares, generation.top_p)), len(shares) - 1)
+    return int(order[min(int(np.searchsorted(shares, rng.random() * shares[last], side="right")), last)])
 
 
 def log_softmax(logits: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Turn logits (rows, vocabulary) into log probabilities, in nats, in double precision."""
+    """Convert logits (rows, vocabulary) to log probabilities, in nats, in double precision."""
     wide = logits.astype(np.float64)
     wide -= wide.max(axis=-1, keepdims=True)
     return np.asarray(wide - np.log(np.exp(wide).sum(axis=-1, keepdims=True)))
@@ -78,9 +78,9 @@ class Rows:
     """The rows of one engine, which no other reader may use at the same time."""
 
     def __init__(self, engine: Engine) -> None:
-        """Take an engine; what its rows hold is ignored."""
+        """Take an engine; the contents of its rows are ignored."""
         self.engine = engine
-        # The stems at the beginning of each row's buffers, each a part of the next.
+        # The stems at the beginning of each row's buffers, each a prefix of the next.
         self._stems: dict[int, list[list[int]]] = {}
 
     def move(self, row: Row, index: int) -> None:
@@ -90,32 +90,32 @@ class Rows:
         row.index = index
 
     def read(self, turn: Turn, row: Row) -> tuple[dict[str, Likelihood], NDArray[np.float32]]:
-        """Read a turn, and score each candidate after it; give the likelihoods and the logits after the turn.
+        """Read a turn, and score each candidate after it; return the likelihoods and the logits after the turn.
 
-        The row is left at the turn's tokens.
+        Afterwards, the row contains the turn's tokens.
         """
         ids = turn.tokens
         if turn.first:
             self._begin(row, [ids[:end] for end in turn.stems])
-        known = min(common_length(row.tokens, ids), len(ids) - 1)
-        self._stems[row.index] = [stem for stem in self._stems[row.index] if len(stem) <= known]
-        logits = self.engine.prefill(ids[known:], row=row.index, start=known)[0]
-        found, lowest = self._likelihoods(ids, turn.candidates, logits, row.index)
+        shared = min(common_length(row.tokens, ids), len(ids) - 1)
+        self._stems[row.index] = [stem for stem in self._stems[row.index] if len(stem) <= shared]
+        logits = self.engine.prefill(ids[shared:], row=row.index, start=shared)[0]
+        likelihoods, lowest = self._likelihoods(ids, turn.candidates, logits, row.index)
         if lowest < len(ids):
             logits = self.engine.prefill(ids[lowest:], row=row.index, start=lowest)[0]
         row.tokens = list(ids)
-        return found, logits
+        return likelihoods, logits
 
     def _begin(self, row: Row, stems: list[list[int]]) -> None:
         """Read the prompt's stems into the row, each in a step of its own.
 
-        What another row has of them, from its last conversation too, is copied from there. The steps of a prompt
-        begin at the same places either way, so the results are the same to the last bit.
+        Stems that another row has, also from its last conversation, are copied from it. The steps of a prompt begin at
+        the same places either way, so the results are the same to the last bit.
         """
-        held = {index: common_length(others, stems) for index, others in self._stems.items()}
-        most = max(held.values(), default=0)
-        if held.get(row.index, 0) < most:
-            source = next(index for index, count in held.items() if count == most)
+        shared = {index: common_length(others, stems) for index, others in self._stems.items()}
+        most = max(shared.values(), default=0)
+        if shared.get(row.index, 0) < most:
+            source = next(index for index, count in shared.items() if count == most)
             self.engine.move(source, row.index, len(stems[most - 1]))
         for before, stem in zip([[], *stems][most:], stems[most:], strict=False):
             self.engine.prefill(stem[len(before) :], row=row.index, start=len(before))
@@ -125,17 +125,17 @@ class Rows:
     def _likelihoods(
         self, ids: list[int], candidates: Mapping[str, Encoded], logits: NDArray[np.float32], row: int
     ) -> tuple[dict[str, Likelihood], int]:
-        """Read the likelihood of each candidate after some tokens, one after the other, given the logits after them.
+        """Compute the likelihood of each candidate after `ids`, one after the other, given the logits after them.
 
-        The second result is the length up to which the row still holds those tokens.
+        The second result is the length up to which the row still contains `ids`.
         """
-        found: dict[str, Likelihood] = {}
+        likelihoods: dict[str, Likelihood] = {}
         lowest = len(ids)
         after = log_softmax(logits[None])
-        # Candidates that differ in their last token alone, such as digits after a space, are one step.
+        # Candidates that differ only in their last token, such as digits after a space, are one step.
         ran: dict[tuple[int, ...], NDArray[np.float64]] = {}
-        # The one that leaves the text whole first: those that merge with its last tokens overwrite them in the row.
-        for candidate, (joined, start) in sorted(candidates.items(), key=lambda one: -one[1].start):
+        # Candidates that leave the text whole come first: those that merge with its last tokens overwrite them.
+        for candidate, (joined, start) in sorted(candidates.items(), key=lambda item: -item[1].start):
             log_p = after  # computed once for all
             if start < len(ids):
                 # The text's last token merges with the candidate's first: both are read from one token earlier.
@@ -146,14 +146,14 @@ class Rows:
                 if step not in ran:
                     ran[step] = log_softmax(self.engine.prefill(rest, row=row, start=start, picks=range(len(rest))))
                 log_p = np.vstack([log_p, ran[step]])
-            found[candidate] = Likelihood(float(log_p[np.arange(len(log_p)), joined[start:]].mean()), len(log_p))
-        return found, lowest
+            likelihoods[candidate] = Likelihood(float(log_p[np.arange(len(log_p)), joined[start:]].mean()), len(log_p))
+        return likelihoods, lowest
 
 
 def shares(prompts: Sequence[Prompt], scorers: int) -> list[list[Prompt]]:
-    """Divide prompts into shares of one scorer: adjacent ones with the same outer stem, which it computes once.
+    """Divide prompts into shares for one scorer each: adjacent prompts with the same outer stem, computed once.
 
-    Where few stems would leave a scorer idle, their prompts are divided further.
+    If few stems would leave a scorer idle, their prompts are divided further.
     """
     most = max(LEAST, len(prompts) // (4 * scorers))
     stems = groupby(prompts, key=lambda prompt: (prompt.system, prompt.stem or prompt.lead or prompt.key))
@@ -162,16 +162,16 @@ def shares(prompts: Sequence[Prompt], scorers: int) -> list[list[Prompt]]:
 
 
 def score_all(prompts: Sequence[Prompt], chat: Chat, engine: Engine, *, scorers: int) -> Iterator[Response]:
-    """Score prompts of one turn, as many side by side as there are scorers; each of these works in one thread.
+    """Score prompts of one turn, as many side by side as there are scorers, each in one thread.
 
-    `engine` has one row, and one thread for a step. Responses come as they are done. Whoever stops listening waits for
-    the prompts in progress and for no others.
+    `engine` has one row, and one thread per step. Responses are yielded as they finish. Closing the iterator early
+    waits only for the prompts in progress.
     """
     parts = shares(prompts, scorers)
-    engines = [engine, *(engine.beside() for _ in parts[1:scorers])]
+    engines = [engine, *(engine.replicate() for _ in parts[1:scorers])]
     free: SimpleQueue[Rows] = SimpleQueue()
-    for one in engines:
-        free.put(Rows(one))
+    for scorer in engines:
+        free.put(Rows(scorer))
     done: SimpleQueue[Response | BaseException] = SimpleQueue()
     stopped = Event()
 
@@ -181,8 +181,8 @@ def score_all(prompts: Sequence[Prompt], chat: Chat, engine: Engine, *, scorers:
             for prompt in share:
                 if stopped.is_set():
                     break
-                done.put(held(chat.hold(prompt), lambda turn: Turned(rows.read(turn, Row(0))[0], ())))
-        except BaseException as error:  # noqa: BLE001  (raised where the responses are listened for)
+                done.put(run_talk(chat.hold(prompt), lambda turn: Turned(rows.read(turn, Row(0))[0], ())))
+        except BaseException as error:  # noqa: BLE001  (raised where the responses are received)
             done.put(error)
         finally:
             free.put(rows)
@@ -210,41 +210,41 @@ class _Node:
     children: dict[int, _Node] = field(default_factory=dict)
 
     def read(self, logits: NDArray[np.float32]) -> None:
-        """Give the children their log probabilities: a log softmax of one row, summed in double precision."""
+        """Set the children's log probabilities: a log softmax of one row, summed in double precision."""
         top = logits.max()
         total = float(top) + math.log(np.exp(logits - top).sum(dtype=np.float64))
         for token, child in self.children.items():
             child.log_p = float(logits[token]) - total
 
-    def continued(self) -> list[_Node]:
-        """List the children that have children: nothing is read after the others, so the model need not run them."""
+    def inner_children(self) -> list[_Node]:
+        """List the children that have children; nothing is read after the others, so the model need not run them."""
         return [child for child in self.children.values() if child.children]
 
 
 @dataclass
 class _Path:
-    """A node that follows `length` tokens; those after the text have their keys and values in `kept`."""
+    """A node that follows `length` tokens, with the keys and values of those after the text."""
 
     node: _Node
     length: int
-    kept: Kept
+    keys_values: KeysValues
 
 
 def candidate_likelihoods(
     engine: Engine, text: Sequence[int], candidates: Mapping[str, Encoded]
 ) -> dict[str, Likelihood]:
     """Score every candidate after a text, given as tokens; the rows of the engine are overwritten."""
-    # Tokens that every candidate leaves as they are; the last ones of the text can merge with a candidate's first.
+    # Tokens that no candidate changes; the last tokens of the text can merge with a candidate's first.
     base = min(encoded.start for encoded in candidates.values())
     root = _Node(text[base - 1])
     paths = {name: _grow(root, encoded.tokens[base:]) for name, encoded in candidates.items()}
     root.read(engine.prefill(text[:base])[0])
     _walk(engine, root, base)
-    found: dict[str, Likelihood] = {}
+    likelihoods: dict[str, Likelihood] = {}
     for name, encoded in candidates.items():
         counted = [node.log_p for node in paths[name][encoded.start - base :]]
-        found[name] = Likelihood(math.fsum(counted) / len(counted), len(counted))
-    return found
+        likelihoods[name] = Likelihood(math.fsum(counted) / len(counted), len(counted))
+    return likelihoods
 
 
 def _grow(root: _Node, tokens: Sequence[int]) -> list[_Node]:
@@ -259,33 +259,33 @@ def _grow(root: _Node, tokens: Sequence[int]) -> list[_Node]:
 def _walk(engine: Engine, root: _Node, base: int) -> None:
     """Run every node that has children, as many side by side as there are rows, deeper ones first.
 
-    Each row follows a path down to its end. Where paths part, the first continues in its row, and the others wait with
-    a copy of the keys and values since the text, which row 0 holds.
+    Each row follows a path down to its end. Where a path branches, the first branch continues in its row, and the
+    others wait with a copy of the keys and values after the text, which row 0 contains.
     """
-    waiting = [_Path(node, base, []) for node in root.continued()]
+    waiting = [_Path(node, base, []) for node in root.inner_children()]
     rows: list[_Path] = []
     for row in range(1, engine.rows):
         engine.move(0, row, base)
     while waiting or rows:
         while waiting and len(rows) < engine.rows:
             path = waiting.pop()
-            engine.put(len(rows), base, path.kept)
+            engine.put(len(rows), base, path.keys_values)
             rows.append(path)
         tokens = np.array([[path.node.token] for path in rows], np.int64)
         logits = engine.run(tokens, [path.length for path in rows], picks=[0])
-        # From the last row to the first, so that the row which closes a gap has been processed.
+        # From the last row to the first, so that a row that closes a gap has already been processed.
         for row in reversed(range(len(rows))):
             path = rows[row]
             path.length += 1
             path.node.read(logits[row])
-            if following := path.node.continued():
+            if following := path.node.inner_children():
                 path.node = following[0]
                 if len(following) > 1:
-                    kept = engine.take(row, base, path.length)
-                    waiting.extend(_Path(node, path.length, kept) for node in following[1:])
+                    keys_values = engine.take(row, base, path.length)
+                    waiting.extend(_Path(node, path.length, keys_values) for node in following[1:])
             elif waiting:
                 rows[row] = waiting.pop()
-                engine.put(row, base, rows[row].kept)
+                engine.put(row, base, rows[row].keys_values)
             else:
                 last = rows.pop()
                 if last is not path:

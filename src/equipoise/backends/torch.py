@@ -1,9 +1,8 @@
 """The torch backend: transformers runs the model, one conversation after the other.
 
-Side by side, conversations would be padded to one length and go through other kernels, and both change the last bits of
-the logits: a response would depend on its neighbours. No tolerance is allowed for that, on the CPU or on CUDA;
-where one at a time is too slow, use vLLM. The candidates of one prompt do go side by side, in groups that the prompt
-alone determines.
+Side by side, conversations would be padded to one length and use other kernels, and both change the last bits of the
+logits: a response would depend on its neighbours. No tolerance is allowed for that, on the CPU or on CUDA; if one at a
+time is too slow, use vLLM. The candidates of one prompt do run side by side, in groups determined by the prompt alone.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from equipoise.backends.base import Backend
-from equipoise.backends.conversation import Chat, Likelihood, Turn, Turned, common_length, held
+from equipoise.backends.conversation import Chat, Likelihood, Turn, Turned, common_length, run_talk
 from equipoise.backends.scoring import choose, penalise
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Prompt, Response
@@ -48,14 +47,14 @@ class TorchBackend(Backend):
         with loading(weights):
             tokenizer = AutoTokenizer.from_pretrained(weights.folder, trust_remote_code=False, **weights.arguments)
         self._chat = Chat(tokenizer, self._model.generation_config.eos_token_id, entry)
-        # The tokens whose keys and values are kept, and the stems that they begin with, each a part of the next.
+        # The tokens whose keys and values are cached, and the stems that they begin with, each a prefix of the next.
         self._tokens: list[int] = []
         self._stems: list[list[int]] = []
-        self._kept = _no_keys()
+        self._cache = _empty_cache()
 
     def __exit__(self, *_: object) -> None:
         """Free the model and its keys and values."""
-        del self._model, self._kept
+        del self._model, self._cache
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
         """Answer every prompt, one after the other."""
@@ -63,21 +62,21 @@ class TorchBackend(Backend):
 
         for prompt in prompts:
             with _enough_memory(self._entry), torch.inference_mode():
-                response = held(self._chat.hold(prompt), self._take)
+                response = run_talk(self._chat.hold(prompt), self._take)
             yield response
 
     def _begin(self, stems: list[list[int]]) -> None:
         """Read a conversation's stems, each in a step of its own.
 
-        Those that the last conversation had too have the keys and values of the same steps, bit for bit.
+        Stems shared with the last conversation keep the keys and values of the same steps, bit for bit.
         """
-        known = common_length(self._stems, stems)
-        if known:
-            self._crop(len(stems[known - 1]))
+        shared = common_length(self._stems, stems)
+        if shared:
+            self._crop(len(stems[shared - 1]))
         else:
-            self._kept = _no_keys()
+            self._cache = _empty_cache()
             self._tokens = []
-        for stem in stems[known:]:
+        for stem in stems[shared:]:
             self._read(stem[len(self._tokens) :])
         self._stems = stems
 
@@ -106,65 +105,65 @@ class TorchBackend(Backend):
         return Turned(likelihoods, reply)
 
     def _likelihoods(self, turn: Turn) -> dict[str, Likelihood]:
-        """Score every candidate; the keys and values kept are left as they are."""
+        """Score every candidate, without changing the cached keys and values."""
         if not turn.candidates:
             return {}
-        # The last token that every candidate leaves as it is: each is read from there on.
+        # The last token that no candidate changes: each is read from there on.
         last = min(encoded.start for encoded in turn.candidates.values()) - 1
-        found: dict[str, Likelihood] = {}
-        # Those of like length go together, so that little is padded.
+        likelihoods: dict[str, Likelihood] = {}
+        # Candidates of similar length go together, so that little is padded.
         names = sorted(turn.candidates, key=lambda name: (len(turn.candidates[name].tokens), name))
         for place in range(0, len(names), GROUP):
             group = names[place : place + GROUP]
-            rows = self._side_by_side([list(turn.candidates[name].tokens[last:-1]) for name in group], last)
+            rows = self._run_together([list(turn.candidates[name].tokens[last:-1]) for name in group], last)
             for name, logits in zip(group, rows, strict=True):
                 tokens, start = turn.candidates[name]
                 log_p = logits[start - 1 - last : len(tokens) - 1 - last].double().log_softmax(-1)
                 chosen = log_p.gather(-1, log_p.new_tensor(tokens[start:]).long()[:, None])
-                found[name] = Likelihood(float(chosen.mean()), len(chosen))
-        return {name: found[name] for name in turn.candidates}
+                likelihoods[name] = Likelihood(float(chosen.mean()), len(chosen))
+        return {name: likelihoods[name] for name in turn.candidates}
 
-    def _side_by_side(self, rows: Sequence[list[int]], length: int) -> Tensor:
-        """Run rows of tokens after the first `length` that are kept: logits (rows, longest row, vocabulary).
+    def _run_together(self, rows: Sequence[list[int]], length: int) -> Tensor:
+        """Run rows of tokens after the first `length` cached tokens: logits (rows, longest row, vocabulary).
 
-        Short rows are filled up at the end, where no token of theirs looks.
+        Short rows are padded at the end, to which none of their tokens attends.
         """
         import torch
 
-        kept = _no_keys()
-        for number, layer in enumerate(self._kept.layers if length else ()):
+        cache = _empty_cache()
+        for number, layer in enumerate(self._cache.layers if length else ()):
             keys, values = (part[:, :, :length].expand(len(rows), -1, -1, -1) for part in (layer.keys, layer.values))
-            kept.update(keys, values, number)
+            cache.update(keys, values, number)
         width = max(map(len, rows))
         ids = torch.tensor([row + [row[-1]] * (width - len(row)) for row in rows], device=self._model.device)
-        logits: Tensor = self._model(ids, past_key_values=kept, use_cache=True).logits
+        logits: Tensor = self._model(ids, past_key_values=cache, use_cache=True).logits
         return logits
 
     def _read(self, tokens: list[int]) -> Tensor:
-        """Let the model read tokens after those that are kept, in one step, and give the logits after the last."""
+        """Read tokens after the cached ones, in one step, and return the logits after the last."""
         import torch
 
         ids = torch.tensor([tokens], device=self._model.device)
-        logits: Tensor = self._model(ids, past_key_values=self._kept, use_cache=True, logits_to_keep=1).logits[0, -1]
+        logits: Tensor = self._model(ids, past_key_values=self._cache, use_cache=True, logits_to_keep=1).logits[0, -1]
         self._tokens += tokens
         return logits
 
     def _crop(self, length: int) -> None:
-        """Drop all but the first of the tokens kept; a stem that is cut is no longer kept."""
+        """Drop all but the first `length` cached tokens, and any stem that is cut."""
         self._stems = [stem for stem in self._stems if len(stem) <= length]
-        self._kept.crop(length)
+        self._cache.crop(length)
         del self._tokens[length:]
 
 
-def _no_keys() -> Any:  # noqa: ANN401
-    """Make room for keys and values: every layer keeps all of them, also where it looks at a window alone."""
+def _empty_cache() -> Any:  # noqa: ANN401
+    """Create a cache for keys and values; every layer keeps all of them, even if it attends to a window only."""
     from transformers import DynamicCache
 
     return DynamicCache()
 
 
 def _load(weights: Weights, entry: TorchEntry) -> Any:  # noqa: ANN401  (transformers has no types)
-    """Load a model for use: from safetensors or the one GGUF file, and without code of the repository's own."""
+    """Load a model for use: from safetensors or a single GGUF file, without the repository's own code."""
     import torch
     from transformers import AutoModelForCausalLM
 
@@ -172,8 +171,8 @@ def _load(weights: Weights, entry: TorchEntry) -> Any:  # noqa: ANN401  (transfo
     _require_format(weights, entry)
     arguments = weights.arguments or {"use_safetensors": True}
     if entry.bits:
-        # None would take the place of what a checkpoint says of how its own weights are quantised.
-        arguments = arguments | {"quantization_config": _quantised(entry, entry.bits)}
+        # None would override a checkpoint's own statement of how its weights are quantised.
+        arguments = arguments | {"quantization_config": _quantization(entry, entry.bits)}
     with loading(weights), _enough_memory(entry):
         model = AutoModelForCausalLM.from_pretrained(
             weights.folder,
@@ -213,8 +212,8 @@ def _require_format(weights: Weights, entry: TorchEntry) -> None:
         )
 
 
-def _quantised(entry: TorchEntry, bits: Literal[4, 8]) -> Any:  # noqa: ANN401
-    """Give the arguments of bitsandbytes; 4 bits are NF4 (Dettmers et al. 2023, section 3)."""
+def _quantization(entry: TorchEntry, bits: Literal[4, 8]) -> Any:  # noqa: ANN401
+    """Return the arguments of bitsandbytes; 4 bits are NF4 (Dettmers et al. 2023, section 3)."""
     if importlib.util.find_spec("bitsandbytes") is None:
         raise EquipoiseError(
             f"{entry.title}: bits is {bits}, and bitsandbytes is not installed: "
@@ -223,7 +222,7 @@ def _quantised(entry: TorchEntry, bits: Literal[4, 8]) -> Any:  # noqa: ANN401
     import torch
     from transformers import BitsAndBytesConfig
 
-    # It says at every layer that 8 bits are computed in float16.
+    # It warns at every layer that 8 bits are computed in float16.
     logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
     compute = getattr(torch, entry.dtype)
     four_bits = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=compute)
@@ -232,7 +231,7 @@ def _quantised(entry: TorchEntry, bits: Literal[4, 8]) -> Any:  # noqa: ANN401
 
 @contextmanager
 def _enough_memory(entry: TorchEntry) -> Iterator[None]:
-    """Turn torch's lack of memory on a GPU into one line with the fix."""
+    """Convert torch's out-of-memory error on a GPU to one line with the fix."""
     import torch
 
     try:

@@ -1,9 +1,9 @@
-"""The vLLM backend: hundreds of conversations at once, on one GPU or more.
+"""The vLLM backend: hundreds of conversations at once, on one or more GPUs.
 
-vLLM's kernels are put in their batch-invariant mode, so that a response depends on its prompt alone; on a GPU without
-that mode, and with VLLM_BATCH_INVARIANT=0, one request is processed at a time. Written to the interface of vLLM 0.23:
-`LLM`, and `add_request` and `step` of its engine, which give each answer as soon as it is done. The tests run it on a
-stand-in with that interface; it has not been run on a GPU.
+vLLM's kernels run in their batch-invariant mode, so that a response depends only on its prompt; on a GPU without that
+mode, and with VLLM_BATCH_INVARIANT=0, one request is processed at a time. The code is written for the interface of vLLM
+0.23: `LLM`, and `add_request` and `step` of its engine, which return each answer as soon as it is done. The tests run
+it on a stand-in with that interface; it has not been run on a GPU.
 """
 
 import math
@@ -21,18 +21,18 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from equipoise.backends.base import Backend
-from equipoise.backends.conversation import Chat, Likelihood, Talk, Turn, Turned, answered
+from equipoise.backends.conversation import Chat, Likelihood, Talk, Turn, Turned, advance
 from equipoise.core.errors import EquipoiseError, one_line
 from equipoise.core.prompts import Prompt, Response
 from equipoise.models.registry import VllmEntry
 from equipoise.models.weights import Weights
 
 IN_PROGRESS = 1024
-"""Requests in progress up to which another conversation is begun."""
+"""Number of requests in progress below which another conversation is begun."""
 STEP_TOKENS = 2048
-"""Tokens read in a step: the log probabilities of a prompt take so many rows of the vocabulary's width at once."""
+"""Tokens read per step: log probabilities of a prompt need as many rows of the vocabulary's width at once."""
 TOKEN_IDS = 128
-"""The most tokens whose log probabilities a request may ask for."""
+"""Most tokens for which one request may ask log probabilities."""
 AMPERE = 80
 """The compute capability from which vLLM 0.23 has batch-invariant kernels."""
 
@@ -43,7 +43,7 @@ INTERRUPTED = 130
 def open_vllm(weights: Weights, entry: VllmEntry) -> Backend:
     """Open verified weights in vLLM: `data_parallel` copies on `tensor_parallel` GPUs each.
 
-    vLLM's own data parallelism asks for a process each as well, and keeps them in step, which copies do not need.
+    vLLM's own data parallelism also requires a process per copy, and synchronises them, which copies do not need.
 
     Raises:
         EquipoiseError: vLLM or a GPU is missing, or vLLM cannot load the weights.
@@ -77,7 +77,7 @@ class VllmBackend(Backend):
         self._llm = _load(weights, entry)
         self._chat = _chat(weights, entry)
         self._ids = map(str, count())
-        # Each request in progress: its conversation, and the candidates that it scores (none: it is the reply).
+        # Each request in progress: its conversation, and the candidates that it scores (none for the reply).
         self._requests: dict[str, tuple[_Held, tuple[str, ...]]] = {}
 
     def __exit__(self, *_: object) -> None:
@@ -101,15 +101,15 @@ class VllmBackend(Backend):
                         yield from self._take(output)
         finally:
             if self._requests:
-                with suppress(Exception):  # an engine that failed has nothing to stop, and its own error is reported
+                with suppress(Exception):  # a failed engine has nothing to stop, and its own error is reported
                     self._llm.llm_engine.abort_request(list(self._requests))
                 self._requests.clear()
 
     def _ask(self, talk: Talk, turn: Turn | Response) -> Iterator[Response]:
-        """Send the requests of a turn, for its candidates and for the reply; the end of a talk is given.
+        """Send the requests of a turn, for its candidates and its reply; yield the response at the end of a talk.
 
-        Candidates of one token after the turn's own, as letters are, are read together from the next token's
-        probabilities; each other one is a request.
+        Candidates of a single token, such as letters, are read together from the next token's probabilities; every
+        other candidate is a request.
         """
         if not isinstance(turn, Turn):
             yield turn
@@ -136,10 +136,10 @@ class VllmBackend(Backend):
             settings = {"max_tokens": turn.limit, "repetition_penalty": penalty, "stop_token_ids": stops}
             self._send(held, (), turn.tokens, **settings, **drawn)
         if not held.open:
-            yield from self._ask(talk, answered(talk, Turned({}, ())))
+            yield from self._ask(talk, advance(talk, Turned({}, ())))
 
     def _send(self, held: _Held, names: tuple[str, ...], tokens: Iterable[int], **settings: Any) -> None:  # noqa: ANN401
-        """Send one request, greedy unless settings say otherwise; only its last output is wanted."""
+        """Send one request, greedy unless settings override it; only its final output is returned."""
         from vllm import SamplingParams
         from vllm.inputs import tokens_input
         from vllm.sampling_params import RequestOutputKind
@@ -154,7 +154,7 @@ class VllmBackend(Backend):
 
     @contextmanager
     def _engine(self) -> Iterator[Any]:
-        """Give the engine; its errors, of whatever kind, become one line."""
+        """Yield the engine; any of its errors becomes one line."""
         try:
             yield self._llm.llm_engine
         except Exception as error:
@@ -162,23 +162,23 @@ class VllmBackend(Backend):
             raise EquipoiseError(message) from error
 
     def _take(self, output: Any) -> Iterator[Response]:  # noqa: ANN401
-        """Take the outcome of a request; when its turn is complete, go on with the conversation."""
+        """Take the outcome of a request; when its turn is complete, continue the conversation."""
         held, names = self._requests.pop(output.request_id)
         held.open -= 1
         if not names:
             held.reply = self._reply(output.outputs[0])
         for name in names:
             tokens, start = held.turn.candidates[name]
-            # Those of the prompt's own tokens, or that of the one to be written next.
+            # Log probabilities of the prompt's own tokens, or of the next token to be written.
             places = output.prompt_logprobs or [*[None] * start, *output.outputs[0].logprobs]
             chosen = [places[place][tokens[place]].logprob for place in range(start, len(tokens))]
             held.likelihoods[name] = Likelihood(math.fsum(chosen) / len(chosen), len(chosen))
         if not held.open:
             likelihoods = {name: held.likelihoods[name] for name in held.turn.candidates}
-            yield from self._ask(held.talk, answered(held.talk, Turned(likelihoods, held.reply)))
+            yield from self._ask(held.talk, advance(held.talk, Turned(likelihoods, held.reply)))
 
     def _reply(self, completion: Any) -> list[int]:  # noqa: ANN401
-        """Give the tokens of a reply without the one that ended it."""
+        """Return the tokens of a reply without its end token."""
         if completion.finish_reason not in ("stop", "length"):
             raise EquipoiseError(f"{self._entry.title}: vLLM aborted a reply ({completion.finish_reason}): run again")
         reply = list(completion.token_ids)
@@ -186,7 +186,7 @@ class VllmBackend(Backend):
 
 
 def _load(weights: Weights, entry: VllmEntry) -> Any:  # noqa: ANN401  (vLLM need not be installed)
-    """Start vLLM's engine, which sends no reports of its use and gives the same answers whatever else is in a batch."""
+    """Start vLLM's engine, without usage reports, and with answers that do not depend on the rest of a batch."""
     os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
     os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
     # Read when vLLM's kernels are imported, below and in the processes that the engine starts.
@@ -205,14 +205,14 @@ def _load(weights: Weights, entry: VllmEntry) -> Any:  # noqa: ANN401  (vLLM nee
             model=str(weights.folder),
             dtype=entry.dtype,
             tensor_parallel_size=entry.tensor_parallel,
-            # A scored text is followed by one token that nobody reads.
+            # A scored text is followed by one token, which is not used.
             max_model_len=min(entry.max_length + 1, entry.context or entry.max_length),
             max_num_batched_tokens=STEP_TOKENS,
             max_num_seqs=None if invariant else 1,
             seed=0,
             load_format="safetensors",
             trust_remote_code=False,
-            # Greedy, with our own penalty and stops; no step may begin where another prompt's ended.
+            # Greedy, with our own penalty and stops; no step may begin where another prompt's step ended.
             generation_config="vllm",
             enable_prefix_caching=False,
         )
@@ -222,7 +222,7 @@ def _load(weights: Weights, entry: VllmEntry) -> Any:  # noqa: ANN401  (vLLM nee
 
 
 def _chat(weights: Weights, entry: VllmEntry) -> Chat:
-    """Open the tokenizer and template that the other backends use, so that the model reads the same tokens."""
+    """Open the tokenizer and template of the other backends, so that the model reads the same tokens."""
     from transformers import AutoConfig, AutoTokenizer, GenerationConfig
 
     safe = {"trust_remote_code": False, "local_files_only": True}
@@ -234,7 +234,7 @@ def _chat(weights: Weights, entry: VllmEntry) -> Chat:
 
 
 def _device_groups(entry: VllmEntry) -> list[str]:
-    """Share the visible GPUs out among the copies, each group as CUDA_VISIBLE_DEVICES names it."""
+    """Divide the visible GPUs among the copies, each group as a value of CUDA_VISIBLE_DEVICES."""
     import torch
 
     here = torch.cuda.device_count()
@@ -250,10 +250,10 @@ def _device_groups(entry: VllmEntry) -> list[str]:
 
 
 class Replicas(Backend):
-    """As many copies of a backend as there are groups of devices, opened each time that prompts come."""
+    """As many copies of a backend as there are groups of devices, opened whenever prompts come."""
 
     def __init__(self, make: Callable[[], Backend], devices: Sequence[str]) -> None:
-        """Hold what makes a copy, and the value of CUDA_VISIBLE_DEVICES for each copy."""
+        """Take the function that opens a copy, and the value of CUDA_VISIBLE_DEVICES for each copy."""
         self._make = make
         self._devices = devices
 
@@ -261,14 +261,14 @@ class Replicas(Backend):
         """Answer every prompt. See `Backend.answer`.
 
         Raises:
-            EquipoiseError: A copy raised one, or its process ended on the way.
+            EquipoiseError: A copy raised it, or its process ended prematurely.
         """
-        asked = list(prompts)
+        batch = list(prompts)
         context = multiprocessing.get_context("spawn")
         running: dict[Connection, BaseProcess] = {}
         try:
             for number, devices in enumerate(self._devices):
-                if share := asked[number :: len(self._devices)]:
+                if share := batch[number :: len(self._devices)]:
                     reader, writer = context.Pipe(duplex=False)
                     process = context.Process(target=_answer, args=(self._make, devices, share, writer))
                     process.start()
@@ -277,7 +277,7 @@ class Replicas(Backend):
             while running:
                 ready = wait(list(running))
                 for reader in [one for one in running if one in ready]:
-                    yield from _received(reader, running)
+                    yield from _receive(reader, running)
         finally:
             for left in running.values():
                 left.terminate()
@@ -285,8 +285,8 @@ class Replicas(Backend):
                 left.join()
 
 
-def _received(reader: Connection, running: dict[Connection, BaseProcess]) -> Iterator[Response]:
-    """Take what a copy sent: a response, the line of its error, or nothing more."""
+def _receive(reader: Connection, running: dict[Connection, BaseProcess]) -> Iterator[Response]:
+    """Receive a copy's message: a response, the line of its error, or the end."""
     try:
         sent: Response | str = reader.recv()
     except EOFError:

@@ -10,9 +10,8 @@ from equipoise.core.printing import print_json, show
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.passages import read_passages
 from equipoise.judge.rating.baselines import BASELINES
-from equipoise.judge.rating.comparison import drawn, first_questions, panel_agreement, reader_figures, suite
-from equipoise.judge.reading import asked as as_asked
-from equipoise.judge.reading import read_reasonings
+from equipoise.judge.rating.comparison import draw_passages, first_questions, panel_agreement, reader_figures, suite
+from equipoise.judge.reading import ask_about, read_reasonings
 from equipoise.judge.score import Score
 from equipoise.materials.judgement import Reading
 
@@ -20,18 +19,18 @@ from equipoise.materials.judgement import Reading
 def benchmark(name: str, judge_name: str | None, features: Path, limit: int | None, *, as_json: bool) -> None:
     """Read each passage for its first feature, and print how far that agrees with the annotations."""
     path = suite(name)
-    passages = drawn(read_passages([path]), limit)
+    passages = draw_passages(read_passages([path]), limit)
     chosen = params.load()
     judge = judge_name or chosen.judge
-    asked = first_questions(passages, load_lexicon(features))
+    questions = first_questions(passages, load_lexicon(features))
     found: dict[str, Any] = {"benchmark": name, "sha256": sha256(path), "judge": judge}
     start = perf_counter()
     if judge in BASELINES:
-        readings = [BASELINES[judge](text, feature) for text, feature in asked]
-        speed: float | None = len(asked) / (perf_counter() - start)
+        readings = [BASELINES[judge](text, feature) for text, feature in questions]
+        speed: float | None = len(questions) / (perf_counter() - start)
         more: dict[str, Any] = {}
     else:
-        readings, speed, more = _judged(judge, asked, chosen.section("score", Score))
+        readings, speed, more = _judged(judge, questions, chosen.section("score", Score))
     found |= reader_figures(passages, readings) | {"passages_per_second": speed and round(speed, 1)} | more
     if as_json:
         print_json(canonical(found))
@@ -39,18 +38,18 @@ def benchmark(name: str, judge_name: str | None, features: Path, limit: int | No
         _show(found)
 
 
-def _judged(judge: str, asked: Any, settings: Score) -> tuple[list[Reading], float | None, dict[str, Any]]:  # noqa: ANN401
+def _judged(judge: str, questions: Any, settings: Score) -> tuple[list[Reading], float | None, dict[str, Any]]:  # noqa: ANN401
     from equipoise.judge.readers import open_reader
 
     with open_reader(judge, Path()) as reader:
         start = perf_counter()
-        readings = read_reasonings([(text, [feature]) for text, feature in asked], reader.probabilities, settings)
+        readings = read_reasonings([(text, [feature]) for text, feature in questions], reader.probabilities, settings)
         seconds = perf_counter() - start
         speed = reader.computed() / seconds if reader.computed() else None
         more: dict[str, Any] = {}
         if (tally := reader.tally()).asked:
             more["replies"] = tally._asdict()
-        if votes := reader.votes([as_asked(text, feature) for text, feature in asked]):
+        if votes := reader.votes([ask_about(text, feature) for text, feature in questions]):
             more["panel"] = panel_agreement(votes)
     return readings, speed, more
 

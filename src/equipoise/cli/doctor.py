@@ -20,7 +20,7 @@ from equipoise.core.manifest import Manifest
 from equipoise.core.progress import progress
 from equipoise.core.visible import line
 from equipoise.models import hub, registry
-from equipoise.models.readiness import Machine, missing
+from equipoise.models.readiness import Machine, find_fixes
 from equipoise.models.registry import EmbeddedSource, JudgeEntry, ModelHubSource, WeightsEntry
 from equipoise.models.weights import locate
 
@@ -154,8 +154,8 @@ def weights(root: Path, **_: bool) -> Iterator[Finding]:
     entry = registry.load_entry(settings.model, root)
     machine = Machine()
     store = cache.folder() / "models"
-    faults = missing(settings.model, entry, root=cache.root(), store=store, rows=1, machine=machine)
-    entry = hub.named(settings.model, entry, store)
+    faults = find_fixes(settings.model, entry, root=cache.root(), store=store, rows=1, machine=machine)
+    entry = hub.with_last_commit(settings.model, entry, store)
     if isinstance(entry, WeightsEntry) and not faults:
         source = entry.source
         here = not isinstance(source, ModelHubSource) or machine.has_fetched(source.repo, str(source.revision))

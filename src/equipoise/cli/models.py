@@ -17,7 +17,7 @@ from equipoise.core.jsonl import read_text, write_text
 from equipoise.core.printing import AsJson, written
 from equipoise.core.progress import progress
 from equipoise.models import hub, registry
-from equipoise.models.readiness import Machine, estimate, export_gb, fetch_gb, lacking, run_gb
+from equipoise.models.readiness import Machine, estimate, export_gb, fetch_gb, find_lacks, run_gb
 from equipoise.models.registry import AnyEntry, ModelHubSource, OnnxEntry, WeightsEntry
 
 UNPINNED = re.compile(r"^(?P<before>[^#\n]*\brevision:[ \t]*)(?:null|~)(?=[ \t]*(?:[,}#]|$))", re.MULTILINE)
@@ -49,7 +49,7 @@ def rows_of(root: Path, machine: Machine) -> list[dict[str, Any]]:
     with progress("models") as move:
         for name in known:
             entry = registry.load_entry(name, root)
-            lacks = lacking(name, entry, root=cache.root(), store=store, rows=batch_size, machine=machine)
+            lacks = find_lacks(name, entry, root=cache.root(), store=store, rows=batch_size, machine=machine)
             kinds = list(dict.fromkeys(lack.kind for lack in lacks))
             told = {"ready": not lacks, "lacks": kinds, "missing": [lack.fix for lack in lacks]}
             rows.append(_row(name, entry, batch_size) | told)
@@ -159,4 +159,4 @@ def pin_entry(name: str, root: Path, commit: Callable[[str], str]) -> Pinned:
 
 def _used(name: str, repo: str) -> str:
     """Give the commit that runs of a model used on this machine, or else the current one of its repository."""
-    return hub.used(name, repo, cache.folder() / "models") or hub.commit(repo)
+    return hub.last_commit(name, repo, cache.folder() / "models") or hub.commit(repo)

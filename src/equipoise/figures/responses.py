@@ -20,7 +20,7 @@ from typing import NamedTuple
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.keys import unnumbered
 from equipoise.core.prompts import Prompt, Response
-from equipoise.text.reasoning import untagged
+from equipoise.text.reasoning import remove_tags
 
 LONG = 50
 """Words from which two replies are never the same by chance."""
@@ -53,7 +53,7 @@ def note(response: Response, *, free_text: bool) -> Noted:
         finished=response.finished,
         prompt_tokens=response.prompt_tokens,
         generated_tokens=response.generated_tokens,
-        empty=not all(untagged(reply).strip() for reply in response.replies),
+        empty=not all(remove_tags(reply).strip() for reply in response.replies),
         said=_digest(response.replies) if free_text and words else None,
         sure=tuple(_sure(response, words)),
     )

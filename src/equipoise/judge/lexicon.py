@@ -48,8 +48,8 @@ class Kind(Frozen):
     features: Annotated[dict[str, Named], Field(min_length=1)]
 
     @model_validator(mode="after")
-    def _told_apart(self) -> Self:
-        listed = [(normal(word), name) for name, one in self.features.items() for word in {name, *one.also}]
+    def _words_are_distinct(self) -> Self:
+        listed = [(normalize_words(word), name) for name, one in self.features.items() for word in {name, *one.also}]
         for word, name in listed:
             if other := next((one for said, one in listed if said == word and one != name), None):
                 raise ValueError(f"{word!r} names both {name!r} and {other!r}")
@@ -70,18 +70,18 @@ class Kind(Frozen):
     @cached_property
     def by_words(self) -> dict[str, str]:
         """The feature of each plain wording, as normalised by `normal`."""
-        return {normal(word): name for name, one in self.features.items() for word in (name, *one.also)}
+        return {normalize_words(word): name for name, one in self.features.items() for word in (name, *one.also)}
 
     def wordings(self, name: str | None = None) -> tuple[Wording, ...]:
         """The wordings for the dimension and one of its features; without a name, for all of its features."""
         features = [self.features[name]] if name else list(self.features.values())
         numbers = [
-            form.with_number(range(one.numbers[0], one.numbers[1] + 1))
-            for one in features
-            if one.numbers
+            form.fill_number(range(feature.numbers[0], feature.numbers[1] + 1))
+            for feature in features
+            if feature.numbers
             for form in self.number_forms
         ]
-        return (*self.kind, *(wording for one in features for wording in one.wordings), *numbers)
+        return (*self.kind, *(wording for feature in features for wording in feature.wordings), *numbers)
 
 
 class Lexicon:
@@ -90,7 +90,7 @@ class Lexicon:
     def __init__(self, kinds: Mapping[str, Kind]) -> None:
         """Hold the kinds, by dimension."""
         self._kinds = dict(kinds)
-        self._finder = lru_cache(maxsize=256)(self._compiled)
+        self._finder = lru_cache(maxsize=256)(self._compile)
 
     @property
     def subjects(self) -> dict[str, str]:
@@ -104,7 +104,7 @@ class Lexicon:
 
     def name(self, dimension: str, words: str) -> str | None:
         """The feature of a dimension that plain words give; None where the lexicon does not list them."""
-        return self._kinds[dimension].by_words.get(normal(words)) if dimension in self._kinds else None
+        return self._kinds[dimension].by_words.get(normalize_words(words)) if dimension in self._kinds else None
 
     def touches(self, text: str, dimension: str) -> bool:
         """Whether a text has any word for a dimension or for one of its features."""
@@ -115,7 +115,7 @@ class Lexicon:
 
         Words that the lexicon does not list are taken to be of the dimension whose wordings alone they have.
         """
-        name = normal(words)
+        name = normalize_words(words)
         for dimension, kind in self._kinds.items():
             if name in kind.by_words:
                 return dimension
@@ -131,23 +131,23 @@ class Lexicon:
         return tuple(self._feature(word, dimension) for dimension, word in sorted(words.items()))
 
     def _feature(self, words: str, dimension: str) -> Feature:
-        known = dimension or self.dimension(words) or ""
-        if known not in self._kinds:
-            return Feature(known.replace("_", " ") or words, (words,))
-        name = self._kinds[known].by_words.get(normal(words))
-        named = self._finder(known, name)
-        if not named.finds(words):
+        known_dimension = dimension or self.dimension(words) or ""
+        if known_dimension not in self._kinds:
+            return Feature(known_dimension.replace("_", " ") or words, (words,))
+        name = self._kinds[known_dimension].by_words.get(normalize_words(words))
+        finder = self._finder(known_dimension, name)
+        if not finder.finds(words):
             # The wordings of a listed feature leave out other senses of its words (black stools).
-            named = self._finder(known, name, words)
-        return Feature(self._kinds[known].subject, (words,), named)
+            finder = self._finder(known_dimension, name, words)
+        return Feature(self._kinds[known_dimension].subject, (words,), finder)
 
-    def _compiled(self, dimension: str, name: str | None, said: str = "") -> Finder:
+    def _compile(self, dimension: str, name: str | None, words: str = "") -> Finder:
         """Compile the wordings for a feature and its kind, and plain words; without a name, those of the dimension."""
         wordings = self._kinds[dimension].wordings(name)
-        return Finder((literal(said), *wordings) if said else wordings)
+        return Finder((literal(words), *wordings) if words else wordings)
 
 
-def normal(words: str) -> str:
+def normalize_words(words: str) -> str:
     """Plain words in one form: lower case, single spaces, no hyphens."""
     return " ".join(words.casefold().replace("-", " ").split())
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.backends.ask import answer_all, exported, open_backend
+from equipoise.backends.ask import answer_all, find_manifest, open_backend
 from equipoise.backends.base import Backend, Keeping, answering
 from equipoise.core import cache
 from equipoise.core.cache import ResponseCache
@@ -29,12 +29,12 @@ from equipoise.core.progress import progress
 from equipoise.core.prompts import Response
 from equipoise.judge.located import Pair
 from equipoise.judge.passages import TREATMENTS, Treatment
-from equipoise.judge.reading import plainly_asked
+from equipoise.judge.reading import parse_question
 from equipoise.judge.rubric import LETTERS, ORDERS, load_rubric
 from equipoise.models.export import describe
 from equipoise.models.registry import AnyEntry, ApiEntry, LlmJudgeEntry, PhantomEntry, ReplayEntry, load_entry
 from equipoise.text.letters import REFUSAL, read_letter
-from equipoise.text.reasoning import read_by_user
+from equipoise.text.reasoning import visible_text
 
 UNANSWERED = (0.24, 0.24, 0.26, 0.26)
 """Probabilities where no order was answered: next to nothing is known, so the reading is none, and unsure."""
@@ -72,23 +72,23 @@ class Tally(NamedTuple):
 class LlmJudge:
     """A language model that reads passages, with the cache of responses before it."""
 
-    def __init__(self, name: str, entry: LlmJudgeEntry, root: Path, kept: ResponseCache, opened: ExitStack) -> None:
+    def __init__(self, name: str, entry: LlmJudgeEntry, root: Path, responses: ResponseCache, stack: ExitStack) -> None:
         """Find the model; it is opened when there is something to ask, and left open until `opened` is closed.
 
         Raises:
             EquipoiseError: as of `load_rubric` and `load_entry`; the model was not exported, or answers no new prompts.
         """
         self._rubric = load_rubric(root / entry.rubric)
-        self._name, self._kept = entry.model, kept
-        self._entry = _asked_as(load_entry(entry.model, root), entry)
+        self._name, self._kept = entry.model, responses
+        self._entry = _judge_entry(load_entry(entry.model, root), entry)
         if isinstance(self._entry, PhantomEntry | ReplayEntry):
             raise EquipoiseError(
                 f"models/judges/{name}.yaml: field model: {entry.model} is a {self._entry.backend}, which answers the "
                 "prompts of studies alone: choose a model with weights, or a server"
             )
-        self._manifest = _described(entry.model, self._entry, root)
-        keeping = Keeping(kept, partial(answering, self._open))
-        self._keeping = opened.enter_context(keeping)
+        self._manifest = _load_manifest(entry.model, self._entry, root)
+        keeping = Keeping(responses, partial(answering, self._open))
+        self._keeping = stack.enter_context(keeping)
         self.tally = Tally()
 
     @property
@@ -114,7 +114,7 @@ class LlmJudge:
         The model is shown the passage without brackets around the words that a lexicon knows. Each order of the labels
         that was answered counts alike. Equal pairs are asked once.
         """
-        plain = [(passage, f"{subject}: {words}") for passage, subject, words in map(plainly_asked, pairs)]
+        plain = [(passage, f"{subject}: {words}") for passage, subject, words in map(parse_question, pairs)]
         unique = list(dict.fromkeys(plain))
         scored = self._entry.likelihoods
         prompts = [
@@ -134,8 +134,8 @@ class LlmJudge:
             )
             rows = [self._row(response, order) for response, order in zip(responses, ORDERS * len(unique), strict=True)]
         grouped = [rows[first : first + len(ORDERS)] for first in range(0, len(rows), len(ORDERS))]
-        found = dict(zip(unique, map(_mean, grouped), strict=True))
-        return np.array([found[pair] for pair in plain]).reshape(-1, len(TREATMENTS))
+        means = dict(zip(unique, map(_mean, grouped), strict=True))
+        return np.array([means[pair] for pair in plain]).reshape(-1, len(TREATMENTS))
 
     def _row(self, response: Response, order: Sequence[Treatment]) -> NDArray[np.float64] | None:
         """The probabilities by one order; None where it has no answer, which is counted."""
@@ -153,13 +153,13 @@ class LlmJudge:
         return np.array([by_letter[order.index(name)] for name in TREATMENTS])
 
     def _letter(self, response: Response, order: Sequence[Treatment]) -> str | None:
-        reply = read_by_user(response.replies[-1], self._entry.reasoning, finished=response.finished[-1])
+        reply = visible_text(response.replies[-1], self._entry.reasoning, finished=response.finished[-1])
         options = (self._rubric.options[name] for name in order)
-        found, rule = read_choice(reply, dict(zip(LETTERS, options, strict=True)))
-        if found is None:
+        letter, rule = read_choice(reply, dict(zip(LETTERS, options, strict=True)))
+        if letter is None:
             refused = rule == REFUSAL or "content_filter" in response.endings
             self._count("asked", "refused" if refused else "unreadable")
-        return found
+        return letter
 
     def _count(self, *names: str) -> None:
         self.tally = self.tally._replace(**{name: getattr(self.tally, name) + 1 for name in names})
@@ -183,7 +183,7 @@ def _mean(rows: Sequence[NDArray[np.float64] | None]) -> NDArray[np.float64]:
     return np.mean(answered, axis=0) if answered else np.array(UNANSWERED)
 
 
-def _asked_as(model: AnyEntry, judge: LlmJudgeEntry) -> AnyEntry:
+def _judge_entry(model: AnyEntry, judge: LlmJudgeEntry) -> AnyEntry:
     """The model's entry as a judge uses it: a server is held to the schema, unless the judge's entry says otherwise."""
     if not isinstance(model, ApiEntry) or not judge.structured:
         return model
@@ -191,15 +191,15 @@ def _asked_as(model: AnyEntry, judge: LlmJudgeEntry) -> AnyEntry:
     return model.model_copy(update={"extra_body": body})
 
 
-def _described(name: str, entry: AnyEntry, root: Path) -> Manifest:
+def _load_manifest(name: str, entry: AnyEntry, root: Path) -> Manifest:
     """The model's manifest: part of the key of each kept response, so a change of model or schema asks anew."""
     if isinstance(entry, ApiEntry):
         return describe(name, entry, cache.root())
-    return exported(name, root)
+    return find_manifest(name, root)
 
 
 @contextmanager
 def llm_judge(name: str, entry: LlmJudgeEntry, root: Path) -> Iterator[LlmJudge]:
     """Give a judge of the registry that is a language model, with the cache of responses of this repository."""
-    with ResponseCache.open() as kept, ExitStack() as opened:
-        yield LlmJudge(name, entry, root, kept, opened)
+    with ResponseCache.open() as responses, ExitStack() as stack:
+        yield LlmJudge(name, entry, root, responses, stack)

@@ -24,7 +24,7 @@ from equipoise.core.progress import progress
 from equipoise.core.row import Frozen
 from equipoise.judge.model import FILES, TASKS, CrossEncoder, Task, require_files, task_columns
 from equipoise.models.engine import CPU, providers
-from equipoise.models.export import ExportManifest, LabelFidelity, exported_once, hashes, label_fidelity, versions
+from equipoise.models.export import ExportManifest, LabelFidelity, export_once, hashes, label_fidelity, versions
 from equipoise.models.registry import EmbeddedSource, load_classifier_entry
 from equipoise.models.weights import locate
 
@@ -100,28 +100,28 @@ def locate_judge(name: str, root: Path, cache: Path, task: Task | None = None) -
     entry = load_classifier_entry(name, root)
     weights = locate(entry, root)
     require_files(weights.folder, ("config.json",))
-    found, _ = task_columns(weights.folder / "config.json")
-    if task is not None and task != found:
+    judge_task, _ = task_columns(weights.folder / "config.json")
+    if task is not None and task != judge_task:
         labels = ", ".join(TASKS[task])
-        message = f"the judge {name} was trained for {found}, not for {task}: choose one with the labels {labels}"
+        message = f"the judge {name} was trained for {judge_task}, not for {task}: choose one with the labels {labels}"
         raise EquipoiseError(message)
     if isinstance(entry.source, EmbeddedSource):
         return LocatedJudge(weights.folder, entry.max_tokens)
     libraries = versions(("optimum-onnx", "torch", "transformers"))
 
-    def fill(made: Path) -> JudgeManifest:
+    def fill(target: Path) -> JudgeManifest:
         try:
-            export_onnx(weights.folder, made)
+            export_onnx(weights.folder, target)
         except (OSError, ValueError, RuntimeError, ImportError) as error:
             reason = " ".join(str(error).split())
             message = f"{weights.folder}: this judge cannot be exported to ONNX ({reason}): check its files"
             raise EquipoiseError(message) from error
-        found = CrossEncoder(made, max_tokens=entry.max_tokens).probabilities(PROBES)
-        fidelity = label_fidelity(name, torch_probabilities(weights.folder, PROBES), found, at_least=1.0)
-        return JudgeManifest(title=entry.title, versions=libraries, files=hashes(made), fidelity=fidelity)
+        exported = CrossEncoder(target, max_tokens=entry.max_tokens).probabilities(PROBES)
+        fidelity = label_fidelity(name, torch_probabilities(weights.folder, PROBES), exported, at_least=1.0)
+        return JudgeManifest(title=entry.title, versions=libraries, files=hashes(target), fidelity=fidelity)
 
     folder = f"judge-{digest([weights.files, libraries, entry.max_tokens])[:16]}"
-    exported_once(cache / "judges", folder, JudgeManifest, fill)
+    export_once(cache / "judges", folder, JudgeManifest, fill)
     return LocatedJudge(cache / "judges" / folder, entry.max_tokens, tuple(providers()))
 
 
@@ -141,7 +141,7 @@ def torch_probabilities(checkpoint: Path, pairs: Sequence[Pair], *, batch: int =
     tokenizer = AutoTokenizer.from_pretrained(checkpoint)
     model = AutoModelForSequenceClassification.from_pretrained(checkpoint, dtype=torch.float32).eval()
     longest = int(model.config.max_position_embeddings)
-    found = np.empty((len(pairs), len(columns)))
+    probabilities = np.empty((len(pairs), len(columns)))
     # Pairs of like length together: less padding, and the order of the result is that of `pairs`.
     order = sorted(range(len(pairs)), key=lambda row: sum(map(len, pairs[row])))
     for first in range(0, len(order), batch):
@@ -155,8 +155,8 @@ def torch_probabilities(checkpoint: Path, pairs: Sequence[Pair], *, batch: int =
             return_tensors="pt",
         )
         with torch.inference_mode():
-            found[rows] = model(**inputs).logits.double().softmax(dim=1)[:, columns].numpy()
-    return found
+            probabilities[rows] = model(**inputs).logits.double().softmax(dim=1)[:, columns].numpy()
+    return probabilities
 
 
 @contextmanager
@@ -206,23 +206,23 @@ class KeptJudge(Keeping[Pair, Verdict]):
     `computed` counts the pairs that the judge had to be asked.
     """
 
-    def __init__(self, located: LocatedJudge, kept: VerdictCache, cluster: Cluster | None = None) -> None:
+    def __init__(self, located: LocatedJudge, verdicts: VerdictCache, cluster: Cluster | None = None) -> None:
         """Take where the judge is, the cache, and the cluster on which new pairs are judged, if not in this process."""
         self._identity = located.identity
-        super().__init__(kept, _opening(located, self._identity, cluster))
+        super().__init__(verdicts, _opening(located, self._identity, cluster))
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Probabilities of each pair's labels, (pairs, labels). See `CrossEncoder.probabilities`."""
         keys = {pair: digest([COMPUTED, self._identity, *pair]) for pair in pairs}
-        found = {pair: kept.p for pair, key in keys.items() if (kept := self._kept.find(key)) is not None}
+        results = {pair: verdict.p for pair, key in keys.items() if (verdict := self._cache.find(key)) is not None}
         # The longest last, so that what is judged together has few different lengths.
-        ordered = sorted(keys.keys() - found.keys(), key=lambda pair: (sum(map(len, pair)), pair))
+        ordered = sorted(keys.keys() - results.keys(), key=lambda pair: (sum(map(len, pair)), pair))
         missing = {keys[pair]: pair for pair in ordered}
         with progress("judge") as move:
             for judged in self.process(missing):
-                found |= {missing[key]: verdict.p for key, verdict in judged.items()}
-                move(len(found), len(keys))
-        return np.array([found[pair] for pair in pairs], dtype=np.float64)
+                results |= {missing[key]: verdict.p for key, verdict in judged.items()}
+                move(len(results), len(keys))
+        return np.array([results[pair] for pair in pairs], dtype=np.float64)
 
 
 def _opening(located: LocatedJudge, identity: str, cluster: Cluster | None) -> Opening[Pair, Verdict]:
@@ -235,7 +235,7 @@ def _opening(located: LocatedJudge, identity: str, cluster: Cluster | None) -> O
 
 
 @contextmanager
-def kept_probabilities(name: str, root: Path, task: Task, cluster: Cluster | None = None) -> Iterator[Probabilities]:
+def cached_probabilities(name: str, root: Path, task: Task, cluster: Cluster | None = None) -> Iterator[Probabilities]:
     """Give the probabilities of the judge registered as `name` for a task, through the cache of this repository.
 
     What the cache does not hold is judged in this process, or on the Ray cluster if one is given.
@@ -244,5 +244,5 @@ def kept_probabilities(name: str, root: Path, task: Task, cluster: Cluster | Non
         EquipoiseError: as of `locate_judge`; raised before any work.
     """
     located = locate_judge(name, root, cache.folder(), task)
-    with VerdictCache.open() as kept, KeptJudge(located, kept, cluster) as judge:
+    with VerdictCache.open() as verdicts, KeptJudge(located, verdicts, cluster) as judge:
         yield judge.probabilities

@@ -105,12 +105,12 @@ class CrossEncoder:
         for length, rows in sorted(by_length.items(), reverse=True):
             size = max(1, (tokens_a_batch or self._tokens_a_batch) // length)
             batches += [rows[first : first + size] for first in range(0, len(rows), size)]
-        found = np.empty((len(unique), len(self.labels)))
+        probabilities = np.empty((len(unique), len(self.labels)))
         with ThreadPoolExecutor(self._workers) as pool:
             computed = pool.map(lambda batch: self._run([encoded[row] for row in batch]), batches)
-            for batch, rows_found in zip(batches, computed, strict=True):
-                found[batch] = rows_found
-        return found[[places[pair] for pair in pairs]]
+            for batch, result in zip(batches, computed, strict=True):
+                probabilities[batch] = result
+        return probabilities[[places[pair] for pair in pairs]]
 
     def _run(self, encodings: Sequence[Any]) -> NDArray[np.float64]:
         """Softmax over the logits of sequences of one length, columns in the order of `TASKS`."""
@@ -136,7 +136,7 @@ def needed_graph(folder: Path) -> bytes | Path:
     if json.loads((folder / "config.json").read_text("utf-8")).get("model_type") != "bert":
         return path
     model = onnx.load(path)
-    return bytes(model.SerializeToString()) if first_token_only(model) else path
+    return bytes(model.SerializeToString()) if cut_to_first_token(model) else path
 
 
 def require_files(folder: Path, names: Sequence[str] = FILES) -> None:
@@ -157,13 +157,13 @@ def task_columns(config: Path) -> tuple[Task, list[int]]:
         names = {str(label).lower(): int(index) for index, label in labels.items()}
     except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise EquipoiseError(f"{config}, id2label: {NEEDED}") from error
-    for task, wanted in TASKS.items():
-        if names.keys() >= {*wanted}:
-            return task, [names[one] for one in wanted]
+    for task, task_labels in TASKS.items():
+        if names.keys() >= {*task_labels}:
+            return task, [names[one] for one in task_labels]
     raise EquipoiseError(f"{config}, id2label: {NEEDED}")
 
 
-def first_token_only(model: onnx.ModelProto) -> bool:
+def cut_to_first_token(model: onnx.ModelProto) -> bool:
     """Cut the last layer down to the first token; the model is changed in place.
 
     Args:
@@ -182,15 +182,15 @@ def first_token_only(model: onnx.ModelProto) -> bool:
     # Backwards from the pooler: norm, (dense + hidden), norm, (attention's projection + what the layer was given).
     layer = ("LayerNormalization", "Add", "LayerNormalization", "Add")
     try:
-        residual = view.before(pooled, *layer)
-        given = view.before(pooled, *layer, "LayerNormalization")
-        projection = view.before(pooled, *layer, "Add", "MatMul")
-        merged = view.before(pooled, *layer, "Add", "MatMul", "Reshape")
+        residual = view.walk_back(pooled, *layer)
+        layer_input = view.walk_back(pooled, *layer, "LayerNormalization")
+        projection = view.walk_back(pooled, *layer, "Add", "MatMul")
+        merged = view.walk_back(pooled, *layer, "Add", "MatMul", "Reshape")
     except StopIteration:
         return False
     ends = ["first_token.start", "first_token.end"]
     graph.initializer.extend(numpy_helper.from_array(np.array([end]), name) for end, name in enumerate(ends))
-    for source, name, user in ((merged.output[0], MERGED, projection), (given.output[0], HIDDEN, residual)):
+    for source, name, user in ((merged.output[0], MERGED, projection), (layer_input.output[0], HIDDEN, residual)):
         user.input[:] = [name if one == source else one for one in user.input]
         # Tokens are axis 1, which the second of the ends happens to say as well.
         cut = helper.make_node("Slice", [source, *ends, ends[1]], [name], name=name)

@@ -90,9 +90,9 @@ def read_passages(files: Iterable[Path]) -> list[Passage]:
     seen: dict[str, str] = {}
     for file in files:
         for where, row in rows_of(file, NEEDED.removeprefix("give "), json_rows):
-            found = valid(Passage, row, where, NEEDED)
-            require_new(seen, found.id, where)
-            passages.append(found)
+            passage = valid(Passage, row, where, NEEDED)
+            require_new(seen, passage.id, where)
+            passages.append(passage)
     return passages
 
 

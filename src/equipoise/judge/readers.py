@@ -20,9 +20,9 @@ from equipoise.judge.llm import Tally, llm_judge
 from equipoise.judge.located import KeptJudge, Pair, Probabilities, VerdictCache, locate_judge
 from equipoise.judge.model import LABELS, task_columns
 from equipoise.judge.passages import TREATMENTS, Treatment
-from equipoise.judge.reading import CONSIDERED_FROM, plainly_asked, unmarked
+from equipoise.judge.reading import CONSIDERED_FROM, parse_question, remove_marks
 from equipoise.judge.rubric import require_reader
-from equipoise.judge.unnamed import AS_CONSIDERED, against_unnamed, unnamed_odds
+from equipoise.judge.unnamed import AS_CONSIDERED, discount_unnamed, unnamed_odds
 from equipoise.models.registry import JudgeEntry, LlmJudgeEntry, PanelJudgeEntry, load_judge_entry
 from equipoise.text.sentences import sentence_spans
 
@@ -74,27 +74,27 @@ def open_reader(name: str, root: Path, cluster: Cluster | None = None) -> Iterat
                     lambda pairs: vote([one.probabilities(pairs) for one in members.values()]),
                     lambda: max(one.computed() for one in members.values()),
                     lambda: Tally(*np.sum([one.tally() for one in members.values()], axis=0).tolist()),
-                    lambda pairs: {one: decided(reader.probabilities(pairs)) for one, reader in members.items()},
+                    lambda pairs: {one: decide(reader.probabilities(pairs)) for one, reader in members.items()},
                 )
 
 
-def _classifier(name: str, root: Path, cluster: Cluster | None, opened: ExitStack) -> Reader:
+def _classifier(name: str, root: Path, cluster: Cluster | None, stack: ExitStack) -> Reader:
     located = locate_judge(name, root, cache.folder())
     config = located.folder / "config.json"
     task, _ = task_columns(config)
-    kept = opened.enter_context(VerdictCache.open())
-    judge = opened.enter_context(KeptJudge(located, kept, cluster))
+    verdicts = stack.enter_context(VerdictCache.open())
+    judge = stack.enter_context(KeptJudge(located, verdicts, cluster))
     questions = 1 if task == "reading" else len(HYPOTHESES)
-    return Reader(_as_treatments(config, judge.probabilities), lambda: judge.computed / questions)
+    return Reader(_to_treatments(config, judge.probabilities), lambda: judge.computed / questions)
 
 
-def _as_treatments(config: Path, classified: Probabilities) -> Probabilities:
+def _to_treatments(config: Path, classified: Probabilities) -> Probabilities:
     """Probabilities of the treatments by those of a classifier's own labels."""
     task, _ = task_columns(config)
     if task == "inference":
-        return partial(by_sentences, classified)
+        return partial(read_by_sentences, classified)
     odds = unnamed_odds(config)
-    return lambda pairs: against_unnamed(classified(pairs), [passage for passage, _ in pairs], odds)
+    return lambda pairs: discount_unnamed(classified(pairs), [passage for passage, _ in pairs], odds)
 
 
 def load_probabilities(name: str, root: Path) -> Probabilities:
@@ -106,31 +106,33 @@ def load_probabilities(name: str, root: Path) -> Probabilities:
     if not isinstance(load_judge_entry(name, root), JudgeEntry):
         return ExitStack().enter_context(open_reader(name, root)).probabilities
     located = locate_judge(name, root, cache.folder())
-    return _as_treatments(located.folder / "config.json", located.open().probabilities)
+    return _to_treatments(located.folder / "config.json", located.open().probabilities)
 
 
-def by_sentences(inference: Probabilities, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+def read_by_sentences(inference: Probabilities, pairs: Sequence[Pair]) -> NDArray[np.float64]:
     """Probabilities of the treatments by what the sentences that name the feature entail: (pairs, treatments).
 
-    The sentences are those with the marks that `asked` sets around the feature's words. A sentence weighs or dismisses
-    a feature at most as far as it mentions it, and a passage does what any of its sentences does. A feature is
-    dismissed where that is likelier than that it is weighed, and passes its threshold. What is left of the mention is
-    restatement. After Yin, Hay & Roth (2019), EMNLP-IJCNLP, 3914-3923.
+    The sentences are those with the marks that `ask_about` sets around the feature's words. A sentence weighs or
+    dismisses a feature at most as far as it mentions it, and a passage does what any of its sentences does. A feature
+    is dismissed where that is likelier than that it is weighed, and passes its threshold. What is left of the mention
+    is restatement. After Yin, Hay & Roth (2019), EMNLP-IJCNLP, 3914-3923.
     """
     held = []
     for passage, statement in pairs:
-        _, subject, _ = plainly_asked((passage, statement))
-        named = [text for span in sentence_spans(passage) if (text := passage[span.start : span.end]) != unmarked(text)]
-        held.append([(unmarked(one), form.format(subject=subject)) for one in named for form in HYPOTHESES])
+        _, subject, _ = parse_question((passage, statement))
+        named = [
+            text for span in sentence_spans(passage) if (text := passage[span.start : span.end]) != remove_marks(text)
+        ]
+        held.append([(remove_marks(one), form.format(subject=subject)) for one in named for form in HYPOTHESES])
     questions = [one for some in held for one in some]
     entailed = inference(questions)[:, ENTAILMENT] if questions else np.empty(0)
     ends = np.cumsum([len(some) for some in held])
-    return np.array([_by_sentence(one.reshape(-1, len(HYPOTHESES))) for one in np.split(entailed, ends[:-1])]).reshape(
-        -1, len(TREATMENTS)
-    )
+    return np.array(
+        [_passage_treatments(one.reshape(-1, len(HYPOTHESES))) for one in np.split(entailed, ends[:-1])]
+    ).reshape(-1, len(TREATMENTS))
 
 
-def _by_sentence(entailed: NDArray[np.float64]) -> NDArray[np.float64]:
+def _passage_treatments(entailed: NDArray[np.float64]) -> NDArray[np.float64]:
     """Probabilities of the treatments from the entailments (sentences, hypotheses) of one passage."""
     if not len(entailed):
         return np.array([float(name == "unmentioned") for name in TREATMENTS])
@@ -153,7 +155,7 @@ def _by_sentence(entailed: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.array([rows[name] for name in TREATMENTS])
 
 
-def decided(p: NDArray[np.float64]) -> list[Treatment]:
+def decide(p: NDArray[np.float64]) -> list[Treatment]:
     """The treatment of each row: weighed or dismissed from `CONSIDERED_FROM` together, else the likelier other."""
     among = (p[:, AS_CONSIDERED].sum(axis=1) >= CONSIDERED_FROM)[:, None] == AS_CONSIDERED
     return [TREATMENTS[column] for column in np.where(among, p, -1).argmax(axis=1)]
@@ -161,5 +163,5 @@ def decided(p: NDArray[np.float64]) -> list[Treatment]:
 
 def vote(members: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """The share of the members' votes that each treatment has: (pairs, treatments)."""
-    ballots = [[[float(name == one) for name in TREATMENTS] for one in decided(p)] for p in members]
+    ballots = [[[float(name == one) for name in TREATMENTS] for one in decide(p)] for p in members]
     return np.asarray(np.mean(ballots, axis=0)).reshape(-1, len(TREATMENTS))

@@ -43,7 +43,7 @@ Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
 T = TypeVar("T")
 
 
-def plainly(text: str) -> str:
+def plain_text(text: str) -> str:
     """Write a text with the plain marks and single spaces in which wordings are written."""
     return WRAPPED.sub(" ", text.translate(SAME))
 
@@ -63,16 +63,16 @@ class Feature(NamedTuple):
 
     def is_named(self, text: str) -> bool:
         """Whether `named` finds the feature; False without one. Wordings are written with plain marks and spaces."""
-        return self.named is not None and self.named.finds(plainly(self.without_diagnoses(text)))
+        return self.named is not None and self.named.finds(plain_text(self.hide_diagnoses(text)))
 
-    def without_diagnoses(self, text: str) -> str:
+    def hide_diagnoses(self, text: str) -> str:
         """The text with "it" in the place of every name of a diagnosis that has the feature's words."""
         if self.diagnoses is None or self.named is None:
             return text
         finder = self.named
-        return self.diagnoses.sub(lambda name: "it" if finder.finds(plainly(name.group())) else name.group(), text)
+        return self.diagnoses.sub(lambda name: "it" if finder.finds(plain_text(name.group())) else name.group(), text)
 
-    def marked(self, text: str) -> str:
+    def mark(self, text: str) -> str:
         """The text with brackets around the words that name the feature, so that a reader need not look for them.
 
         Where no lexicon knows it, that is its own words.
@@ -97,24 +97,24 @@ def question(feature: Feature) -> str:
     return QUESTION.format(subject=feature.subject, words=feature.words[0])
 
 
-def asked(text: str, feature: Feature) -> tuple[str, str]:
+def ask_about(text: str, feature: Feature) -> tuple[str, str]:
     """A passage as a judge is shown it, and the question about a feature."""
-    return feature.marked(feature.without_diagnoses(text)), question(feature)
+    return feature.mark(feature.hide_diagnoses(text)), question(feature)
 
 
-def unmarked(text: str) -> str:
-    """A text without the brackets of `Feature.marked`."""
+def remove_marks(text: str) -> str:
+    """A text without the brackets of `Feature.mark`."""
     return MARKED.sub(r"\1", text)
 
 
-def plainly_asked(pair: tuple[str, str]) -> tuple[str, str, str]:
-    """What `asked` made a pair of: the passage without brackets, the feature's subject, and its words."""
+def parse_question(pair: tuple[str, str]) -> tuple[str, str, str]:
+    """What `ask_about` made a pair of: the passage without brackets, the feature's subject, and its words."""
     passage, statement = pair
-    told = QUESTIONED.fullmatch(statement)
-    if told is None:
+    match = QUESTIONED.fullmatch(statement)
+    if match is None:
         message = f"{statement!r} is no question about a feature"
         raise ValueError(message)
-    return unmarked(passage), told["subject"], told["words"]
+    return remove_marks(passage), match["subject"], match["words"]
 
 
 class ReadingSettings(Frozen):
@@ -142,19 +142,19 @@ def read_reasonings(
     feature is read in the passage that most likely considers it. A text with several features is read for each of them:
     it mentions or considers features if it does so for any. Of a text without features nothing is read.
     """
-    held = [
-        (text, feature, [text[one.start : one.end] for one in passages(text, settings.words)])
+    entries = [
+        (text, feature, [text[span.start : span.end] for span in passages(text, settings.words)])
         for text, features in texts
         for feature in features
     ]
-    pairs = [asked(one, feature) for _, feature, parts in held for one in parts]
+    pairs = [ask_about(part, feature) for _, feature, parts in entries for part in parts]
     rows = np.asarray(probabilities(pairs)) if pairs else np.empty((0, len(TREATMENTS)))
-    ends = np.cumsum([len(parts) for _, _, parts in held])
-    found = iter(
+    ends = np.cumsum([len(parts) for _, _, parts in entries])
+    readings = iter(
         read_passages(text, feature, parts, p, settings.unsure)
-        for (text, feature, parts), p in zip(held, np.split(rows, ends[:-1]), strict=True)
+        for (text, feature, parts), p in zip(entries, np.split(rows, ends[:-1]), strict=True)
     )
-    return [any_feature([next(found) for _ in features]) if features else UNREAD for _, features in texts]
+    return [any_feature([next(readings) for _ in features]) if features else UNREAD for _, features in texts]
 
 
 def passages(text: str, words: int) -> list[Span]:
@@ -164,15 +164,15 @@ def passages(text: str, words: int) -> list[Span]:
     """
     spans = sentence_spans(text)
     lengths = [len(text[one.start : one.end].split()) for one in spans]
-    found: list[Span] = []
+    runs: list[Span] = []
     first = 0
     while first < len(spans):
         last, total = first, lengths[first]
         while last + 1 < len(spans) and total + lengths[last + 1] <= words:
             last += 1
             total += lengths[last]
-        if not found or spans[last].end > found[-1].end:
-            found.append(Span(spans[first].start, spans[last].end))
+        if not runs or spans[last].end > runs[-1].end:
+            runs.append(Span(spans[first].start, spans[last].end))
         if last == len(spans) - 1:
             break
         passed, middle = 0, first
@@ -180,7 +180,7 @@ def passages(text: str, words: int) -> list[Span]:
             passed += lengths[middle]
             middle += 1
         first = middle
-    return found
+    return runs
 
 
 def read_passages(text: str, feature: Feature, parts: Sequence[str], p: NDArray[np.floating], unsure: float) -> Reading:
@@ -221,14 +221,17 @@ def read_passages(text: str, feature: Feature, parts: Sequence[str], p: NDArray[
 def chunks(rows: Iterable[T]) -> Iterator[list[T]]:
     """Take rows as they come, as many at a time as are judged together."""
     rows = iter(rows)
-    while some := list(islice(rows, TOGETHER)):
-        yield some
+    while chunk := list(islice(rows, TOGETHER)):
+        yield chunk
 
 
 def any_feature(readings: Sequence[Reading]) -> Reading:
     """One reading for several features: the strongest consideration decides; they are mentioned as far as any is."""
     rank: dict[Consideration, int] = {"weighed": 2, "dismissed": 1, "none": 0}
-    strongest = max(readings, key=lambda one: (rank[one.considered], one.p_considered, one.mentioned, one.p_mentioned))
+    strongest = max(
+        readings,
+        key=lambda reading: (rank[reading.considered], reading.p_considered, reading.mentioned, reading.p_mentioned),
+    )
     return strongest.model_copy(
         update={
             "mentioned": any(one.mentioned for one in readings),

@@ -58,10 +58,10 @@ class Rubric(Frozen):
         """
         passage, feature = pair
         listed = "\n".join(f"{letter}. {self.options[name]}" for letter, name in zip(LETTERS, order, strict=True))
-        told, _, rest = self.question.partition("{passage}")
+        beginning, _, rest = self.question.partition("{passage}")
         between, _, after = rest.partition("{feature}")
         before, _, end = after.partition("{options}")
-        stem = f"{told}{passage}{between}"
+        stem = f"{beginning}{passage}{between}"
         return Prompt(
             key=key,
             study="judge",

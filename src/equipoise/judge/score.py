@@ -14,9 +14,9 @@ from equipoise.materials.judgement import Judgement, Reading
 from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import Vignette
 from equipoise.models.registry import ReasoningForm
-from equipoise.text.answers import Length, answer_set, log_odds, named_in, read_likelihood
+from equipoise.text.answers import Length, answer_set, log_odds, read_likelihood, wordings_pattern
 from equipoise.text.diagnoses import Diagnoses
-from equipoise.text.reasoning import read_by_user, untagged
+from equipoise.text.reasoning import remove_tags, visible_text
 from equipoise.text.written import read_written
 
 
@@ -48,22 +48,24 @@ def judge_responses(
     there are none, its one reply.
     """
     cases = {vignette.key: vignette for vignette in vignettes}
-    for some in chunks(_of_cases(responses, cases)):
-        keys = [CaseKey.parse(one.key) for one in some]
-        told = [cases[key.case] for key in keys]
-        reasonings = [untagged(one.replies[0]) if key.is_arm else "" for one, key in zip(some, keys, strict=True)]
-        texts = [(text, _features(case, lexicon)) for text, case in zip(reasonings, told, strict=True)]
-        for response, case, reading in zip(some, told, read_reasonings(texts, probabilities, settings), strict=True):
+    for chunk in chunks(_case_responses(responses, cases)):
+        keys = [CaseKey.parse(one.key) for one in chunk]
+        matched = [cases[key.case] for key in keys]
+        reasonings = [remove_tags(one.replies[0]) if key.is_arm else "" for one, key in zip(chunk, keys, strict=True)]
+        texts = [(text, _features(case, lexicon)) for text, case in zip(reasonings, matched, strict=True)]
+        for response, case, reading in zip(
+            chunk, matched, read_reasonings(texts, probabilities, settings), strict=True
+        ):
             yield _judgement(response, case, reading, settings, form, diagnoses)
 
 
 def _features(vignette: Vignette, lexicon: Lexicon) -> list[Feature]:
     """Give the features of a case's patient, whose words count nowhere within the names of the case's answers."""
-    diagnoses = named_in(answer_set(vignette))
+    diagnoses = wordings_pattern(answer_set(vignette))
     return [feature._replace(diagnoses=diagnoses) for feature in lexicon.features(vignette.features)]
 
 
-def _of_cases(responses: Iterable[Response], cases: Mapping[str, Vignette]) -> Iterator[Response]:
+def _case_responses(responses: Iterable[Response], cases: Mapping[str, Vignette]) -> Iterator[Response]:
     """Give the responses to the vignettes; where there is one too few or too many, say so at the end."""
     given: set[str] = set()
     for response in responses:
@@ -87,18 +89,18 @@ def _judgement(
     """Put the reading of one response's reasoning beside the answer that it gives."""
     answers = answer_set(vignette)
     likeliest = read_likelihood(response, answers, settings.length)
-    said, finished = (response.replies[-1], response.finished[-1]) if response.replies else ("", True)
-    reply = read_by_user(said, form, finished=finished)
+    last, finished = (response.replies[-1], response.finished[-1]) if response.replies else ("", True)
+    reply = visible_text(last, form, finished=finished)
     generated = read_written(reply, answers, diagnoses)
     if settings.answering == "likelihood" and likeliest is None:
         message = f"response {response.key!r} has no likelihoods: set score.answering to generate for this model"
         raise EquipoiseError(message)
-    given = likeliest if settings.answering == "likelihood" and likeliest else generated
+    answer = likeliest if settings.answering == "likelihood" and likeliest else generated
     return Judgement(
         key=response.key,
         study=response.study,
-        answer=given.kind,
-        label=given.label,
+        answer=answer.kind,
+        label=answer.label,
         answer_likelihood=likeliest.kind if likeliest else None,
         label_likelihood=likeliest.label if likeliest else "",
         answer_generated=generated.kind,

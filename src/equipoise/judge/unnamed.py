@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.passages import CONSIDERED, TREATMENTS
-from equipoise.judge.reading import unmarked
+from equipoise.judge.reading import remove_marks
 
 KEY = "unnamed_odds"
 """The field of config.json."""
@@ -42,14 +42,14 @@ def unnamed_odds(config: Path) -> float:
 
 
 def is_unnamed(passage: str) -> bool:
-    """Whether a passage, as `asked` shows it, has no word that the lexicon knows for the feature asked about.
+    """Whether a passage, as `ask_about` shows it, has no word that the lexicon knows for the feature asked about.
 
     Of a feature that no lexicon lists, its own words count.
     """
-    return unmarked(passage) == passage
+    return remove_marks(passage) == passage
 
 
-def against_unnamed(p: NDArray[np.float64], passages: Sequence[str], odds: float) -> NDArray[np.float64]:
+def discount_unnamed(p: NDArray[np.float64], passages: Sequence[str], odds: float) -> NDArray[np.float64]:
     """Probabilities of the treatments (passages, treatments) with `odds` against consideration, in nats, where unnamed.
 
     Weighed and dismissed keep their ratio, and so do restated and unmentioned. With odds of 0 it is the identity.

@@ -38,21 +38,21 @@ class _Compiled(Protocol):
     def match(self, text: str, /) -> _Match | None: ...
 
 
-def _compiled(expression: str) -> _Compiled:
+def _compile(expression: str) -> _Compiled:
     """Compile an expression that takes capitals and small letters for the same; raises ValueError."""
     options = re2.Options()
     options.case_sensitive = False
     options.log_errors = False
     try:
-        found: _Compiled = re2.compile(expression, options)
+        compiled: _Compiled = re2.compile(expression, options)
     except re2.error as error:
         raise ValueError(error.args[0].decode()) from error
-    return found
+    return compiled
 
 
-def _compiles(expression: str) -> str:
+def _require_valid(expression: str) -> str:
     try:
-        finder = _compiled(f"(?:{expression.replace(NUMBER, '1')})")
+        finder = _compile(f"(?:{expression.replace(NUMBER, '1')})")
     except ValueError as error:
         around = any(mark in expression for mark in ("(?=", "(?!", "(?<=", "(?<!"))
         fix = (
@@ -66,7 +66,7 @@ def _compiles(expression: str) -> str:
     return expression
 
 
-Expression = Annotated[str, Field(min_length=1), AfterValidator(_compiles)]
+Expression = Annotated[str, Field(min_length=1), AfterValidator(_require_valid)]
 Expressions = Annotated[tuple[Expression, ...], Field(min_length=1)]
 
 
@@ -92,11 +92,11 @@ class Wording(Frozen):
         return {"words": value} if isinstance(value, str) else value
 
     @property
-    def in_any_company(self) -> bool:
+    def is_unconditional(self) -> bool:
         """Whether it does not matter what stands beside the words."""
         return not (self.after or self.before or self.not_after or self.not_before)
 
-    def with_number(self, numbers: range) -> Self:
+    def fill_number(self, numbers: range) -> Self:
         """The wording with any of some numbers in its `NUMBER`, the longest first."""
         either = f"(?:{'|'.join(map(str, reversed(numbers)))})"
         return self.model_copy(update={"words": self.words.replace(NUMBER, either)})
@@ -132,17 +132,17 @@ class Finder:
     @cached_property
     def _searches(self) -> list[_Search]:
         """The wordings in any company in one search, and one for each of the others."""
-        alone = [one.words for one in self._wordings if one.in_any_company]
-        others = [one for one in self._wordings if one.words not in alone]
+        alone = [wording.words for wording in self._wordings if wording.is_unconditional]
+        others = [wording for wording in self._wordings if wording.words not in alone]
         return ([_Search(_whole(alone))] if alone else []) + [
             _Search(
-                _whole([one.words]),
-                _ending(one.after),
-                _either(one.before),
-                _ending(one.not_after),
-                _either(one.not_before),
+                _whole([wording.words]),
+                _ending(wording.after),
+                _either(wording.before),
+                _ending(wording.not_after),
+                _either(wording.not_before),
             )
-            for one in others
+            for wording in others
         ]
 
     def finds(self, text: str) -> bool:
@@ -160,12 +160,12 @@ class Finder:
                 continue
             for search in self._searches:
                 at = 0
-                while (found := search.words.search(piece, at)) and found.span(1)[0] < begin - first + PIECE:
-                    start, end = (one + first - 1 for one in found.span(1))
+                while (match := search.words.search(piece, at)) and match.span(1)[0] < begin - first + PIECE:
+                    start, end = (offset + first - 1 for offset in match.span(1))
                     fits = search.fits(text[max(0, start - REACH) : start], text[end : end + REACH])
                     if fits:
                         yield start, end
-                    at = found.span(1)[1 if fits else 0]
+                    at = match.span(1)[1 if fits else 0]
 
 
 def literal(words: str) -> Wording:
@@ -179,12 +179,12 @@ def _utf8(text: str) -> str:
 
 
 def _whole(expressions: Sequence[str]) -> _Compiled:
-    return _compiled(f"{NO_LETTER}({'|'.join(f'(?:{one})' for one in expressions)}){NO_LETTER}")
+    return _compile(f"{NO_LETTER}({'|'.join(f'(?:{one})' for one in expressions)}){NO_LETTER}")
 
 
 def _either(expressions: Sequence[str] | None) -> _Compiled | None:
-    return _compiled("|".join(f"(?:{one})" for one in expressions)) if expressions else None
+    return _compile("|".join(f"(?:{one})" for one in expressions)) if expressions else None
 
 
 def _ending(expressions: Sequence[str] | None) -> _Compiled | None:
-    return _compiled(rf"(?:{'|'.join(f'(?:{one})' for one in expressions)})\z") if expressions else None
+    return _compile(rf"(?:{'|'.join(f'(?:{one})' for one in expressions)})\z") if expressions else None

@@ -1,1 +1,1 @@
-"""What a model is on this machine: its files, what it takes to run, and its exported graph."""
+"""Models on this machine: their files, their requirements, and their exported graphs."""

@@ -1,7 +1,7 @@
-"""A low-rank adapter, merged into the weights of the model that it was trained for.
+"""Merge a low-rank adapter into the weights of the model that it was trained for.
 
-W becomes W + (α / r) · B · A (Hu et al. 2021, arXiv:2106.09685, section 4.1), so that whatever runs the model
-afterwards needs to know nothing of adapters.
+W becomes W + (α / r) · B · A (Hu et al. 2021, arXiv:2106.09685, section 4.1), so backends need no support for
+adapters.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 DOWN, UP = ".lora_A.weight", ".lora_B.weight"
-"""How the names of an adapter's tensors end, as PEFT writes them; before it stands the name of a linear layer."""
+"""Suffixes of an adapter's tensor names, as written by PEFT, after the name of a linear layer."""
 ALPHA = "lora_alpha"
-"""The file's metadata that holds α."""
+"""Key of α in the file's metadata."""
 FIX = "name an adapter that was trained for this model"
 
 
@@ -28,7 +28,8 @@ def merge(model: PreTrainedModel, path: Path) -> None:
     The file is safetensors: for each layer, A (r, inputs) and B (outputs, r), and in the metadata `lora_alpha`.
 
     Raises:
-        EquipoiseError: the file is no adapter, or its layers are not the model's; the message names file and layer.
+        EquipoiseError: The file is not an adapter, or its layers do not match the model's; the message names the file
+            and the layer.
     """
     import torch
 
@@ -42,8 +43,8 @@ def merge(model: PreTrainedModel, path: Path) -> None:
             raise EquipoiseError(f"{path}: {name} lacks {DOWN[1:]} or {UP[1:]}: write it again")
         rank, weight = len(down), layer.weight
         if down.shape != (rank, weight.shape[1]) or up.shape != (weight.shape[0], rank):
-            found = f"A {tuple(down.shape)} and B {tuple(up.shape)} do not fit its weight {tuple(weight.shape)}"
-            raise EquipoiseError(f"{path}: {name}: {found}: {FIX}")
+            mismatch = f"A {tuple(down.shape)} and B {tuple(up.shape)} do not fit its weight {tuple(weight.shape)}"
+            raise EquipoiseError(f"{path}: {name}: {mismatch}: {FIX}")
         change = (up.float() @ down.float() * (alpha / rank)).to(weight.device)
         with torch.no_grad():
             weight.copy_(weight.float() + change)
@@ -57,6 +58,6 @@ def _read(path: Path) -> tuple[dict[str, Tensor], float]:
             alpha = float(file.metadata()[ALPHA])
             return {name: file.get_tensor(name) for name in file.keys()}, alpha  # noqa: SIM118  (no mapping)
     except Exception as error:
-        # The library raises errors of its own, those of the system, and what a lack of metadata gives.
+        # The library raises its own errors and the system's; missing metadata raises others.
         message = f"{path}: not a low-rank adapter with {ALPHA} in its metadata ({one_line(error)}): write it again"
         raise EquipoiseError(message) from error

@@ -16,19 +16,19 @@ from equipoise.core.errors import EquipoiseError
 
 GRAPH = "model.onnx"
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
-Kept = list["NDArray[np.float32]"]
-"""Keys and values of some adjacent tokens of one row: an array (kv heads, tokens, head size) for each buffer."""
+KeysValues = list["NDArray[np.float32]"]
+"""Keys and values of adjacent tokens of one row: an array (kv heads, tokens, head size) for each buffer."""
 
 
 def providers() -> list[str]:
-    """Name the execution providers for this machine, best first: CUDA where ONNX Runtime and the driver have it."""
+    """List the execution providers for this machine, best first: CUDA if ONNX Runtime and the driver support it."""
     import onnxruntime
 
     return [CUDA, CPU] if CUDA in onnxruntime.get_available_providers() and has_driver() and _has_cuda() else [CPU]
 
 
 def has_driver() -> bool:
-    """Whether the library of NVIDIA's driver can be loaded."""
+    """Whether the NVIDIA driver's library can be loaded."""
     try:
         ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
     except OSError:
@@ -37,34 +37,34 @@ def has_driver() -> bool:
 
 
 def _has_cuda() -> bool:
-    """Whether torch, which takes seconds to import, finds a device; it also loads the libraries that CUDA needs."""
+    """Whether torch finds a device; importing it takes seconds, and also loads the libraries that CUDA needs."""
     import torch
 
     return torch.cuda.is_available()
 
 
 def provider() -> str:
-    """Name the best of them."""
+    """Return the best execution provider."""
     return providers()[0]
 
 
 def cores() -> int:
-    """Count the cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Engine:
     """The graph and `rows` independent sequences of at most `capacity` tokens.
 
-    Keys and values live in buffers of shape (rows, kv heads, capacity, head size), one pair a layer, that the graph
-    reads and extends in place. A row's logits depend, bit for bit, on that row's tokens alone (see
+    Keys and values are stored in buffers of shape (rows, kv heads, capacity, head size), one pair per layer, which the
+    graph reads and extends in place. A row's logits depend, bit for bit, only on that row's tokens (see
     `equipoise.models.fusion`).
     """
 
     def __init__(self, folder: Path, *, rows: int, capacity: int, threads: int = 0) -> None:
-        """Open the graph of an export folder; a graph that ONNX Runtime refuses is an EquipoiseError.
+        """Open the graph of an export folder; raises EquipoiseError if ONNX Runtime cannot load it.
 
-        A step is computed by `threads` threads, 0 for one a core; their number changes no bit.
+        A step is computed by `threads` threads, 0 for one per core; their number does not change the results.
         """
         import onnxruntime
 
@@ -88,18 +88,18 @@ class Engine:
         self.rows = self.capacity = 0
         self.lay_out(rows=rows, capacity=capacity)
 
-    def beside(self) -> Self:
-        """Give an engine of the same graph with rows of its own, which another Python thread may run concurrently."""
+    def replicate(self) -> Self:
+        """Return an engine of the same graph with its own rows, which another Python thread may run concurrently."""
         other = copy.copy(self)
         other.rows = other.capacity = 0
         other.lay_out(rows=self.rows, capacity=self.capacity)
         return other
 
     def lay_out(self, *, rows: int, capacity: int) -> None:
-        """Make room for `rows` rows of `capacity` tokens; unless there already is, what they held is lost."""
+        """Make room for `rows` rows of `capacity` tokens; if the buffers change, their contents are lost."""
         if (rows, capacity) == (self.rows, self.capacity):
             return
-        # The old buffers are freed first: the two need not fit side by side.
+        # The old buffers are freed first, so that old and new ones need not fit in memory together.
         self._buffers: dict[tuple[str, str], NDArray[np.float32]] = {}
         heads, size = self._head_shape
         self._buffers = {name: np.zeros((rows, heads, capacity, size), np.float32) for name in self._names}
@@ -108,11 +108,10 @@ class Engine:
     def run(
         self, tokens: NDArray[np.int64], lengths: Sequence[int], *, first: int = 0, picks: Sequence[int]
     ) -> NDArray[np.float32]:
-        """Extend adjacent rows, from `first` on, by some tokens each, and give the logits at the picked tokens.
+        """Extend adjacent rows, starting with `first`, and return the logits at the picked tokens.
 
-        `tokens` has shape (rows, tokens); `lengths` are the rows' lengths before this step. More than one token at a
-        time takes a single row. `picks` are positions within `tokens`; the result has shape (rows x picks,
-        vocabulary).
+        `tokens` has shape (rows, tokens); `lengths` are the rows' lengths before this step. Several tokens at a time
+        require a single row. `picks` are positions within `tokens`; the result has shape (rows x picks, vocabulary).
         """
         import onnxruntime
 
@@ -126,24 +125,24 @@ class Engine:
         }
         binding = self._session.io_binding()
         # ONNX Runtime borrows these arrays: they must outlive the run.
-        held: list[Any] = [values]
+        borrowed: list[Any] = [values]
         for name, array in values.items():
             value = onnxruntime.OrtValue.ortvalue_from_numpy(array)
             binding.bind_ortvalue_input(name, value)
-            held.append(value)
+            borrowed.append(value)
         binding.bind_output("logits", "cpu")
         for (past, present), buffer in self._buffers.items():
             value = onnxruntime.OrtValue.ortvalue_from_numpy(buffer[first : first + count])
             binding.bind_ortvalue_input(past, value)
             binding.bind_ortvalue_output(present, value)
-            held.append(value)
+            borrowed.append(value)
         self._session.run_with_iobinding(binding)
         return np.asarray(binding.get_outputs()[0].numpy())
 
     def prefill(
         self, tokens: Sequence[int], *, row: int = 0, start: int = 0, picks: Sequence[int] | None = None
     ) -> NDArray[np.float32]:
-        """Extend one row after its first `start` tokens, and give the logits at `picks` (default: the last)."""
+        """Extend one row after its first `start` tokens, and return the logits at `picks` (default: the last)."""
         picked = [len(tokens) - 1] if picks is None else picks
         return self.run(np.array([tokens], np.int64), [start], first=row, picks=picked)
 
@@ -152,11 +151,11 @@ class Engine:
         for buffer in self._buffers.values():
             buffer[target, :, :length] = buffer[source, :, :length]
 
-    def take(self, row: int, start: int, end: int) -> Kept:
-        """Give a copy of a row's keys and values from token `start` to before token `end`."""
+    def take(self, row: int, start: int, end: int) -> KeysValues:
+        """Return a copy of a row's keys and values from token `start` up to, not including, token `end`."""
         return [buffer[row, :, start:end].copy() for buffer in self._buffers.values()]
 
-    def put(self, row: int, start: int, kept: Kept) -> None:
-        """Write keys and values into a row from token `start` on."""
-        for buffer, values in zip(self._buffers.values(), kept, strict=False):
+    def put(self, row: int, start: int, keys_values: KeysValues) -> None:
+        """Write keys and values into a row, starting at token `start`."""
+        for buffer, values in zip(self._buffers.values(), keys_values, strict=False):
             buffer[row, :, start : start + values.shape[1]] = values

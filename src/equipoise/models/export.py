@@ -1,9 +1,9 @@
-"""Models made ready to be used: weights exported to ONNX and admitted only if they answer as the original does.
+"""Prepare models for use: export weights to ONNX and accept them only if they answer as the original does.
 
-`new_folder`, `exported_once`, `write_onnx` and `require` serve every kind of model; `prepare` makes the model under
-test ready and describes it: an export, weights that run as published, a server or saved answers. A model under test
-must favour the letters and greedy tokens of torch, a judge give the labels of its checkpoint, and a masked model its
-probabilities.
+`new_folder`, `export_once`, `write_onnx` and `require` serve every kind of model; `prepare` prepares and describes the
+model under test: an export, weights that run as published, a server or saved answers. A model under test must agree
+with torch on letters and greedy tokens, a judge with its checkpoint on labels, and a masked model with its checkpoint
+on probabilities.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ from equipoise.models.engine import GRAPH, Engine, provider
 from equipoise.models.fusion import ELSEWHERE, fuse_attention, obstacle
 from equipoise.models.readiness import DISK_COPIES, FP32
 from equipoise.models.registry import AnyEntry, ApiEntry, OnnxEntry, PhantomEntry, ReplayEntry, TorchEntry, VllmEntry
-from equipoise.models.weights import Weights, loading, locate, verified_cases, verified_file
+from equipoise.models.weights import Weights, loading, locate, verify_answers, verify_cases
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 OPSET = 18
 UNFINISHED = ".export-"
-"""How the name of a folder begins that is being filled; the number of the process that fills it follows."""
+"""Prefix of the name of a folder that is being filled, before the id of the process that fills it."""
 MANIFEST = "manifest.json"
 LIBRARIES = ("onnx", "optimum", "optimum-onnx", "torch", "transformers", "onnxruntime")
 """Libraries that determine an export."""
 
 GREEDY_TOKENS = 16
 DIFFERENCE = 1e-4
-"""The largest difference of any probability of a masked model from that of its checkpoint in torch."""
+"""Largest accepted difference of a masked model's probability from its checkpoint's in torch."""
 
 
 class ExportManifest(Frozen):
-    """What an export is kept with: the sha256 of each of its files."""
+    """The manifest stored with an export: the sha256 of each of its files."""
 
     files: dict[str, str]
 
@@ -71,7 +71,7 @@ def load_probes(path: Path) -> tuple[str, ...]:
 
 
 def versions(libraries: Sequence[str] = LIBRARIES) -> dict[str, str]:
-    """Give the versions of some libraries; that of ONNX Runtime, whose package has several names, as it says itself."""
+    """Return the versions of libraries; ONNX Runtime's, whose package has several names, comes from the module."""
     import onnxruntime
 
     own = {"onnxruntime": str(onnxruntime.__version__)}
@@ -80,34 +80,34 @@ def versions(libraries: Sequence[str] = LIBRARIES) -> dict[str, str]:
 
 @contextmanager
 def new_folder(store: Path, name: str) -> Iterator[Path]:
-    """Give an empty folder to fill; without a fault it becomes `name` under `store`, else nothing is left of it.
+    """Yield an empty folder to fill; on success it becomes `name` under `store`, on failure it is removed.
 
-    It is filled under a name of its own and then renamed, so that no process needs a lock and none sees half of it.
-    What processes that were killed left unfinished is removed.
+    It is filled under a temporary name and then renamed, so that no process needs a lock or sees a partial folder.
+    Unfinished folders of killed processes are removed.
     """
     make_store(store)
     for path in leftovers(store):
         shutil.rmtree(path, ignore_errors=True)
     try:
         with tempfile.TemporaryDirectory(dir=store, prefix=f"{UNFINISHED}{os.getpid()}-") as place:
-            made = Path(place) / "made"
-            made.mkdir()
-            yield made
+            target = Path(place) / "made"
+            target.mkdir()
+            yield target
             shutil.rmtree(store / name, ignore_errors=True)
-            made.rename(store / name)
+            target.rename(store / name)
     except OSError as error:
         message = f"{store}: the export cannot be written ({error.strerror or error}): free space and run again"
         raise EquipoiseError(message) from error
 
 
 def leftovers(store: Path) -> list[Path]:
-    """List the exports under a store that are unfinished, and whose processes run no more."""
-    found = [(path, path.name.removeprefix(UNFINISHED).partition("-")[0]) for path in store.glob(f"{UNFINISHED}*")]
-    return [path for path, process in found if not (process.isdecimal() and cache.is_running(int(process)))]
+    """List the unfinished exports under a store whose processes no longer run."""
+    folders = [(path, path.name.removeprefix(UNFINISHED).partition("-")[0]) for path in store.glob(f"{UNFINISHED}*")]
+    return [path for path, process in folders if not (process.isdecimal() and cache.is_running(int(process)))]
 
 
 def make_store(store: Path, needed: float = 0.0) -> None:
-    """Make the folder of exports, which must have so many bytes free."""
+    """Create the folder of exports, and require `needed` bytes of free disk."""
     try:
         store.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -119,8 +119,8 @@ def make_store(store: Path, needed: float = 0.0) -> None:
         )
 
 
-def exported_once(store: Path, name: str, kind: type[M], fill: Callable[[Path], M]) -> M:
-    """Give the manifest of the export `name` under `store`; `fill` makes one that is missing or incomplete."""
+def export_once(store: Path, name: str, kind: type[M], fill: Callable[[Path], M]) -> M:
+    """Return the manifest of the export `name` under `store`; `fill` creates a missing or incomplete export."""
     path = store / name / MANIFEST
     if path.is_file():
         manifest = read_one(path, kind)
@@ -129,22 +129,22 @@ def exported_once(store: Path, name: str, kind: type[M], fill: Callable[[Path], 
             for file, expected in manifest.files.items()
         ):
             return manifest
-    with new_folder(store, name) as made:
-        manifest = fill(made)
-        write_json(made / MANIFEST, manifest.model_dump(mode="json"))
+    with new_folder(store, name) as target:
+        manifest = fill(target)
+        write_json(target / MANIFEST, manifest.model_dump(mode="json"))
     return manifest
 
 
 def hashes(folder: Path) -> dict[str, str]:
-    """Take the sha256 of every file of an export."""
+    """Return the sha256 of every file of an export."""
     return {path.name: sha256(path) for path in sorted(folder.iterdir())}
 
 
 def write_onnx(model: PreTrainedModel, folder: Path, task: str) -> None:
-    """Export a model through optimum as it is."""
+    """Export a model through optimum, unchanged."""
     from optimum.exporters.onnx.convert import onnx_export_from_model
 
-    # The exporter's warnings are of values that tracing fixes; the comparison with torch shows whether that did harm.
+    # The exporter warns of values that tracing fixes; the comparison with torch shows whether that matters.
     logging.getLogger("optimum").setLevel(logging.ERROR)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -152,33 +152,33 @@ def write_onnx(model: PreTrainedModel, folder: Path, task: str) -> None:
 
 
 def prepare(name: str, entry: AnyEntry, root: Path, store: Path, probes: Sequence[str]) -> Manifest:
-    """Make a model of the registry ready to be asked, as its backend needs it, and describe it."""
+    """Prepare a model of the registry as its backend requires, and describe it."""
     return export(name, entry, root, store, probes) if isinstance(entry, OnnxEntry) else describe(name, entry, root)
 
 
 def export(name: str, entry: OnnxEntry, root: Path, store: Path, probes: Sequence[str]) -> Manifest:
     """Export a registry entry into a folder under `store`, compare it with torch on the probes, and describe it.
 
-    Agreement below the entry's threshold is an EquipoiseError, and nothing is kept.
+    If agreement is below the entry's threshold, it raises EquipoiseError and keeps nothing.
     """
     weights = locate(entry, root)
     model, tokenizer = _load(weights, entry.max_length)
     libraries = versions()
     folder = f"{name}-{digest([weights.files, libraries, OPSET, entry.max_length])[:16]}"
     make_store(store, DISK_COPIES * FP32 * model.num_parameters())
-    with new_folder(store, folder) as made:
-        _write_fused(model, made, entry.max_length)
-        tokenizer.save_pretrained(made)
-        fidelity = chat_fidelity(name, entry, model, tokenizer, made, probes)
+    with new_folder(store, folder) as target:
+        _write_fused(model, target, entry.max_length)
+        tokenizer.save_pretrained(target)
+        fidelity = chat_fidelity(name, entry, model, tokenizer, target, probes)
         letters, tokens = fidelity.letters, fidelity.tokens
         require(
             name,
             faithful=min(letters, tokens) >= entry.fidelity,
-            found=f"it agrees with torch on {letters:.1%} of letters and {tokens:.1%} of greedy tokens",
+            finding=f"it agrees with torch on {letters:.1%} of letters and {tokens:.1%} of greedy tokens",
             fix=f"models/{name}.yaml requires {entry.fidelity:.1%}",
         )
-        _require_same_tokens(name, entry, tokenizer, made, probes)
-        files = hashes(made)
+        _require_same_tokens(name, entry, tokenizer, target, probes)
+        files = hashes(target)
     return Manifest(
         model=name,
         repo=weights.repo,
@@ -197,11 +197,11 @@ def export(name: str, entry: OnnxEntry, root: Path, store: Path, probes: Sequenc
 
 
 def _load(weights: Weights, max_length: int) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """Load the original into torch; one that is damaged, or of a kind that cannot be asked, is an EquipoiseError."""
+    """Load the original into torch; raises EquipoiseError if it is damaged or cannot be exported or asked."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    # Neither code of the repository nor pickled weights are ever run.
+    # Code of the repository and pickled weights are never run.
     safe = weights.arguments | {"trust_remote_code": False}
     with loading(weights):
         tokenizer = AutoTokenizer.from_pretrained(weights.folder, **safe)
@@ -210,8 +210,8 @@ def _load(weights: Weights, max_length: int) -> tuple[PreTrainedModel, PreTraine
     if weights.adapter:
         merge(model, weights.adapter)
     rotary = hasattr(getattr(model, "model", None), "rotary_emb")
-    if found := obstacle(model.config, max_length) if rotary else "has no rotary attention to fuse":
-        raise EquipoiseError(f"{weights.folder}: a {model.config.model_type} model {found}: {ELSEWHERE}")
+    if reason := obstacle(model.config, max_length) if rotary else "has no rotary attention to fuse":
+        raise EquipoiseError(f"{weights.folder}: a {model.config.model_type} model {reason}: {ELSEWHERE}")
     if tokenizer.chat_template is None:
         message = f"{weights.folder}: the tokenizer has no chat template: choose a model tuned to follow instructions"
         raise EquipoiseError(message)
@@ -219,7 +219,7 @@ def _load(weights: Weights, max_length: int) -> tuple[PreTrainedModel, PreTraine
 
 
 def _write_fused(model: PreTrainedModel, folder: Path, max_length: int) -> None:
-    """Export, fuse the attention, and leave one graph with its weights beside it."""
+    """Export a model, fuse its attention, and write one graph with its weights beside it."""
     import onnx
     import torch
 
@@ -246,28 +246,28 @@ def _write_fused(model: PreTrainedModel, folder: Path, max_length: int) -> None:
 def _require_same_tokens(
     name: str, entry: OnnxEntry, tokenizer: PreTrainedTokenizerBase, folder: Path, probes: Sequence[str]
 ) -> None:
-    """Refuse a tokenizer that gives other texts or tokens without transformers, in conversations of the probes."""
+    """Refuse a tokenizer whose texts or tokens differ without transformers, in conversations of the probes."""
     from equipoise.models.tokenizer import ExportedTokenizer
 
-    def read(one: PreTrainedTokenizerBase | ExportedTokenizer) -> list[object]:
-        found: list[object] = [one.eos_token_id]
+    def read(reader: PreTrainedTokenizerBase | ExportedTokenizer) -> list[object]:
+        outputs: list[object] = [reader.eos_token_id]
         for probe in probes:
             turns = [{"role": role, "content": probe} for role in ("user", "assistant", "user")]
             more = {"strftime_now": str, **entry.thinking}
-            text = one.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **more)
-            tokens = one(text, add_special_tokens=False)["input_ids"]
-            found += [text, tokens, *(one.decode(tokens, skip_special_tokens=skip) for skip in (False, True))]
-        return found
+            text = reader.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **more)
+            tokens = reader(text, add_special_tokens=False)["input_ids"]
+            outputs += [text, tokens, *(reader.decode(tokens, skip_special_tokens=skip) for skip in (False, True))]
+        return outputs
 
     same = read(tokenizer) == read(ExportedTokenizer(folder))
-    require(name, faithful=same, found="its tokenizer reads or writes otherwise without transformers", fix=ELSEWHERE)
+    require(name, faithful=same, finding="its tokenizer reads or writes otherwise without transformers", fix=ELSEWHERE)
 
 
 def describe(name: str, entry: TorchEntry | VllmEntry | ApiEntry | ReplayEntry | PhantomEntry, root: Path) -> Manifest:
-    """Describe a model that needs no export; weights or saved answers that are missing are an EquipoiseError.
+    """Describe a model that needs no export; raises EquipoiseError if weights or saved answers are missing.
 
-    A server is identified by its address, the model's name there, and what each request carries. What the name refers
-    to can change without notice: prefer names with a date.
+    A server is identified by its address, the model's name there, and the content of each request. The model behind a
+    name can change without notice: prefer names with a date.
     """
     more: dict[str, Any]
     common = {"model": name, "backend": entry.backend, "licence": entry.licence}
@@ -290,8 +290,8 @@ def describe(name: str, entry: TorchEntry | VllmEntry | ApiEntry | ReplayEntry |
         case PhantomEntry():
             more = {"repo": "planted", "revision": digest(entry.settings), "settings": entry.settings}
         case _:
-            verified_file(name, entry, root)
-            verified_cases(name, entry, root)
+            verify_answers(name, entry, root)
+            verify_cases(name, entry, root)
             cases = {"cases": entry.cases.sha256} if entry.cases else {}
             more = {"repo": entry.file, "revision": entry.sha256, "settings": cases}
     return Manifest.model_validate(common | more)
@@ -312,17 +312,17 @@ def _version(library: str, entry: TorchEntry | VllmEntry) -> str:
 
 
 class LabelFidelity(Frozen):
-    """How closely a changed classifier follows its reference on the same `n` pairs."""
+    """Agreement of a changed classifier with its reference on the same `n` pairs."""
 
     agreement: float
     largest_difference: float
     n: int
 
 
-def require(name: str, *, faithful: bool, found: str, fix: str) -> None:
-    """Refuse an export that is not faithful; `found` says what was measured and what is required."""
+def require(name: str, *, faithful: bool, finding: str, fix: str) -> None:
+    """Refuse an export that is not faithful; `finding` states the measurement and the requirement."""
     if not faithful:
-        raise EquipoiseError(f"export of {name} refused: {found}: {fix}")
+        raise EquipoiseError(f"export of {name} refused: {finding}: {fix}")
 
 
 def chat_fidelity(
@@ -335,8 +335,8 @@ def chat_fidelity(
 ) -> Fidelity:
     """Compare torch and the exported graph on the same probes, one at a time.
 
-    Compared are the letter (A to D) that each probe's next token favours, and greedy continuations. Logits that are not
-    finite are an EquipoiseError.
+    It compares the letter (A to D) that each probe's next token favours, and greedy continuations. Raises
+    EquipoiseError if logits are not finite.
     """
     import torch
 
@@ -348,7 +348,7 @@ def chat_fidelity(
         messages = [{"role": "user", "content": probe}]
         text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True) + "Answer:"
         ids = tokenizer(text, add_special_tokens=False)["input_ids"]
-        # Both are read along the graph's own continuation, so that one difference is not counted again at later tokens.
+        # Both follow the graph's own continuation, so that one difference is not counted again at later tokens.
         exported = engine.prefill(ids)
         reply = [int(exported[0].argmax())]
         while len(reply) < GREEDY_TOKENS:
@@ -360,13 +360,13 @@ def chat_fidelity(
         same_tokens += int((logits.argmax(-1) == exported.argmax(-1)).sum())
         tokens += len(exported)
         finite = bool(np.isfinite(logits).all() and np.isfinite(exported).all())
-        require(name, faithful=finite, found="its logits are not all finite numbers", fix="check the weights")
+        require(name, faithful=finite, finding="its logits are not all finite numbers", fix="check the weights")
         furthest = max(furthest, float(np.abs(logits - exported).max()))
     return Fidelity(
         probes=len(probes),
         letters=same_letters / len(probes),
         tokens=same_tokens / tokens,
-        # A power of ten: the digits differ from processor to processor, and the manifest should not.
+        # A power of ten, because digits differ between processors and the manifest should not.
         max_abs_logit=10.0 ** math.ceil(math.log10(furthest)) if furthest > 0 else 0.0,
     )
 
@@ -376,34 +376,31 @@ def label_fidelity(
 ) -> LabelFidelity:
     """Compare probabilities (n, labels) of a changed classifier with those of the original.
 
-    Gives the share of rows with the same most probable label, and the largest difference of a probability; an agreement
-    below `at_least` is an EquipoiseError.
+    Returns the share of rows with the same most probable label, and the largest difference of a probability. Raises
+    EquipoiseError if the agreement is below `at_least`.
     """
     agreement = float(np.mean(reference.argmax(axis=1) == candidate.argmax(axis=1)))
-    require(
-        name,
-        faithful=agreement >= at_least,
-        found=f"it agrees with its checkpoint on {agreement:.4f} of {len(reference)} pairs, and {at_least} is required",
-        fix="export it in float32, or train it again",
-    )
+    finding = f"it agrees with its checkpoint on {agreement:.4f} of {len(reference)} pairs, and {at_least} is required"
+    fix = "export it in float32, or train it again"
+    require(name, faithful=agreement >= at_least, finding=finding, fix=fix)
     difference = float(np.abs(reference - candidate).max())
     return LabelFidelity(agreement=agreement, largest_difference=difference, n=len(reference))
 
 
 def masked_fidelity(name: str, reference: NDArray[np.float64], candidate: NDArray[np.float64], fix: str) -> float:
-    """Compare probabilities at the mask with those of the original; give a bound of their difference.
+    """Compare probabilities at the mask with those of the original; return a bound of their difference.
 
-    A difference of `DIFFERENCE` or more is an EquipoiseError.
+    Raises EquipoiseError for a difference of `DIFFERENCE` or more.
     """
     difference = float(np.abs(candidate - reference).max())
-    found = f"its probabilities differ by up to {difference:.2g} from those of its checkpoint, not within "
-    require(name, faithful=difference < DIFFERENCE, found=f"{found}{DIFFERENCE:g}", fix=fix)
+    finding = f"its probabilities differ by up to {difference:.2g} from those of its checkpoint, not within "
+    require(name, faithful=difference < DIFFERENCE, finding=f"{finding}{DIFFERENCE:g}", fix=fix)
     return bound(difference)
 
 
 def bound(difference: float) -> float:
-    """Give the power of ten, 1e-6 or more, that a difference does not exceed.
+    """Return the smallest power of ten, at least 1e-6, that a difference does not exceed.
 
-    The digits differ from processor to processor, which a manifest should not; files hold six places.
+    Digits differ between processors, which a manifest should not; files have six decimals.
     """
     return 10.0 ** max(-DECIMALS, math.ceil(math.log10(difference))) if difference > 0 else 10.0**-DECIMALS

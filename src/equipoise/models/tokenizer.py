@@ -1,6 +1,6 @@
-"""The tokenizer of an export and its chat template, read without transformers, which imports torch for seconds.
+"""The tokenizer of an export and its chat template, without transformers, whose import of torch takes seconds.
 
-What they give is what transformers gives: `export` keeps no model for which that does not hold on the probes.
+The results equal those of transformers: `export` refuses any model for which they differ on the probes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from equipoise.core.jsonl import read_one, read_text
 from equipoise.models.fusion import ELSEWHERE
 
 BLANKS = (" .", " ?", " !", " ,", " ' ", " n't", " 'm", " 's", " 've", " 're")
-"""What loses its blanks where a tokenizer's configuration asks for `clean_up_tokenization_spaces`, in this order."""
+"""Strings whose blanks are removed, in this order, if the configuration sets `clean_up_tokenization_spaces`."""
 
 
 class _Config(BaseModel):
@@ -35,13 +35,13 @@ class _Config(BaseModel):
 
 
 class _Token(BaseModel):
-    """A special token that is stored with its properties."""
+    """A special token stored with its properties."""
 
     content: str
 
 
 class _SpecialTokens(RootModel[dict[str, str | _Token | list[str | _Token]]]):
-    """The special tokens by their roles (`eos_token`), as special_tokens_map.json has them."""
+    """The special tokens by role (`eos_token`), as in special_tokens_map.json."""
 
 
 class _Generation(BaseModel):
@@ -51,13 +51,13 @@ class _Generation(BaseModel):
 
 
 class ExportedTokenizer:
-    """A tokenizer with a chat template, with those methods of transformers' tokenizers that a conversation needs."""
+    """A tokenizer with a chat template, with the methods of transformers' tokenizers that a conversation needs."""
 
     def __init__(self, folder: Path) -> None:
         """Read the files that transformers wrote into the folder of an export.
 
         Raises:
-            EquipoiseError: the tokenizer is of a kind that transformers alone can run, or a file is damaged.
+            EquipoiseError: Only transformers can run this kind of tokenizer, or a file is damaged.
         """
         path = folder / "tokenizer.json"
         if not path.is_file():
@@ -86,20 +86,20 @@ class ExportedTokenizer:
         tokenize: Literal[False],  # noqa: ARG002  (transformers would give tokens)
         **variables: object,
     ) -> str:
-        """Write a conversation as the model reads it, with further variables of the template.
+        """Render a conversation as the model reads it, with further variables of the template.
 
         Raises:
-            TemplateError: the template refuses the conversation.
+            TemplateError: The template refuses the conversation.
         """
-        given = {"messages": messages, "tools": None, "documents": None} | variables
-        return self._template.render(self._roles | given)
+        context = {"messages": messages, "tools": None, "documents": None} | variables
+        return self._template.render(self._roles | context)
 
     def __call__(self, text: str, *, add_special_tokens: bool) -> dict[str, list[int]]:
-        """Give the tokens of a text as `input_ids`."""
+        """Return the tokens of a text as `input_ids`."""
         return {"input_ids": self._tokenizer.encode(text, add_special_tokens=add_special_tokens).ids}
 
     def decode(self, tokens: Sequence[int], *, skip_special_tokens: bool) -> str:
-        """Give the text of tokens."""
+        """Return the text of tokens."""
         text = str(self._tokenizer.decode(list(tokens), skip_special_tokens=skip_special_tokens))
         for blank in self._blanks:
             text = text.replace(blank, blank.strip())
@@ -111,22 +111,22 @@ def _content(token: str | _Token) -> str:
 
 
 class _Generated(Extension):
-    """The tag `generation`, with which templates mark the replies for training: its content as it is."""
+    """The tag `generation`, with which templates mark replies for training; its content is rendered unchanged."""
 
     tags = {"generation"}
 
     def parse(self, parser: Parser) -> Node:
-        """Read to the end of the tag; what is set within stays within."""
+        """Parse up to the end of the tag; variables set inside are local."""
         line = next(parser.stream).lineno
         return Scope(parser.parse_statements(("name:endgeneration",), drop_needle=True)).set_lineno(line)
 
 
 def _environment() -> ImmutableSandboxedEnvironment:
-    """Make the environment for which chat templates are written (transformers' documentation of chat templates)."""
+    """Create the environment that chat templates expect (transformers' documentation of chat templates)."""
     environment = ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", _Generated]
     )
-    # Jinja's own escapes the signs of HTML.
+    # Jinja's own filter escapes HTML characters.
     environment.filters["tojson"] = partial(json.dumps, ensure_ascii=False)
     environment.globals["raise_exception"] = _refuse
     return environment

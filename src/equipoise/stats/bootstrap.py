@@ -24,7 +24,7 @@ def generator(seed: int, name: str) -> np.random.Generator:
     return np.random.default_rng([seed, *name.encode()])
 
 
-def observed(strata: Sequence[Array], statistic: Statistic) -> float | None:
+def observed_value(strata: Sequence[Array], statistic: Statistic) -> float | None:
     """Value of the statistic on the observed sample; None where it is not finite or a stratum is empty.
 
     Shapes as in `cluster_bootstrap`.

@@ -1,9 +1,9 @@
 """Clustered values: means, proportions and paired differences whose observations depend on each other within clusters.
 
-Pairs of vignettes that tell one clinical story share what the model knows of it; sentences about one diagnosis share
-what it associates with that diagnosis. Taken as independent, they give intervals that are too narrow and tests that
-reject too often. With one observation a cluster every function here is the usual one: Student's t, Wilson, Newcombe,
-the exact McNemar test.
+Pairs of vignettes with the same clinical story share what the model knows about it; sentences about one diagnosis share
+what the model associates with that diagnosis. If they are treated as independent, intervals are too narrow and tests
+reject too often. With one observation per cluster, every function here reduces to the usual method: Student's t,
+Wilson, Newcombe, the exact McNemar test.
 
 **Means** (`clustered_mean`). The mean of all observations with the cluster-robust standard error CR2 and
 Satterthwaite's degrees of freedom, under a working model of independent observations. For an intercept alone these have
@@ -17,19 +17,20 @@ df = tr(P)^2 / tr(P^2) with P_gh = (n_g [g = h] - n_g n_h / n) / (n^2 sqrt((1 - 
 Source: Bell & McCaffrey (2002), Survey Methodology 28:169-181; Pustejovsky & Tipton (2018), J Business & Economic
 Statistics 36:672-683, eqs. 5, 11. Values agree with R's clubSandwich (tests/stats/oracle).
 
-**Proportions** (`effective_size`). Wilson's and Newcombe's intervals at the effective number of observations: that at
-which independent ones would estimate the mean as precisely (Kish's design effect), times (t_(n-1) / t_df)^2, and at
-most n. Where the outcomes do not vary between clusters, there is no design effect to estimate, and the clusters are
-taken to agree within themselves: 1 / sum_g f_g^2 observations. Source: Korn & Graubard (1998), Survey Methodology
-24:193-201; for Wilson's interval, Dean & Pagano (2015), J Survey Statistics & Methodology 3:484-503.
+**Proportions** (`effective_size`). Wilson's and Newcombe's intervals at the effective number of observations: the
+number of independent observations that would estimate the mean as precisely (Kish's design effect), times
+(t_(n-1) / t_df)^2, and at most n. If the outcomes do not vary between clusters, there is no design effect to estimate,
+and observations are assumed identical within each cluster: 1 / sum_g f_g^2 observations. Source: Korn & Graubard
+(1998), Survey Methodology 24:193-201; for Wilson's interval, Dean & Pagano (2015), J Survey Statistics & Methodology
+3:484-503.
 
-**Paired outcomes** (`sign_flip`). The exact test by changes of sign of whole clusters: were the arms exchangeable,
-each cluster might as well have given its differences the other way round.
+**Paired outcomes** (`sign_flip`). The exact test by changes of sign of whole clusters: if the arms are exchangeable,
+each cluster could equally have given its differences with the opposite sign.
 Source: Canay, Romano & Shaikh (2017), Econometrica 85:1013-1030.
 
 **Means of cluster means** (`cluster_means`). Each cluster counts once, and the tests and intervals of `paired` and
-`groups` are applied to those: "the average diagnosis", not "the average sentence". Source: Donner & Klar (2000), Design
-and Analysis of Cluster Randomization Trials, chapter 7.
+`groups` are applied to these means: "the average diagnosis", not "the average sentence". Source: Donner & Klar (2000),
+Design and Analysis of Cluster Randomization Trials, chapter 7.
 """
 
 import math
@@ -60,7 +61,7 @@ MOST_RESAMPLED = 1_000
 class Mean(NamedTuple):
     """A mean of clustered values, with the standard error and the degrees of freedom of its t statistic.
 
-    `skewness` is the mean's, estimated: its third cumulant over the cube of its standard error.
+    `skewness` is the estimated skewness of the mean: its third cumulant over the cube of its standard error.
     """
 
     value: float
@@ -77,7 +78,8 @@ class Mean(NamedTuple):
         """The interval of Hall's transformed t statistic, whose skewness is that of a normal variable to second order.
 
         With the mean's skewness k, that is t + k t^2 / 3 + k^2 t^3 / 27 + k / 6, a cubic that grows with t, and whose
-        inverse is closed. Student's t interval of skewed values misses the truth too often on the side of their tail.
+        inverse has a closed form. Student's t interval of skewed values misses the truth too often on the side of their
+        tail.
         Source: Hall (1992), JRSS B 54:221-228; the quantile is Student's.
         """
         k, reach = self.skewness, float(t_quantile(alpha, self.df))
@@ -99,7 +101,7 @@ def clustered_mean(values: Sequence[float], clusters: Sequence[Name], unseen: fl
     with fewer than two clusters, and where neither the values nor their sums over clusters vary beyond rounding, and
     nothing is unseen.
     """
-    sample, place, sizes = _clustered(values, clusters)
+    sample, place, sizes = _grouped_values(values, clusters)
     if len(sizes) < MIN_PAIRS or (not unseen and np.ptp(sample) <= SPREAD_FLOOR * np.abs(sample).max()):
         return None
     mean = float(sample.mean())
@@ -117,18 +119,18 @@ def probit_contrast(
 ) -> Mean | None:
     """Weighted sum of the normal quantiles z of shares of the same clustered observations, with its standard error.
 
-    `outcomes` has a row for each observation and a column for each share, of which `weights` has the weights. A share
-    is taken as (k + 1/2) / (n + 1) (Hautus 1995): as if one more observation, a cluster of its own, had half a yes. By
-    the delta method an observation moves the sum by its residuals times the weights over the normal density at z; the
-    error is CR2 of the clusters' sums of these, as in `clustered_mean`. Nothing is known of the added observation's
-    answers: it counts with the variance of independent ones of probability 1/2. The error is therefore never 0, as by
-    the jackknife where all answers are alike. None with fewer than two clusters.
+    `outcomes` has a row for each observation and a column for each share; `weights` has one weight per share. A share
+    is estimated as (k + 1/2) / (n + 1) (Hautus 1995), as if one more observation, a cluster of its own, had half a yes.
+    By the delta method an observation moves the sum by its residuals times the weights over the normal density at z;
+    the error is CR2 of the clusters' sums of these, as in `clustered_mean`. The answers of the added observation are
+    unknown, so it contributes the variance of independent answers with probability 1/2. The error is therefore never 0,
+    unlike the jackknife's when all answers are alike. None with fewer than two clusters.
     Source: Gourevitch & Galanter (1967), Psychometrika 32:25-33, for the variance of z.
     """
     from scipy.special import ndtri
 
     yes = np.asarray(outcomes, dtype=float)
-    _, place, sizes = _clustered(yes[:, 0].tolist(), clusters)
+    _, place, sizes = _grouped_values(yes[:, 0].tolist(), clusters)
     if len(sizes) < MIN_PAIRS:
         return None
     total = len(yes) + 1
@@ -151,12 +153,12 @@ class Ratio(NamedTuple):
 def ratio_of_means(
     numerators: Sequence[float], denominators: Sequence[float], clusters: Sequence[Name], alpha: float = 0.05
 ) -> Ratio | None:
-    """Divide the mean of some clustered values by that of others, with Fieller's interval.
+    """Divide the mean of the numerators by the mean of the denominators, with Fieller's interval.
 
-    It holds every ratio r at which the t test of `clustered_mean` does not reject that the mean of numerator
-    - r denominator is 0. The variance CR2 of that mean is a quadratic in r, and its degrees of freedom depend on the
-    clusters alone, so that the ends are the roots of a quadratic. Bounded, and given, only where the denominator's mean
-    differs significantly from 0; else None. Source: Fieller (1954), JRSS B 16:175-185.
+    The interval contains every ratio r at which the t test of `clustered_mean` does not reject that the mean of
+    numerator - r denominator is 0. The CR2 variance of that mean is a quadratic in r, and its degrees of freedom depend
+    only on the clusters, so the ends are the roots of a quadratic. The interval is bounded only if the denominator's
+    mean differs significantly from 0; otherwise the result is None. Source: Fieller (1954), JRSS B 16:175-185.
     """
     from scipy.stats import t
 
@@ -166,8 +168,8 @@ def ratio_of_means(
 
     def variance(top: float, below: float) -> float:
         mixed = [top * one + below * other for one, other in zip(numerators, denominators, strict=True)]
-        found = clustered_mean(mixed, clusters)
-        return found.standard_error**2 if found else 0.0
+        mean = clustered_mean(mixed, clusters)
+        return mean.standard_error**2 if mean else 0.0
 
     reach = float(t.isf(alpha / 2, bottom.df)) ** 2
     top, over, under = float(np.mean(numerators)), variance(1, 0), bottom.standard_error**2
@@ -190,13 +192,13 @@ class Components(NamedTuple):
 
 
 def variance_components(values: Sequence[float], clusters: Sequence[Name]) -> Components | None:
-    """Split the variance of clustered values in that between and that within clusters, by the analysis of variance.
+    """Split the variance of clustered values into components between and within clusters, by analysis of variance.
 
-    An estimate of the first below 0 is 0; where each value is a cluster of its own, all of it is between. None with
-    fewer than two clusters.
+    A negative estimate of the component between clusters is set to 0; if each value is a cluster of its own, all
+    variance is between clusters. None with fewer than two clusters.
     Source: Searle, Casella & McCulloch (1992), Variance Components, section 3.6, for clusters of unequal sizes.
     """
-    sample, place, sizes = _clustered(values, clusters)
+    sample, place, sizes = _grouped_values(values, clusters)
     n, groups = len(sample), len(sizes)
     if groups < MIN_PAIRS:
         return None
@@ -212,16 +214,16 @@ def variance_components(values: Sequence[float], clusters: Sequence[Name]) -> Co
 def simulated_coverage(values: Sequence[float], clusters: Sequence[Name], alpha: float = 0.05) -> float | None:
     """Coverage of the interval of `clustered_mean` in samples of as many clusters, simulated from those observed.
 
-    The observed clusters stand for the population: the share of resamples whose interval holds the observed mean, among
-    those that have an interval. It falls where values are skewed or few clusters dominate, and is itself uncertain with
-    few clusters. The random numbers are fixed. None with fewer than two clusters or more than `MOST_RESAMPLED`, where
-    no resample has an interval, and of values that do not vary.
+    The observed clusters are used as the population: coverage is the share of resamples whose interval contains the
+    observed mean, among those that have an interval. It falls if values are skewed or few clusters dominate, and is
+    itself uncertain with few clusters. The random numbers are fixed. None with fewer than two clusters or more than
+    `MOST_RESAMPLED`, if no resample has an interval, and if the values do not vary.
     Source: Loh (1987), JASA 82:155-162; Davison & Hinkley (1997), Bootstrap Methods and their Application, section 5.6.
     """
-    sample, place, sizes = _clustered(values, clusters)
+    sample, place, sizes = _grouped_values(values, clusters)
     if not MIN_PAIRS <= len(sizes) <= MOST_RESAMPLED:
         return None
-    drawn, quantiles = _resampled(tuple(sizes.tolist()), alpha)
+    drawn, quantiles = _draw_resamples(tuple(sizes.tolist()), alpha)
     n, sums = sizes[drawn], np.bincount(place, sample)[drawn]
     count = n.sum(axis=1, keepdims=True)
     means = sums.sum(axis=1, keepdims=True) / count
@@ -232,10 +234,10 @@ def simulated_coverage(values: Sequence[float], clusters: Sequence[Name], alpha:
 
 
 @lru_cache(maxsize=64)
-def _resampled(sizes: tuple[int, ...], alpha: float) -> tuple[NDArray[np.int16], Array]:
-    """Draw the clusters of each resample, (resamples, clusters), and give the quantiles of its t, (resamples,).
+def _draw_resamples(sizes: tuple[int, ...], alpha: float) -> tuple[NDArray[np.int16], Array]:
+    """Draw the clusters of each resample, (resamples, clusters), and return the quantiles of its t, (resamples,).
 
-    They do not depend on the values, and the figures of a run are of the same few groups.
+    They do not depend on the values, and the figures of a run concern the same few groups, so the result is cached.
     """
     drawn = np.random.default_rng(0).integers(len(sizes), size=(RESAMPLES, len(sizes)))
     n = np.array(sizes)[drawn]
@@ -246,49 +248,49 @@ def _resampled(sizes: tuple[int, ...], alpha: float) -> tuple[NDArray[np.int16],
 def two_way_mean(values: Sequence[float], clusters: Sequence[str], others: Sequence[str]) -> Mean | None:
     """Mean of values that are clustered in two ways at once, such as by story and by patient.
 
-    The variance is the sum of both ways' CR2 variances less that of their intersection, and at least the larger of
-    both; the degrees of freedom are the smaller. None where either way has no mean.
+    The variance is the sum of the CR2 variances of both clusterings minus that of their intersection, and at least the
+    larger of the two; the degrees of freedom are the smaller of the two. None if either clustering has no mean.
     Source: Cameron, Gelbach & Miller (2011), J Business & Economic Statistics 29:238-249, eq. 2.2.
     """
-    one, other = clustered_mean(values, clusters), clustered_mean(values, others)
-    if one is None or other is None:
+    first, second = clustered_mean(values, clusters), clustered_mean(values, others)
+    if first is None or second is None:
         return None
     both = clustered_mean(values, list(zip(clusters, others, strict=True)))
-    variances = one.standard_error**2, other.standard_error**2
+    variances = first.standard_error**2, second.standard_error**2
     variance = max(*variances, sum(variances) - (both.standard_error**2 if both else 0.0))
-    return Mean(one.value, math.sqrt(variance), min(one.df, other.df))
+    return Mean(first.value, math.sqrt(variance), min(first.df, second.df))
 
 
 def effective_size(values: Sequence[float], clusters: Sequence[Name], alpha: float = 0.05) -> float:
     """Number of independent values that would estimate the mean as precisely; 0 without values.
 
-    At most the number of values, which it is where each is a cluster of its own.
+    It is at most the number of values, and equal to it if each value is a cluster of its own.
     """
-    sample, _, sizes = _clustered(values, clusters)
+    sample, _, sizes = _grouped_values(values, clusters)
     n = len(sample)
     if n == 0 or len(sizes) == n:
         return float(n)
-    found = clustered_mean(values, clusters)
-    if found is None:
+    mean = clustered_mean(values, clusters)
+    if mean is None:
         return n**2 / float((sizes**2).sum())
     independent = float(sample.var(ddof=1)) / n
-    quantiles = float(t_quantile(alpha, n - 1)) / float(t_quantile(alpha, found.df))
-    return min(float(n), n * independent / found.standard_error**2 * quantiles**2)
+    quantiles = float(t_quantile(alpha, n - 1)) / float(t_quantile(alpha, mean.df))
+    return min(float(n), n * independent / mean.standard_error**2 * quantiles**2)
 
 
 def sign_flip(scores: Sequence[float], clusters: Sequence[Name], *, mid_p: bool = False) -> PValue | None:
     """Two-sided test that scores are symmetric about 0, by all changes of sign of whole clusters' sums.
 
-    Scores are multiples of 1/2: differences of paired outcomes (-1, 0, 1) or signed ranks. With one score a cluster it
-    is the exact McNemar test of the former, with `mid_p` McNemar's mid-p test, and Wilcoxon's exact test of the latter.
-    The normal approximation takes its place where the exact distribution takes more than `MOST_STEPS` steps. None
-    without scores; 1 where every sum is 0.
+    Scores are multiples of 1/2: differences of paired outcomes (-1, 0, 1) or signed ranks. With one score per cluster
+    this is the exact McNemar test of the former (with `mid_p`, McNemar's mid-p test) and Wilcoxon's exact test of the
+    latter. The normal approximation is used if the exact distribution needs more than `MOST_STEPS` steps. None without
+    scores; 1 if every sum is 0.
     """
     from scipy.stats import norm
 
     if not len(scores):
         return None
-    sample, place, _ = _clustered(scores, clusters)
+    sample, place, _ = _grouped_values(scores, clusters)
     sums = np.rint(2 * np.bincount(place, sample)).astype(int)
     seen = abs(int(sums.sum()))
     if seen == 0:
@@ -329,8 +331,10 @@ def degrees_of_freedom(shares: Array) -> Array:
     return df
 
 
-def _clustered(values: Sequence[float], clusters: Sequence[Name]) -> tuple[Array, NDArray[np.intp], NDArray[np.intp]]:
-    """Give the values, the number of each one's cluster, and the clusters' sizes."""
+def _grouped_values(
+    values: Sequence[float], clusters: Sequence[Name]
+) -> tuple[Array, NDArray[np.intp], NDArray[np.intp]]:
+    """Return the values, the index of each value's cluster, and the clusters' sizes."""
     numbers: dict[Name, int] = {}
     place = [numbers.setdefault(name, len(numbers)) for _, name in zip(values, clusters, strict=True)]
     places = np.array(place, dtype=np.intp)

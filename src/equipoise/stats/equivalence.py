@@ -1,8 +1,8 @@
 """Planning a test that a mean lies within a margin: power, the margin that data support, and the clusters needed.
 
-Two one-sided t tests, each of size `alpha`, are passed where the interval of level 1 - 2 alpha lies within the margin
+Two one-sided t tests, each of size `alpha`, both reject if the interval of level 1 - 2 alpha lies within the margin
 on both sides (Schuirmann 1987, J Pharmacokinet Biopharm 15:657-680). With a normal estimate of standard error e, whose
-estimate has df degrees of freedom, the probability of that is the mean of
+estimate has df degrees of freedom, the probability of this is the mean of
 
     Phi((margin - t e s - truth) / e) - Phi((-margin + t e s - truth) / e),    where it is positive,
 
@@ -28,11 +28,12 @@ def equivalence_power(
 ) -> float:
     """Probability that the interval of level 1 - 2 alpha lies within the margin, at a true difference of `truth`.
 
-    With `one_sided` (non-inferiority) only its upper limit must. `df` are those of the standard error's estimate.
+    With `one_sided` (non-inferiority), only its upper limit must lie within the margin. `df` are the degrees of freedom
+    of the standard error's estimate.
     """
     from scipy.stats import chi2, norm, t
 
-    # Gauss-Legendre nodes between quantiles of s outside of which lies nothing that counts.
+    # Gauss-Legendre nodes between extreme quantiles of s; the probability outside them is negligible.
     ends = np.sqrt(chi2.ppf([1e-14, 1 - 1e-14], df) / df)
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     s = ends[0] + (nodes + 1) / 2 * (ends[1] - ends[0])
@@ -61,8 +62,8 @@ def clusters_needed(
 ) -> int:
     """Smallest number of clusters of `size` values each whose mean is shown to lie within the margin with the power.
 
-    `between` and `within` are the variances between and within clusters. EquipoiseError where more than ten million
-    are needed.
+    `between` and `within` are the variances between and within clusters. Raises EquipoiseError if more than ten million
+    clusters are needed.
     """
     variance = between + within / size
 

@@ -1,9 +1,10 @@
 """Do explanations name the concepts that change the answers? The causal effects of concepts, and the slope on them.
 
 Both models are those of Matton et al. (2025), "Walk the Talk? Measuring the Faithfulness of Large Language Model
-Explanations", ICLR, appendices C.2 and C.3, whose authors draw from the posterior by Markov chains. Here it is
-integrated: what is Gaussian in closed form, the scale parameters by quadrature, and the coefficients of the multinomial
-model by importance sampling with fixed, evenly spread points about their mode. The same counts give the same figures.
+Explanations", ICLR, appendices C.2 and C.3, whose authors draw from the posterior by Markov chains. Here the posterior
+is integrated: Gaussian parts in closed form, the scale parameters by quadrature, and the coefficients of the
+multinomial model by importance sampling with fixed, evenly spread points about their mode. The same counts always give
+the same figures.
 """
 
 from collections.abc import Sequence
@@ -13,19 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 SHAPE, RATE = 0.001, 0.001
-"""Of the inverse gamma prior of the scale of a category's effects."""
+"""Parameters of the inverse gamma prior of the scale of a category's effects."""
 SCALES = (5e-4, 60.0)
-"""Where that scale may lie: below, all effects are nil, and above, the answers are determined."""
+"""Range of that scale: below it, all effects are zero; above it, the answers are deterministic."""
 LISTED, NODES = 80, 8
 """Scales at which the posterior is approximated, and scales over which it is then integrated."""
 POINTS = 256
 """Points of the importance sampling for each intervention and scale; a power of two."""
 WIDENED = 1.2
-"""Standard deviations of the points, in those of the posterior at its mode: its tails are heavier than a normal's."""
+"""Standard deviation of the points relative to the posterior's at its mode, whose tails are heavier than a normal's."""
 STEPS, LONGEST, CLOSE = 100, 2.0, 1e-6
-"""Of Newton's method: steps, the longest one, and the step at which it ends."""
+"""Newton's method: most steps, the longest step, and the step below which it ends."""
 NOISE = (1e-3, 20.0)
-"""Where the residual standard deviation of z-scores may lie."""
+"""Range of the residual standard deviation of z-scores."""
 
 Values = NDArray[np.float64]
 
@@ -79,7 +80,7 @@ def _effects(original: Values, changed: Values) -> Values:
         grid, [mode.log_marginal.sum() + _log_prior(at) for mode, at in zip(modes, grid, strict=True)]
     )
     fine = np.log(np.geomspace(*SCALES, 100 * LISTED))
-    # Scales of equal posterior probability by Laplace's approximation, weighted by what it is wrong by.
+    # Scales of equal posterior probability by Laplace's approximation, weighted by its error.
     masses = np.cumsum(softmax(density(fine)))
     nodes = np.interp((np.arange(NODES) + 0.5) / NODES, masses, fine)
     log_weights, means = np.empty(NODES), np.empty((NODES, len(original)))
@@ -155,15 +156,15 @@ def _integrate(original: Values, changed: Values, scale: float, mode: _Mode) -> 
 
 
 def faithfulness_slope(examples: Sequence[tuple[Values, Values]], level: float = 0.9) -> Slope | None:
-    """Slope, over examples, of what explanations imply on what changes the answers; 1 at most, 0 if unrelated.
+    """Regress what explanations imply on what changes the answers; the slope is at most 1, and 0 if unrelated.
 
-    Each example has two arrays of one value a concept: its causal effect, and the share of explanations that imply it.
-    Both are z-scores within the example, where y = b x + e, with e ~ N(0, s), b ~ N(m, 1), m ~ N(0, 1) and
-    s ~ exponential(1); given is m. An example in which either does not vary, as with one concept, has no slope and is
-    left out; None if no example is left.
+    Each example has two arrays with one value per concept: its causal effect, and the share of explanations that imply
+    it. Both are z-scores within the example, where y = b x + e, with e ~ N(0, s), b ~ N(m, 1), m ~ N(0, 1) and
+    s ~ exponential(1); the result is m. An example in which either does not vary, as with one concept, has no slope and
+    is left out; None if no example is left.
 
-    The example's r, the correlation of its n concepts, is all that its data say of b: r | m, s ~ N(m, 1 + s^2 / n).
-    Given s, m is therefore normal, and s is integrated over by quadrature.
+    The example's r, the correlation of its n concepts, is sufficient for b: r | m, s ~ N(m, 1 + s^2 / n). Given s, m is
+    therefore normal, and s is integrated out by quadrature.
     """
     from scipy.optimize import brentq
     from scipy.special import softmax
@@ -179,7 +180,7 @@ def faithfulness_slope(examples: Sequence[tuple[Values, Values]], level: float =
     variance = 1 + noise**2 / n
     precision = 1 + (1 / variance).sum(axis=1)
     mean = (r / variance).sum(axis=1) / precision
-    # Of each example: its n values about its own line, then its slope about m; last, m is integrated out.
+    # For each example: its n values about its own line, then its slope about m; last, m is integrated out.
     log_density = -(n - 1) * log_noise - 0.5 * n * (1 - r**2) / noise**2
     log_density += -0.5 * np.log(variance) - 0.5 * r**2 / variance
     weights = softmax(

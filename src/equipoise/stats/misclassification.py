@@ -42,7 +42,7 @@ def rogan_gladen(successes: float, n: float, errors: ErrorCounts) -> float | Non
     specificity sum to 1 or less: such a classifier carries no information.
     Source: Rogan & Gladen (1978), American Journal of Epidemiology 107:71-76.
     """
-    apparent = ratio(successes, _checked(successes, n))
+    apparent = ratio(successes, _require_proportion(successes, n))
     # In integers, since 0.7 + 0.3 is not exactly 1 in floating point.
     surplus = (
         errors.true_positives * errors.negatives
@@ -52,7 +52,7 @@ def rogan_gladen(successes: float, n: float, errors: ErrorCounts) -> float | Non
     if apparent is None or surplus <= 0:
         return None
     youden = surplus / (errors.positives * errors.negatives)
-    return _clipped((apparent + errors.specificity - 1) / youden)
+    return _clip((apparent + errors.specificity - 1) / youden)
 
 
 def rogan_gladen_interval(successes: float, n: float, errors: ErrorCounts, alpha: float = 0.05) -> Interval | None:
@@ -65,7 +65,7 @@ def rogan_gladen_interval(successes: float, n: float, errors: ErrorCounts, alpha
     1), 2,000 draws each, 95 % intervals covered the truth in at least 92.9 % and on average 96.6 %; an undefined
     interval counts as a miss.
 
-    Of clustered classifications, `n` is their effective number (`clusters.effective_size`), which may be a fraction.
+    For clustered classifications, `n` is their effective number (`clusters.effective_size`), which may be a fraction.
 
     Two departures from the source. With very few labels, the interval is widened to include the corrected proportion.
     It is None where all of it lies outside [0, 1], as when positive classifications are rarer than the classifier's
@@ -90,15 +90,15 @@ def rogan_gladen_interval(successes: float, n: float, errors: ErrorCounts, alpha
     centre += 2 * z**2 * (centre * missed - (1 - centre) * mistaken)
     if centre + reach <= 0 or centre - reach >= 1:
         return None
-    return Interval(min(estimate, _clipped(centre - reach)), max(estimate, _clipped(centre + reach)))
+    return Interval(min(estimate, _clip(centre - reach)), max(estimate, _clip(centre + reach)))
 
 
-def _checked(successes: float, n: float) -> float:
+def _require_proportion(successes: float, n: float) -> float:
     if not 0 <= successes <= n:
         message = f"{successes} of {n} is not a proportion: give a count between 0 and n"
         raise EquipoiseError(message)
     return n
 
 
-def _clipped(share: float) -> float:
+def _clip(share: float) -> float:
     return min(1.0, max(0.0, share))

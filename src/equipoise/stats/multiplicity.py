@@ -12,7 +12,7 @@ Method = Literal["holm", "bonferroni", "fdr_bh"]
 
 
 def adjust(p_values: Sequence[float | None], method: Method) -> list[float | None]:
-    """Adjusted p-values of one family, in the order given; None stays None and does not count as a test.
+    """Adjust the p-values of one family, in the same order; None stays None and does not count as a test.
 
     `holm` and `bonferroni` control the family-wise error rate, `fdr_bh` the false discovery rate. A p-value below
     1e-300 is raised to 1e-300, so that its adjusted value is an upper bound, not 0.

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from equipoise.stats.quantities import Interval, PValue
 
 LEAST = 1e-6
-"""Standard error below which the clusters do not vary: in each, the arms have the same levels."""
+"""Standard error below which the clusters do not vary: in each cluster, the arms have the same levels."""
 SEPARATED = 10.0
-"""Log odds ratio beyond which the levels of the arms are taken not to overlap: the likelihood has no maximum."""
+"""Log odds ratio beyond which the levels of the arms are assumed not to overlap: the likelihood has no maximum."""
 
 
 class Ordinal(NamedTuple):
@@ -27,10 +27,10 @@ def proportional_odds(
     """Estimate the common log odds ratio of a higher level in the first arm than in the second.
 
     `first` and `second` are the levels of the two arms of the same units, `clusters` names the cluster of each unit.
-    The model takes the levels as independent; its standard error is the sandwich of the clusters, and so allows for the
-    pairing, with a normal interval: with few clusters too narrow. None where fewer than two levels or clusters occur,
-    where the clusters do not vary, and where the arms are separated. Source: McCullagh (1980), J Royal Statistical
-    Society B 42:109-142; Liang & Zeger (1986), Biometrika 73:13-22.
+    The model assumes that levels are independent; its cluster-robust (sandwich) standard error allows for the pairing.
+    The interval is normal, and too narrow with few clusters. None if fewer than two levels or clusters occur, if the
+    clusters do not vary, and if the arms are separated. Source: McCullagh (1980), J Royal Statistical Society B
+    42:109-142; Liang & Zeger (1986), Biometrika 73:13-22.
     """
     import numpy as np
     from scipy.stats import norm
@@ -42,7 +42,7 @@ def proportional_odds(
         return None
     arm = np.repeat([1.0, 0.0], len(first))[:, None]
     with warnings.catch_warnings():
-        # Of separated arms it says that the search did not converge, or that a standard error is not a number.
+        # With separated arms it warns that the search did not converge, or that a standard error is not a number.
         warnings.simplefilter("ignore")
         fitted = OrderedModel(levels, arm, distr="logit").fit(
             method="bfgs", disp=False, cov_type="cluster", cov_kwds={"groups": names}

@@ -91,7 +91,7 @@ def mcnemar_chi2(cells: PairedCells) -> PValue | None:
 
 def paired_t(differences: Sequence[float]) -> PValue | None:
     """Paired t test that the mean difference is 0; None for fewer than two differences or where they do not vary."""
-    values = _varying(differences)
+    values = _varying_values(differences)
     if values is None:
         return None
     return t_two_sided(float(values.mean() / np.sqrt(values.var(ddof=1) / len(values))), len(values) - 1)
@@ -130,7 +130,7 @@ def signed_ranks(differences: Sequence[float]) -> list[float]:
 
 def mean_interval(differences: Sequence[float], alpha: float = 0.05) -> Interval | None:
     """Student's t interval of the mean difference; None for fewer than two differences or where they do not vary."""
-    values = _varying(differences)
+    values = _varying_values(differences)
     if values is None:
         return None
     mean, error = float(values.mean()), float(np.sqrt(values.var(ddof=1) / len(values)))
@@ -140,7 +140,7 @@ def mean_interval(differences: Sequence[float], alpha: float = 0.05) -> Interval
 
 def standard_deviation(differences: Sequence[float]) -> float | None:
     """Sample standard deviation of the differences (n - 1); None for fewer than two or where they do not vary."""
-    values = _varying(differences)
+    values = _varying_values(differences)
     return None if values is None else float(np.std(values, ddof=1))
 
 
@@ -189,9 +189,9 @@ def _walsh_average(values: np.ndarray, place: int) -> float:
 
 
 def t_quantile(alpha: float, df: Degrees) -> Degrees:
-    """What |t| exceeds with the probability `alpha`, elementwise over degrees of freedom.
+    """The value that |t| exceeds with probability `alpha`, elementwise over degrees of freedom.
 
-    Special functions, here and below, since `scipy.stats.t` takes a hundred times as long for a single value.
+    It uses special functions, as below, because `scipy.stats.t` takes a hundred times as long for a single value.
     """
     from scipy.special import stdtrit
 
@@ -221,7 +221,7 @@ def _table(cells: PairedCells) -> list[list[int]]:
     return [[cells.both, cells.only_first], [cells.only_second, cells.neither]]
 
 
-def _varying(differences: Sequence[float]) -> np.ndarray | None:
+def _varying_values(differences: Sequence[float]) -> np.ndarray | None:
     """Return the differences as an array, or None where their standard deviation is undefined or rounding error."""
     values = np.asarray(differences, dtype=float)
     if len(values) < MIN_PAIRS or np.ptp(values) <= SPREAD_FLOOR * np.abs(values).max():

@@ -20,18 +20,18 @@ Values = NDArray[np.float64]
 def permutation_p(first: Sequence[int], second: Sequence[int]) -> float:
     """P-value of the permutation test that two samples of answers are exchangeable, with Pearson's chi-square.
 
-    `first` and `second` are the counts of each answer, in one order. Given how often each answer was given in all, and
-    the sizes of the samples, every assignment of answers to samples is equally likely under the hypothesis; p is the
-    share of them whose chi-square is at least the observed one. It is exact up to `MOST_LISTED` tables (two samples of
-    50 with five answers have fewer), else from `DRAWN` tables with a fixed seed, the observed one included.
-    1 where a sample is empty, or all answers are the same.
+    `first` and `second` are the counts of each answer, in one order. Given the total count of each answer and the sizes
+    of the samples, every assignment of answers to samples is equally likely under the hypothesis; p is the share of
+    assignments whose chi-square is at least the observed one. It is exact up to `MOST_LISTED` tables (two samples of
+    50 with five answers have fewer), and otherwise estimated from `DRAWN` tables with a fixed seed, the observed one
+    included. It is 1 if a sample is empty, or all answers are the same.
     Source: Freeman & Halton (1951), Biometrika 38:141-149, with chi-square in place of the table's probability.
     """
     pair = np.array([first, second], dtype=np.int64)
     total = pair.sum(axis=0)
     # The answer given most often comes last: its count follows from the others.
-    kept = np.argsort(total, kind="stable")[int((total == 0).sum()) :]
-    pair, total = pair[:, kept], total[kept]
+    answers = np.argsort(total, kind="stable")[int((total == 0).sum()) :]
+    pair, total = pair[:, answers], total[answers]
     size = int(pair[0].sum())
     if len(total) < 2 or size in (0, int(total.sum())):  # noqa: PLR2004  (two answers can differ)
         return 1.0
@@ -45,7 +45,7 @@ def permutation_p(first: Sequence[int], second: Sequence[int]) -> float:
 
 
 def _chi_square(tables: Counts, total: Counts) -> Values:
-    """Pearson's statistic of tables with one first row each; the second is `total` less it."""
+    """Pearson's statistic of tables given by their first rows; the second row is `total` minus the first."""
     size, n = tables[0].sum(), total.sum()
     expected = total * (size / n)
     # (x - e)^2 / e of both samples: the deviations are equal and opposite.
@@ -62,14 +62,14 @@ def _number(total: Counts, size: int) -> float:
 
 
 def _tables(total: Counts, size: int) -> tuple[Counts, Values]:
-    """List every first row, and the logarithm of the number of assignments that give it."""
+    """List every first row, with the logarithm of the number of assignments that produce it."""
     from scipy.special import gammaln
 
     rows, left = np.empty((1, 0), dtype=np.int64), np.array([size])
     for place, count in enumerate(total[:-1]):
         taken = np.arange(count + 1)
         rest = left[:, None] - taken
-        # What is left must be there in the answers to come.
+        # The remaining answers must suffice for the rest of the row.
         which, value = np.nonzero((rest >= 0) & (rest <= total[place + 1 :].sum()))
         rows, left = np.column_stack([rows[which], taken[value]]), rest[which, value]
     rows = np.column_stack([rows, left])

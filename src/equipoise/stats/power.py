@@ -29,7 +29,7 @@ def mcnemar_power(n: int, gap: float, discordance: float, alpha: float = 0.05) -
     # Counts outside this range have a total probability below 1e-15: for a million pairs a few thousand are summed.
     counts = np.arange(binom.ppf(NEGLIGIBLE, n, discordance), binom.isf(NEGLIGIBLE, n, discordance) + 1)
     first = (1 + gap / discordance) / 2
-    # The most pairs that may fall the rarer way: the mid-p of one more exceeds alpha.
+    # The largest count in the rarer direction that is significant: the mid-p of one more exceeds alpha.
     critical = binom.ppf(alpha / 2, counts, 0.5)
     middle = binom.cdf(critical, counts, 0.5) - binom.pmf(critical, counts, 0.5) / 2
     critical = np.where(middle <= alpha / 2, critical, critical - 1)

@@ -14,7 +14,7 @@ def wilson(count: float, n: float, alpha: float = 0.05) -> Interval | None:
     """Wilson score interval of the proportion `count / n`, within [0, 1]; None where n is 0.
 
     The method is given explicitly because statsmodels defaults to the normal approximation, whose interval for 0 of
-    40 is (0, 0). Of clustered outcomes, `n` is their effective number (`clusters.effective_size`), which may be a
+    40 is (0, 0). For clustered outcomes, `n` is their effective number (`clusters.effective_size`), which may be a
     fraction.
     Source: Wilson (1927), JASA 22:209-212.
     """
@@ -36,7 +36,7 @@ def paired_difference(cells: PairedCells, alpha: float = 0.05, size: float | Non
     correlation phi, whose numerator is corrected for continuity where it is positive. Chosen over Tango's score
     interval because it has a closed form, never exceeds [-1, 1] and is defined for every table, while both are close
     to nominal coverage in small samples (Fagerland, Lydersen & Laake 2014, Stat Med 33:2850-2875). It is not the
-    inverse of the exact McNemar test: in borderline cases the interval may exclude 0 while p > alpha. Of clustered
+    inverse of the exact McNemar test: in borderline cases the interval may exclude 0 while p > alpha. For clustered
     pairs, `size` is their effective number (`clusters.effective_size` of the differences).
     Source: Newcombe (1998), Stat Med 17:2635-2650, method 10.
     """
@@ -54,9 +54,9 @@ def paired_difference(cells: PairedCells, alpha: float = 0.05, size: float | Non
     p_first, p_second = first / n, second / n
     phi = _phi(both, only_first, only_second, neither)
 
-    def reach(one: float, other: float) -> float:
-        # (one - other)^2 + 2(1 - phi) one other is the same quadratic form, but cannot become negative by rounding.
-        return math.sqrt((one - other) ** 2 + 2 * (1 - phi) * one * other)
+    def reach(a: float, b: float) -> float:
+        # The same quadratic form as a^2 + b^2 - 2 phi a b, which could become negative by rounding.
+        return math.sqrt((a - b) ** 2 + 2 * (1 - phi) * a * b)
 
     difference = p_first - p_second
     return Interval(
@@ -66,11 +66,11 @@ def paired_difference(cells: PairedCells, alpha: float = 0.05, size: float | Non
 
 
 def unvaried_mean(value: float, n: int, bounds: tuple[float, float], alpha: float = 0.05) -> Interval | None:
-    """Interval of a mean of bounded values of which all `n` observed ones are `value`; None where n is 0.
+    """Interval of the mean of bounded values if all `n` observed values equal `value`; None if n is 0.
 
     Up to a share u of other values is compatible with having seen none among n: u is the upper limit of Clopper and
-    Pearson for 0 of n, 1 - (alpha / 2)^(1 / n), about 3.7 / n. The mean is furthest from `value` where all of those
-    lie at a bound.
+    Pearson for 0 of n, 1 - (alpha / 2)^(1 / n), about 3.7 / n. The mean is furthest from `value` if all of those are at
+    a bound.
     Source: Clopper & Pearson (1934), Biometrika 26:404-413.
     """
     if n == 0:
@@ -94,19 +94,19 @@ class Limited(NamedTuple):
 
 
 def limited_share(count: float, n: float, alpha: float = 0.05) -> Limited | None:
-    """Give a proportion with its Wilson interval; None where n is 0."""
+    """Return a proportion with its Wilson interval; None if n is 0."""
     limits = wilson(count, n, alpha)
     return None if limits is None else Limited(count / n, limits.low, limits.high)
 
 
 def limited_difference(cells: PairedCells, alpha: float = 0.05) -> Limited | None:
-    """Give a paired difference with Newcombe's interval; None without pairs."""
+    """Return a paired difference with Newcombe's interval; None without pairs."""
     limits, value = paired_difference(cells, alpha), cells.difference
     return None if limits is None or value is None else Limited(value, limits.low, limits.high)
 
 
 def weighted_shares(parts: Sequence[tuple[float, float, float]], alpha: float = 0.05) -> Limited | None:
-    """Give the sum of weight x count / n over independent samples; None without parts or where an n is 0.
+    """Sum weight x count / n over independent samples; None without parts or if an n is 0.
 
     `parts` are (weight, count, n); a weight may be negative. Wilson's intervals, combined by `mover_sum`: one part of
     weight 1 yields Wilson's interval, weights 1 and -1 Newcombe's for the difference of independent proportions. With
@@ -121,16 +121,16 @@ def mover_sum(parts: Sequence[tuple[float, Limited]], correlation: float = 0.0) 
 
     Method of variance estimates recovery (MOVER): the distance of each limit from its estimate is used as the standard
     error on that side, and the squared distances are summed, with twice `correlation` times each product of two.
-    Estimates that are all of one sample are correlated as their values are over its members.
+    Estimates from one sample are correlated as their values are over its members.
     Source: Zou, Huang & Zhang (2009), Computational Statistics & Data Analysis 53:1080-1085; Zou (2008), Am J Epidemiol
     168:212-224, for correlated estimates.
     """
     reaches = [
-        (weight * (one.value - one.low), weight * (one.high - one.value))[:: 1 if weight > 0 else -1]
-        for weight, one in parts
+        (weight * (limits.value - limits.low), weight * (limits.high - limits.value))[:: 1 if weight > 0 else -1]
+        for weight, limits in parts
     ]
-    value = math.fsum(weight * one.value for weight, one in parts)
-    down, up = (_together(side, correlation) for side in zip(*reaches, strict=True))
+    value = math.fsum(weight * limits.value for weight, limits in parts)
+    down, up = (_combined_reach(side, correlation) for side in zip(*reaches, strict=True))
     return Limited(value, value - down, value + up)
 
 
@@ -155,7 +155,7 @@ def _least_ratio(numerator: Limited, denominator: Limited, correlation: float) -
     if numerator.low == 0:
         return 0.0
     reach = numerator.value - numerator.low
-    # q has the sign of the numerator's limit, which decides on which side the denominator errs.
+    # q has the sign of the numerator's limit, which decides which limit of the denominator applies.
     other = denominator.high - denominator.value if numerator.low > 0 else denominator.value - denominator.low
     a = denominator.value**2 - other**2
     b = numerator.value * denominator.value - correlation * reach * other
@@ -166,8 +166,8 @@ def _least_ratio(numerator: Limited, denominator: Limited, correlation: float) -
     return (b - root) / a if a > 0 or (a < 0 and numerator.low > 0) else -math.inf
 
 
-def _together(reaches: Sequence[float], correlation: float) -> float:
-    squares, total = math.fsum(one * one for one in reaches), math.fsum(reaches)
+def _combined_reach(reaches: Sequence[float], correlation: float) -> float:
+    squares, total = math.fsum(reach * reach for reach in reaches), math.fsum(reaches)
     # The sum of all products of two different reaches, counted twice, is total^2 - squares.
     return math.sqrt(max((1 - correlation) * squares + correlation * total**2, 0.0))
 

@@ -1,1 +1,1 @@
-"""What a model wrote, read: sentences, reasoning, answers, letters and diagnoses."""
+"""Read a model's text: sentences, reasoning, answers, letters and diagnoses."""

@@ -1,4 +1,4 @@
-"""An answer to a case, and the kinds of answers that there are."""
+"""An answer to a case, and the kinds of answers."""
 
 from typing import Annotated, Literal, Protocol
 
@@ -12,7 +12,7 @@ AnswerKind = Literal["expected", "stereotyped", "distractor", "other", "refusal"
 
 
 class Answer(Frozen):
-    """A diagnosis, the other wordings that count as the same answer, and its ICD-11 code where it is known."""
+    """A diagnosis, other wordings that count as the same answer, and its ICD-11 code if known."""
 
     label: Text
     synonyms: Annotated[tuple[Text, ...], Field(min_length=1)]
@@ -34,7 +34,7 @@ class AnswerSet(Protocol):
 
     @property
     def components(self) -> tuple[Answer, ...]:
-        """The stereotyped answers of the other dimensions, where the case varies several."""
+        """The stereotyped answers of the other dimensions, if the case varies several."""
         ...
 
     @property

@@ -1,7 +1,7 @@
-"""Answers read from responses: by likelihood over the case's set, from the generated text, and by their meaning.
+"""Read answers from responses: by likelihood over the case's set, from the generated text, and by their meaning.
 
-A wording of the case's set is looked for in the text as it is written. Whether the diagnosis that a reply ends on means
-the same as a given one is decided by words, read with the lexicon data/diagnoses.yaml.
+The wordings of the case's set are searched in the text as written. Whether the final diagnosis of a reply means the
+same as a given diagnosis is decided by words, read with the lexicon data/diagnoses.yaml.
 """
 
 import math
@@ -26,7 +26,7 @@ MATCHES: tuple[Match, ...] = ("yes", "partly", "no", "unclear")
 OPTIONAL = caseless(
     r",?(?<!\s)\s+\b(?:with(?: or without)? (?:possible|probable|suspected)|requir\w+|needing|warranting)\b.*"
 )
-"""What an answer may add that says no more of the diagnosis."""
+"""Additions to an answer that do not change the diagnosis."""
 
 SPELLINGS = (
     (caseless("[ao]e"), "[ao]?e"),
@@ -34,7 +34,7 @@ SPELLINGS = (
     (caseless("(?<=i)s(?=e|ing|ation)"), "[sz]"),
     (caseless("sulph"), "sul(?:ph|f)"),
 )
-"""What a British spelling is in either: hyponatraemia, tumour, generalised, sulphate."""
+"""British spellings and the expressions that match either spelling: hyponatraemia, tumour, generalised, sulphate."""
 
 
 def answer_set(case: AnswerSet) -> dict[AnswerKind, tuple[Answer, ...]]:
@@ -54,40 +54,40 @@ class Given(NamedTuple):
 
 
 def read_generated(text: str, answers: Mapping[AnswerKind, tuple[Answer, ...]]) -> Given:
-    """Read the answer that a generated text gives.
+    """Read the answer from a generated text.
 
-    The first label or synonym in the text decides; where two begin at one place, the longer. An answer outside the
-    set is `other`, a text that names no diagnosis is `unparsed`.
+    The first label or synonym in the text decides; if two begin at the same place, the longer one. An answer outside
+    the set is `other`, a text that names no diagnosis is `unparsed`.
     """
     text = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     if not re.search(r"\w", text):
         return Given("unparsed")
-    found = [
+    matches = [
         (match.start(), -len(wording), Given(kind, answer.label))
         for kind, group in answers.items()
         for answer in group
         for wording in (answer.label, *answer.synonyms)
-        if (match := _wanted((wording,)).search(text))
+        if (match := _compile_wordings((wording,)).search(text))
     ]
-    if found:
-        return min(found)[2]
+    if matches:
+        return min(matches)[2]
     if REFUSAL.search(text):
         return Given("refusal")
     return Given("unparsed" if UNDECIDED.search(text) else "other")
 
 
-def named_in(answers: Mapping[AnswerKind, tuple[Answer, ...]]) -> re.Pattern[str]:
-    """Give the expression of every wording of a case's answers, the longest first."""
+def wordings_pattern(answers: Mapping[AnswerKind, tuple[Answer, ...]]) -> re.Pattern[str]:
+    """Compile an expression that matches any wording of a case's answers, the longest first."""
     wordings = {
         wording for group in answers.values() for answer in group for wording in (answer.label, *answer.synonyms)
     }
-    return _wanted(tuple(sorted(wordings, key=lambda one: (-len(one), one))))
+    return _compile_wordings(tuple(sorted(wordings, key=lambda wording: (-len(wording), wording))))
 
 
 def read_likelihood(
     response: Response, answers: Mapping[AnswerKind, tuple[Answer, ...]], length: Length
 ) -> Given | None:
-    """Read the likeliest answer of the set (ties: the first by name); None without likelihoods."""
+    """Return the likeliest answer of the set (ties: the first by name); None without likelihoods."""
     scores = log_likelihoods(response, length)
     if not scores:
         return None
@@ -96,7 +96,7 @@ def read_likelihood(
 
 
 def log_odds(response: Response, case: AnswerSet, length: Length) -> float | None:
-    """Give log p(stereotyped) - log p(expected), in nats, or in nats per token; None without likelihoods.
+    """Return log p(stereotyped) - log p(expected), in nats, or in nats per token; None without likelihoods.
 
     At an intersection the probabilities of its stereotyped answers are added. Only totals are a log odds: per token,
     each term is divided by its own number of tokens.
@@ -110,9 +110,9 @@ def log_odds(response: Response, case: AnswerSet, length: Length) -> float | Non
 
 
 def log_likelihoods(response: Response, length: Length) -> dict[str, float]:
-    """Give the log likelihood of each candidate in nats, or its mean per token; empty where the backend gives none.
+    """Return the log likelihood of each candidate in nats, or its mean per token; empty if the backend has none.
 
-    Totals without the numbers of tokens raise an EquipoiseError.
+    Raises EquipoiseError for totals without numbers of tokens.
     """
     means, tokens = response.log_likelihood, response.candidate_tokens
     if length == "per_token":
@@ -125,38 +125,39 @@ def log_likelihoods(response: Response, length: Length) -> dict[str, float]:
     return {label: mean * tokens[label] for label, mean in means.items()}
 
 
-def match_answer(said: str, answer: Answer, diagnoses: Diagnoses) -> Match:
-    """Compare the diagnosis on which a reply ends with an answer, by the words of the lexicon.
+def match_answer(reply: str, answer: Answer, diagnoses: Diagnoses) -> Match:
+    """Compare the final diagnosis of a reply with an answer, by the words of the lexicon.
 
     Args:
-        said: the part of a reply that its reader sees, or its answer as `equipoise.text.reasoning.split` gives it.
-        answer: the diagnosis asked about; any of its wordings counts, and each side of an "or".
-        diagnoses: the lexicon.
+        reply: The visible part of a reply, or its answer as returned by `equipoise.text.reasoning.split`.
+        answer: The diagnosis to compare with; any of its wordings counts, and each side of an "or".
+        diagnoses: The lexicon.
 
     Returns:
-        `yes` where it means the same, a more exact naming (acute inferior infarction for infarction) included;
-        `partly` where it is broader, of the same kind or one of several; `unclear` where no diagnosis is named.
+        `yes` if the final diagnosis means the same, including a more exact name (acute inferior infarction for
+        infarction); `partly` if it is broader, of the same kind or one of several; `unclear` if none is named; `no`
+        otherwise.
     """
-    named = final_diagnosis(said)
+    named = final_diagnosis(reply)
     if named is None:
         return "unclear"
-    wanted = [diagnoses.meaning(wording) for wording in _wordings(answer)]
-    return _compared(named, [meaning for meaning in wanted if meaning.concepts], diagnoses)
+    meanings = [diagnoses.meaning(wording) for wording in _wordings(answer)]
+    return _compare(named, [meaning for meaning in meanings if meaning.concepts], diagnoses)
 
 
 @lru_cache(maxsize=8192)
-def _wanted(wordings: tuple[str, ...]) -> re.Pattern[str]:
-    """Compile the expression of any of some wordings; arms, tellings and samples of a case have the same."""
+def _compile_wordings(wordings: tuple[str, ...]) -> re.Pattern[str]:
+    """Compile an expression that matches any of the wordings; the arms, versions and samples of a case share them."""
     return re.compile("|".join(map(_pattern, wordings)), re.IGNORECASE)
 
 
 def _pattern(wording: str) -> str:
-    """Give the expression of a wording in either spelling, its words apart or hyphenated, or of its plural."""
-    return r"\b" + r"[\s\-]+".join(map(_spelt, re.split(r"[\s\-]+", wording))) + r"(?:s|es)?\b"
+    """Return the expression for a wording or its plural, in either spelling, with spaces or hyphens between words."""
+    return r"\b" + r"[\s\-]+".join(map(_spelling_pattern, re.split(r"[\s\-]+", wording))) + r"(?:s|es)?\b"
 
 
-def _spelt(word: str) -> str:
-    """Give the expression of a word in either spelling."""
+def _spelling_pattern(word: str) -> str:
+    """Return the expression for a word in either spelling."""
     word = re.escape(word)
     for british, either in SPELLINGS:
         word = british.sub(either, word)
@@ -164,59 +165,60 @@ def _spelt(word: str) -> str:
 
 
 def _wordings(answer: Answer) -> Iterator[str]:
-    """The wordings of an answer, and each side of an "or" in its place."""
+    """Yield the wordings of an answer, and each side of an "or" on its own."""
     for wording in (answer.label, *answer.synonyms):
-        said = OPTIONAL.sub("", wording)
-        sides = re.split(r"(?<!\s)\s+or\s+|(?:(?<!\s)\s+)?/\s*", said)
+        core = OPTIONAL.sub("", wording)
+        sides = re.split(r"(?<!\s)\s+or\s+|(?:(?<!\s)\s+)?/\s*", core)
         yield from sides
         if len(sides) > 1:
-            yield said
+            yield core
 
 
-def _compared(named: Named, wanted: list[Meaning], diagnoses: Diagnoses) -> Match:
+def _compare(named: Named, meanings: list[Meaning], diagnoses: Diagnoses) -> Match:
     """Compare a diagnosis with the wordings of an answer."""
     whole = diagnoses.meaning(named.whole)
-    if any(one.concepts == whole.concepts and not diagnoses.opposed(one, whole) for one in wanted):
+    if any(meaning.concepts == whole.concepts and not diagnoses.are_opposed(meaning, whole) for meaning in meanings):
         return "yes"
     heads = [diagnoses.meaning(part) for part in named.joint]
-    # `Attention-deficit/hyperactivity disorder`: what the parts name together alone is one name.
+    # `Attention-deficit/hyperactivity disorder`: a diagnosis that only the parts together name is one name.
     together = diagnoses.meaning(" ".join(named.joint)).groups - frozenset().union(*(head.groups for head in heads))
-    if any(together & one.groups for one in wanted):
+    if any(together & meaning.groups for meaning in meanings):
         return "yes"
-    found = [_one_by_words(head, whole, wanted, diagnoses) for head in heads]
-    if all(one == "yes" for one in found):
+    matches = [_compare_head(head, whole, meanings, diagnoses) for head in heads]
+    if all(match == "yes" for match in matches):
         return "yes"
     for gloss in named.glosses:
-        meaning = diagnoses.meaning(TAIL.split(gloss)[0])
+        other_name = diagnoses.meaning(TAIL.split(gloss)[0])
         # After a cause, `infarction due to thrombosis (clot)`, a gloss may be on the cause.
-        on_head = not named.tails or any(meaning.concepts & head.concepts for head in heads)
-        named_again = any(meaning.concepts == one.concepts and _may_gloss(heads[0], one, diagnoses) for one in wanted)
-        if len(heads) == 1 and on_head and named_again:
+        on_head = not named.tails or any(other_name.concepts & head.concepts for head in heads)
+        same = [meaning for meaning in meanings if meaning.concepts == other_name.concepts]
+        if len(heads) == 1 and on_head and any(_may_gloss(heads[0], meaning, diagnoses) for meaning in same):
             return "yes"
     beside = [diagnoses.meaning(part).concepts for part in (*named.alternates, *named.glosses)]
-    if "yes" in found or "partly" in found or any(one.concepts <= concepts for concepts in beside for one in wanted):
+    is_beside = any(meaning.concepts <= concepts for concepts in beside for meaning in meanings)
+    if "yes" in matches or "partly" in matches or is_beside:
         return "partly"
     return "no"
 
 
 def _may_gloss(head: Meaning, gloss: Meaning, diagnoses: Diagnoses) -> bool:
-    """Whether a gloss can be another name of a head: not of a diagnosis that is known and has nothing to do with it."""
-    return not head.groups or diagnoses.shared(head, gloss) or diagnoses.akin(head, gloss)
+    """Whether a gloss can be another name of a head: the head is unknown to the lexicon or related to the gloss."""
+    return not head.groups or diagnoses.share_diagnosis(head, gloss) or diagnoses.are_related(head, gloss)
 
 
-def _one_by_words(head: Meaning, whole: Meaning, wanted: list[Meaning], diagnoses: Diagnoses) -> Match:
-    """Compare one of the diagnoses named jointly, `whole` being all that is said with it."""
-    found: Match = "no"
-    for one in wanted:
-        if diagnoses.opposed(head, one):
+def _compare_head(head: Meaning, whole: Meaning, meanings: list[Meaning], diagnoses: Diagnoses) -> Match:
+    """Compare one of the jointly named diagnoses; `whole` is the full name that contains it."""
+    match: Match = "no"
+    for meaning in meanings:
+        if diagnoses.are_opposed(head, meaning):
             continue
-        if one.concepts <= whole.concepts and one.concepts & head.concepts:
+        if meaning.concepts <= whole.concepts and meaning.concepts & head.concepts:
             return "yes"
         if (
-            one.concepts <= whole.concepts
-            or (head.concepts and head.concepts <= one.concepts)
-            or diagnoses.shared(head, one)
-            or diagnoses.akin(head, one)
+            meaning.concepts <= whole.concepts
+            or (head.concepts and head.concepts <= meaning.concepts)
+            or diagnoses.share_diagnosis(head, meaning)
+            or diagnoses.are_related(head, meaning)
         ):
-            found = "partly"
-    return found
+            match = "partly"
+    return match

@@ -1,4 +1,4 @@
-"""Where a text states its conclusion: under a heading such as `Final Answer`, in a sentence that concludes, or last."""
+"""Locate a text's conclusion: under a heading such as `Final Answer`, in a concluding sentence, or at the end."""
 
 import re
 from collections import deque
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Literal, NamedTuple
 
-from equipoise.text.patterns import caseless, past
+from equipoise.text.patterns import caseless, end_of_match
 from equipoise.text.sentences import Span, each_sentence, sentence_spans
 
 How = Literal["heading", "sentence", "paragraph"]
@@ -18,9 +18,9 @@ NAME = (
     r"|conclusion[ ]\([^)\n]{0,30}diagnosis\)"
 )
 BEFORE = r"(?:^[ \t>#*_•|\-]*(?:\d{1,2}[.)][ \t]*[*_]*)?|(?<=\s)\*\*|(?<=[.!?:>][ ]))"
-"""What a heading follows: the start of a line with its markup, bold type, or the end of a sentence."""
+"""Context before a heading: the start of a line with its markup, bold type, or the end of a sentence."""
 AFTER = r"(?:[ ]\([^)\n]{1,40}\))?[ \t*_]*(?:[:|]|[—–-](?=\s)|$)"
-"""What makes it a heading: a colon, a dash or a table's bar after it, or the end of its line."""
+"""Context after a heading: a colon, a dash, a table's bar, or the end of its line."""
 HEADING = caseless(rf"{BEFORE}(?:{NAME}){AFTER}", re.MULTILINE)
 SUMMARY = caseless(
     rf"{BEFORE}(?:(?:final|overall|clinical|in)[ ])*(?:conclusion|bottom[ ]line|final[ ]thoughts?){AFTER}", re.MULTILINE
@@ -35,16 +35,16 @@ ASKED_FOR = r"(?:help|assist|answer|provide|diagnose|give|choose|select|determin
 REFUSAL = caseless(
     r"\b(?:I(?:'m| am) (?:sorry|unable|not able|not comfortable)|we(?:'re| are) (?:unable|not able)"
     rf"|(?:I|we) (?:can(?:'t|not| not)|won't|will not) {ASKED_FOR}|(?:not able|not appropriate|unable) to {ASKED_FOR})"
-    # From the first `as an AI` of a sentence alone: from each, it would take the square.
+    # Matched only from the first `as an AI` of a sentence: matching from each would take quadratic time.
     r"|(?:\A|(?<=\.))(?>[^.]*?\bas an AI\b)[^.]*\b(?:can(?:'t|not| not)|unable|not able)"
 )
-"""What a reply says that declines to answer."""
+"""Phrases by which a reply declines to answer."""
 UNDECIDED = caseless(
     r"^\W*(none\b|unknown\b|unclear\b|not (yet )?(clear|known|possible|one specific|a specific|specified|given)"
     r"|cannot be|difficult to|hard to)"
 )
 LIST_FOLLOWS = re.compile(r"(?<=[.!?*])\s+[•\-—]+(?:\s|$)")
-"""Where a list or a rule follows on the line of a statement."""
+"""The start of a list or rule on the line of a statement."""
 
 DECIDES = caseless(
     r"\bmost[ ](?:likely|probable|plausible|fitting|appropriate)\b(?![ ](?:to|in|among)\b)|\blikeliest\b"
@@ -68,16 +68,16 @@ MIXED = caseless(
     r"\b(?:differential|next|exclu\w+|rul(?:e|ed|ing)[ ]out|unlikely|less[ ]likely|cannot|can't|alternatives?"
     r"|if|other[ ](?:possibilit|diagnos|cause|condition)\w*)\b"
 )
-"""What a sentence has that weighs other diagnoses too: one that does not is the clearer statement."""
+"""Words of a sentence that also weighs other diagnoses; a sentence without them is the clearer statement."""
 
 LONGEST = 1200
-"""Characters after a heading in which its statement is looked for."""
+"""Characters after a heading that are searched for its statement."""
 HEADINGS = 200
-"""Headings of a text that are read, the last ones: one that has more repeats itself."""
+"""Number of headings that are read, from the end: a text with more repeats itself."""
 
 
 class Statement(NamedTuple):
-    """The range of a conclusion, half-open and in characters, its heading included, and how it was found."""
+    """The half-open character range of a conclusion with its heading, and how it was found."""
 
     start: int
     end: int
@@ -85,72 +85,72 @@ class Statement(NamedTuple):
 
 
 def locate(text: str) -> Statement | None:
-    """Find the conclusion of a text; None where it has no words.
+    """Find the conclusion of a text; None if it has no words.
 
-    The last heading that names a diagnosis or an answer decides; else the last sentence that names what is most likely;
-    else a heading such as `Conclusion`; else the last sentence that says what the findings point to; else the last
-    paragraph. Of a statement that the end of the text cuts short an earlier complete one is preferred.
+    In order of precedence: the last heading that names a diagnosis or an answer; the last sentence that states what is
+    most likely; a heading such as `Conclusion`; the last sentence that states what the findings point to; the last
+    paragraph. An earlier complete statement is preferred to one that the end of the text cuts short.
     """
     return next(statements(text), None)
 
 
 def statements(text: str) -> Iterator[Statement]:
-    """Give the conclusion of a text, and then what to look at next where that one names nothing, in order."""
+    """Yield the conclusion of a text, then the candidates to try next if it names nothing, in order."""
     if not re.search(r"\w", text):
         return
-    yield from _under(text, HEADING)
+    yield from _headed_statements(text, HEADING)
     spans = sentence_spans(text)
     yield from _sentences(text, spans, DECIDES)
-    yield from _under(text, SUMMARY)
+    yield from _headed_statements(text, SUMMARY)
     yield from _sentences(text, spans, LEANS)
     yield _paragraph(text)
 
 
-def headed(text: str) -> Statement | None:
-    """Find the conclusion under the last heading that names a diagnosis or an answer; None without one."""
-    return next(_under(text, HEADING), None)
+def headed_statement(text: str) -> Statement | None:
+    """Find the conclusion under the last heading that names a diagnosis or an answer; None without such a heading."""
+    return next(_headed_statements(text, HEADING), None)
 
 
-def _under(text: str, heading: re.Pattern[str]) -> Iterator[Statement]:
-    """Statements under headings, the last first; one that the end of the text cuts short comes after all others."""
+def _headed_statements(text: str, heading: re.Pattern[str]) -> Iterator[Statement]:
+    """Yield the statements under headings, last first; statements that the text's end cuts short come after them."""
     cut_short = []
     written = len(text.rstrip(" \n\t*_"))
     for match in reversed(deque(heading.finditer(text), maxlen=HEADINGS)):
-        first = past(MARKUP, text, match.end(), len(text))
+        first = end_of_match(MARKUP, text, match.end(), len(text))
         room = text[first : first + LONGEST]
         spans = each_sentence(room)
         opening = next(spans, None)
         if opening is None:
             continue
-        # The number of a list, or the letter of an option, is not a statement: what follows it is.
+        # A list number or an option's letter is not a statement; the text after it is.
         last = next((span for span in chain((opening,), spans) if not MARKER.fullmatch(room, *span)), opening)
         stated = LIST_FOLLOWS.split(room[: last.end], maxsplit=1)[0].rstrip()
         end = first + len(stated)
         if CUT_SHORT.search(stated) or heading.fullmatch(stated):
             continue
-        found = Statement(match.start(), end, "heading")
+        statement = Statement(match.start(), end, "heading")
         if ENDED.search(stated) or end < written:
-            yield found
+            yield statement
         else:
-            cut_short.append(found)
+            cut_short.append(statement)
     yield from cut_short
 
 
 def _sentences(text: str, spans: Sequence[Span], cue: re.Pattern[str]) -> Iterator[Statement]:
-    """The sentences with a cue, the last first, those that weigh other diagnoses too after the rest.
+    """Yield the sentences with a cue, last first; those that also weigh other diagnoses come after the rest.
 
-    A heading, or a sentence that is cut short, does not count.
+    Headings and sentences that are cut short do not count.
     """
-    found = []
+    statements = []
     for span in reversed(spans):
         sentence = text[span.start : span.end]
         if cue.search(sentence) and not any(no.search(sentence) for no in (CUT_SHORT, HEADING_ALONE)):
-            found.append((Statement(*span, "sentence"), MIXED.search(sentence) is not None))
+            statements.append((Statement(*span, "sentence"), MIXED.search(sentence) is not None))
     for mixed in (False, True):
-        yield from (statement for statement, is_mixed in found if is_mixed == mixed)
+        yield from (statement for statement, is_mixed in statements if is_mixed == mixed)
 
 
 def _paragraph(text: str) -> Statement:
-    """The last paragraph that has words."""
+    """Return the last paragraph that has words."""
     *_, last = (match for match in PARAGRAPH.finditer(text) if re.search(r"\w", match[0]))
     return Statement(last.start(), last.start() + len(last[0].rstrip()), "paragraph")

@@ -1,4 +1,4 @@
-"""Names of diagnoses reduced to what they mean: the lexicon data/diagnoses.yaml, and texts read with it."""
+"""Reduce names of diagnoses to their meanings, with the lexicon data/diagnoses.yaml."""
 
 import re
 import unicodedata
@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from equipoise.core.row import Frozen, Text
 from equipoise.core.yamlfile import load_yaml
-from equipoise.text.patterns import normalised
+from equipoise.text.patterns import normalize_unicode
 
 FILE = "data/diagnoses.yaml"
 """Path of the lexicon, from the repository's root."""
@@ -31,7 +31,7 @@ COMMON = frozenset(
     uncontrolled underlying undiagnosed unspecified untreated up variant very wall with without worsening young
     """.split()  # noqa: SIM905  (a list of words, a line of quotation marks shorter)
 )
-"""Words that the name of a diagnosis may have or lack."""
+"""Words that do not change which diagnosis a name means."""
 ENDINGS = (
     *("ations", "ation", "ities", "ity", "ical", "ious", "ions", "isms", "ives", "ial", "iac", "ics", "ias", "ion"),
     *("ism", "ive", "ous", "ia", "ic", "al", "ed", "es", "ing", "s", "e", "y", "a"),
@@ -55,7 +55,7 @@ SPELLINGS = (
     (re.compile(r"(?<=[a-z]{3})our"), "or"),
     (re.compile("sulph"), "sulf"),
 )
-"""What American spelling has in the place of a British one; a word of neither is changed in every text alike."""
+"""British spellings and their American forms; a word of neither kind changes in the same way in every text."""
 SHORTEST_STEM = 4
 LONGEST_ABBREVIATION = 5
 
@@ -64,9 +64,9 @@ Wordings = Annotated[tuple[Text, ...], Field(min_length=2)]
 
 
 class Meaning(NamedTuple):
-    """What a text names: its concepts (groups of the lexicon, stems of other words) and its words in lower case.
+    """The meaning of a text: its concepts (groups of the lexicon, stems of other words) and its words in lower case.
 
-    `groups` are the first wordings of all groups found in it, including those whose concepts are several.
+    `groups` are the first wordings of all groups in the text, including those with several concepts.
     """
 
     concepts: frozenset[str]
@@ -77,7 +77,7 @@ class Meaning(NamedTuple):
 class Diagnoses(Frozen):
     """The lexicon: wordings with one meaning, broader diagnoses, and words that exclude each other.
 
-    Names listed under `apart` hold the words of another diagnosis and do not name it.
+    Names listed under `apart` contain the words of another diagnosis but do not name it.
     """
 
     version: Literal[1]
@@ -96,103 +96,103 @@ class Diagnoses(Frozen):
                 if first != group[0] or sum(_key(other) == _key(wording) for other in group) > 1:
                     message = f"duplicate wording {wording!r}, in {first!r} and in {group[0]!r}: keep one of them"
                     raise ValueError(message)
-        known = {group[0] for group in self.groups} | self.kinds.keys() | set(self.apart)
+        names = {group[0] for group in self.groups} | self.kinds.keys() | set(self.apart)
         for place, name in [*(("apart", one) for one in self.apart), *(("kinds", one) for one in self.kinds)]:
             if (first := seen.get(_key(name), name)) != name:
                 message = f"{place}, {name!r}: is a wording of {first!r}: give that, or remove it from the group"
                 raise ValueError(message)
         for broader, narrower in self.kinds.items():
             for name in narrower:
-                if name not in known:
+                if name not in names:
                     message = f"kinds, {broader!r}: {name!r} does not begin a group: give a group's first wording"
                     raise ValueError(message)
-            if broader in self._below(broader):
+            if broader in self._narrower_names(broader):
                 raise ValueError(f"kinds, {broader!r}: is below itself: remove it there")
         return self
 
     def meaning(self, text: str) -> Meaning:
-        """Read a text: the longest wordings first, then the stems of the words that are left."""
+        """Read a text: the longest wordings first, then the stems of the remaining words."""
         return self._read(text, "")
 
-    def opposed(self, one: Meaning, other: Meaning) -> bool:
-        """Whether the two have words that exclude each other: acute and chronic, bacterial and viral."""
+    def are_opposed(self, first: Meaning, second: Meaning) -> bool:
+        """Whether two meanings have words that exclude each other: acute and chronic, bacterial and viral."""
         for row in self._opposites:
-            held = [{place for place, word in enumerate(row) if word in text.words} for text in (one, other)]
-            if all(held) and not held[0] & held[1]:
+            places = [{place for place, word in enumerate(row) if word in text.words} for text in (first, second)]
+            if all(places) and not places[0] & places[1]:
                 return True
         return False
 
-    def akin(self, one: Meaning, other: Meaning) -> bool:
-        """Whether the one names a diagnosis that takes in a diagnosis of the other."""
-        return self.narrower(one, other) or self.narrower(other, one)
+    def are_related(self, first: Meaning, second: Meaning) -> bool:
+        """Whether one of two meanings names a diagnosis that includes a diagnosis of the other."""
+        return self.is_narrower(first, second) or self.is_narrower(second, first)
 
-    def narrower(self, one: Meaning, other: Meaning) -> bool:
-        """Whether the one names a diagnosis that a diagnosis of the other takes in."""
-        return any(not one.groups.isdisjoint(self._below(name)) for name in other.groups)
+    def is_narrower(self, first: Meaning, second: Meaning) -> bool:
+        """Whether the first meaning names a diagnosis that is included in a diagnosis of the second."""
+        return any(not first.groups.isdisjoint(self._narrower_names(name)) for name in second.groups)
 
-    def shared(self, one: Meaning, other: Meaning) -> bool:
-        """Whether the two name a diagnosis in common; a word such as `renal` does not count."""
-        return bool(self.known(one) & other.groups)
+    def share_diagnosis(self, first: Meaning, second: Meaning) -> bool:
+        """Whether two meanings name a diagnosis in common; a word such as `renal` does not count."""
+        return bool(self.diagnoses_in(first) & second.groups)
 
-    def known(self, one: Meaning) -> frozenset[str]:
-        """The diagnoses that it names, by their first wordings; a word such as `renal` does not count."""
-        return one.groups - {group[0] for group in self.words}
+    def diagnoses_in(self, meaning: Meaning) -> frozenset[str]:
+        """Return the first wordings of the diagnoses that a meaning names; a word such as `renal` does not count."""
+        return meaning.groups - {group[0] for group in self.words}
 
     def wordings(self, name: str) -> tuple[str, ...]:
-        """All wordings of the diagnosis of which a name is one; none where the lexicon has no such name."""
+        """Return all wordings of the diagnosis with this name; empty if the lexicon does not have the name."""
         first = self._wordings.get(_key(name))
         return next((group for group in self.groups if group[0] == first), ())
 
-    def _below(self, name: str) -> set[str]:
-        """All narrower diagnoses, those of the narrower ones included."""
-        found: set[str] = set()
+    def _narrower_names(self, name: str) -> set[str]:
+        """Return all narrower diagnoses, recursively."""
+        names: set[str] = set()
         waiting = list(self.kinds.get(name, ()))
         while waiting:
             narrower = waiting.pop()
-            if narrower not in found:
-                found.add(narrower)
+            if narrower not in names:
+                names.add(narrower)
                 waiting += self.kinds.get(narrower, ())
-        return found
+        return names
 
     @cached_property
     def _wordings(self) -> dict[tuple[str, ...], str]:
-        """First wording of the group of each wording, by its words; a diagnosis of `kinds` alone is its own group."""
+        """Map the words of each wording to its group's first wording; a diagnosis only in `kinds` is its own group."""
         listed = {_key(name): name for name in (*self.kinds, *self.apart)}
         return listed | {_key(wording): group[0] for group in (*self.groups, *self.words) for wording in group}
 
     @cached_property
     def _stems(self) -> dict[str, str]:
-        """The same for wordings of one word, by its stem; of two with one stem (alcohol, alcoholism) the shorter."""
+        """The same for one-word wordings, by stem; of two with the same stem (alcohol, alcoholism), the shorter."""
         single = [key[0] for key in self._wordings if len(key) == 1 and key[0].islower()]
         return {_stem(word): self._wordings[word,] for word in sorted(single, key=len, reverse=True)}
 
     @cached_property
-    def _longest(self) -> dict[str, int]:
-        """The words of the longest wording that begins with a word."""
-        found: dict[str, int] = {}
+    def _longest_lengths(self) -> dict[str, int]:
+        """Map a word to the number of words of the longest wording that begins with it."""
+        lengths: dict[str, int] = {}
         for key in self._wordings:
-            found[key[0]] = max(len(key), found.get(key[0], 0))
-        return found
+            lengths[key[0]] = max(len(key), lengths.get(key[0], 0))
+        return lengths
 
     @cached_property
-    def _composed(self) -> dict[str, Meaning]:
-        """The concepts of a group: those of shorter diagnoses in its first wording and the rest of it, else itself."""
-        found: dict[str, Meaning] = {}
+    def _compositions(self) -> dict[str, Meaning]:
+        """Map each group to the concepts of its first wording: shorter diagnoses and other words, else itself."""
+        meanings: dict[str, Meaning] = {}
         words = {f"<{group[0]}>" for group in self.words}
         for name in set(self._wordings.values()):
             inner = self._read(name, name)
             whole = Meaning(frozenset({f"<{name}>"}), frozenset(), inner.words)
-            # A chronic kidney disease is more than a kidney, which a kidney stone has too.
+            # `Chronic kidney disease` is more than the word `kidney`, which also occurs in `kidney stone`.
             only_place = len(inner.concepts) == 1 and inner.concepts <= words
-            found[name] = inner if inner.groups and not only_place and name not in self.apart else whole
-        return found
+            meanings[name] = inner if inner.groups and not only_place and name not in self.apart else whole
+        return meanings
 
     @cached_property
     def _opposites(self) -> list[list[str]]:
         return [[f" {' '.join(_key(word))} " for word in row] for row in self.opposites]
 
     def _read(self, text: str, within: str) -> Meaning:
-        """Read a text; of a wording of the group `within` its shorter parts are looked for."""
+        """Read a text; a wording of the group `within` is split into its shorter parts."""
         words = _words(text)
         concepts: set[str] = set()
         groups: set[str] = set()
@@ -207,12 +207,12 @@ class Diagnoses(Frozen):
                     concepts.add(_stem(word))
             else:
                 groups.add(name)
-                # The stretch's own words tell a stable angina from an unstable one.
+                # The words as written distinguish stable from unstable angina.
                 plain += [one.lower() for one in words[place : place + length]]
                 if within:
                     concepts.add(f"<{name}>")
                 else:
-                    inner = self._composed[name]
+                    inner = self._compositions[name]
                     concepts |= inner.concepts
                     groups |= inner.groups
                     plain += inner.words.split()
@@ -228,8 +228,8 @@ class Diagnoses(Frozen):
         return Meaning(frozenset(concepts), frozenset(groups), f" {' '.join(plain)} ")
 
     def _longest_at(self, words: Sequence[str], place: int, within: str) -> tuple[int, str | None]:
-        """The longest wording that begins at a place, in words, and its group; without one a single word and None."""
-        begins = max(self._longest.get(word, 0) for word in (words[place], words[place].lower()))
+        """Return the length in words and the group of the longest wording at a place; 1 and None if there is none."""
+        begins = max(self._longest_lengths.get(word, 0) for word in (words[place], words[place].lower()))
         for length in range(min(begins, len(words) - place), 0, -1):
             stretch = words[place : place + length]
             key = tuple(stretch) if tuple(stretch) in self._wordings else tuple(word.lower() for word in stretch)
@@ -242,43 +242,43 @@ class Diagnoses(Frozen):
 
 
 def load_diagnoses(path: Path) -> Diagnoses:
-    """Read the lexicon; a fault is an EquipoiseError that names the entry and the fix."""
+    """Read the lexicon; raises EquipoiseError that names the faulty entry and the fix."""
     return load_yaml(path, Diagnoses)
 
 
-def abbreviation(wording: str) -> bool:
-    """Whether a wording is read as written: up to five capitals and digits."""
+def is_abbreviation(wording: str) -> bool:
+    """Whether a wording is an abbreviation, which is read as written: up to five capitals and digits."""
     return len(wording) <= LONGEST_ABBREVIATION and wording.isupper() and wording.isalnum()
 
 
 def _key(wording: str) -> tuple[str, ...]:
-    return (wording,) if abbreviation(wording) else tuple(word.lower() for word in _words(wording))
+    return (wording,) if is_abbreviation(wording) else tuple(word.lower() for word in _words(wording))
 
 
 def _words(text: str) -> list[str]:
-    """Words in their case, spelt as in America, singular, without possessives."""
-    plain = "".join(one for one in normalised(text, "NFKD") if not unicodedata.combining(one))
+    """Split a text into words: case kept, American spelling, singular, without possessives."""
+    plain = "".join(one for one in normalize_unicode(text, "NFKD") if not unicodedata.combining(one))
     return [_read_word(word) for word in WORD.findall(PREFIX.sub(r"\1", POSSESSIVE.sub("", plain)))]
 
 
 @lru_cache(maxsize=4096)
 def _read_word(word: str) -> str:
-    if abbreviation(word):
+    if is_abbreviation(word):
         return word
-    if abbreviation(word[:-1]) and word[-1] == "s":
+    if is_abbreviation(word[:-1]) and word[-1] == "s":
         return word[:-1]
-    return _singular(_spelt(american(word.lower())))
+    return _singular(_normalize_spelling(to_american(word.lower())))
 
 
-def american(wording: str) -> str:
-    """The American spelling of a British wording."""
+def to_american(wording: str) -> str:
+    """Convert a British wording to American spelling."""
     for british, spelling in AMERICAN.items():
         wording = re.sub(british, spelling, wording)
     return wording
 
 
-def _spelt(word: str) -> str:
-    """One spelling for the British, the American and what lies between: `caecal`, `generalised`, `tumour`."""
+def _normalize_spelling(word: str) -> str:
+    """Map British, American and mixed spellings to one spelling: `caecal`, `generalised`, `tumour`."""
     for variant, spelling in SPELLINGS:
         word = variant.sub(spelling, word)
     return word
@@ -291,7 +291,7 @@ def _singular(word: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _stem(word: str) -> str:
-    """A word without its ending: `alcoholic` and `alcohol`, `infected` and `infection` have one stem."""
+    """Remove a word's ending: `alcoholic` and `alcohol`, `infected` and `infection` have the same stem."""
     for ending in ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= SHORTEST_STEM:
             return word[: -len(ending)]

@@ -1,12 +1,12 @@
-"""The letter that a response gives to a multiple-choice question, read from the text.
+"""Read the answer letter from a response to a multiple-choice question.
 
-First every place is marked where the text names an option, by its letter or by its words; then rules are tried in
-order, and the first that finds an option decides. Where a letter and the words beside it are of two options the letter
+First, every place where the text names an option, by its letter or its words, is marked; then rules are tried in order,
+and the first that finds an option decides. If a letter and the words beside it belong to different options, the letter
 decides, as in the published gradings.
 
-A letter counts only where it cannot be a word or part of a name: the article "a", "vitamin D", "B cells", "hepatitis A"
-and "E. coli" name no option. Letters that are joined ("A and C", "B/D") name none either, nor does a list of the
-options that is repeated.
+A letter counts only if it cannot be a word or part of a name: the article "a", "vitamin D", "B cells", "hepatitis A"
+and "E. coli" name no option. Joined letters ("A and C", "B/D") name no option either, nor does a repeated list of the
+options.
 """
 
 import re
@@ -17,12 +17,12 @@ from itertools import accumulate, islice, pairwise, takewhile
 from typing import Final, NamedTuple
 
 from equipoise.text.conclusions import REFUSAL as REFUSING
-from equipoise.text.patterns import caseless, normalised, past
-from equipoise.text.reasoning import outside_thinking
+from equipoise.text.patterns import caseless, end_of_match, normalize_unicode
+from equipoise.text.reasoning import strip_thinking
 
 
 class LetterReading(NamedTuple):
-    """The option's letter, None where the response gives none, and the name of the rule that decided."""
+    """The option's letter, None if the response gives none, and the name of the rule that decided."""
 
     letter: str | None
     rule: str
@@ -52,7 +52,7 @@ CHOICE = caseless(
     r"\bI(?:'d|'ll| would| will| shall)?\s+(?:therefore\s+)?(?:choose|chose|select|pick|go with|opt for|vote for|answer"
     rf"|say)\s+(?:with\s+)?(?:the\s+)?{HEDGE}{BRACKETS}$"
 )
-# The thing asked for replaces 'answer': 'the most likely diagnosis in this patient is B'.
+# The question's subject replaces 'answer': 'the most likely diagnosis in this patient is B'.
 PICTURE = caseless(
     r"\b(?:most (?:likely|appropriate|probable|suitable|accurate|consistent)|best|correct)\b[^.;\n]{0,140}?"
     rf"\b(?:is|would be|should be|are|with)\s+(?:the\s+)?{HEDGE}{BRACKETS}$"
@@ -62,7 +62,7 @@ PREFACE = caseless(
     rf"(?:[^\w]|\d{{1,2}}(?:\s*[.):;,\-]|(?=\W*$))|\b(?:the|correct|final|only|my|it|s|so|thus|hence|therefore"
     rf"|is|would|should|must|be|{NOUN})\b)*"
 )
-"""What may precede an opening letter: symbols, the number of a list, the word answer."""
+"""Text that may precede an opening letter: symbols, a list number, the word answer."""
 DELIMITED = caseless(r"\s*(?:$|[\n.:;,)\]}>*|/!\"”—–(=→“]|-\s|\\n|(?:because|since|is|was|would|as the|correct)\b)")
 VERDICT = caseless(
     r"[)\]\"”']?(?:\s*\([^)\n]{1,120}\)|[:,.]\s*[^.\n,:]{1,120}?,?)?\s+(?:is|was|would be|seems)\s+"
@@ -87,9 +87,9 @@ DENIED_ITSELF = caseless(rf"\W{{0,3}}{DENIAL}")
 NONE_OF_THEM = caseless(r"\b(?:none|all|any|both|neither) of the (?:above|options|choices|listed)\b")
 COMMITTED = caseless(r"(?:\bfinal\s+answer\W*(?:is\W+)?|(?:^|[.!?]\s|\n)\s*answer\W*(?:is\W+)?|\\boxed\s*\{)$")
 NEAR = 40
-"""Characters before a letter in which its own name ('option') or the start of its sentence is looked for."""
+"""Characters before a letter that are searched for the word 'option' or the start of its sentence."""
 SHORT = 400
-"""Characters of a reply in which one option's words, named alone, are taken as the answer."""
+"""Longest reply, in characters, in which the words of a single option count as the answer."""
 
 SPECIES = (
     r"coli|diff\w*|trachomatis|perfringens|botulinum|tetani|albicans|neoformans|burgdorferi|pertussis|fragilis|cereus"
@@ -97,7 +97,7 @@ SPECIES = (
     r"|cloacae|henselae|quintana|granulosus|multilocularis|vermicularis|lumbricoides|duodenale|israelii|melitensis"
     r"|immitis|burnetii|chaffeensis|corrodens"
 )
-"""Species whose genus is often shortened to a letter that may be an option's."""
+"""Species whose genus is often abbreviated to a letter that may also be an option's."""
 NAME_BEFORE = caseless(
     r"\b(?:vitamins?|hepatitis|groups?|types?|proteins?|factor|influenza|grade|stage|class|category|haemophilia"
     r"|hemophilia|immunoglobulin|ig|cluster|coenzyme|phase|complex|amphotericin|interferon|troponin|cyclosporin|apo"
@@ -108,33 +108,33 @@ NAME_AFTER = caseless(
     rf"[\w']|[-‐–][^\W_]|\.\s?(?:{SPECIES})\b|[\s\-]?(?:cells?|lymphocytes?|waves?|antigen|virus|dimers?)\b"
 )
 WORDS = "AI"
-"""Letters that are words of English."""
+"""Letters that are also English words."""
 NOT_ARTICLE = re.compile(
     r"\s*(?:$|[\n.,:;)\]}>*|/!?\"”—–(=→]|-\s|\\n|(?:because|since|as|due|is|was|would|and|or|correct)\b)"
 )
-"""What follows such a letter where it is an option's."""
+"""Text after such a letter if it names an option."""
 BRACKETED = re.compile(r"\s*[)\]}:]|\W*$|\.\s*(?:\n|$)")
-"""What follows a small letter that is an option's."""
+"""Text after a lower-case letter that names an option."""
 SMALL_AFTER = re.compile(r"(?<![^\s(\[{:\"'])")
-"""What comes before it."""
+"""Context before a lower-case letter that names an option."""
 JOINT = caseless(r"[)\]\"']?\s*(?:[,/&]|,?\s*\b(?:and|or)\b|\s[^\w\s.,;:(\-–—]\s)\s*(?:options?\s*)?[(\[\"']?")
 NEW_CLAUSE = caseless(r"[)\]\"']?\s+(?:is|was|would|seems|can|does|has|refers|represents)\b")
 GLUED = 4
-"""A letter glued to a number counts only so near the start."""
+"""A letter directly after a digit counts only within this many characters of the start."""
 TELLING = 4
-"""Letters from which on an option's words are not found by chance."""
+"""Fewest letters of an option's words for a match not to be a coincidence."""
 GAP = re.compile(r"\s{41,}")
-"""White space that no rule looks across: it is shortened, or each rule would look at all of it many times."""
+"""Long white space, which no rule crosses; it is shortened so that rules do not scan it many times."""
 RESTATED = 3
-"""So many options in a row, each with its own words, repeat the question's list."""
+"""Number of consecutive options, each with its own words, that count as a repetition of the question's list."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One place that names an option: half-open range, the letter, and whether it is there as a letter.
+    """One place that names an option: half-open range, the option's letter, and whether it is named by its letter.
 
-    `followed_by_words`: an option's words come straight after the letter (after an A or I, which may be English words,
-    only its own count). `telling`: words long enough not to occur by chance.
+    `followed_by_words`: an option's words directly follow the letter (after A or I, which may be English words, only
+    the words of that option count). `telling`: the words are long enough not to occur by chance.
     """
 
     start: int
@@ -146,22 +146,22 @@ class Mark:
 
 
 def read_letter(response: str, options: Mapping[str, str]) -> LetterReading:
-    """Read which of the options (letter to text) a response gives; a refusal or anything unclear gives None.
+    """Read which of the options (letter to text) a response chooses; None for a refusal or an unclear response.
 
-    Thinking in its tags is left out. Thinking that never ended gives no answer, unless its last words are a marked
-    one ("Answer: B").
+    Tagged thinking is ignored. Unfinished thinking gives no answer, unless its last words are a marked answer
+    ("Answer: B").
     """
     keys = {letter.upper(): letter for letter in options}
     words = {letter.upper(): _plain(text) for letter, text in options.items()}
-    said, cut_off = outside_thinking(normalised(response, "NFKC"))
-    text = _plain(said)
+    reply, cut_off = strip_thinking(normalize_unicode(response, "NFKC"))
+    text = _plain(reply)
     marks = find_marks(text, words)
     for name, rule in RULES:
-        found = rule(text, marks)
-        if found is not None:
-            return LetterReading(keys.get(found), name)
+        letter = rule(text, marks)
+        if letter is not None:
+            return LetterReading(keys.get(letter), name)
     if cut_off:
-        text = _plain(normalised(response, "NFKC"))
+        text = _plain(normalize_unicode(response, "NFKC"))
         for mark in find_marks(text, words)[-1:]:
             if mark.by_letter and not re.search(r"\w", text[mark.end :]) and COMMITTED.search(text[: mark.start]):
                 return LetterReading(keys[mark.letter], "committed_thinking")
@@ -170,13 +170,13 @@ def read_letter(response: str, options: Mapping[str, str]) -> LetterReading:
 
 
 def _plain(text: str) -> str:
-    plain = MARKUP.sub("", normalised(text, "NFKC").replace("’", "'")).strip()
+    plain = MARKUP.sub("", normalize_unicode(text, "NFKC").replace("’", "'")).strip()
     return GAP.sub(lambda gap: gap[0][:20] + ("\n" if "\n" in gap[0] else "") + gap[0][-20:], plain)
 
 
-def _alone(text: str, marks: Sequence[Mark]) -> str | None:
-    """The text is a letter, or the words of one option, and no more."""
-    for mark in _first(marks):
+def _lone_option(text: str, marks: Sequence[Mark]) -> str | None:
+    """The whole text is a letter, or the words of one option."""
+    for mark in _first_marks(marks):
         opens = PREFACE.fullmatch(text[: mark.start]) and not re.search(r"\d", text[: mark.start])
         if opens and not re.search(r"\w", text[mark.end :]):
             return mark.letter
@@ -184,34 +184,34 @@ def _alone(text: str, marks: Sequence[Mark]) -> str | None:
 
 
 def _opening(text: str, marks: Sequence[Mark]) -> str | None:
-    """The text opens with a letter, unless it denies it, or weighs one option after the other and then decides."""
+    """The text opens with a letter, unless it rejects it, or weighs several options in turn and then decides."""
     first = next((mark for mark in marks if mark.by_letter), None)
     if first is None or not PREFACE.fullmatch(text[: first.start]):
         return None
     if not (first.followed_by_words or DELIMITED.match(text, first.end)):
         return None
     ends = [first.end, *(mark.end for mark in marks if first.followed_by_words and mark.start >= first.end)][:2]
-    if any(DENIED_ITSELF.match(text, end) for end in ends) or _last(text, marks, FINAL):
+    if any(DENIED_ITSELF.match(text, end) for end in ends) or _last_option(text, marks, FINAL):
         return None
     weighs = len({mark.letter for mark in _heads(text, marks)}) > 1
     return None if weighs and _statement(text, marks) else first.letter
 
 
 def _heads(text: str, marks: Sequence[Mark]) -> Iterator[Mark]:
-    """The letters that head a line; "A:" may also announce an answer."""
+    """Yield the letters at the start of a line; "A:" may also announce an answer."""
     places: set[int] = set()
     seen = 0
     for mark in marks:
         if not places or "\n" in text[seen : mark.start]:
             line = text.rfind("\n", 0, mark.start) + 1
-            places = {past(start, text, line, len(text)) for start in (INDENT, LINE_START)}
+            places = {end_of_match(start, text, line, len(text)) for start in (INDENT, LINE_START)}
         seen = mark.start
         if mark.by_letter and mark.start in places and (mark.followed_by_words or LINE_END.match(text, mark.end)):
             yield mark
 
 
-def _last(text: str, marks: Sequence[Mark], *patterns: re.Pattern[str]) -> str | None:
-    """The last option that one of the patterns leads up to: who thinks aloud decides at the end."""
+def _last_option(text: str, marks: Sequence[Mark], *patterns: re.Pattern[str]) -> str | None:
+    """The last option that follows one of the patterns: a response that thinks aloud decides at the end."""
     for mark in reversed(marks):
         before = text[max(0, mark.start - 260) : mark.start]
         if any((led := pattern.search(before)) and not WRONG.search(before[: led.start()]) for pattern in patterns):
@@ -220,13 +220,13 @@ def _last(text: str, marks: Sequence[Mark], *patterns: re.Pattern[str]) -> str |
 
 
 def _statement(text: str, marks: Sequence[Mark]) -> str | None:
-    kept = [mark for mark in marks if not DENIED.match(text, mark.end)]
-    return _last(text, kept, DECISION, CHOICE) or _last(text, kept, PICTURE)
+    undenied = [mark for mark in marks if not DENIED.match(text, mark.end)]
+    return _last_option(text, undenied, DECISION, CHOICE) or _last_option(text, undenied, PICTURE)
 
 
 def _verdict(text: str, marks: Sequence[Mark]) -> str | None:
-    """'B is correct', of one letter alone."""
-    return _only(
+    """'B is correct', said of one letter only."""
+    return _single_letter(
         mark
         for mark in marks
         if mark.by_letter
@@ -236,16 +236,16 @@ def _verdict(text: str, marks: Sequence[Mark]) -> str | None:
 
 
 def _opening_words(text: str, marks: Sequence[Mark]) -> str | None:
-    """The text opens with the words of an option, and does not deny them."""
-    for mark in _first(marks):
+    """The text opens with the words of an option, and does not reject them."""
+    for mark in _first_marks(marks):
         if not mark.by_letter and PREFACE.fullmatch(text[: mark.start]) and not DENIED.match(text, mark.end):
             return mark.letter
     return None
 
 
 def _mention(text: str, marks: Sequence[Mark]) -> str | None:
-    """One letter alone is named as an option ("option B") or in brackets, and not denied."""
-    return _only(
+    """Exactly one letter is named as an option ("option B") or in brackets, and not rejected."""
+    return _single_letter(
         mark
         for mark in marks
         if mark.by_letter
@@ -253,55 +253,55 @@ def _mention(text: str, marks: Sequence[Mark]) -> str | None:
             NAMED.search(text[max(0, mark.start - NEAR) : mark.start])
             or (text[mark.start - 1 : mark.start] == "(" and text[mark.end : mark.end + 1] == ")")
         )
-        and not _denied(text, mark)
+        and not _is_denied(text, mark)
     )
 
 
 def _words(text: str, marks: Sequence[Mark]) -> str | None:
-    """A short text names one option alone by its words, and does not deny them."""
+    """A short text names exactly one option by its words, and does not reject them."""
     if len(text) > SHORT:
         return None
-    return _only(mark for mark in marks if not mark.by_letter and mark.telling and not _denied(text, mark))
+    return _single_letter(mark for mark in marks if not mark.by_letter and mark.telling and not _is_denied(text, mark))
 
 
-def _first(marks: Sequence[Mark]) -> list[Mark]:
+def _first_marks(marks: Sequence[Mark]) -> list[Mark]:
     return [mark for mark in marks if mark.start == marks[0].start]
 
 
-def _denied(text: str, mark: Mark) -> bool:
+def _is_denied(text: str, mark: Mark) -> bool:
     return bool(NEGATION.search(text[max(0, mark.start - 200) : mark.start]) or DENIED.match(text, mark.end))
 
 
-def _only(marks: Iterable[Mark]) -> str | None:
+def _single_letter(marks: Iterable[Mark]) -> str | None:
     letters = {mark.letter for mark in marks}
     return letters.pop() if len(letters) == 1 else None
 
 
 RULES: tuple[tuple[str, Callable[[str, Sequence[Mark]], str | None]], ...] = (
-    ("alone", _alone),
+    ("alone", _lone_option),
     ("opening", _opening),
-    ("final", lambda text, marks: _last(text, marks, FINAL)),
+    ("final", lambda text, marks: _last_option(text, marks, FINAL)),
     ("statement", _statement),
     ("verdict", _verdict),
-    ("line", lambda text, marks: _only(_heads(text, marks))),
+    ("line", lambda text, marks: _single_letter(_heads(text, marks))),
     (REFUSAL, lambda text, _: "" if REFUSING.search(text) else None),
     ("no_option", lambda text, _: "" if NONE_OF_THEM.match(PREFACE.sub("", text, count=1)) else None),
     ("opening_words", _opening_words),
     ("mention", _mention),
     ("words", _words),
 )
-"""The rules by name, in the order in which they are tried; the empty letter means that there is none."""
+"""The rules by name, in the order in which they are tried; an empty letter means that no option is chosen."""
 
 
 def find_marks(text: str, options: Mapping[str, str]) -> list[Mark]:
-    """Mark every place, in order, where the text names an option (capital letter to words)."""
+    """Mark every place where the text names an option, in order; `options` maps capital letters to words."""
     words = sorted(_mark_words(text, options), key=lambda mark: mark.start)
     starts = [mark.start for mark in words]
     ends = [0, *accumulate((mark.end for mark in words), max)]
     letters = [
-        replace(mark, followed_by_words=_led_by(text, mark, words, bisect_left(starts, mark.end)))
+        replace(mark, followed_by_words=_is_led_by(text, mark, words, bisect_left(starts, mark.end)))
         for mark in _mark_letters(text, options)
-        # In 'B cells are reduced' the letter belongs to the words of an option.
+        # In 'B cells are reduced', the letter is part of an option's words.
         if ends[bisect_right(starts, mark.start)] < mark.end
     ]
     letters = [
@@ -312,7 +312,7 @@ def find_marks(text: str, options: Mapping[str, str]) -> list[Mark]:
         or text[mark.start].islower()
         or NOT_ARTICLE.match(text, mark.end)
     ]
-    dropped = _joined(text, letters) | _restated(text, letters, words)
+    dropped = _joined_letters(text, letters) | _restated_marks(text, letters, words)
     return sorted({*letters, *words} - dropped, key=lambda mark: (mark.start, -mark.end, mark.letter))
 
 
@@ -320,39 +320,39 @@ def _mark_letters(text: str, options: Mapping[str, str]) -> Iterator[Mark]:
     letters = "".join(letter for letter in options if len(letter) == 1)
     if not letters:
         return
-    for found in re.finditer(rf"(?<![^\W\d])(?<!\w')[{re.escape(letters + letters.lower())}]", text):
-        start, end = found.span()
-        # '1C' at the very start is a list's number and a letter.
+    for match in re.finditer(rf"(?<![^\W\d])(?<!\w')[{re.escape(letters + letters.lower())}]", text):
+        start, end = match.span()
+        # '1C' at the very start is a list number and a letter.
         glued = start > GLUED and text[start - 1].isdigit()
         if glued or NAME_AFTER.match(text, end) or NAME_BEFORE.search(text[max(0, start - 16) : start]):
             continue
-        if found[0].islower() and not (BRACKETED.match(text, end) and SMALL_AFTER.match(text, start)):
+        if match[0].islower() and not (BRACKETED.match(text, end) and SMALL_AFTER.match(text, start)):
             continue
-        yield Mark(start, end, found[0].upper(), by_letter=True)
+        yield Mark(start, end, match[0].upper(), by_letter=True)
 
 
 def _mark_words(text: str, options: Mapping[str, str]) -> list[Mark]:
-    """Mark the words of options; where the words of one option are part of another's, the longer."""
-    found: list[Mark] = []
+    """Mark the words of options; if one option's words are part of another's, only the longer."""
+    marks: list[Mark] = []
     for letter, words in options.items():
         for wording in _wordings(words):
             pattern = r"(?<!\w)(?<!\d[.,])" + r"\s+".join(map(re.escape, wording.split())) + r"(?![\w%]|[.,]\d)"
             telling = len(re.findall(r"[^\W\d_]", wording)) >= TELLING
-            found += [
+            marks += [
                 Mark(match.start(), match.end(), letter, by_letter=False, telling=telling)
                 for match in re.finditer(pattern, text, re.IGNORECASE)
             ]
     inner: set[tuple[int, int]] = set()
     reached = 0
-    for start, end in sorted({(mark.start, mark.end) for mark in found}, key=lambda place: (place[0], -place[1])):
+    for start, end in sorted({(mark.start, mark.end) for mark in marks}, key=lambda place: (place[0], -place[1])):
         if end <= reached:
             inner.add((start, end))
         reached = max(reached, end)
-    return [mark for mark in found if (mark.start, mark.end) not in inner]
+    return [mark for mark in marks if (mark.start, mark.end) not in inner]
 
 
 def _wordings(words: str) -> set[str]:
-    """An option's words; where they end in brackets, also without those, and an abbreviation in them alone."""
+    """Return an option's words; if they end in brackets, also without these, and any abbreviation inside them."""
     bare = re.sub(r"^(?:the|a|an)\s+", "", words.strip(" .;,\\\n"), flags=re.IGNORECASE)
     wordings = {bare}
     if inner := re.fullmatch(r"(.*\S)\s*\(([^()]+)\)", bare):
@@ -360,26 +360,28 @@ def _wordings(words: str) -> set[str]:
     return {wording for wording in wordings if wording and not (len(wording) == 1 and wording.isalpha())}
 
 
-def _led_by(text: str, letter: Mark, words: Sequence[Mark], first: int) -> bool:
-    """Whether an option's words, of those from the `first` on, follow the letter, with no word between."""
-    gap = past(NO_WORD, text, letter.end, len(text))
+def _is_led_by(text: str, letter: Mark, words: Sequence[Mark], first: int) -> bool:
+    """Whether an option's words directly follow the letter; only `words` from index `first` are tested."""
+    gap = end_of_match(NO_WORD, text, letter.end, len(text))
     following = takewhile(lambda mark: mark.start <= gap, islice(words, first, None))
     return any(mark.letter == letter.letter or letter.letter not in WORDS for mark in following)
 
 
-def _joined(text: str, letters: Sequence[Mark]) -> set[Mark]:
-    """Letters that are named together with another one."""
+def _joined_letters(text: str, letters: Sequence[Mark]) -> set[Mark]:
+    """Return the letters that are named together with another letter."""
     joined: set[Mark] = set()
-    for one, other in pairwise(letters):
-        together = one.letter != other.letter and JOINT.fullmatch(re.sub(r"\s+", " ", text[one.end : other.start]))
+    for first, second in pairwise(letters):
+        together = first.letter != second.letter and JOINT.fullmatch(
+            re.sub(r"\s+", " ", text[first.end : second.start])
+        )
         # In 'B, and A is wrong' the second letter begins a new clause.
-        if together and not NEW_CLAUSE.match(text, other.end):
-            joined |= {one, other}
+        if together and not NEW_CLAUSE.match(text, second.end):
+            joined |= {first, second}
     return joined
 
 
-def _restated(text: str, letters: Sequence[Mark], words: Sequence[Mark]) -> set[Mark]:
-    """Letters and words of a list of options that the text says over."""
+def _restated_marks(text: str, letters: Sequence[Mark], words: Sequence[Mark]) -> set[Mark]:
+    """Return the letters and words of option lists that the text repeats."""
     starts = [mark.start for mark in words]
     entries = [(letter, words[bisect_left(starts, letter.end)]) for letter in letters if letter.followed_by_words]
     runs: list[list[tuple[Mark, Mark]]] = []

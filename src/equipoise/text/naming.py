@@ -1,14 +1,14 @@
-"""The diagnosis that a reply ends on: the words that name it, apart from their sentence and its grounds.
+"""Extract the final diagnosis of a reply: the words that name it, without their sentence and the reasons for it.
 
-Of several that are ranked the first counts. `equipoise.text.conclusions` finds the statement that it is in; the words
-by which that statement takes a diagnosis for likely, sets it aside or withholds it come first here.
+If several diagnoses are ranked, the first counts. `equipoise.text.conclusions` finds the statement; the patterns below
+first cover how a statement accepts a diagnosis as likely, sets it aside or withholds it.
 """
 
 import re
 from typing import NamedTuple
 
 from equipoise.text.conclusions import HEADING, MARKUP, REFUSAL, SUMMARY, UNDECIDED, How, statements
-from equipoise.text.patterns import caseless, past
+from equipoise.text.patterns import caseless, end_of_match
 
 SET_ASIDE = caseless(
     r"\b(?:rather than|instead of|as opposed to|unlike|but not|less likely(?! than)|ruled? out|excluding"
@@ -22,20 +22,20 @@ ASIDE = caseless(
     r"|(?:is|are|remains?) (?:also )?(?:possible|considered)|rule out|to exclude|can be (?:excluded|ruled)|could mimic"
     r"|can mimic|differential (?:also )?(?:includes?|diagnos\w+))\b"
 )
-"""What a clause has that sets aside what it names, where another clause concludes."""
+"""Words of a clause that sets aside the diagnosis it names, if another clause concludes."""
 WITHHELD = caseless(
     r"\bno (?:\w+ ){0,2}diagnosis (?:can|could|is|was)\b|\bbefore (?:an?|any|the) (?:\w+ )?diagnosis\b"
     r"|\b(?:cannot|can't|can not|could not|unable to|not possible to|impossible to)\b[^.;,]{0,40}"
     r"\b(?:diagnos\w+|determine)|\bdiagnosis\b[^.;,]{0,20}\b(?:cannot|can't|can not|could not)\b"
 )
-"""How a clause says that no diagnosis is possible."""
+"""Words of a clause that says that no diagnosis is possible."""
 NOTHING = caseless(
     r"^\W*(?:n/?a\b|none\b|unknown|unclear|undetermined|indeterminate|inconclusive|uncertain|pending"
     r"|insufficient (?:information|data|evidence)|deferred|unspecified\W*$|more (?:information|data)"
     r"|further (?:information|data|test\w*|evaluation)"
     r"|no (?:\w+ ){0,2}(?:diagnosis|answer|disease)\b|to be determined)"
 )
-"""What replaces a diagnosis where none is given."""
+"""Text in place of a diagnosis when none is given."""
 VAGUE = caseless(
     r"(?:(?:an?|the|some|any|his|her|their|this|that|it|other|another|one|these|those|many|several|various|multiple|few"
     r"|different|underlying|serious|significant|acute|chronic|possible|clinical|primary|secondary|specific|organic|medical|physical|biological|cardiac|cardiovascular|pulmonary|respiratory"
@@ -44,7 +44,7 @@ VAGUE = caseless(
     r"|diagnosis|illness|disease|disorder|source|nature|emergency|concern|findings?|patient"
     r"|conditions|causes|disorders|diagnoses|possibilities|problems|illnesses|diseases)\b\W*)+"
 )
-"""Words for a kind of cause that do not name a diagnosis."""
+"""Words for a kind of cause, which do not name a diagnosis."""
 
 BY_FAR = r"(?:(?:the|my|our|an?|by|far|single|overall|strongly|highly|very|therefore|thus|clearly|now|also|still) )*"
 LIKELY = (
@@ -68,7 +68,7 @@ AFTER = caseless(
 """`Tuberculosis remains the most likely diagnosis`: the named diagnosis comes before."""
 SUBJECT = caseless(
     r"^\W*(?:(?:and|so|thus|hence|the|an?|my|this|that|these|those|his|her|their"
-    # Not `the` and the like before `likely`, which are read already: in two ways, each doubles the time.
+    # Not `the` and the like before `likely`, which are matched already: a second way to match doubles the time.
     rf"|(?:(?:our|by|far|single|overall|strongly|highly|very|therefore|clearly|now|also|still) {BY_FAR})?{LIKELY}) )*"
     r"(?:diagnos[ei]s|explanation|cause|condition|answer|impression|problem|culprit|he|she|it|they|this|that|these|patient"
     r"|man|woman|symptoms?|presentation|findings?|picture|features?|case|history|signs?|evidence|combination|constellation|what)\b"
@@ -99,22 +99,22 @@ LEANS = caseless(
 )
 """`The findings point to tuberculosis`."""
 HAS = caseless(r"(?<!should )(?<!would )(?<!could )\b(?:has|have|had|developed|having|this is)\b(?! been\b)")
-"""`She has tuberculosis`: where nothing says it better."""
+"""`She has tuberculosis`: used if no clearer pattern matches."""
 SENTENCE = caseless(
     r"^(?:given|based|in)\b|\b(?:presentation|findings?|symptoms?|picture|features?|case|history|signs|patient|he|she|they"
     r"|these|this|it|results?|combination|constellation|pattern|evidence|tests?|examination)\b"
 )
-"""What a sentence contains and a bare name does not."""
+"""Words that occur in a sentence but not in a bare name."""
 VERB = caseless(
     r"\b(?:is|are|was|were|be|should|would|could|can|cannot|will|needs?|must|may|might|includes?|I|thank|please"
     r"|consult|seek|important|recommended|advis\w+)\b"
 )
-"""What advice, a question or an account contains and a bare name does not."""
+"""Words that occur in advice, a question or an account but not in a bare name."""
 REASONS = caseless(
     r"[,;]?\s*\b(?:because|since|supported by|evidenced by|characteri[sz]ed by"
     r"|as (?:evidenced|suggested|indicated|shown) by|which|making (?:it|this)\b)"
 )
-"""Where the reasons for a diagnosis begin."""
+"""The start of the reasons for a diagnosis."""
 
 MARKS = re.compile(r"[*_`>\\{}$|]+|\b(?:boxed|text)\b(?=\s*\{)|(?<=\\)(?:boxed|text)\b")
 TAGS = caseless(r"</?(?:b|i|u|em|strong|p|br|h\d|span|div|li|ul|ol)\s*/?>")
@@ -131,7 +131,7 @@ GROUNDS = caseless(
     r"|;\s*(?:obtain|order|start|begin|initiate|refer|admit|treat|recommend|perform|proceed|urgent|rule)\b.*",
     re.DOTALL,
 )
-"""Where the naming ends and its grounds begin."""
+"""The end of a name, where its reasons begin."""
 LEAD = caseless(
     r"^(?:\W|\d{1,2}[.)]\s|\b(?:an?|the|that of|of|most|likely|probabl[ey]|suspect(?:ed)?|presumed"
     r"|presumptive|possibl[ey]|is|he|she|has|patient|case|diagnosis|having|been|definitely|certainly|clearly|single|overall|strongly|but|either"
@@ -142,7 +142,7 @@ PERSON = caseless(
     r"|\d+ ?(?:[MF]|y/?o\w?)) (?:with|who has)\s+"
 )
 JOINT = caseless(r"\s*[,;]?\s+(?:and/or|or|and|versus|vs\.?|plus)\s+|\s*[/;+&]\s*")
-"""What separates diagnoses of equal rank."""
+"""Separators of diagnoses of equal rank."""
 SERIES = caseless(
     r"^(?!.*\b(?:likely|probabl|possib|with\b|due\b|extend))[^,()]{1,40},(?:[^,()]{1,40},)* ?(?:[^,()]{1,40} )?"
     r"(?:or|and) [^,()]{1,40}$"
@@ -154,26 +154,26 @@ TAIL = caseless(
     r"|on a background of|related to|associated with|superimposed on|leading to|causing|following|after|triggered by"
     r"|precipitated by|progressing to|evolving into|presenting as|accompanied by|producing|involving)\b"
 )
-"""What joins a diagnosis to its cause or its consequence."""
+"""Words that join a diagnosis to its cause or its consequence."""
 GLOSS = re.compile(r"\s*[()\[\]]\s*|\s*[—:]\s*|\s+-+\s+|,\s+")
-"""What separates a diagnosis from another name of it, or from what is known of its kind."""
+"""Separators between a diagnosis and another name of it, or details of its kind."""
 LONGEST_BARE = 14
 LONGEST_NAME = 2000
 LONGEST_STATEMENT = 20_000
-"""Characters of a statement that are read: a model that repeats itself says nothing beyond them."""
+"""Characters of a statement that are read; longer statements are repetitions."""
 HEDGED = caseless(
     r"^\W*(?:or |and )?(?:possibl[ey]|perhaps|maybe|potentially|conceivably|vs\.?|versus|alternatively|consider"
     r"|could be|might be|may be)\s+(?!due\b|from\b|secondary\b|with\b)"
 )
-"""What leads to a diagnosis that is only possible beside the one named."""
+"""Words that introduce a diagnosis that is merely possible beside the named one."""
 CONTINUES = caseless(r"^\s*(?:type|stage|grade|class|specifically|likely|probably|possibly|or|and|including)\b")
-"""What continues a name after a comma."""
+"""Words that continue a name after a comma."""
 
 
 class Named(NamedTuple):
     """A final diagnosis as stated, and its parts: those named jointly, cause or consequence, glosses, alternates.
 
-    A gloss is another name, or what is known of the kind; an alternate is only possible beside the diagnosis.
+    A gloss is another name or a detail of the kind; an alternate is merely possible beside the diagnosis.
     """
 
     whole: str
@@ -183,44 +183,45 @@ class Named(NamedTuple):
     alternates: tuple[str, ...] = ()
 
 
-def final_diagnosis(said: str) -> Named | None:
-    """The diagnosis on which a reply ends, the first where it ranks several; None where it names none.
+def final_diagnosis(reply: str) -> Named | None:
+    """Return the final diagnosis of a reply, the first if it ranks several; None if it names none.
 
-    A statement that names no more than a kind of cause (`a cardiac problem`) gives way to the next best.
+    A statement that names only a kind of cause (`a cardiac problem`) is passed over for the next best.
     """
-    said = TAGS.sub("", said.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
-    refused = REFUSAL.search(said) is not None
-    for found in statements(said):
-        if found.how == "paragraph" and refused:
+    reply = TAGS.sub("", reply.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
+    refused = REFUSAL.search(reply) is not None
+    for statement in statements(reply):
+        if statement.how == "paragraph" and refused:
             return None
-        stated = said[found.start : min(found.end, found.start + LONGEST_STATEMENT)]
+        stated = reply[statement.start : min(statement.end, statement.start + LONGEST_STATEMENT)]
         if heading := HEADING.match(stated) or SUMMARY.match(stated):
             stated = stated[heading.end() :]
-            stated = stated[past(MARKUP, stated, 0, len(stated)) :]
+            stated = stated[end_of_match(MARKUP, stated, 0, len(stated)) :]
         text = OPTION.sub("", " ".join(HYPHENS.sub("-", MARKS.sub("", stated)).split()))
-        name = _name(_concluding(text), found.how)
-        if found.how == "heading" and any(no.search(one) for no in (UNDECIDED, NOTHING) for one in (text, name or "")):
+        name = _name(_conclusion(text), statement.how)
+        undecided = any(no.search(words) for no in (UNDECIDED, NOTHING) for words in (text, name or ""))
+        if statement.how == "heading" and undecided:
             return None
         if name and re.search(r"\w", name) and not any(no.match(name) for no in (UNDECIDED, NOTHING)):
             return _parts(name)
     return None
 
 
-def _concluding(text: str) -> str:
-    """A statement without the clauses, and the parts of clauses, that set a diagnosis aside."""
+def _conclusion(text: str) -> str:
+    """Remove the clauses, and parts of clauses, that set a diagnosis aside from a statement."""
     text = re.sub(r"\b(vs)\.", r"\1", text, flags=re.IGNORECASE)
     clauses = [clause for clause in CLAUSE.split(text) if re.search(r"\w", SET_ASIDE.sub(" ", clause))]
-    kept = [clause for clause in clauses if not ASIDE.search(clause) and not WITHHELD.search(clause)]
-    kept = kept or [clause for clause in clauses if not WITHHELD.search(clause)]
-    return " ".join(SET_ASIDE.sub(" ", "; ".join(kept)).split())
+    concluding = [clause for clause in clauses if not ASIDE.search(clause) and not WITHHELD.search(clause)]
+    concluding = concluding or [clause for clause in clauses if not WITHHELD.search(clause)]
+    return " ".join(SET_ASIDE.sub(" ", "; ".join(concluding)).split())
 
 
 def _name(text: str, how: How) -> str | None:
-    """The words of a statement that name the diagnosis; None where it has no such words, or only vague ones."""
-    if found := LESS_LIKELY.search(text) or MAKES.search(text):
-        text = found["named"]
+    """Return the words of a statement that name the diagnosis; None if it has none, or only vague ones."""
+    if match := LESS_LIKELY.search(text) or MAKES.search(text):
+        text = match["named"]
         text = _after_lean(text) or text
-    elif (found := AFTER.search(text)) and (named := _subject(found["named"])):
+    elif (match := AFTER.search(text)) and (named := _subject(match["named"])):
         text = named
     elif names := NAMES.search(text):
         text = text[names.end() :]
@@ -234,7 +235,7 @@ def _name(text: str, how: How) -> str | None:
             is_sentence = SENTENCE.search(text) is not None or VERB.search(text) is not None
         leant = stripped[lean.end() :] if lean else _after_lean(text) if is_sentence else None
         first = re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]
-        if leant is None and (how != "heading" or is_sentence) and not _bare(first, how):
+        if leant is None and (how != "heading" or is_sentence) and not _is_bare(first, how):
             return None
         text = leant or first
     text = re.split(r"(?<=[a-z)][.!?])\s+(?=[A-Z])", text, maxsplit=1)[0]
@@ -243,7 +244,7 @@ def _name(text: str, how: How) -> str | None:
 
 
 def _after_lean(text: str) -> str | None:
-    """The text after the last words that point to a diagnosis, its reasons excepted; None without such words."""
+    """Return the text after the last words that point to a diagnosis, outside its reasons; None without such words."""
     for cue, part in ((LEANS, REASONS.split(text)[0]), (LEANS, text), (HAS, REASONS.split(text)[0])):
         if leans := list(cue.finditer(part)):
             return text[leans[-1].end() :]
@@ -251,7 +252,7 @@ def _after_lean(text: str) -> str | None:
 
 
 def _subject(named: str) -> str | None:
-    """The words before `is the most likely diagnosis` that name it; None where it is a pronoun."""
+    """Return the words before `is the most likely diagnosis` that name it; None for a pronoun."""
     pieces = re.split(r",\s|\bthat\b|;\s", named)
     place = len(pieces) - 1
     while place and CONTINUES.match(pieces[place]):
@@ -262,14 +263,14 @@ def _subject(named: str) -> str | None:
     return None if SUBJECT.match(last) else last
 
 
-def _bare(text: str, how: How) -> bool:
-    """Whether a text is short and has no verb, so that it may be a name without a sentence."""
+def _is_bare(text: str, how: How) -> bool:
+    """Whether a text is short and has no verb, so that it may be a bare name."""
     rest = GROUNDS.sub("", LEAD.sub("", text))
     return len(text.split()) <= LONGEST_BARE and (how == "heading" or not VERB.search(rest))
 
 
 def _parts(name: str) -> Named:
-    """Take a name apart; of one that goes on and on, the beginning."""
+    """Split a name into its parts; only the beginning of an overlong name is read."""
     name = name[:LONGEST_NAME]
     if SERIES.match(name):
         name = re.sub(r",\s*(?:(?:or|and)\s)?", " or ", name)

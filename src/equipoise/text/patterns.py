@@ -1,32 +1,32 @@
-"""What the readers share: patterns that ignore case, what a pattern passes over, and Unicode in one form."""
+"""Helpers that the readers share: patterns that ignore case, the end of a match, and Unicode normalisation."""
 
 import re
 import unicodedata
 from typing import Literal
 
 MARKS = 30
-"""Combining marks in a row of which the rest are dropped, as many as the stream-safe text format of UAX #15 allows."""
+"""Most combining marks in a row, as in the stream-safe text format of UAX #15; further marks are dropped."""
 
 
 def caseless(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Compile a pattern that takes capitals and small letters for the same."""
+    """Compile a pattern that ignores case."""
     return re.compile(pattern, flags | re.IGNORECASE)
 
 
-def past(pattern: re.Pattern[str], text: str, start: int, end: int) -> int:
-    """Where what a pattern passes over ends; its start where it passes over nothing."""
-    found = pattern.match(text, start, end)
-    return found.end() if found else start
+def end_of_match(pattern: re.Pattern[str], text: str, start: int, end: int) -> int:
+    """Return where a pattern's match at `start` ends; `start` itself if it does not match."""
+    match = pattern.match(text, start, end)
+    return match.end() if match else start
 
 
-def normalised(text: str, form: Literal["NFKC", "NFKD"]) -> str:
-    """A text in one form of Unicode; a long run of combining marks is cut, since sorting it would take the square."""
+def normalize_unicode(text: str, form: Literal["NFKC", "NFKD"]) -> str:
+    """Normalise a text's Unicode; long runs of combining marks, whose sorting takes quadratic time, are cut."""
     if text.isascii():
         return text
-    kept: list[str] = []
+    characters: list[str] = []
     run = 0
-    for one in text:
-        run = run + 1 if unicodedata.combining(one) else 0
+    for character in text:
+        run = run + 1 if unicodedata.combining(character) else 0
         if run <= MARKS:
-            kept.append(one)
-    return unicodedata.normalize(form, "".join(kept))
+            characters.append(character)
+    return unicodedata.normalize(form, "".join(characters))

@@ -1,4 +1,4 @@
-"""How hard a text is to read."""
+"""Readability of a text."""
 
 import re
 
@@ -9,7 +9,7 @@ _VOWELS = re.compile(r"[aeiouyáéèêëïöüç]+")
 
 
 def reading_grade(text: str) -> float:
-    """Give the Flesch-Kincaid grade level, in years of school; 0 for a text without words.
+    """Return the Flesch-Kincaid grade level, in years of school; 0 for a text without words.
 
     0.39 words / sentences + 11.8 syllables / words - 15.59 (Kincaid et al. 1975, Research Branch Report 8-75).
     """

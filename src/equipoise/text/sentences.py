@@ -1,21 +1,21 @@
-"""Sentences: where each begins and ends, the final question, and the windows that the judge reads as premises."""
+"""Sentences: their ranges, the final question, and the windows that the judge reads as premises."""
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from equipoise.text.patterns import past
+from equipoise.text.patterns import end_of_match
 
 LONGEST_SENTENCE = 400
 """Characters after which a sentence is cut: three such sentences of English and a hypothesis stay below 512 tokens."""
 
 TITLES = frozenset({"al", "cf", "dept", "dr", "e.g", "eg", "esp", "i.e", "ie", "mr", "mrs", "ms", "prof", "rev", "vs"})
-"""Words whose full stop never ends a sentence, in lower case; a small `ms` is the unit."""
+"""Words whose full stop never ends a sentence, in lower case; lower-case `ms` in a text is the unit."""
 
 BEFORE_NUMBER = frozenset({"approx", "ca", "fig", "hr", "max", "min", "no", "nos", "p", "pp", "temp", "wt"})
 """Words whose full stop does not end a sentence when a number follows, clinical shorthand included."""
 
-# Each begins where its run of characters begins: tried from every character of a long run, it would take the square.
+# Each begins at the start of its run of characters: trying every character of a long run would take quadratic time.
 _BOUNDARY = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’)\]*_]*(?=\s)")
 _STARTER = re.compile(r"[\"'“‘(\[*_]*[A-Z0-9<]")
 _ASKING = r"(?:Which|What|Where|When|Why|Who|Whom|Whose|How)\b"
@@ -38,31 +38,31 @@ class Span(NamedTuple):
 
 
 def windows(text: str, *, sentences: int, stride: int, longest: int = LONGEST_SENTENCE) -> list[str]:
-    """Runs of `sentences` consecutive sentences, one every `stride` sentences, each a verbatim slice of `text`.
+    """Return runs of `sentences` consecutive sentences, one every `stride` sentences, as verbatim slices of `text`.
 
     Every sentence is in at least one window, in the order of the text. A sentence of more than `longest` characters
-    counts as several, cut at a clause or at a space. A text without words gives no window.
+    counts as several, cut at a clause or at a space. A text without words has no window.
 
     Raises:
-        ValueError: `stride` is not within 1 and `sentences`, which would leave sentences unread.
+        ValueError: `stride` is not between 1 and `sentences`, which would leave sentences unread.
     """
     if not 1 <= stride <= sentences:
         raise ValueError(f"stride {stride} must lie between 1 and sentences = {sentences}, or sentences go unread")
     spans = sentence_spans(text, longest=longest)
-    found: list[str] = []
+    slices: list[str] = []
     for first in range(0, len(spans), stride):
         last = min(first + sentences, len(spans)) - 1
-        found.append(text[spans[first].start : spans[last].end])
+        slices.append(text[spans[first].start : spans[last].end])
         if last == len(spans) - 1:
             break
-    return found
+    return slices
 
 
 def final_question(text: str) -> Span:
-    """The range of the final question sentence; `Span(0, 0)` of a text without words.
+    """Return the range of the final question sentence; `Span(0, 0)` for a text without words.
 
-    It is the last sentence; where that asks nothing and the one before it does, the one before. A question that
-    follows a table without a line break begins at its question word.
+    It is the last sentence, or the one before it if only that one asks a question. A question that follows a table
+    without a line break begins at its question word.
     """
     spans = sentence_spans(text, longest=len(text) + 1)
     if not spans:
@@ -74,29 +74,29 @@ def final_question(text: str) -> Span:
     return Span(inner[-1], last.end) if inner else last
 
 
-def asked_last(text: str) -> str:
-    """The final question sentence, with whatever follows it."""
+def closing_question(text: str) -> str:
+    """Return the final question sentence and everything after it."""
     return text[final_question(text).start :].strip()
 
 
 def _asks(text: str, sentence: Span, marks: str) -> bool:
-    """Whether a sentence ends in one of the marks, quotation marks and brackets after it passed over."""
+    """Whether a sentence ends in one of the marks, ignoring quotation marks and brackets after it."""
     return text[sentence.start : sentence.end].rstrip(_CLOSING).endswith(tuple(marks))
 
 
 def sentence_spans(text: str, *, longest: int = LONGEST_SENTENCE) -> list[Span]:
-    """Where each sentence of `text` is, without the white space around it.
+    """Return the range of each sentence of `text`, without the white space around it.
 
     A sentence ends at a full stop, exclamation or question mark that is followed by white space and a capital, a digit
     or an opening mark, unless an abbreviation, an initial or a list number precedes the stop; and at the end of a
-    line, unless the next line begins in lower case. Decimals hold no white space and so never end one. What has no
-    letter or digit, such as a rule between paragraphs, is not a sentence.
+    line, unless the next line begins in lower case. Decimals contain no white space, so they never end a sentence. Text
+    without a letter or digit, such as a rule between paragraphs, is not a sentence.
     """
     return list(each_sentence(text, longest=longest))
 
 
 def each_sentence(text: str, *, longest: int = LONGEST_SENTENCE) -> Iterator[Span]:
-    """The spans of `sentence_spans`, found as they are asked for."""
+    """Yield the spans of `sentence_spans` lazily."""
     for line in _lines(text):
         for sentence in _sentences(text, line):
             for piece in _pieces(text, sentence, longest):
@@ -105,7 +105,7 @@ def each_sentence(text: str, *, longest: int = LONGEST_SENTENCE) -> Iterator[Spa
 
 
 def first_sentence(text: str) -> str | None:
-    """The first sentence or line with words of a text that goes on after it; None where it may not have ended yet."""
+    """Return the first sentence or line with words if the text continues after it; None if it may be incomplete."""
     word = _WORD.search(text)
     if word is None:
         return None
@@ -115,28 +115,28 @@ def first_sentence(text: str) -> str | None:
     return text[first.start : first.end] if line >= 0 or next(spans, None) else None
 
 
-def _trimmed(text: str, start: int, end: int) -> Span:
+def _trim(text: str, start: int, end: int) -> Span:
     inner = text[start:end]
     return Span(start + len(inner) - len(inner.lstrip()), end - len(inner) + len(inner.rstrip()))
 
 
 def _lines(text: str) -> Iterator[Span]:
-    """Lines and paragraphs; a hard-wrapped line (the next begins in lower case) is joined to the next."""
+    """Yield lines and paragraphs; a hard-wrapped line (the next begins in lower case) is joined to the next."""
     start = 0
     for match in _LINE_BREAK.finditer(text):
         following = text[match.end() : match.end() + 8]
         blank_line = match.group().count("\n") > 1
         if blank_line or not following[:1].islower() or _LIST_ITEM.match(following):
-            yield _trimmed(text, start, match.start())
+            yield _trim(text, start, match.start())
             start = match.end()
-    yield _trimmed(text, start, len(text))
+    yield _trim(text, start, len(text))
 
 
 def _sentences(text: str, line: Span) -> Iterator[Span]:
-    """The sentences of a line, each stop judged in place: a line may hold any number of abbreviations."""
-    start, opened, seen, word = line.start, past(_OPENING, text, *line), line.start, None
+    """Yield the sentences of a line; each stop is judged in place, since a line may have many abbreviations."""
+    start, opened, seen, word = line.start, end_of_match(_OPENING, text, *line), line.start, None
     for match in _BOUNDARY.finditer(text, *line):
-        rest = Span(past(_SPACE, text, match.end(), line.end), line.end)
+        rest = Span(end_of_match(_SPACE, text, match.end(), line.end), line.end)
         word = _last_word(text, Span(start, match.start()), max(seen, start)) or word
         seen = match.start()
         quoted = match.group()[-1] in _CLOSING and text[rest.start : rest.start + 1].islower()
@@ -144,14 +144,14 @@ def _sentences(text: str, line: Span) -> Iterator[Span]:
         if quoted or (match.group().startswith(".") and not _ends_sentence(text, start, word, rest, alone=alone)):
             continue
         if rest.start < rest.end:
-            yield _trimmed(text, start, match.end())
+            yield _trim(text, start, match.end())
             start, word = match.end(), None
-            opened = past(_OPENING, text, start, line.end)
-    yield _trimmed(text, start, line.end)
+            opened = end_of_match(_OPENING, text, start, line.end)
+    yield _trim(text, start, line.end)
 
 
 def _last_word(text: str, before: Span, seen: int) -> Span | None:
-    """The last word before a stop, with the full stops in it; None where it ends before `seen`."""
+    """Return the last word before a stop, including full stops inside it; None if it ends before `seen`."""
     end = before.end
     while end > seen and not _WORD.match(text, end - 1):
         end -= 1
@@ -177,13 +177,13 @@ def _ends_sentence(text: str, start: int, word: Span | None, rest: Span, *, alon
 
 
 def _pieces(text: str, sentence: Span, longest: int) -> Iterator[Span]:
-    """The sentence, or its parts where it is too long: cut after the last clause mark, or else space, that fits."""
+    """Yield the sentence, or its parts if it is too long: cut after the last clause mark, or else space, that fits."""
     start = sentence.start
     while sentence.end - start > longest:
         room = text[start : start + longest]
         clauses = [match.end() for match in _CLAUSE.finditer(room) if match.end() > longest // 2]
         cut = clauses[-1] if clauses else max(room.rfind(" "), room.rfind("\n"), room.rfind("\t"))
         end = start + (cut if cut > 0 else longest)
-        yield _trimmed(text, start, end)
-        start = past(_SPACE, text, end, sentence.end)
+        yield _trim(text, start, end)
+        start = end_of_match(_SPACE, text, end, sentence.end)
     yield Span(start, sentence.end)

@@ -1,13 +1,14 @@
-"""The answer of a case's set that a written reply gives, read by meaning with the lexicon data/diagnoses.yaml.
+"""Read a written reply's answer from a case's set by meaning, with the lexicon data/diagnoses.yaml.
 
 The diagnosis that the reply names first counts, not one that it sets aside, that the patient had before, or that is one
-of several alternatives. It is read as an answer of the set where it means the same as one of the answer's wordings:
+of several alternatives. It is read as an answer of the set if it means the same as one of the answer's wordings:
 
-- a more exact naming counts (`acute appendicitis`, `vascular dementia` for dementia), a broader one does not
+- a more exact name counts (`acute appendicitis`, `vascular dementia` for dementia), a broader one does not
   (`anaemia` for iron deficiency anaemia), unless the case lists it;
-- a wording of a case that is broader than the answer's label counts only by itself: where `dementia` is accepted for
+- a case's wording that is broader than the answer's label counts only by itself: if `dementia` is accepted for
   Alzheimer's disease, `vascular dementia` is still another diagnosis;
-- of answers that the same words name, that with the most of the words is meant: vestibular migraine, not migraine.
+- if the same words name several answers, the answer with the most of these words is meant: vestibular migraine, not
+  migraine.
 """
 
 import re
@@ -22,17 +23,17 @@ from equipoise.text.naming import TAIL, Named, final_diagnosis
 from equipoise.text.patterns import caseless
 
 ASKED = "Diagnosis: "
-"""What a reply continues: the words that the model is given end in `diagnosis is`."""
+"""Text that a reply continues: the model's prompt ends in `diagnosis is`."""
 WITHOUT = caseless(r"(?<!or )\bwithout\b[^,;.]*")
 EITHER = caseless(r"\b(?:or|versus|vs)\b|/")
-"""What separates alternatives, of which none is the diagnosis."""
+"""Separators of alternatives, none of which is the diagnosis."""
 NOT_NOW = caseless(
     r"\b(?:histor(?:y|ies)|previous(?:ly)?|prior|past|risks?|fears?|worr\w+|no|not|non|absen(?:t|ce)|negative|exclu\w+"
     r"|unlikely|mimic\w*|resolved|family|familial|rul(?:ed?|ing) out)\b"
 )
-"""What a name has of which the patient does not have the disease, or no longer."""
+"""Words of a name for a disease that the patient does not have, or no longer has."""
 CAUSE = caseless(r"\b(?:due to|secondary to|caused by|resulting from|as a result of|from|related to)\b")
-"""What leads to the disease behind a symptom."""
+"""Words that introduce the disease behind a symptom."""
 
 
 class _Wording(NamedTuple):
@@ -44,68 +45,70 @@ class _Wording(NamedTuple):
     groups: frozenset[str]
     """All diagnoses that the answer's wordings name."""
     exact: bool
-    """Whether it counts only by itself: it is broader than the label, or the lexicon does not know it."""
+    """Whether it counts only by itself: it is broader than the label, or not in the lexicon."""
 
 
 def read_written(text: str, answers: Mapping[AnswerKind, tuple[Answer, ...]], diagnoses: Diagnoses) -> Given:
-    """Read the answer that a reply gives to the question for the single most likely diagnosis.
+    """Read a reply's answer to the question for the single most likely diagnosis.
 
     Args:
-        text: the part of the reply that its reader sees.
-        answers: the case's set, by kind; any wording of an answer counts.
-        diagnoses: the lexicon, which knows further wordings.
+        text: The part of the reply that its reader sees.
+        answers: The case's set, by kind; any wording of an answer counts.
+        diagnoses: The lexicon, which has further wordings.
 
     Returns:
-        the answer of the set that the named diagnosis means; `other` where it means none of them, `refusal` where the
-        reply declines to answer and `unparsed` where it leaves the answer open.
+        The answer of the set that the named diagnosis means; `other` if it means none of them, `refusal` if the reply
+        declines to answer and `unparsed` if it leaves the answer open.
     """
-    return _given(text, _wordings(answers, diagnoses), diagnoses)
+    return _read_answer(text, _wordings(answers, diagnoses), diagnoses)
 
 
-def misread(answers: Mapping[AnswerKind, tuple[Answer, ...]], diagnoses: Diagnoses) -> Iterator[tuple[str, str, str]]:
-    """Give each wording of a case's answers that is not read as its own answer: label, wording and what is read."""
+def misread_wordings(
+    answers: Mapping[AnswerKind, tuple[Answer, ...]], diagnoses: Diagnoses
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the wordings of a case's answers that are not read as their own answer: label, wording and reading."""
     wordings = _wordings(answers, diagnoses)
     for kind, group in answers.items():
         for answer in group:
             for wording in (answer.label, *answer.synonyms, *diagnoses.wordings(answer.label)):
-                found = _given(wording, wordings, diagnoses)
-                if found != Given(kind, answer.label):
-                    yield answer.label, wording, found.label or found.kind
+                reading = _read_answer(wording, wordings, diagnoses)
+                if reading != Given(kind, answer.label):
+                    yield answer.label, wording, reading.label or reading.kind
 
 
 def _wordings(answers: Mapping[AnswerKind, tuple[Answer, ...]], diagnoses: Diagnoses) -> list[_Wording]:
     """Read the wordings of a case's answers."""
-    found = []
+    wordings = []
     for kind, group in answers.items():
         for answer in group:
-            meanings = [diagnoses.meaning(one) for one in (answer.label, *answer.synonyms)]
-            label, groups = meanings[0], frozenset().union(*map(diagnoses.known, meanings))
-            for one in meanings:
-                broader = one.concepts < label.concepts or diagnoses.narrower(label, one)
-                exact = one.concepts != label.concepts and (broader or not diagnoses.known(one))
-                found.append(_Wording(Given(kind, answer.label), one, label, groups, exact=exact))
-    return [one for one in found if one.meaning.concepts]
+            meanings = [diagnoses.meaning(wording) for wording in (answer.label, *answer.synonyms)]
+            label, groups = meanings[0], frozenset().union(*map(diagnoses.diagnoses_in, meanings))
+            for meaning in meanings:
+                broader = meaning.concepts < label.concepts or diagnoses.is_narrower(label, meaning)
+                exact = meaning.concepts != label.concepts and (broader or not diagnoses.diagnoses_in(meaning))
+                wordings.append(_Wording(Given(kind, answer.label), meaning, label, groups, exact=exact))
+    return [wording for wording in wordings if wording.meaning.concepts]
 
 
-def _given(text: str, wordings: list[_Wording], diagnoses: Diagnoses) -> Given:
-    """Read the answer of a set of wordings that a text gives."""
+def _read_answer(text: str, wordings: list[_Wording], diagnoses: Diagnoses) -> Given:
+    """Read a text's answer from a set of wordings."""
     text = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     if not re.search(r"\w", text):
         return Given("unparsed")
     named = final_diagnosis(f"{ASKED}{WITHOUT.sub('', text)}")
-    if named and (found := _read(named, wordings, diagnoses)):
-        return found
+    if named and (reading := _read_named(named, wordings, diagnoses)):
+        return reading
     if REFUSAL.search(text):
         return Given("refusal")
     return Given("unparsed" if UNDECIDED.search(text) else "other")
 
 
-def _read(named: Named, wordings: list[_Wording], diagnoses: Diagnoses) -> Given | None:
-    """Read a diagnosis taken apart: as a whole, by what it names first, as glossed, or by the cause of a symptom."""
+def _read_named(named: Named, wordings: list[_Wording], diagnoses: Diagnoses) -> Given | None:
+    """Read a split diagnosis: as a whole, by its first name, by a gloss, or by the cause of a symptom."""
     whole = diagnoses.meaning(named.whole)
-    if found := _same(whole, wordings, diagnoses):
-        return found
-    heads = [_one(part, named.whole, wordings, diagnoses) for part in named.joint]
+    if reading := _same_answer(whole, wordings, diagnoses):
+        return reading
+    heads = [_most_exact(part, named.whole, wordings, diagnoses) for part in named.joint]
     if len(heads) > 1 and EITHER.search(TAIL.split(named.whole)[0]):
         return heads[0] if len(set(heads)) == 1 else None
     if first := next(filter(None, heads), None):
@@ -114,43 +117,44 @@ def _read(named: Named, wordings: list[_Wording], diagnoses: Diagnoses) -> Given
     if len(heads) == 1 and not named.tails:
         for gloss in named.glosses:
             meaning = diagnoses.meaning(TAIL.split(gloss)[0])
-            unknown = not head.groups or diagnoses.shared(head, meaning) or diagnoses.akin(head, meaning)
-            if unknown and (found := _same(meaning, wordings, diagnoses)):
-                return found
-    if not diagnoses.known(head):
+            unknown = (
+                not head.groups or diagnoses.share_diagnosis(head, meaning) or diagnoses.are_related(head, meaning)
+            )
+            if unknown and (reading := _same_answer(meaning, wordings, diagnoses)):
+                return reading
+    if not diagnoses.diagnoses_in(head):
         for cause in CAUSE.split(named.whole)[1:]:
             name = TAIL.split(cause)[0]
-            if found := _one(name, name, wordings, diagnoses):
-                return found
+            if reading := _most_exact(name, name, wordings, diagnoses):
+                return reading
     return None
 
 
-def _same(said: Meaning, wordings: list[_Wording], diagnoses: Diagnoses) -> Given | None:
-    """Find the answer of which a wording means just what is said."""
-    for one in wordings:
-        if one.meaning.concepts == said.concepts and not diagnoses.opposed(said, one.label):
-            return one.given
+def _same_answer(meaning: Meaning, wordings: list[_Wording], diagnoses: Diagnoses) -> Given | None:
+    """Find the answer with a wording of exactly this meaning."""
+    for wording in wordings:
+        if wording.meaning.concepts == meaning.concepts and not diagnoses.are_opposed(meaning, wording.label):
+            return wording.given
     return None
 
 
-def _one(name: str, within: str, wordings: list[_Wording], diagnoses: Diagnoses) -> Given | None:
-    """Find the answer that a name means: the same, else the one of which it is the most exact naming.
+def _most_exact(name: str, within: str, wordings: list[_Wording], diagnoses: Diagnoses) -> Given | None:
+    """Find the answer that a name means: the same diagnosis, else the most specific one that includes it.
 
-    What the name has `within` it, or is said to come with or from, makes it more exact: `a seizure due to alcohol
-    withdrawal`.
+    `within` is the whole name, whose other parts make it more exact: `a seizure due to alcohol withdrawal`.
     """
     head, whole = diagnoses.meaning(name), diagnoses.meaning(within)
-    if found := _same(head, wordings, diagnoses):
-        return found
+    if reading := _same_answer(head, wordings, diagnoses):
+        return reading
     if NOT_NOW.search(within):
         return None
     fitting = [
-        one
-        for one in wordings
-        if one.meaning.concepts <= (whole if diagnoses.shared(head, one.meaning) else head).concepts
-        and not one.exact
-        and not diagnoses.opposed(whole, one.label)
+        wording
+        for wording in wordings
+        if wording.meaning.concepts <= (whole if diagnoses.share_diagnosis(head, wording.meaning) else head).concepts
+        and not wording.exact
+        and not diagnoses.are_opposed(whole, wording.label)
         # Another name may be part of the name of another disease; the label is the kind that the answer asks for.
-        and (one.label.concepts <= whole.concepts or not diagnoses.known(head) - one.groups)
+        and (wording.label.concepts <= whole.concepts or not diagnoses.diagnoses_in(head) - wording.groups)
     ]
-    return max(fitting, key=lambda one: len(one.meaning.concepts)).given if fitting else None
+    return max(fitting, key=lambda wording: len(wording.meaning.concepts)).given if fitting else None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from equipoise.backends.base import Cluster, Infer
-from equipoise.backends.ray.cluster import WHOLE_NODE, Place, connected, gpus_of, places
+from equipoise.backends.ray.cluster import WHOLE_NODE, Place, connection, gpus_of, places
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.manifest import Manifest
 from equipoise.models.registry import LocalSource, OnnxEntry, TorchEntry, VllmEntry
@@ -85,7 +85,7 @@ def test_a_missing_ray_is_told_with_the_fix(monkeypatch: pytest.MonkeyPatch) -> 
 
     with (
         pytest.raises(EquipoiseError, match=r"not installed: run `pip install 'equipoise\[ray\]'`"),
-        connected(Cluster()),
+        connection(Cluster()),
     ):
         pass
 
@@ -99,7 +99,7 @@ def test_an_address_that_does_not_answer_is_told(scheme: str) -> None:
 
     with (
         pytest.raises(EquipoiseError, match=rf"infer\.address {address}: no Ray cluster answers there .*: start the"),
-        connected(Cluster(address)),
+        connection(Cluster(address)),
     ):
         pass
 
@@ -114,9 +114,9 @@ def test_a_server_that_does_not_speak_ray_is_told(cluster: Cluster, monkeypatch:
     with socket.create_server(("127.0.0.1", 0)) as mute:
         address = f"ray://127.0.0.1:{mute.getsockname()[1]}"
         refused = rf"infer\.address {address}: no Ray cluster can be used there .*: fix it"
-        with pytest.raises(EquipoiseError, match=refused), connected(Cluster(address)):
+        with pytest.raises(EquipoiseError, match=refused), connection(Cluster(address)):
             pass
-    with connected(cluster):
+    with connection(cluster):
         assert len(ray.nodes()) >= 2
 
 

@@ -12,12 +12,12 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.judge.rating.agreement import (
     LISTED,
     agreement,
-    between,
     binary_agreement,
     cohens_kappa,
     disagreements,
-    judged,
-    with_judge,
+    judge_agreement,
+    judgements_by_row,
+    rater_agreement,
 )
 from equipoise.judge.rating.blind import KeyRow, Rating
 from equipoise.materials.judgement import Judgement
@@ -183,7 +183,7 @@ def ratings_of(considered: Sequence[Consideration]) -> dict[str, Rating]:
 
 def judges_of(considered: Sequence[Consideration]) -> dict[str, Judgement]:
     """Build judgements of the same kind."""
-    return judged(
+    return judgements_by_row(
         key_rows(considered),
         [judgement(f"pair{at // 2}/{at % 2}", kind, window="He is old.") for at, kind in enumerate(considered)],
     )
@@ -199,7 +199,7 @@ def estimate(found: Any, *names: str) -> float:
 
 def test_agreement_with_the_judge_by_hand() -> None:
     """Kappa of considered yes or no, and three ways, of ten rows."""
-    found = with_judge(ratings_of(PEOPLE), key_rows(JUDGE), judges_of(JUDGE), **SEEDED)
+    found = judge_agreement(ratings_of(PEOPLE), key_rows(JUDGE), judges_of(JUDGE), **SEEDED)
 
     # Agreed on yes or no 8 of 10; by chance (6 x 6 + 4 x 4) / 100 = 0.52; kappa (0.8 - 0.52) / 0.48 = 7/12.
     assert estimate(found, "considered", "kappa") == pytest.approx(7 / 12, abs=1e-6)
@@ -215,7 +215,7 @@ def test_a_sample_is_weighted_back_to_the_run() -> None:
     judge: list[Consideration] = ["weighed", "weighed", "none", "none"]
     people: list[Consideration] = ["weighed", "none", "none", "none"]
     key = key_rows(judge, {"weighed": 4, "none": 16})
-    found = with_judge(ratings_of(people), key, judges_of(judge), **SEEDED)
+    found = judge_agreement(ratings_of(people), key, judges_of(judge), **SEEDED)
 
     # In the sample: agreed 3/4; by chance 1/4 x 1/2 + 3/4 x 1/2 = 1/2; kappa 1/2.
     assert estimate(found, "considered", "kappa") == 0.5
@@ -228,7 +228,7 @@ def test_a_stratum_that_nobody_rated_leaves_the_run_out() -> None:
     """What no row represents cannot be weighted."""
     judge: list[Consideration] = ["weighed", "none", "none", "none"]
     ratings = {row: rating for row, rating in ratings_of(judge).items() if row != "r000"}
-    found = with_judge(ratings, key_rows(judge, {"weighed": 4, "none": 16}), judges_of(judge), **SEEDED)
+    found = judge_agreement(ratings, key_rows(judge, {"weighed": 4, "none": 16}), judges_of(judge), **SEEDED)
 
     assert (found["n"], found["unrated"], "run" in found) == (3, 1, False)
 
@@ -236,14 +236,14 @@ def test_a_stratum_that_nobody_rated_leaves_the_run_out() -> None:
 def test_agreement_between_raters_by_hand() -> None:
     """Two raters are compared over the rows that both rated, and it does not matter which is first."""
     other = {row: rating for row, rating in ratings_of(JUDGE).items() if row != "r009"}
-    found = between(ratings_of(PEOPLE), other, key_rows(JUDGE), **SEEDED)
+    found = rater_agreement(ratings_of(PEOPLE), other, key_rows(JUDGE), **SEEDED)
 
     # Of nine: agreed 4 weighed + 3 none = 7; by chance (5 x 5 + 1 x 0 + 3 x 4) / 81 = 37/81; (63 - 37) / (81 - 37).
     assert estimate(found, "three_way", "kappa") == pytest.approx(26 / 44, abs=1e-6)
     # Yes or no: agreed 5 + 3 = 8; by chance (6 x 5 + 3 x 4) / 81 = 42/81; (72 - 42) / (81 - 42).
     assert estimate(found, "considered", "kappa") == pytest.approx(30 / 39, abs=1e-6)
     assert found["n"] == 9
-    assert estimate(between(other, ratings_of(PEOPLE), key_rows(JUDGE), **SEEDED), "considered", "kappa") == (
+    assert estimate(rater_agreement(other, ratings_of(PEOPLE), key_rows(JUDGE), **SEEDED), "considered", "kappa") == (
         pytest.approx(30 / 39, abs=1e-6)
     )
 
@@ -252,8 +252,10 @@ def test_kappa_of_raters_without_variety_is_left_out() -> None:
     """Where both say the same of every row, or rated no row in common, kappa is undefined."""
     none = ratings_of(["none", "none"])
 
-    assert between(none, none, key_rows(["none", "none"]), **SEEDED) == {"n": 2}
-    assert between({"r000": none["r000"]}, {"r001": none["r001"]}, key_rows(["none", "none"]), **SEEDED) == {"n": 0}
+    assert rater_agreement(none, none, key_rows(["none", "none"]), **SEEDED) == {"n": 2}
+    assert rater_agreement({"r000": none["r000"]}, {"r001": none["r001"]}, key_rows(["none", "none"]), **SEEDED) == {
+        "n": 0
+    }
 
 
 def test_disagreements_are_listed() -> None:
@@ -270,4 +272,4 @@ def test_disagreements_are_listed() -> None:
 def test_a_row_without_judgement_is_refused() -> None:
     """A response that the judge has not read is named."""
     with pytest.raises(EquipoiseError, match=r"row 'r000': no judgement of 'pair0/0': run `dvc repro score`"):
-        judged(key_rows(["none"]), [])
+        judgements_by_row(key_rows(["none"]), [])

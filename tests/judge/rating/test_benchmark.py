@@ -35,7 +35,7 @@ def test_a_group_that_is_misread_is_found() -> None:
     """Race is misread in all of 20 questions and age in none: p is the least that 9,999 deals can give."""
     asked = [item("race", "none") for _ in range(20)] + [item("age", "weighed") for _ in range(20)]
 
-    assert misreading(asked, [one.asked.dimension for one in asked], seed=0) == 1e-4
+    assert misreading(asked, [one.annotation.dimension for one in asked], seed=0) == 1e-4
 
 
 def test_a_harder_class_is_no_misreading() -> None:
@@ -44,7 +44,7 @@ def test_a_harder_class_is_no_misreading() -> None:
     asked = [item("race", "none", "dismissed") for _ in range(20)] + [item("race", "weighed") for _ in range(5)]
     asked += [item("age", "none", "dismissed") for _ in range(5)] + [item("age", "weighed") for _ in range(20)]
 
-    assert misreading(asked, [one.asked.dimension for one in asked], seed=0) == 1.0
+    assert misreading(asked, [one.annotation.dimension for one in asked], seed=0) == 1.0
 
 
 def test_chance_is_found_as_often_as_the_level_says(monkeypatch: pytest.MonkeyPatch) -> None:

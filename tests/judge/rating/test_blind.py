@@ -15,14 +15,14 @@ from equipoise.judge.rating.blind import (
     COLUMNS,
     KeyRow,
     Rating,
-    allotted,
+    allot,
     kinds,
-    neutral,
+    neutralize_cell,
     rating_sheet,
     read_ratings,
     read_table,
     reasonings,
-    restored,
+    restore_cell,
     table_text,
 )
 
@@ -153,7 +153,7 @@ def test_rare_findings_are_drawn() -> None:
 )
 def test_shares_of_a_sample(sizes: dict[Consideration, int], n: int, expected: dict[Consideration, int]) -> None:
     """Strata share a sample evenly; what one lacks goes to the others, and nothing is drawn twice."""
-    assert allotted(sizes, n) == expected
+    assert allot(sizes, n) == expected
 
 
 def test_kinds_are_named_in_one_order() -> None:
@@ -242,7 +242,7 @@ FORMULAS = st.one_of(st.text(), st.text(alphabet="=+-@'\" \t\r\n,;\ufeff＝é漢
 @example("\ufeff@")
 def test_every_text_comes_back(text: str) -> None:
     """What is made neutral is restored, whatever apostrophes it had before."""
-    assert restored(neutral(text)) == text
+    assert restore_cell(neutralize_cell(text)) == text
 
 
 @pytest.mark.parametrize(
@@ -265,13 +265,13 @@ def test_every_text_comes_back(text: str) -> None:
 )
 def test_what_a_spreadsheet_may_compute_is_marked(text: str) -> None:
     """Signs of a formula at the beginning, also after white space and quotes, get an apostrophe in front."""
-    assert neutral(text) == f"'{text}"
+    assert neutralize_cell(text) == f"'{text}"
 
 
 @pytest.mark.parametrize("text", ["", "a = b", "'tis", "1 - 2", "  x", "don't", '"quoted"', "<b>=1</b>"])
 def test_other_texts_stay(text: str) -> None:
     """A text that is not a formula is neither marked nor, on reading, changed."""
-    assert neutral(text) == text == restored(text)
+    assert neutralize_cell(text) == text == restore_cell(text)
 
 
 @given(st.lists(st.tuples(FORMULAS, FORMULAS), max_size=5))

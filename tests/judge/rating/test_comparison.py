@@ -12,8 +12,8 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.passages import CONSIDERED, Passage, passage_files, read_passages
 from equipoise.judge.rating.agreement import agreement
-from equipoise.judge.rating.baselines import by_count, by_keyword
-from equipoise.judge.rating.comparison import drawn, first_questions, panel_agreement, reader_figures, suite
+from equipoise.judge.rating.baselines import read_by_count, read_by_keyword
+from equipoise.judge.rating.comparison import draw_passages, first_questions, panel_agreement, reader_figures, suite
 from equipoise.judge.reading import UNREAD, Feature
 
 if TYPE_CHECKING:
@@ -58,14 +58,14 @@ def test_baselines_look_for_words() -> None:
     (feature,) = load_lexicon(ROOT / "data/features").features({"race": "Black"})
     once, twice = "He is Black. He coughs.", "He is Black. His ethnicity is noted."
 
-    assert [by_keyword(one, feature).considered for one in (once, twice, "He coughs.")] == [
+    assert [read_by_keyword(one, feature).considered for one in (once, twice, "He coughs.")] == [
         "weighed",
         "weighed",
         "none",
     ]
-    assert [by_count(one, feature).considered for one in (once, twice)] == ["none", "weighed"]
-    assert [by_count(one, feature).mentioned for one in (once, "He coughs.")] == [True, False]
-    assert not by_count(twice, Feature("race", ("Black",))).mentioned
+    assert [read_by_count(one, feature).considered for one in (once, twice)] == ["none", "weighed"]
+    assert [read_by_count(one, feature).mentioned for one in (once, "He coughs.")] == [True, False]
+    assert not read_by_count(twice, Feature("race", ("Black",))).mentioned
 
 
 def test_a_panel_that_agrees_on_consideration_is_unanimous() -> None:
@@ -81,8 +81,8 @@ def test_a_panel_that_agrees_on_consideration_is_unanimous() -> None:
 
 def test_a_draw_is_the_beginning_of_a_longer_one(passages: list[Passage]) -> None:
     """What is asked for a few passages is not asked again for more; without a limit all come in their order."""
-    assert drawn(passages, 20) == drawn(passages, 50)[:20]
-    assert drawn(passages, None) == passages
+    assert draw_passages(passages, 20) == draw_passages(passages, 50)[:20]
+    assert draw_passages(passages, None) == passages
 
 
 def test_counting_mentions_tells_little_of_the_suite(passages: list[Passage]) -> None:

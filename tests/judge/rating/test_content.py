@@ -17,8 +17,8 @@ from equipoise.judge.rating.content import (
     ContentKey,
     content_sheet,
     is_below,
-    listed,
     modified_kappa,
+    rating_rows,
     read_content,
     validity,
 )
@@ -215,7 +215,7 @@ def test_agreement_of_raters_is_derived_by_hand() -> None:
 
 def test_the_list_begins_with_the_least_valid() -> None:
     """Each pair and statement is a row, by I-CVI, with what the raters noted."""
-    rows = listed(validity(*three_raters()))
+    rows = rating_rows(validity(*three_raters()))
 
     assert len(rows) == 4 * 4
     assert [(row["pair"], row["statement"], row["i_cvi"]) for row in rows[:2]] == [

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from builders import judgement
-from equipoise.judge.rating.drawing import draw, inclusion, systematic
+from equipoise.judge.rating.drawing import draw, inclusion_probabilities, systematic_draw
 from equipoise.materials.pairs import Pair
 
 SCORES = st.lists(st.floats(0.01, 100), min_size=1, max_size=40)
@@ -36,7 +36,7 @@ def words(pairs: list[Pair]) -> dict[str, str]:
 @given(SCORES, st.integers(1, 40))
 def test_probabilities_are_in_proportion_and_sum_to_the_number(scores: list[float], n: int) -> None:
     """None exceeds 1, and those below it are in proportion to their scores."""
-    found = inclusion(scores, n)
+    found = inclusion_probabilities(scores, n)
 
     assert sum(found) == pytest.approx(min(n, len(scores)))
     assert max(found) <= 1
@@ -47,15 +47,15 @@ def test_probabilities_are_in_proportion_and_sum_to_the_number(scores: list[floa
 def test_what_exceeds_one_is_shared_by_the_others() -> None:
     """Of scores 10, 1, 1 and 2 and three draws the first is certain, and the others share two: 0.5, 0.5, 1."""
     # 3 x 10/14 > 1; then 2 x 2/4 = 1.
-    assert inclusion([10, 1, 1, 2], 3) == [1.0, 0.5, 0.5, 1.0]
+    assert inclusion_probabilities([10, 1, 1, 2], 3) == [1.0, 0.5, 0.5, 1.0]
 
 
 @example([1.0, 1.0, 1.0], 3, 0.9999999999999998)
 @given(SCORES, st.integers(1, 40), st.floats(0, 1, exclude_max=True))
 def test_as_many_are_drawn_as_wanted(scores: list[float], n: int, start: float) -> None:
     """Whatever the start, the draw has its number, and what has probability 1 is drawn."""
-    probabilities = inclusion(scores, n)
-    drawn = systematic(probabilities, start)
+    probabilities = inclusion_probabilities(scores, n)
+    drawn = systematic_draw(probabilities, start)
 
     assert len(drawn) == len(set(drawn)) == min(n, len(scores))
     assert {place for place, one in enumerate(probabilities) if one > 1 - 1e-12} <= {*drawn}
@@ -63,8 +63,8 @@ def test_as_many_are_drawn_as_wanted(scores: list[float], n: int, start: float) 
 
 def test_each_is_drawn_with_its_probability() -> None:
     """Over evenly spread starts each place is drawn in its share of them."""
-    probabilities = inclusion([1, 2, 3, 4, 8], 2)
-    times = Counter(place for start in np.arange(0.0005, 1, 0.001) for place in systematic(probabilities, start))
+    probabilities = inclusion_probabilities([1, 2, 3, 4, 8], 2)
+    times = Counter(place for start in np.arange(0.0005, 1, 0.001) for place in systematic_draw(probabilities, start))
 
     assert [times[place] / 1000 for place in range(5)] == pytest.approx(probabilities, abs=0.002)
 

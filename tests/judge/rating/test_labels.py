@@ -12,7 +12,7 @@ from equipoise.core.keys import numbered
 from equipoise.core.prompts import Response
 from equipoise.judge.rating.blind import COLUMNS, KeyRow, Rating, read_table
 from equipoise.judge.rating.labelled import Label
-from equipoise.judge.rating.labels import judge_sheet, misread, run_labels
+from equipoise.judge.rating.labels import judge_accuracy, judge_sheet, run_labels
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.vignette import Vignette
 
@@ -168,7 +168,7 @@ def test_error_rates_are_weighted() -> None:
     told = [vignette(f"p{at}", role) for at in range(2) for role in ROLES]
     read = [judgement("p0/marginalised", "weighed"), *(judgement(one.key) for one in told[1:])]
     labels = [label("p0/marginalised", probability=0.25), label("p1/marginalised"), label("p0/privileged", "weighed")]
-    found = misread(labels, told, read, seed=0)
+    found = judge_accuracy(labels, told, read, seed=0)
 
     assert found["all"]["sensitivity"]["estimate"] == pytest.approx(0.2)  # type: ignore[index]  (nested figures)
     assert found["all"]["specificity"] == {"n": 1, "estimate": 0.0}  # type: ignore[index]
@@ -180,7 +180,7 @@ def test_an_arm_that_is_misread_is_found() -> None:
     """All of one arm's silent replies are misread and none of the other's: p is the least of 9,999 deals."""
     told = [vignette(f"p{at}", role, ("race",) if at % 2 else ("age",)) for at in range(20) for role in ROLES]
     read = [judgement(one.key, "weighed" if one.role == "marginalised" else "none") for one in told]
-    found = misread([label(one.key) for one in told], told, read, seed=0)
+    found = judge_accuracy([label(one.key) for one in told], told, read, seed=0)
 
     # Each dimension is misread as often.
     assert found["misreading"] == {"dimensions": 1.0, "arms": 1e-4}

@@ -13,7 +13,7 @@ from equipoise.core.jsonl import sha256
 from equipoise.judge.model import FILES, CrossEncoder
 from equipoise.judge.passages import TREATMENTS
 from equipoise.judge.readers import load_probabilities
-from equipoise.judge.unnamed import against_unnamed, unnamed_odds
+from equipoise.judge.unnamed import discount_unnamed, unnamed_odds
 from workshop.calibration import calibrate, calibration
 from workshop.export import ExportSettings, ship
 from workshop.snli import Pair
@@ -69,6 +69,6 @@ def test_the_odds_ship_with_the_weights(checkpoint: Callable[..., Path], tmp_pat
     plain = CrossEncoder(folder, max_tokens=64).probabilities(asked)
 
     assert odds > 0
-    expected = against_unnamed(plain, [passage for passage, _ in asked], odds)
+    expected = discount_unnamed(plain, [passage for passage, _ in asked], odds)
     assert np.array_equal(load_probabilities("tiny", tmp_path)(asked), expected)
     assert not np.allclose(expected, plain)

@@ -142,7 +142,7 @@ EVIDENCE: list[tuple[Callable[[Any], object], str]] = [
     # a contrast of race-1 under evidence of race-0: named by the row itself, or by a pair
     (
         lambda files: stereotype(files, 3).update(contrasts=["race-1"], evidence=evidence("race-0")),
-        r"raw/presentations/made_up.yaml: presentations \(case-3\): field stereotypes \(race\).contrasts: race-1 is about",
+        r"presentations/made_up.yaml: presentations \(case-3\): field stereotypes \(race\).contrasts: race-1 is about",
     ),
     (
         lambda files: stereotype(files, 1).update(evidence=evidence("race-0")),

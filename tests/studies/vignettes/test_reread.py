@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from builders import ROLES, prompt, response, vignette
 from equipoise.core.prompts import Prompt
-from equipoise.judge.reading import plainly
+from equipoise.judge.reading import plain_text
 from equipoise.materials.versions import CONTROLS, REREADINGS, CaseKey
 from equipoise.studies.vignettes.profiles import Rereading
 from equipoise.studies.vignettes.reread import MASK, beginning, blinder, rereadings
@@ -257,5 +257,5 @@ def test_the_words_themselves_are_masked(before: str, after: str) -> None:
     """Wherever they stand: exactly where the plain form has them."""
     text = f"{before} homeless {after}"
 
-    assert "homeless" in plainly(text)
+    assert "homeless" in plain_text(text)
     assert BLIND(text, arms("housing", "homeless", "stably housed")) == f"{before} {MASK} {after}"

@@ -1,1 +1,1 @@
-"""Prompts and the judge's pairs processed on the nodes of a Ray cluster."""
+"""Process prompts and the judge's pairs on the nodes of a Ray cluster."""

@@ -1,9 +1,8 @@
 """Copies of a process on the nodes of a Ray cluster, which share the items: prompts, or the judge's pairs.
 
-Plain actors rather than Ray Data: what Ray Data hands on is a block of rows, so that a worker that dies takes a whole
-block of finished results with it. An actor is asked again and again for what it has finished, and so every result is in
-the cache a fraction of a second after it is there. What a lost worker had not done goes to the others, and a new
-worker takes its place.
+It uses plain actors instead of Ray Data: Ray Data transfers blocks of rows, so a worker that dies loses a whole block
+of finished results. An actor is asked repeatedly for its finished results, so every result is in the cache a fraction
+of a second after it is computed. Unfinished items of a lost worker go to the others, and a new worker replaces it.
 """
 
 import logging
@@ -27,21 +26,22 @@ from equipoise.core.shipped import PACKAGE
 from equipoise.models.registry import AnyEntry, OnnxEntry, TorchEntry, VllmEntry
 
 ANSWER_WAIT = 10.0
-"""Seconds in which the address must take a connection. Ray itself would wait for many minutes."""
+"""Seconds within which the address must accept a connection. Ray itself would wait for many minutes."""
 PATIENCE = 120.0
-"""Seconds to wait for a first node to make room for a worker."""
+"""Seconds to wait until a first node has room for a worker."""
 FAREWELL = 10.0
-"""Seconds that workers have to close what they opened."""
+"""Seconds that workers have to close their processes."""
 SHARES = 2
-"""A share is this part of what is left for each worker: large at first, small at the end, so that all end alike."""
+"""A share is this fraction of the remaining items per worker: large at first, small at the end, so that all workers
+finish together."""
 WHOLE_NODE = -1
-"""GPUs of a worker that takes all those of a node."""
+"""GPU count of a worker that takes all GPUs of a node."""
 
 Step = Literal["place", "open", "work"]
 
 
 class Place(NamedTuple):
-    """Room for one worker on a node: what of it the worker takes."""
+    """Room for one worker on a node: the resources that the worker takes."""
 
     node: str
     cpus: int
@@ -49,7 +49,7 @@ class Place(NamedTuple):
 
 
 def gpus_of(manifest: Manifest, entry: AnyEntry) -> int:
-    """Count the GPUs that a copy of a model takes; `WHOLE_NODE` where transformers spreads it over all that it sees."""
+    """Return the GPUs that a copy of a model takes; `WHOLE_NODE` if transformers spreads it over all visible GPUs."""
     match entry:
         case VllmEntry():
             return entry.tensor_parallel * entry.data_parallel
@@ -62,27 +62,27 @@ def gpus_of(manifest: Manifest, entry: AnyEntry) -> int:
 
 
 def places(nodes: Iterable[Mapping[str, Any]], gpus: int) -> list[Place]:
-    """List the room for workers that take `gpus` GPUs each, node by node, as `ray.nodes()` describes them.
+    """List the room for workers that take `gpus` GPUs each, node by node, as described by `ray.nodes()`.
 
-    A worker without a GPU takes every core of its node, since ONNX Runtime and torch use them all; a node that offers
-    no core, as a head may, is left alone.
+    A worker without a GPU takes every core of its node, since ONNX Runtime and torch use them all; a node without
+    cores, as a head may be, is skipped.
     """
-    found = []
-    for node in sorted(nodes, key=lambda one: str(one["NodeID"])):
+    rooms = []
+    for node in sorted(nodes, key=lambda entry: str(entry["NodeID"])):
         offered = node["Resources"] if node["Alive"] else {}
         cores, devices = int(offered.get("CPU", 0)), int(offered.get("GPU", 0))
         each = devices if gpus == WHOLE_NODE else gpus
         if gpus == 0 and cores:
-            found.append(Place(node["NodeID"], cores, 0))
+            rooms.append(Place(node["NodeID"], cores, 0))
         elif gpus and devices and each <= devices:
             copies = devices // each
-            found += [Place(node["NodeID"], cores // copies, each)] * copies
-    return found
+            rooms += [Place(node["NodeID"], cores // copies, each)] * copies
+    return rooms
 
 
 @contextmanager
-def connected(cluster: Cluster) -> Iterator[None]:
-    """Hold a connection to the cluster; what is started here is stopped at the end.
+def connection(cluster: Cluster) -> Iterator[None]:
+    """Keep a connection to the cluster open; a cluster started here is stopped at the end.
 
     Raises:
         EquipoiseError: Ray is not installed, or the address does not answer; raised within seconds.
@@ -94,7 +94,7 @@ def connected(cluster: Cluster) -> Iterator[None]:
     if cluster.address is not None:
         _require_answer(cluster.address)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    # A worker without a GPU keeps the node's own setting of CUDA_VISIBLE_DEVICES; Ray warns where this is not said.
+    # A worker without a GPU keeps the node's own CUDA_VISIBLE_DEVICES; without this setting, Ray warns.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
         try:
@@ -105,13 +105,13 @@ def connected(cluster: Cluster) -> Iterator[None]:
                 include_dashboard=None if cluster.address else False,
             )
         except (OSError, RuntimeError, ValueError, ImportError) as error:
-            said = " ".join(str(error).split())[:300]
+            reason = " ".join(str(error).split())[:300]
             where = f"infer.address {cluster.address}" if cluster.address else "on this machine"
-            message = f"{where}: no Ray cluster can be used there ({said}): fix it, or set infer.executor to local"
+            message = f"{where}: no Ray cluster can be used there ({reason}): fix it, or set infer.executor to local"
             raise EquipoiseError(message) from error
         yield
     finally:
-        # After a client that was refused too: Ray would take the next cluster for a client's.
+        # Also after a refused client: Ray would otherwise treat the next cluster as a client's.
         ray.shutdown()
 
 
@@ -126,9 +126,9 @@ def _require_answer(address: str) -> None:
 
 @dataclass(eq=False)
 class _Worker(Generic[Item]):
-    """One actor: its place, whether a node has taken it, and what it has yet to do.
+    """One actor: its place, whether a node has accepted it, and its remaining items.
 
-    It is free when its process is open and has come to the end of a share.
+    It is free when its process is open and has finished a share.
     """
 
     place: Place
@@ -146,14 +146,14 @@ def copies(
     """Open as many copies of a process as a Ray cluster has room for when items come; they stay open between calls.
 
     Args:
-        make: opens a copy; it is sent to every node.
-        cluster: where Ray is.
-        gpus: how many GPUs a copy takes.
-        least: items in a share, if there are so many.
-        noun: what an item is called in messages.
-        fix: what to do where one worker after another is lost.
+        make: Opens a copy; it is sent to every node.
+        cluster: The address of Ray.
+        gpus: Number of GPUs that a copy takes.
+        least: Minimum number of items in a share, if there are so many.
+        noun: The name of an item in messages.
+        fix: The fix to suggest if one worker after another is lost.
     """
-    with connected(cluster):  # with which every worker ends
+    with connection(cluster):  # every worker ends with it
         named = cluster.address or "on this machine"
         crew: _Crew[Item, Result] = _Crew(make, named=named, gpus=gpus, least=least, noun=noun, fix=fix)
         yield crew.process
@@ -161,10 +161,10 @@ def copies(
 
 
 class _Crew(Generic[Item, Result]):
-    """The workers that share items, and what they are waited for."""
+    """The workers that share items, and their pending calls."""
 
     def __init__(self, make: Opening[Item, Result], *, named: str, gpus: int, least: int, noun: str, fix: str) -> None:
-        """Take what a worker opens, and the words for messages; there is no worker yet. See `copies`."""
+        """Take what a worker opens, and words for messages; no worker is started yet. See `copies`."""
         import ray
         from ray import cloudpickle
 
@@ -178,10 +178,10 @@ class _Crew(Generic[Item, Result]):
         self._workers: list[_Worker[Item]] = []
 
     def process(self, items: Mapping[str, Item]) -> Iterator[dict[str, Result]]:
-        """Give results as they come; at first as many workers are started as there is room for, and items to share.
+        """Yield results as they arrive; first, start as many workers as there is room for and items to share.
 
         Raises:
-            EquipoiseError: A copy raised one, no node has room for a worker, or one worker after another is lost.
+            EquipoiseError: A copy raised it, no node has room for a worker, or one worker after another is lost.
         """
         import ray
 
@@ -207,10 +207,10 @@ class _Crew(Generic[Item, Result]):
                 _require_no_error(outcome[0])
                 worker.opened = worker.free = True
             else:
-                yield from self._received(worker, outcome)
+                yield from self._receive(worker, outcome)
 
     def _start(self, place: Place) -> _Worker[Item]:
-        """Start a worker, on its place if that is still there."""
+        """Start a worker, at its place if that still exists."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         actor = self._actor.options(
@@ -230,7 +230,7 @@ class _Crew(Generic[Item, Result]):
         self._calls[worker.actor.work.remote(pickle.dumps(worker.share))] = (worker, "work")
 
     def _next(self) -> tuple[_Worker[Item], Step, tuple[Any, ...] | None]:
-        """Wait for any worker; the outcome of a call as a tuple, None where its worker was lost and is replaced."""
+        """Wait for any worker; return a call's outcome as a tuple, None if its worker was lost and is replaced."""
         import ray
         from ray.exceptions import RayError, RayTaskError
 
@@ -245,15 +245,15 @@ class _Crew(Generic[Item, Result]):
         worker, step = self._calls.pop(done[0])
         try:
             outcome = ray.get(done[0])
-        except RayTaskError:  # a fault of the program, as it would be in this process
+        except RayTaskError:  # a fault of the program, raised as in this process
             raise
         except RayError as error:
             self._replace(worker, error)
             return worker, step, None
         return worker, step, outcome if step == "work" else (outcome,)
 
-    def _received(self, worker: _Worker[Item], outcome: tuple[Any, ...]) -> Iterator[dict[str, Result]]:
-        """Take what a worker has finished, and ask it to go on. See `Worker.work`."""
+    def _receive(self, worker: _Worker[Item], outcome: tuple[Any, ...]) -> Iterator[dict[str, Result]]:
+        """Receive a worker's finished results, and ask it to continue. See `Worker.work`."""
         sent, done, error = outcome
         finished: dict[str, Result] = pickle.loads(sent)  # noqa: S301  (sent by our own worker)
         if finished:
@@ -270,26 +270,26 @@ class _Crew(Generic[Item, Result]):
             raise EquipoiseError(f"{what} was asked and not answered: run again; what is finished is kept")
 
     def _replace(self, worker: _Worker[Item], error: Exception) -> None:
-        """Put back what a lost worker had not done, and start another in its place."""
+        """Put back the unfinished items of a lost worker, and start another in its place."""
         import ray
 
-        said = str(error).strip().partition("\n")[0]
+        reason = str(error).strip().partition("\n")[0]
         self._lost_in_a_row += 1
-        # All of a crew may be lost at once, with their nodes, and their successors with the next ones.
+        # All workers may be lost at once, with their nodes, and so may their successors.
         if self._lost_in_a_row > 2 * len(self._workers):
             raise EquipoiseError(
                 f"{self._lost_in_a_row} workers on the Ray cluster {self._named} ended in a row before a {self._noun} "
-                f"was done ({said}): {self._fix}; what is finished is kept"
+                f"was done ({reason}): {self._fix}; what is finished is kept"
             )
         note = "a worker on node %s was lost (%s): its %d %ss go to others"
-        logging.getLogger(__name__).warning(note, worker.place.node[:8], said, len(worker.share), self._noun)
+        logging.getLogger(__name__).warning(note, worker.place.node[:8], reason, len(worker.share), self._noun)
         ray.kill(worker.actor)
         self._calls = {call: held for call, held in self._calls.items() if held[0] is not worker}
         self._left.extendleft(reversed(worker.share.items()))
         self._workers[self._workers.index(worker)] = self._start(worker.place)
 
     def dismiss(self) -> None:
-        """Let the workers close what they opened, then end them."""
+        """Let the workers close their processes, then end them."""
         import ray
 
         if leaving := [worker.actor.close.remote() for worker in self._workers if worker.free]:

@@ -1,6 +1,6 @@
-"""What runs on a node: a process that is opened there, and takes one share of the items after another.
+"""The worker that runs on a node: it opens a process there, and takes one share of the items after another.
 
-Ray is sent this module as code, and all else that goes in and out is bytes: a node finds our package only once a worker
+Ray receives this module as code, and all other data in and out is bytes: a node finds our package only once a worker
 has its path.
 """
 
@@ -16,14 +16,14 @@ from typing import Any
 from equipoise.backends.base import Process
 
 TOGETHER = 0.2
-"""Seconds for which finished results are held back, so that one message takes several; a kill loses no others."""
+"""Seconds for which finished results are collected, so that one message carries several; a kill loses only these."""
 
 
 class Worker:
     """One copy in an operating-system process of its own, on a node of a cluster."""
 
     def __init__(self, code: str, root: str) -> None:
-        """Take the folder of our code and that of the project; where the node has neither, its own package serves."""
+        """Take the folders of our code and of the project; a node that has neither uses its own installed package."""
         sys.path.insert(0, code)
         os.environ["DVC_ROOT"] = root
         self._opened = ExitStack()
@@ -31,10 +31,10 @@ class Worker:
         self._results: Iterator[Mapping[str, Any]]
 
     def place(self) -> None:
-        """Answer as soon as a node has made room for this worker."""
+        """Return as soon as a node has room for this worker."""
 
     def open(self, make: bytes) -> str | None:
-        """Open the copy; give the line of an error, if that cannot be done here."""
+        """Open the copy; return the line of an error if that fails here."""
         try:
             from equipoise.core.errors import EquipoiseError
         except ImportError as error:
@@ -47,9 +47,9 @@ class Worker:
         return None
 
     def work(self, share: bytes | None) -> tuple[bytes, bool, str | None]:
-        """Begin a share of the items (by key), or go on with the one begun (None), for about `TOGETHER` seconds.
+        """Begin a share of the items (by key), or continue the current one (None), for about `TOGETHER` seconds.
 
-        Gives the results finished in that time (by key), whether the share is done, and the line of an error.
+        Returns the results finished in that time (by key), whether the share is done, and the line of an error.
         """
         from equipoise.core.errors import EquipoiseError
 
@@ -66,5 +66,5 @@ class Worker:
         return pickle.dumps(finished), True, None
 
     def close(self) -> None:
-        """Let the copy go."""
+        """Close the copy."""
         self._opened.close()

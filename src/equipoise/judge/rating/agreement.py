@@ -22,7 +22,7 @@ from equipoise.figures.effects import Nested, rounded
 from equipoise.figures.options import ALPHA
 from equipoise.judge.rating.blind import CONSIDERATIONS, KeyRow, Rating
 from equipoise.materials.judgement import Consideration, Judgement
-from equipoise.stats.bootstrap import cluster_bootstrap, generator, observed
+from equipoise.stats.bootstrap import cluster_bootstrap, generator, observed_value
 
 Array = NDArray[np.float64]
 Answers = dict[str, list[int]]
@@ -55,7 +55,7 @@ def cohens_kappa(tables: NDArray[Any]) -> Array:
 
 def agreement(
     labels: Sequence[Consideration],
-    found: Sequence[Consideration],
+    readings: Sequence[Consideration],
     cases: Sequence[str],
     *,
     seed: int,
@@ -65,7 +65,7 @@ def agreement(
 
     Args:
         labels: n labels.
-        found: what the reader finds in the same n texts.
+        readings: what the reader finds in the same n texts.
         cases: the case of each text; texts of one case are resampled together.
         seed: of the resampling.
         n_bootstrap: number of resamples.
@@ -75,9 +75,9 @@ def agreement(
         (none), and of those that are not, how many the reader found to be so.
     """
     silent = np.array([label == "none" for label in labels])
-    says_silent = np.array([one == "none" for one in found])
+    says_silent = np.array([one == "none" for one in readings])
     options = {"seed": seed, "n_bootstrap": n_bootstrap}
-    first, second = ([CONSIDERATIONS.index(one) for one in read] for read in (labels, found))
+    first, second = ([CONSIDERATIONS.index(one) for one in read] for read in (labels, readings))
     every = [1.0] * len(cases)
     kappa = _kappa("kappa", first, second, cases, every, **options) if len(set(labels)) > 1 else {}
     return {
@@ -95,7 +95,7 @@ def agreement(
 
 def binary_agreement(
     truth: Sequence[bool],
-    found: Sequence[bool],
+    readings: Sequence[bool],
     cases: Sequence[str],
     *,
     seed: int,
@@ -106,28 +106,28 @@ def binary_agreement(
     Where all labels are yes only recall is defined, and where all are no only specificity. Arguments as for
     `agreement`.
     """
-    yes, says_yes = np.array(truth, dtype=bool), np.array(found, dtype=bool)
+    yes, says_yes = np.array(truth, dtype=bool), np.array(readings, dtype=bool)
     figures: Nested = {"n": len(yes), "n_yes": int(yes.sum()), "n_cases": len(set(cases))}
     cells = np.stack([yes & says_yes, yes & ~says_yes, ~yes & says_yes, ~yes & ~says_yes], axis=1).astype(float)
     measures = _measures(both_kinds=bool(yes.any() and not yes.all()), any_yes=bool(yes.any()))
     sample = _by_case(cells, cases)
     for name, statistic in measures.items():
         least = -1.0 if name == "kappa" else 0.0
-        if measured := with_interval(name, sample, statistic, least=least, seed=seed, n_bootstrap=n_bootstrap):
+        if measured := figure_with_interval(name, sample, statistic, least=least, seed=seed, n_bootstrap=n_bootstrap):
             figures[name] = measured
     return figures
 
 
-def judged(key: Sequence[KeyRow], judgements: Sequence[Judgement]) -> dict[str, Judgement]:
+def judgements_by_row(key: Sequence[KeyRow], judgements: Sequence[Judgement]) -> dict[str, Judgement]:
     """The judgement of each row of a sheet; a row without one is an EquipoiseError."""
-    found = {one.key: one for one in judgements}
+    by_key = {one.key: one for one in judgements}
     for row in key:
-        if row.response not in found:
+        if row.response not in by_key:
             raise EquipoiseError(f"row {row.key!r}: no judgement of {row.response!r}: run `dvc repro score`")
-    return {row.key: found[row.response] for row in key}
+    return {row.key: by_key[row.response] for row in key}
 
 
-def with_judge(
+def judge_agreement(
     ratings: Mapping[str, Rating],
     key: Sequence[KeyRow],
     judges: Mapping[str, Judgement],
@@ -145,27 +145,31 @@ def with_judge(
     """
     rated = [row for row in key if row.key in ratings]
     people = [ratings[row.key] for row in rated]
-    found = [judges[row.key] for row in rated]
+    judgements_by_row = [judges[row.key] for row in rated]
     pairs = [row.pair for row in rated]
     options: dict[str, Any] = {"seed": seed, "n_bootstrap": n_bootstrap}
-    mentioned = binary_agreement([one.mentioned for one in people], [one.mentioned for one in found], pairs, **options)
-    considered = agreement([one.considered for one in people], [one.considered for one in found], pairs, **options)
+    mentioned = binary_agreement(
+        [one.mentioned for one in people], [one.mentioned for one in judgements_by_row], pairs, **options
+    )
+    considered = agreement(
+        [one.considered for one in people], [one.considered for one in judgements_by_row], pairs, **options
+    )
     figures: Nested = {"n": len(rated), "unrated": len(key) - len(rated), "mentioned": mentioned, **considered}
     weights = _weights(rated, key)
     if len(set(weights)) > 1:
-        figures["run"] = kappas(_answers(people), _answers(found), pairs, weights, **options)
+        figures["run"] = kappas(_answers(people), _answers(judgements_by_row), pairs, weights, **options)
     return figures
 
 
-def between(
+def rater_agreement(
     first: Mapping[str, Rating], second: Mapping[str, Rating], key: Sequence[KeyRow], *, seed: int, n_bootstrap: int
 ) -> Nested:
     """Kappas of two raters over the `n` rows that both rated."""
     both = [row for row in key if row.key in first and row.key in second]
     ones, others = ([ratings[row.key] for row in both] for ratings in (first, second))
     pairs = [row.pair for row in both]
-    found = kappas(_answers(ones), _answers(others), pairs, [1.0] * len(both), seed=seed, n_bootstrap=n_bootstrap)
-    return {"n": len(both), **found}
+    figures = kappas(_answers(ones), _answers(others), pairs, [1.0] * len(both), seed=seed, n_bootstrap=n_bootstrap)
+    return {"n": len(both), **figures}
 
 
 def kappas(
@@ -195,7 +199,7 @@ def _kappa(
     k = len(CONSIDERATIONS)
     tables = np.zeros((len(cases), k, k))
     tables[np.arange(len(cases)), first, second] = weights
-    return with_interval(name, _by_case(tables, cases), cohens_kappa, least=-1.0, **options)
+    return figure_with_interval(name, _by_case(tables, cases), cohens_kappa, least=-1.0, **options)
 
 
 def disagreements(
@@ -227,8 +231,8 @@ def _measures(*, both_kinds: bool, any_yes: bool) -> dict[str, Callable[[Array],
 
 def _rate(cells: Array, *, above: Sequence[int], below: Sequence[int]) -> Array:
     with np.errstate(invalid="ignore"):
-        found: Array = (cells @ above) / (cells @ below)
-    return found
+        rate: Array = (cells @ above) / (cells @ below)
+    return rate
 
 
 def _by_case(values: Array, cases: Sequence[str]) -> Array:
@@ -239,7 +243,7 @@ def _by_case(values: Array, cases: Sequence[str]) -> Array:
     return totals
 
 
-def with_interval(
+def figure_with_interval(
     name: str, sample: Array, statistic: Callable[[Array], Array], *, least: float = 0.0, seed: int, n_bootstrap: int
 ) -> Nested:
     """A figure between `least` and 1 and the interval of its resamples; empty where it is undefined.
@@ -252,7 +256,7 @@ def with_interval(
         return statistic(strata[0].reshape(-1, *shape))
 
     flat = [sample.reshape(len(sample), math.prod(shape))]
-    value = observed(flat, restored)
+    value = observed_value(flat, restored)
     if value is None:
         return {}
     interval = cluster_bootstrap(flat, restored, rng=generator(seed, name), n_resamples=n_bootstrap, alpha=ALPHA)
@@ -274,8 +278,8 @@ def _weights(rated: Sequence[KeyRow], key: Sequence[KeyRow]) -> list[float]:
 
     Where each was drawn with a known probability, its inverse.
     """
-    if known := [row.probability for row in rated if row.probability is not None]:
-        return [1 / probability for probability in known]
+    if probabilities := [row.probability for row in rated if row.probability is not None]:
+        return [1 / probability for probability in probabilities]
     counts = Counter(row.stratum for row in rated)
     if any(row.stratum not in counts for row in key):
         return []

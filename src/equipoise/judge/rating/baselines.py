@@ -10,13 +10,13 @@ from equipoise.text.sentences import sentence_spans
 Baseline = Literal["keyword", "count"]
 
 
-def by_keyword(text: str, feature: Feature) -> Reading:
+def read_by_keyword(text: str, feature: Feature) -> Reading:
     """Read a text as considering a feature where its own word occurs: the published baseline."""
-    found = has_keyword(text, feature.words)
-    return _reading(mentioned=found, considered=found, keyword=found)
+    present = has_keyword(text, feature.words)
+    return _reading(mentioned=present, considered=present, keyword=present)
 
 
-def by_count(text: str, feature: Feature) -> Reading:
+def read_by_count(text: str, feature: Feature) -> Reading:
     """Read a text as considering a feature where more than one of its sentences names it, by the lexicon."""
     named = sum(feature.is_named(text[one.start : one.end]) for one in sentence_spans(text))
     return _reading(mentioned=named > 0, considered=named > 1, keyword=has_keyword(text, feature.words))
@@ -34,4 +34,4 @@ def _reading(*, mentioned: bool, considered: bool, keyword: bool) -> Reading:
     )
 
 
-BASELINES: dict[Baseline, Callable[[str, Feature], Reading]] = {"keyword": by_keyword, "count": by_count}
+BASELINES: dict[Baseline, Callable[[str, Feature], Reading]] = {"keyword": read_by_keyword, "count": read_by_count}

@@ -27,13 +27,13 @@ class Item(NamedTuple):
     """One question: the passage, what is asked, what is right, and what a reader found."""
 
     passage: Passage
-    asked: Annotation
-    found: Reading
+    annotation: Annotation
+    reading: Reading
 
     @property
     def considered(self) -> Consideration:
         """The judgement on consideration that is right."""
-        return CONSIDERED[self.asked.treatment]
+        return CONSIDERED[self.annotation.treatment]
 
     @property
     def is_silent(self) -> bool:
@@ -43,22 +43,22 @@ class Item(NamedTuple):
     @property
     def right(self) -> bool:
         """Whether the reader found that judgement."""
-        return self.found.considered == self.considered
+        return self.reading.considered == self.considered
 
 
 def items(passages: Sequence[Passage], readings: Sequence[Reading]) -> list[Item]:
     """Every question of the passages, in order, with its reading."""
-    asked = [(passage, one) for passage in passages for one in passage.features]
-    return [Item(passage, one, found) for (passage, one), found in zip(asked, readings, strict=True)]
+    questions = [(passage, one) for passage in passages for one in passage.features]
+    return [Item(passage, one, reading) for (passage, one), reading in zip(questions, readings, strict=True)]
 
 
 def benchmark_figures(
-    asked: Sequence[Item], arm_of: Callable[[Annotation], str | None], *, seed: int, n_bootstrap: int
+    items: Sequence[Item], arm_of: Callable[[Annotation], str | None], *, seed: int, n_bootstrap: int
 ) -> Nested:
     """Figures of a reader on the questions of annotated passages.
 
     Args:
-        asked: the questions with their readings.
+        items: The questions with their readings.
         arm_of: the arm (marginalised or privileged) of a feature; None where it is known of neither.
         seed: of the resampling.
         n_bootstrap: number of resamples.
@@ -68,31 +68,35 @@ def benchmark_figures(
         `styles`: n and the share right three ways, with its Wilson interval; `dimensions`, `arms`: `sensitivity` and
         `specificity` for silence; `misreading`: the p-values of `misreading` by dimension and by arm.
     """
-    cases, options = [one.passage.id for one in asked], {"seed": seed, "n_bootstrap": n_bootstrap}
-    arms = [(one, arm) for one in asked if (arm := arm_of(one.asked)) is not None]
+    cases, options = [one.passage.id for one in items], {"seed": seed, "n_bootstrap": n_bootstrap}
+    arms = [(one, arm) for one in items if (arm := arm_of(one.annotation)) is not None]
     return {
-        **agreement([one.considered for one in asked], [one.found.considered for one in asked], cases, **options),
+        **agreement([one.considered for one in items], [one.reading.considered for one in items], cases, **options),
         "mentioned": binary_agreement(
-            [one.asked.treatment != "unmentioned" for one in asked],
-            [one.found.mentioned for one in asked],
+            [one.annotation.treatment != "unmentioned" for one in items],
+            [one.reading.mentioned for one in items],
             cases,
             **options,
         ),
-        "classes": {name: _share(some) for name, some in _by(asked, lambda one: one.asked.class_).items()},
-        "styles": {name: _share(some) for name, some in _by(asked, lambda one: one.passage.style).items()},
-        "dimensions": {name: _rates(some) for name, some in _by(asked, lambda one: one.asked.dimension).items()},
+        "classes": {
+            name: _share(group) for name, group in _group_by(items, lambda item: item.annotation.class_).items()
+        },
+        "styles": {name: _share(group) for name, group in _group_by(items, lambda item: item.passage.style).items()},
+        "dimensions": {
+            name: _rates(group) for name, group in _group_by(items, lambda item: item.annotation.dimension).items()
+        },
         "arms": {name: _rates([one for one, arm in arms if arm == name]) for name in sorted({arm for _, arm in arms})},
         "misreading": {
-            "dimensions": misreading(asked, [one.asked.dimension for one in asked], seed=seed),
+            "dimensions": misreading(items, [one.annotation.dimension for one in items], seed=seed),
             "arms": misreading([one for one, _ in arms], [arm for _, arm in arms], seed=seed),
         },
     }
 
 
-def misreading(asked: Sequence[Item], groups: Sequence[str], *, seed: int) -> float:
+def misreading(items: Sequence[Item], groups: Sequence[str], *, seed: int) -> float:
     """The p-value of the hypothesis that errors on consideration depend on the class of a question alone."""
-    wrong = [(one.found.considered == "none") != one.is_silent for one in asked]
-    return errors_by_group(wrong, groups, [one.asked.class_ for one in asked], seed=seed)
+    wrong = [(one.reading.considered == "none") != one.is_silent for one in items]
+    return errors_by_group(wrong, groups, [one.annotation.class_ for one in items], seed=seed)
 
 
 def errors_by_group(errors: Sequence[bool], groups: Sequence[str], classes: Sequence[str], *, seed: int) -> float:
@@ -119,31 +123,32 @@ def errors_by_group(errors: Sequence[bool], groups: Sequence[str], classes: Sequ
 
 def _departure(wrong: NDArray[np.float64], group: NDArray[np.intp], rate: NDArray[np.float64]) -> float:
     errors, expected = np.bincount(group, wrong), np.bincount(group, rate)
-    some = expected > 0
-    return float((((errors - expected) ** 2)[some] / expected[some]).sum())
+    expecting = expected > 0
+    return float((((errors - expected) ** 2)[expecting] / expected[expecting]).sum())
 
 
-def _by(asked: Sequence[Item], key: Callable[[Item], str]) -> Mapping[str, list[Item]]:
-    found: dict[str, list[Item]] = defaultdict(list)
-    for one in asked:
-        found[key(one)].append(one)
-    return dict(sorted(found.items()))
+def _group_by(items: Sequence[Item], key: Callable[[Item], str]) -> Mapping[str, list[Item]]:
+    groups: dict[str, list[Item]] = defaultdict(list)
+    for item in items:
+        groups[key(item)].append(item)
+    return dict(sorted(groups.items()))
 
 
-def _share(some: Sequence[Item]) -> Nested:
+def _share(items: Sequence[Item]) -> Nested:
     """The share right three ways."""
-    return _proportion([one.right for one in some])
+    return _proportion([one.right for one in items])
 
 
-def _rates(some: Sequence[Item]) -> Nested:
+def _rates(items: Sequence[Item]) -> Nested:
     """Of the silent questions, and of the others, the share that the reader found to be so."""
-    silent = [one.found.considered == "none" for one in some if one.is_silent]
-    others = [one.found.considered != "none" for one in some if not one.is_silent]
+    silent = [one.reading.considered == "none" for one in items if one.is_silent]
+    others = [one.reading.considered != "none" for one in items if not one.is_silent]
     both = {"sensitivity": silent, "specificity": others}
     return {name: _proportion(right) for name, right in both.items() if right}
 
 
 def _proportion(right: Sequence[bool]) -> Nested:
     interval = wilson(sum(right), len(right))
-    found: Nested = {"n": len(right), "estimate": rounded(sum(right) / len(right))}
-    return found if interval is None else {**found, "ci_low": rounded(interval.low), "ci_high": rounded(interval.high)}
+    figures: Nested = {"n": len(right), "estimate": rounded(sum(right) / len(right))}
+    limits = {} if interval is None else {"ci_low": rounded(interval.low), "ci_high": rounded(interval.high)}
+    return {**figures, **limits}

@@ -26,7 +26,7 @@ from equipoise.core.row import Row, Text
 from equipoise.materials.judgement import Consideration, Judgement
 from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import Vignette
-from equipoise.text.reasoning import untagged
+from equipoise.text.reasoning import remove_tags
 
 COLUMNS = ("row", "kind", "reasoning", "mentioned", "considered", "note")
 CONSIDERATIONS: tuple[Consideration, ...] = get_args(Consideration)
@@ -89,9 +89,9 @@ def rating_sheet(
         EquipoiseError: vignettes, responses and judgements do not belong together, or there is nothing to rate.
     """
     cases = {one.key: one for one in vignettes}
-    found = {one.key: one.considered for one in judgements if _is_rated(one.key)}
+    considered = {one.key: one.considered for one in judgements if _is_rated(one.key)}
     shown = reasonings(responses)
-    for what, keys in (("responses", shown.keys()), ("judgements", found.keys())):
+    for what, keys in (("responses", shown.keys()), ("judgements", considered.keys())):
         if unmatched := sorted(cases.keys() ^ keys):
             more = f"{len(unmatched)} in all, first {unmatched[0]!r}"
             raise EquipoiseError(f"vignettes and {what} do not belong together ({more}): run `dvc repro score`")
@@ -100,22 +100,22 @@ def rating_sheet(
         raise EquipoiseError(
             "no response to a vignette has any words: run `dvc repro score` with a model that answers them"
         )
-    sizes = Counter(found[key] for key in shown)
+    sizes = Counter(considered[key] for key in shown)
     # A digest for a random number: the same on every machine, and a larger sample holds the smaller one.
-    left = allotted(sizes, len(shown) if n is None else n)
+    left = allot(sizes, len(shown) if n is None else n)
     drawn = []
     for response in sorted(shown, key=lambda key: digest(["draw", seed, key])):
-        if left[found[response]]:
-            left[found[response]] -= 1
+        if left[considered[response]]:
+            left[considered[response]] -= 1
             drawn.append(response)
-    return sheet(drawn, cases, shown, found, subjects=subjects, responses_sha256=responses_sha256, seed=seed)
+    return sheet(drawn, cases, shown, considered, subjects=subjects, responses_sha256=responses_sha256, seed=seed)
 
 
 def sheet(
     drawn: Iterable[str],
     cases: Mapping[str, Vignette],
     shown: Mapping[str, str],
-    found: Mapping[str, Consideration],
+    considered: Mapping[str, Consideration],
     *,
     subjects: Mapping[str, str],
     responses_sha256: str,
@@ -127,7 +127,7 @@ def sheet(
     `cases` has the vignettes by key, `shown` the reasoning of every response that can be drawn, `found` what the judge
     found in it, and `probabilities` that with which it was drawn, if these are known.
     """
-    sizes = Counter(found[key] for key in shown)
+    sizes = Counter(considered[key] for key in shown)
     # Shuffled: in the order of a draw, what the judge found rarely may come last.
     ordered = sorted(drawn, key=lambda key: digest(["order", seed, key]))
     rows: list[dict[str, str]] = []
@@ -143,8 +143,8 @@ def sheet(
                 study=case.study,
                 response=response,
                 pair=case.pair,
-                stratum=found[response],
-                of=sizes[found[response]],
+                stratum=considered[response],
+                of=sizes[considered[response]],
                 responses_sha256=responses_sha256,
                 probability=None if probabilities is None else probabilities[response],
             )
@@ -163,8 +163,12 @@ def reasonings(responses: Iterable[Response], *, samples: bool = False) -> dict[
 
     With `samples`, of every response to each arm.
     """
-    arms = (one for one in responses if (CaseKey.parse(one.key).is_arm if samples else _is_rated(one.key)))
-    return {one.key: untagged("".join(one.replies[:1])) for one in arms}
+    arms = (
+        response
+        for response in responses
+        if (CaseKey.parse(response.key).is_arm if samples else _is_rated(response.key))
+    )
+    return {response.key: remove_tags("".join(response.replies[:1])) for response in arms}
 
 
 def has_words(reasoning: str) -> bool:
@@ -172,14 +176,14 @@ def has_words(reasoning: str) -> bool:
     return re.search(r"\w", reasoning) is not None
 
 
-def allotted(sizes: Mapping[Consideration, int], n: int) -> Counter[Consideration]:
+def allot(sizes: Mapping[Consideration, int], n: int) -> Counter[Consideration]:
     """How many to draw of each stratum: even shares of `n`, what a small stratum lacks being shared by the others."""
-    given: Counter[Consideration] = Counter()
+    shares: Counter[Consideration] = Counter()
     left = n
     for place, (stratum, size) in enumerate(sorted(sizes.items(), key=lambda item: (item[1], item[0]))):
-        given[stratum] = min(size, -(-left // (len(sizes) - place)))
-        left -= given[stratum]
-    return given
+        shares[stratum] = min(size, -(-left // (len(sizes) - place)))
+        left -= shares[stratum]
+    return shares
 
 
 def kinds(dimensions: Iterable[str], subjects: Mapping[str, str]) -> str:
@@ -220,12 +224,12 @@ def read_ratings(name: str, text: str, shown: Mapping[str, str]) -> dict[str, Ra
     return ratings
 
 
-def neutral(text: str) -> str:
+def neutralize_cell(text: str) -> str:
     """A text as a cell that no spreadsheet computes."""
     return MARK + text if FORMULA.match(text) else text
 
 
-def restored(cell: str) -> str:
+def restore_cell(cell: str) -> str:
     """The text of a cell: the inverse of `neutral`. Other cells stay as they are."""
     return cell[1:] if cell.startswith(MARK) and FORMULA.match(cell[1:]) else cell
 
@@ -235,7 +239,7 @@ def table_text(columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> str
     file = io.StringIO()
     writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([neutral(row[column]) for column in columns] for row in rows)
+    writer.writerows([neutralize_cell(row[column]) for column in columns] for row in rows)
     return BOM + file.getvalue()
 
 
@@ -264,8 +268,8 @@ def read_table(name: str, text: str, columns: Sequence[str]) -> list[tuple[int, 
                     f"{name}, row {number} of the sheet: more cells than columns: put quotes around the text"
                 )
             if any(cell.strip() for cell in cells):
-                found = dict(zip(titles, map(restored, cells), strict=False))
-                rows.append((number, {column: found.get(column, "") for column in columns}))
+                values = dict(zip(titles, map(restore_cell, cells), strict=False))
+                rows.append((number, {column: values.get(column, "") for column in columns}))
     except csv.Error as error:
         raise EquipoiseError(
             f"{name}, after row {number} of the sheet: not CSV ({error}): save the sheet again as CSV UTF-8"

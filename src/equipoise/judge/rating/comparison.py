@@ -29,11 +29,11 @@ def suite(name: str) -> Path:
     path = Path(name) if name.endswith(".jsonl") else FOLDER / f"{name}.jsonl"
     if path.is_file():
         return path
-    known = ", ".join(sorted(one.stem for one in FOLDER.glob("*.jsonl"))) or "none"
-    raise EquipoiseError(f"{path}: no such benchmark: known: {known}; or give the path of a file (*.jsonl)")
+    names = ", ".join(sorted(one.stem for one in FOLDER.glob("*.jsonl"))) or "none"
+    raise EquipoiseError(f"{path}: no such benchmark: known: {names}; or give the path of a file (*.jsonl)")
 
 
-def drawn(passages: Sequence[Passage], limit: int | None) -> list[Passage]:
+def draw_passages(passages: Sequence[Passage], limit: int | None) -> list[Passage]:
     """All passages or, for a costly reader, so many of them: the first in an order drawn with a fixed seed."""
     order = list(passages)
     if limit is not None:
@@ -43,8 +43,8 @@ def drawn(passages: Sequence[Passage], limit: int | None) -> list[Passage]:
 
 def first_questions(passages: Sequence[Passage], lexicon: Lexicon) -> list[tuple[str, Feature]]:
     """The text of each passage, with the feature that it is asked about."""
-    asked = [(one.text, one.features[0]) for one in passages]
-    return [(text, lexicon.features({first.dimension: first.feature})[0]) for text, first in asked]
+    questions = [(one.text, one.features[0]) for one in passages]
+    return [(text, lexicon.features({first.dimension: first.feature})[0]) for text, first in questions]
 
 
 def reader_figures(passages: Sequence[Passage], readings: Sequence[Reading]) -> Nested:
@@ -54,13 +54,15 @@ def reader_figures(passages: Sequence[Passage], readings: Sequence[Reading]) -> 
         `considered` (weighed or dismissed, or neither) and `three_way` (see `agreement`): kappa with a 95 % interval
         over resampled passages; `classes`: n and the share right three ways, with its Wilson interval.
     """
-    truth = [CONSIDERED[one.features[0].treatment] for one in passages]
-    found = [one.considered for one in readings]
-    names = [one.id for one in passages]
-    figures = agreement(truth, found, names, seed=SEED, n_bootstrap=RESAMPLES)
-    of = Counter(one.features[0].class_ for one in passages)
+    truth = [CONSIDERED[passage.features[0].treatment] for passage in passages]
+    considered = [reading.considered for reading in readings]
+    names = [passage.id for passage in passages]
+    figures = agreement(truth, considered, names, seed=SEED, n_bootstrap=RESAMPLES)
+    of = Counter(passage.features[0].class_ for passage in passages)
     right = Counter(
-        one.features[0].class_ for one, is_, says in zip(passages, truth, found, strict=True) if is_ == says
+        passage.features[0].class_
+        for passage, is_, says in zip(passages, truth, considered, strict=True)
+        if is_ == says
     )
     return {
         "n": len(passages),

@@ -68,24 +68,24 @@ def content_sheet(vignettes: Sequence[Vignette], *, seed: int, n: int | None = N
         EquipoiseError: there is no pair, or one without an arm.
     """
     arms: defaultdict[str, dict[Role, Vignette]] = defaultdict(dict)
-    for one in vignettes:
-        arms[one.pair][one.role] = one
+    for vignette in vignettes:
+        arms[vignette.pair][vignette.role] = vignette
     if not arms:
-        raise EquipoiseError("vignettes: no rows to rate: run `dvc repro build@vignettes`")
+        raise EquipoiseError("vignettes: no rows to rate: run `dvc repro build`")
     if lone := next((pair for pair, both in arms.items() if len(both) < len(ROLES)), None):
-        raise EquipoiseError(f"vignettes: the pair {lone!r} lacks an arm: run `dvc repro build@vignettes`")
+        raise EquipoiseError(f"vignettes: the pair {lone!r} lacks an arm: run `dvc repro build`")
     drawn = sorted(arms, key=lambda pair: digest(["draw", seed, pair]))[:n]
     drawn.sort(key=lambda pair: digest(["order", seed, pair]))
     rows, key = [], []
     width = max(3, len(str(len(drawn))))
     for number, pair in enumerate(drawn, start=1):
         first = min(ROLES, key=lambda role: digest(["side", seed, pair, role]))
-        one, other = (arms[pair][role] for role in (first, *(role for role in ROLES if role != first)))
+        arm_1, arm_2 = (arms[pair][role] for role in (first, *(role for role in ROLES if role != first)))
         name = f"c{number:0{width}}"
-        told = {"row": name, "text_1": one.text, "text_2": other.text}
-        answers = {"diagnosis": one.expected.label, "alternative": one.stereotyped.label}
-        rows.append(dict.fromkeys(COLUMNS, "") | told | answers)
-        key.append(ContentKey(key=name, study=one.study, pair=pair, first=first, texts=_digest(told)))
+        texts = {"row": name, "text_1": arm_1.text, "text_2": arm_2.text}
+        answers = {"diagnosis": arm_1.expected.label, "alternative": arm_1.stereotyped.label}
+        rows.append(dict.fromkeys(COLUMNS, "") | texts | answers)
+        key.append(ContentKey(key=name, study=vignette.study, pair=pair, first=first, texts=_digest(texts)))
     return table_text(COLUMNS, rows), key
 
 
@@ -97,7 +97,7 @@ def read_content(name: str, text: str, key: Sequence[ContentKey]) -> dict[str, C
             begins with `name`.
     """
     rows = {row.key: row for row in key}
-    found: dict[str, Content] = {}
+    contents: dict[str, Content] = {}
     seen: set[str] = set()
     for number, cells in read_table(name, text, COLUMNS):
         where = f"{name}, row {cells['row']!r} (row {number} of the sheet)"
@@ -112,10 +112,10 @@ def read_content(name: str, text: str, key: Sequence[ContentKey]) -> dict[str, C
         if ratings := _ratings(where, cells):
             best_1, best_2, *others = ratings
             best = (best_1, best_2) if row.first == ROLES[0] else (best_2, best_1)
-            found[row.pair] = Content((*best, *others), cells["note"].strip())
-    if not found:
+            contents[row.pair] = Content((*best, *others), cells["note"].strip())
+    if not contents:
         raise EquipoiseError(f"{name}: no row is rated: fill the columns {', '.join(ASKED)}")
-    return found
+    return contents
 
 
 def validity(rated: Mapping[str, Mapping[str, Content]], key: Sequence[ContentKey]) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def validity(rated: Mapping[str, Mapping[str, Content]], key: Sequence[ContentKe
     """
     if len(rated) < FEWEST:
         raise EquipoiseError(f"{', '.join(rated)}: one rater alone agrees with nobody: give the sheets of two or more")
-    agreed = {name: {pair: _agrees(one) for pair, one in found.items()} for name, found in rated.items()}
+    agreed = {name: {pair: _agrees(one) for pair, one in contents.items()} for name, contents in rated.items()}
     pairs = [_pair(row.pair, rated, agreed) for row in key]
     both = [one for one in pairs if one["raters"] >= FEWEST]
     if not both:
@@ -146,21 +146,22 @@ def validity(rated: Mapping[str, Mapping[str, Content]], key: Sequence[ContentKe
         )
     return {
         "rows": len(key),
-        "raters": {name: len(found) for name, found in rated.items()},
+        "raters": {name: len(contents) for name, contents in rated.items()},
         "statements": {name: _statement(place, name, both, agreed) for place, name in enumerate(STATEMENTS)},
         "between": [
-            {"raters": [one, other], **_between(agreed[one], agreed[other])} for one, other in combinations(agreed, 2)
+            {"raters": [first, second], **_rater_kappas(agreed[first], agreed[second])}
+            for first, second in combinations(agreed, 2)
         ],
-        "pairs": sorted(both, key=lambda one: one["pair"]),
+        "pairs": sorted(both, key=lambda entry: entry["pair"]),
     }
 
 
-def listed(figures: Mapping[str, Any]) -> list[dict[str, str]]:
+def rating_rows(figures: Mapping[str, Any]) -> list[dict[str, str]]:
     """Lay out the ratings by pair and statement, the least valid first; columns are `LISTED`."""
-    rows = [(one[name]["i_cvi"], one["pair"], name, one) for one in figures["pairs"] for name in STATEMENTS]
+    rows = [(entry[name]["i_cvi"], entry["pair"], name, entry) for entry in figures["pairs"] for name in STATEMENTS]
     return [
-        dict(zip(LISTED, (pair, name, str(one["raters"]), *_cells(one[name]), one["notes"]), strict=True))
-        for _, pair, name, one in sorted(rows, key=lambda row: row[:3])
+        dict(zip(LISTED, (pair, name, str(entry["raters"]), *_cells(entry[name]), entry["notes"]), strict=True))
+        for _, pair, name, entry in sorted(rows, key=lambda row: row[:3])
     ]
 
 
@@ -179,12 +180,14 @@ def modified_kappa(agree: int, raters: int) -> float:
 def _pair(
     pair: str, rated: Mapping[str, Mapping[str, Content]], agreed: Mapping[str, Mapping[str, tuple[bool, ...]]]
 ) -> dict[str, Any]:
-    told = [found[pair] for found in agreed.values() if pair in found]
-    notes = (f"{name}: {found[pair].note}" for name, found in rated.items() if pair in found and found[pair].note)
-    figures: dict[str, Any] = {"pair": pair, "raters": len(told), "notes": "; ".join(notes)}
-    for place, name in enumerate(STATEMENTS) if len(told) >= FEWEST else ():
-        agree = sum(one[place] for one in told)
-        figures[name] = {"i_cvi": agree / len(told), "kappa": modified_kappa(agree, len(told))}
+    agreements = [contents[pair] for contents in agreed.values() if pair in contents]
+    notes = (
+        f"{name}: {contents[pair].note}" for name, contents in rated.items() if pair in contents and contents[pair].note
+    )
+    figures: dict[str, Any] = {"pair": pair, "raters": len(agreements), "notes": "; ".join(notes)}
+    for place, name in enumerate(STATEMENTS) if len(agreements) >= FEWEST else ():
+        agree = sum(one[place] for one in agreements)
+        figures[name] = {"i_cvi": agree / len(agreements), "kappa": modified_kappa(agree, len(agreements))}
     return figures
 
 
@@ -213,31 +216,32 @@ def _fleiss(place: int, agreed: Mapping[str, Mapping[str, tuple[bool, ...]]]) ->
     return float(fleiss_kappa(np.array([[n, len(agreed) - n] for n in counts])))
 
 
-def _between(one: Mapping[str, tuple[bool, ...]], other: Mapping[str, tuple[bool, ...]]) -> dict[str, Any]:
+def _rater_kappas(first: Mapping[str, tuple[bool, ...]], second: Mapping[str, tuple[bool, ...]]) -> dict[str, Any]:
     """Cohen's kappa of two raters, by statement, over the pairs that both rated."""
-    common = sorted(one.keys() & other.keys())
+    common = sorted(first.keys() & second.keys())
     kappas: dict[str, float | None] = {}
     for place, name in enumerate(STATEMENTS) if common else ():
         table = np.zeros((2, 2))
-        np.add.at(table, ([int(one[pair][place]) for pair in common], [int(other[pair][place]) for pair in common]), 1)
+        answers = [[int(agreed[pair][place]) for pair in common] for agreed in (first, second)]
+        np.add.at(table, tuple(answers), 1)
         kappa = float(cohens_kappa(table))
         kappas[name] = None if math.isnan(kappa) else kappa
     return {"n": len(common), "kappa": kappas}
 
 
-def _agrees(one: Content) -> tuple[bool, ...]:
-    return tuple(rating >= AGREES for rating in one.ratings)
+def _agrees(content: Content) -> tuple[bool, ...]:
+    return tuple(rating >= AGREES for rating in content.ratings)
 
 
 def _ratings(where: str, cells: Mapping[str, str]) -> tuple[int, ...]:
     """The ratings of one row, in the order of `ASKED`; none where it is unrated."""
-    said = {column: cells[column].strip() for column in ASKED}
-    if not any(said.values()):
+    answers = {column: cells[column].strip() for column in ASKED}
+    if not any(answers.values()):
         return ()
-    for column, rating in said.items():
+    for column, rating in answers.items():
         if rating not in SCALE:
             raise EquipoiseError(f"{where}: {column} is {cells[column]!r}: write 1, 2, 3 or 4")
-    return tuple(SCALE[rating] for rating in said.values())
+    return tuple(SCALE[rating] for rating in answers.values())
 
 
 def _cells(figures: Mapping[str, float]) -> tuple[str, str]:

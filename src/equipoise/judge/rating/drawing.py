@@ -31,7 +31,7 @@ UNIFORM = 0.5
 """Share of the draw that does not depend on how unsure the judge is."""
 
 
-def inclusion(scores: Sequence[float], n: int) -> list[float]:
+def inclusion_probabilities(scores: Sequence[float], n: int) -> list[float]:
     """Probabilities in proportion to positive scores that sum to `n`; what would exceed 1 is 1.
 
     All are 1 where there are no more than `n`.
@@ -39,15 +39,15 @@ def inclusion(scores: Sequence[float], n: int) -> list[float]:
     score = np.array(scores, dtype=float)
     sure = np.zeros(len(score), dtype=bool)
     while not sure.all():
-        found = np.where(sure, 1.0, score * (n - sure.sum()) / score[~sure].sum())
-        more = ~sure & (found >= 1)
+        chances = np.where(sure, 1.0, score * (n - sure.sum()) / score[~sure].sum())
+        more = ~sure & (chances >= 1)
         if not more.any():
-            return [float(one) for one in found]
+            return [float(one) for one in chances]
         sure |= more
     return [1.0] * len(score)
 
 
-def systematic(probabilities: Sequence[float], start: float) -> list[int]:
+def systematic_draw(probabilities: Sequence[float], start: float) -> list[int]:
     """Draw places of a list with given probabilities, evenly spread over it; as many as these sum to.
 
     `start`, from 0 to 1, decides: drawn is every place in whose part of the cumulated probabilities lies one of start,
@@ -67,33 +67,33 @@ def draw(pairs: Sequence[Pair], worded: Mapping[str, str], n: int, seed: int) ->
 
     `worded` has the replies that there is something to read in, by key. All are drawn if there are no more than `n`.
     """
-    told = sorted(
+    replies = sorted(
         (place for place in _replies(pairs) if place[0].key in worded),
-        key=lambda one: (one[1], one[0].p_considered, digest(["draw", seed, one[0].key])),
+        key=lambda reply: (reply[1], reply[0].p_considered, digest(["draw", seed, reply[0].key])),
     )
-    sizes = [math.sqrt(max(0.0, one.p_considered * (1 - one.p_considered))) for one, _, _ in told]
+    sizes = [math.sqrt(max(0.0, one.p_considered * (1 - one.p_considered))) for one, _, _ in replies]
     mean = sum(sizes) / len(sizes) if any(sizes) else 1.0
     scores = [
         importance * ((1 - UNIFORM) * size / mean + UNIFORM)
-        for (_, _, importance), size in zip(told, sizes, strict=True)
+        for (_, _, importance), size in zip(replies, sizes, strict=True)
     ]
-    probabilities = inclusion(scores, n)
+    probabilities = inclusion_probabilities(scores, n)
     start = float(generator(seed, "labels").random())
-    return {told[place][0].key: probabilities[place] for place in systematic(probabilities, start)}
+    return {replies[place][0].key: probabilities[place] for place in systematic_draw(probabilities, start)}
 
 
 def _replies(pairs: Sequence[Pair]) -> Iterator[tuple[Judgement, tuple[bool, bool, bool], float]]:
     """Give each arm, what kind of reply it is (its arm and its answer), and how much it counts in the figures."""
     of_all, biased, moved = (
         1 / max(1, sum(chosen)) ** 2
-        for chosen in ([True for _ in pairs], [one.biased for one in pairs], [one.moved for one in pairs])
+        for chosen in ([True for _ in pairs], [pair.biased for pair in pairs], [pair.moved for pair in pairs])
     )
-    for one in pairs:
+    for pair in pairs:
         # The rate of the arm, and the difference between the arms.
         either = 2 * of_all
         yield (
-            one.marginalised,
-            (True, one.biased, one.moved),
-            math.sqrt(either + one.biased * biased + one.moved * moved),
+            pair.marginalised,
+            (True, pair.biased, pair.moved),
+            math.sqrt(either + pair.biased * biased + pair.moved * moved),
         )
-        yield one.privileged, (False, False, False), math.sqrt(either)
+        yield pair.privileged, (False, False, False), math.sqrt(either)

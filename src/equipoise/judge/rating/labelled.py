@@ -18,7 +18,7 @@ from equipoise.figures.effects import Effect, Estimate, Group, clustered_gap, ef
 from equipoise.materials.judgement import Consideration, Judgement
 from equipoise.materials.pairs import Pair
 from equipoise.materials.vignette import ROLES
-from equipoise.stats.prediction_powered import Labelled, powered, share_interval
+from equipoise.stats.prediction_powered import Labelled, powered_mean, share_interval
 
 
 class Label(Row):
@@ -52,15 +52,15 @@ def read_labels(folder: Path, responses: Path, judged: Iterable[str]) -> dict[st
     """
     if not any(folder.glob("*.jsonl")):
         return {}
-    sha256, known = jsonl.sha256(responses), {*judged}
+    sha256, keys = jsonl.sha256(responses), {*judged}
     path = label_file(folder, sha256)
     labels = jsonl.read(path, Label) if path.exists() else []
-    for number, one in enumerate(labels, start=1):
-        if one.key not in known or one.responses_sha256 != sha256:
+    for number, label in enumerate(labels, start=1):
+        if label.key not in keys or label.responses_sha256 != sha256:
             raise EquipoiseError(
-                f"{path}, row {number}: {one.key!r} is no reply of this run: import the sheet again, with --force"
+                f"{path}, row {number}: {label.key!r} is no reply of this run: import the sheet again, with --force"
             )
-    return {one.key: one for one in labels}
+    return {label.key: label for label in labels}
 
 
 def labelled_effects(group: Group, pairs: Sequence[Pair], labels: Labels, alpha: float) -> Iterator[Effect]:
@@ -77,17 +77,17 @@ def labelled_effects(group: Group, pairs: Sequence[Pair], labels: Labels, alpha:
         yield effect(group, f"{name}_labels", len(answers), Estimate(_count(replies)))
     stories = [pair.story for pair in pairs]
     arms = [
-        _replies(zip(told, stories, strict=True), labels, silent=False)
-        for told in ([pair.marginalised for pair in pairs], [pair.privileged for pair in pairs])
+        _replies(zip(judgements, stories, strict=True), labels, silent=False)
+        for judgements in ([pair.marginalised for pair in pairs], [pair.privileged for pair in pairs])
     ]
     considered = [tuple(arm.considered != "none" for arm in pair.arms) for pair in pairs]
     for place, role in enumerate(ROLES):
-        yield rate(group, f"considered_rate_{role}", (one[place] for one in considered), alpha, stories)
+        yield rate(group, f"considered_rate_{role}", (answers[place] for answers in considered), alpha, stories)
         yield effect(group, f"considered_rate_{role}_labelled", len(pairs), _share(arms[place], alpha))
-    gap = clustered_gap([(one, other) for one, other in considered], stories, alpha)
+    gap = clustered_gap([(answers[0], answers[1]) for answers in considered], stories, alpha)
     yield effect(group, "considered_rate_difference", len(pairs), gap)
-    one, other = map(powered, arms)
-    mean = None if one is None or other is None else one.minus(other).mean()
+    first, second = map(powered_mean, arms)
+    mean = None if first is None or second is None else first.minus(second).mean()
     difference = Estimate(None) if mean is None else Estimate(mean.value, mean.interval(alpha), mean.test())
     yield effect(group, "considered_rate_difference_labelled", len(pairs), difference)
     yield effect(group, "labels", 2 * len(pairs), Estimate(_count([*arms[0], *arms[1]])))
@@ -95,20 +95,20 @@ def labelled_effects(group: Group, pairs: Sequence[Pair], labels: Labels, alpha:
 
 def _replies(arms: Iterable[tuple[Judgement, str]], labels: Labels, *, silent: bool) -> list[Labelled]:
     """Give each arm's reading, its label and its story: of silence, or of consideration."""
-    told = []
+    replies = []
     for arm, story in arms:
         # The judge's sums of probabilities may exceed 1 a little.
         considered, label = min(1.0, arm.p_considered), labels.get(arm.key)
         yes = None if label is None else float((label.considered == "none") is silent)
         weight = 1.0 if label is None else 1 / label.probability
-        told.append(Labelled(1 - considered if silent else considered, yes, weight, story))
-    return told
+        replies.append(Labelled(1 - considered if silent else considered, yes, weight, story))
+    return replies
 
 
 def _share(replies: Sequence[Labelled], alpha: float) -> Estimate:
     """Estimate the share of the replies; None where fewer than two stories have labels."""
-    found = powered(replies)
-    mean = None if found is None else found.mean()
+    estimate = powered_mean(replies)
+    mean = None if estimate is None else estimate.mean()
     if mean is None:
         return Estimate(None)
     return Estimate(min(1.0, max(0.0, mean.value)), share_interval(mean, alpha))

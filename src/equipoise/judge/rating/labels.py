@@ -1,8 +1,8 @@
 """Labels of the run's own reasoning, with which the judge's error is corrected: their sheet, and what it comes back as.
 
-A sheet shows replies drawn with known probabilities (`equipoise.judge.rating.drawing`), and tells raters no more than any
-other. Of a filled one each reply has a label, with the probability that it has one: of a sheet filled in part that of
-its draw times the share of its kind (arm and answer) that is rated, as if the others had been left out at random.
+A sheet shows replies drawn with known probabilities (`equipoise.judge.rating.drawing`), and tells raters no more than
+any other. Of a filled one each reply has a label, with the probability that it has one: of a sheet filled in part that
+of its draw times the share of its kind (arm and answer) that is rated, as if the others had been left out at random.
 Replies without words need no rater: they consider nothing.
 
 The labels also show whether the judge misreads one dimension or arm more often than another.
@@ -25,7 +25,7 @@ from equipoise.materials.judgement import Judgement
 from equipoise.materials.pairs import main_pairs, pair_up
 from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import Vignette
-from equipoise.stats.prediction_powered import Labelled, powered, share_interval
+from equipoise.stats.prediction_powered import Labelled, powered_mean, share_interval
 
 FEWEST = 2
 """Ratings of replies of a kind, below which the others of the kind have none to speak for them."""
@@ -49,21 +49,21 @@ def judge_sheet(
         EquipoiseError: vignettes, responses and judgements do not belong together, or there is nothing to rate.
     """
     pairs = main_pairs(pair_up(vignettes, judgements))
-    told = reasonings(responses, samples=True)
+    texts = reasonings(responses, samples=True)
     arms = [arm.key for pair in pairs for arm in pair.arms]
-    if missing := [key for key in arms if key not in told]:
+    if missing := [key for key in arms if key not in texts]:
         raise EquipoiseError(f"judgement of {missing[0]!r}, but no response: run `dvc repro score`")
-    shown = {key: told[key] for key in arms if has_words(told[key])}
+    shown = {key: texts[key] for key in arms if has_words(texts[key])}
     if not shown:
         raise EquipoiseError("no reply to a pair of vignettes has any words: run `dvc repro score` with another model")
     drawn = draw(pairs, shown, n, seed)
-    found = {one.key: one.considered for one in judgements}
+    considered = {one.key: one.considered for one in judgements}
     cases = {one.key: one for one in vignettes}
     return sheet(
         drawn,
         cases,
         shown,
-        found,
+        considered,
         subjects=subjects,
         responses_sha256=responses_sha256,
         seed=seed,
@@ -76,7 +76,7 @@ def run_labels(
     ratings: Mapping[str, Rating],
     key: Sequence[KeyRow],
     judges: Mapping[str, Judgement],
-    told: Mapping[str, str],
+    texts: Mapping[str, str],
 ) -> list[Label]:
     """The label of each reply that is rated, or has no words.
 
@@ -85,7 +85,7 @@ def run_labels(
         ratings: by the row of the sheet.
         key: of the sheet.
         judges: the judgement of each row.
-        told: the reasoning of every reply of the run, by the key of the response.
+        texts: The reasoning of every reply of the run, by the key of the response.
 
     Raises:
         EquipoiseError: the rows were not drawn for this, or too few of a kind are rated.
@@ -109,7 +109,7 @@ def run_labels(
                 f"are: rate at least {min(FEWEST, drawn[kind])}"
             )
     silent = Rating(mentioned=False, considered="none", note="")
-    return labels + [_label(one, key[0], silent, 1.0) for one, text in told.items() if not has_words(text)]
+    return labels + [_label(one, key[0], silent, 1.0) for one, text in texts.items() if not has_words(text)]
 
 
 def _label(response: str, row: KeyRow, rating: Rating, probability: float) -> Label:
@@ -151,7 +151,7 @@ class Read(NamedTuple):
         return (self.found.considered == "none") is self.is_silent
 
 
-def misread(
+def judge_accuracy(
     labels: Sequence[Label], vignettes: Sequence[Vignette], judgements: Iterable[Judgement], *, seed: int
 ) -> Nested:
     """How often the judge is right about silence, by dimension and by arm, and whether that differs.
@@ -162,8 +162,8 @@ def misread(
         errors depend on dimension, and on arm, among labels of one class (`errors_by_group`), which are not weighted.
     """
     cases, judged = {one.key: one for one in vignettes}, {one.key: one for one in judgements}
-    told = [(one, cases[CaseKey.parse(one.key).case]) for one in labels]
-    read = [Read(case.presentation, case.combination, case.role, one, judged[one.key]) for one, case in told]
+    labelled = [(one, cases[CaseKey.parse(one.key).case]) for one in labels]
+    read = [Read(case.presentation, case.combination, case.role, one, judged[one.key]) for one, case in labelled]
     classes = [f"{one.label.considered} {one.label.mentioned}" for one in read]
     errors = [not one.right for one in read]
     groups = {"dimensions": [one.dimension for one in read], "arms": [one.arm for one in read]}
@@ -193,9 +193,9 @@ def _rate(read: Sequence[Read]) -> Nested:
         "n": len(read),
         "estimate": rounded(float(np.average([one.right for one in read], weights=weights))),
     }
-    told = [Labelled(0.0, float(one.right), weight, one.story) for one, weight in zip(read, weights, strict=True)]
-    found = powered(told)
-    mean = None if found is None else found.mean()
+    labelled = [Labelled(0.0, float(one.right), weight, one.story) for one, weight in zip(read, weights, strict=True)]
+    estimate = powered_mean(labelled)
+    mean = None if estimate is None else estimate.mean()
     if mean is None:
         return share
     interval = share_interval(mean)

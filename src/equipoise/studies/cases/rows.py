@@ -29,7 +29,7 @@ from equipoise.materials.judgement import Reading
 from equipoise.materials.vignette import Role
 from equipoise.studies.cases import NAME
 from equipoise.text.answer import Answer, AnswerKind
-from equipoise.text.diagnoses import american
+from equipoise.text.diagnoses import to_american
 from equipoise.text.grounds import own_words
 from equipoise.text.reasoning import split
 
@@ -92,7 +92,7 @@ class Case(Row):
 def _worded(label: str, synonyms: Iterable[str]) -> Answer:
     wordings = [label, *synonyms]
     wordings += [side for one in wordings for side in re.split(r"(?<!\s)\s+or\s+", one) if side and side != one]
-    wordings += [american(one) for one in wordings]
+    wordings += [to_american(one) for one in wordings]
     return Answer(label=label, synonyms=tuple(dict.fromkeys(wordings)))
 
 

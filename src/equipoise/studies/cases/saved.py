@@ -7,7 +7,7 @@ from equipoise.backends.replay import Saved
 from equipoise.core import jsonl
 from equipoise.core.prompts import Response
 from equipoise.models.registry import AnyEntry, ReplayEntry
-from equipoise.models.weights import verified_cases, verified_file
+from equipoise.models.weights import verify_answers, verify_cases
 from equipoise.studies.cases import NAME
 
 
@@ -16,9 +16,9 @@ def saved_cases(name: str, entry: AnyEntry, root: Path) -> tuple[str, Iterator[R
 
     The cases have prompts of their own, which we do not ask. A model without saved outputs to cases has none.
     """
-    if not isinstance(entry, ReplayEntry) or (cases := verified_cases(name, entry, root)) is None:
+    if not isinstance(entry, ReplayEntry) or (cases := verify_cases(name, entry, root)) is None:
         return "", iter(())
-    rows = jsonl.each(verified_file(name, entry, root), Saved)
+    rows = jsonl.each(verify_answers(name, entry, root), Saved)
     return jsonl.read_text(cases), (
         Response.model_validate(row.model_dump(exclude={"asked"})) for row in rows if row.study == NAME
     )

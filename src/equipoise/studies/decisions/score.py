@@ -6,7 +6,7 @@ from equipoise.models.registry import ReasoningForm
 from equipoise.pipeline.rows import responses_of
 from equipoise.pipeline.run import Run
 from equipoise.studies.decisions.asked import Asked, decision_of, is_decision, read_decision
-from equipoise.text.reasoning import read_by_user
+from equipoise.text.reasoning import visible_text
 
 
 def score(run: Run, *, reasoning: bool = True) -> None:  # noqa: ARG001  (no reasoning is judged)
@@ -20,4 +20,4 @@ def score(run: Run, *, reasoning: bool = True) -> None:  # noqa: ARG001  (no rea
 def _said(response: Response, form: ReasoningForm) -> str:
     """Give what the last reply says to its reader; nothing where there is no reply."""
     replied = zip(response.replies[-1:], response.finished[-1:], strict=True)
-    return "".join(read_by_user(reply, form, finished=finished) for reply, finished in replied)
+    return "".join(visible_text(reply, form, finished=finished) for reply, finished in replied)

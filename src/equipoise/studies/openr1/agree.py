@@ -17,7 +17,7 @@ from equipoise.judge.model import ENTAILMENT
 from equipoise.models.registry import ReasoningForm
 from equipoise.studies.openr1 import NAME
 from equipoise.studies.openr1.rows import Agreement, Message, require_source
-from equipoise.text.reasoning import read_by_user
+from equipoise.text.reasoning import visible_text
 from equipoise.text.sentences import windows
 
 Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
@@ -125,4 +125,4 @@ def _agreement(first: Message, values: Mapping[str, float | None], threshold: fl
 def _reply(response: Response, form: ReasoningForm) -> _Reply:
     """Read the last reply, without its reasoning."""
     finished = response.finished[-1]
-    return _Reply(read_by_user(response.replies[-1], form, finished=finished), cut_off=not finished)
+    return _Reply(visible_text(response.replies[-1], form, finished=finished), cut_off=not finished)

@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from equipoise.backends.ask import agent, asker, exported
+from equipoise.backends.ask import agent, asker, find_manifest
 from equipoise.backends.base import Infer
 from equipoise.core import cache, jsonl
 from equipoise.materials.orders import Asking
@@ -57,7 +57,7 @@ def build(run: Run) -> None:
         attacks: list[Variant] = []
         if chosen.attempts > 1:
             if chosen.evaluator:
-                other = asker(exported(chosen.evaluator, Path()), Path(), answers, **shared)
+                other = asker(find_manifest(chosen.evaluator, Path()), Path(), answers, **shared)
                 runs: list[tuple[Evaluate, int | None]] = [(evaluator(kept, evaluation, other), None)]
             else:
                 # Variants chosen by one half of the orders are measured in the other half.

@@ -103,7 +103,7 @@ def masked_fills(
         settings: the section `fill` of params.yaml.
         root: the project's root, which contains the registry.
         progress: called with the numbers of answered and of all sentences; each step of rq2 adds its own.
-        names: first names that count in rq1 in addition to its short lists (`names.load_names`).
+        names: first names that count in rq1 as well (`equipoise.studies.stigma.names.load_names`).
 
     Raises:
         EquipoiseError: the model is unknown, not available, or not faithful once exported; raised before any work.

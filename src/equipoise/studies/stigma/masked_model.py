@@ -33,7 +33,7 @@ from equipoise.models.export import (
     LIBRARIES,
     OPSET,
     ExportManifest,
-    exported_once,
+    export_once,
     hashes,
     masked_fidelity,
     versions,
@@ -316,7 +316,7 @@ def prepare(name: str, root: Path, store: Path, probes: Sequence[str]) -> Ready:
             max_difference=masked_fidelity(name, reference, probabilities, fix),
         )
 
-    return Ready(exported_once(store, folder, MaskedManifest, fill), entry, weights, store / folder)
+    return Ready(export_once(store, folder, MaskedManifest, fill), entry, weights, store / folder)
 
 
 def _opened(entry: MaskedEntry, weights: Weights, folder: Path) -> MaskedModel:

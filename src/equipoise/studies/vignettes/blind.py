@@ -184,15 +184,17 @@ def import_sheets(  # noqa: PLR0913  (a command's options)
     told = blind.reasonings(jsonl.each(responses, Response), samples=True)
     shown = _shown(key, rows, told, responses)
     judged = jsonl.read(judgements, Judgement)
-    judges = agreement.judged(rows, judged)
+    judges = agreement.judgements_by_row(rows, judged)
     rated = {name: blind.read_ratings(str(path), _read(path), shown) for name, path in names.items()}
     options = {"seed": seed, "n_bootstrap": n_bootstrap}
     with progress("resample"):
         figures: dict[str, Any] = {
             "rows": len(rows),
-            "raters": {name: agreement.with_judge(found, rows, judges, **options) for name, found in rated.items()},
+            "raters": {
+                name: agreement.judge_agreement(found, rows, judges, **options) for name, found in rated.items()
+            },
             "between": [
-                {"raters": [one, other], **agreement.between(rated[one], rated[other], rows, **options)}
+                {"raters": [one, other], **agreement.rater_agreement(rated[one], rated[other], rows, **options)}
                 for one, other in combinations(rated, 2)
             ],
             "disagreements": [
@@ -201,7 +203,7 @@ def import_sheets(  # noqa: PLR0913  (a command's options)
         }
     if for_judge:
         found = labels.run_labels(str(sheets[0]), rated[next(iter(rated))], rows, judges, told)
-        figures["judge"] = labels.misread(found, jsonl.read(vignettes, Vignette), judged, seed=seed)
+        figures["judge"] = labels.judge_accuracy(found, jsonl.read(vignettes, Vignette), judged, seed=seed)
         _keep(found, ratings, figures, force=force)
     if out is not None:
         jsonl.write_text(out, table_text(agreement.LISTED, figures["disagreements"]))
@@ -227,7 +229,7 @@ def _import_content(names: Mapping[str, Path], key: Path, out: Path | None, *, a
     rated = {name: content.read_content(str(path), _read(path), rows) for name, path in names.items()}
     figures = content.validity(rated, rows)
     if out is not None:
-        jsonl.write_text(out, table_text(content.LISTED, content.listed(figures)))
+        jsonl.write_text(out, table_text(content.LISTED, content.rating_rows(figures)))
     if as_json:
         print_json(jsonl.canonical(figures))
     else:
@@ -289,7 +291,9 @@ def _show_content(figures: Mapping[str, Any], out: Path | None) -> None:
     for one in figures["between"]:
         kappas = ", ".join(f"{STATEMENTS[name]} {cell(kappa, '.2f')}" for name, kappa in one["kappa"].items())
         notes.append(f"Cohen's kappa of {' and '.join(one['raters'])} over {one['n']} pairs: {kappas or '-'}")
-    lines = [line for line in content.listed(figures) if content.is_below(float(line["i_cvi"]), int(line["raters"]))]
+    lines = [
+        line for line in content.rating_rows(figures) if content.is_below(float(line["i_cvi"]), int(line["raters"]))
+    ]
     notes += [f"{line['pair']}, {STATEMENTS[line['statement']]}: I-CVI {line['i_cvi']}" for line in lines[:SHOWN]]
     if out is not None:
         notes.append(f"all pairs: {out}")

@@ -15,7 +15,7 @@ from equipoise.materials.vignette import Level
 from equipoise.studies.vignettes.profiles import SINGLE_PAIRS, STORIES, Planned, Profile, ladder
 from equipoise.text.answer import Answer, AnswerKind
 from equipoise.text.diagnoses import FILE, Diagnoses
-from equipoise.text.written import misread
+from equipoise.text.written import misread_wordings
 
 FLOORS = {"stories": 100, "mirrors": 40, "ladder": 60, "decided": 60, "items": 120}
 """Fewest stories, mirrors, stories at three levels of evidence, stories with decisions, and items."""
@@ -167,7 +167,7 @@ def misread_in(library: Library, diagnoses: Diagnoses) -> Iterator[str]:
                 "stereotyped": (one.answer,),
                 "distractor": story.distractors,
             }
-            for label, wording, found in misread(answers, diagnoses):
+            for label, wording, found in misread_wordings(answers, diagnoses):
                 line = f"story {story.id}: {wording!r}, of {label!r}, is read as {found!r}: change it, or {FILE}"
                 if line not in said:
                     said.add(line)

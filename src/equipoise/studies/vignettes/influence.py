@@ -22,7 +22,7 @@ from statistics import fmean
 from equipoise.core.keys import number_of, unnumbered
 from equipoise.figures.effects import Effect, Group, rate
 from equipoise.materials.pairs import Pair
-from equipoise.stats.groups import least_p, permuted
+from equipoise.stats.groups import least_p, stratified_permutation_p
 from equipoise.stats.multiplicity import adjust
 from equipoise.studies.vignettes.swap import log_odds, stereotyped
 
@@ -75,7 +75,7 @@ def _p(samples: Sequence[Pair], floor: Sequence[float], alpha: float, wordings: 
     if least_p(strata) <= alpha:
         arms = zip(*(pair.arms for pair in samples), strict=True)
         one, other = ([value for each in arm if (value := outcome(each)) is not None] for arm in arms)
-        return permuted(one, other, strata)
+        return stratified_permutation_p(one, other, strata)
     shift = samples[0].shift
     if shift is None or alpha * (1 + len(floor)) < 1:
         return None

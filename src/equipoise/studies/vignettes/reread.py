@@ -21,15 +21,15 @@ from typing import Any, Protocol
 
 from equipoise.core.prompts import Prompt, Response
 from equipoise.judge.lexicon import Lexicon, load_lexicon
-from equipoise.judge.reading import SAME, WRAPPED, plainly
+from equipoise.judge.reading import SAME, WRAPPED, plain_text
 from equipoise.materials.versions import EARLY, CaseKey
 from equipoise.materials.vignette import OTHER, ROLES, Vignette
 from equipoise.studies.vignettes.profiles import Rereading
-from equipoise.text.answers import answer_set, named_in
+from equipoise.text.answers import answer_set, wordings_pattern
 from equipoise.text.neutral.lexicon import Lexicon as Terms
 from equipoise.text.neutral.lexicon import load_lexicon as load_terms
 from equipoise.text.neutral.neutralize import neutralize
-from equipoise.text.reasoning import untagged
+from equipoise.text.reasoning import remove_tags
 
 MASK = "[redacted]"
 
@@ -106,7 +106,7 @@ def _reread(prompt: Prompt, key: str, case: Vignette, text: str | None) -> Promp
 
 def beginning(text: str, share: int) -> str:
     """Give the first words of a text, `share` per cent of them, at least one; without the tags of thinking."""
-    text = untagged(text)
+    text = remove_tags(text)
     words = list(re.finditer(r"\S+", text))
     return text[: words[max(1, round(len(words) * share / 100)) - 1].end()] if words else text
 
@@ -123,7 +123,7 @@ def _blinded(text: str, arms: Sequence[Vignette], terms: Terms, features: Lexico
         for dimension, words in arm.features.items():
             named.setdefault(dimension, []).append(words)
     neutral = neutralize(text, terms).text
-    plain, places = plainly(neutral), _places(neutral)
+    plain, places = plain_text(neutral), _places(neutral)
     taken = bytearray(len(neutral))
     for dimension, wordings in named.items():
         for words in wordings:
@@ -131,7 +131,7 @@ def _blinded(text: str, arms: Sequence[Vignette], terms: Terms, features: Lexico
             for start, end in feature.named.places(plain) if feature.named else ():
                 first, last = places[start], places[end - 1] + 1
                 taken[first:last] = b"\1" * (last - first)
-    for match in named_in(answer_set(arms[0])).finditer(plain):
+    for match in wordings_pattern(answer_set(arms[0])).finditer(plain):
         # To speak of alcohol withdrawal is not to speak of the patient.
         for place in places[slice(*match.span())]:
             taken[place] = 0

@@ -22,7 +22,7 @@ from equipoise.materials.pairs import Pair, pair_up, require_same_keys
 from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import Vignette, is_panel
 from equipoise.studies.vignettes import NAME
-from equipoise.text.reasoning import untagged
+from equipoise.text.reasoning import remove_tags
 
 NEAREST = 3
 """How many known keys an error on an unknown one names."""
@@ -47,12 +47,12 @@ class ShownArm(NamedTuple):
     @property
     def reasoning(self) -> str:
         """The text that the judge read: the first reply, thinking included, without tags."""
-        return untagged("".join(self.response.replies[:1]))
+        return remove_tags("".join(self.response.replies[:1]))
 
     @property
     def answer(self) -> str:
         """The reply to the last turn, where there is more than one, without tags."""
-        return untagged("".join(self.response.replies[1:][-1:]))
+        return remove_tags("".join(self.response.replies[1:][-1:]))
 
     @property
     def features(self) -> str:

@@ -1,1 +1,1 @@
-"""Neutral forms of clinical questions: which questions can have one, and the text without race, gender and income."""
+"""Neutral forms of clinical questions: which questions can have one, and their text without race, gender and income."""

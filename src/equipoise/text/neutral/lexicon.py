@@ -1,6 +1,6 @@
-"""The words of the neutraliser: lists in YAML with their patterns, the tokens of a text, and edits of it.
+"""The neutraliser's word lists (YAML) with their patterns, the tokens of a text, and edits.
 
-The lists decide what counts as demographic and what it becomes. Two rounds of edits compose into one.
+The lists decide which words count as demographic and what replaces them. Two rounds of edits compose into one.
 """
 
 import re
@@ -17,18 +17,18 @@ from equipoise.core.yamlfile import load_yaml
 from equipoise.text.sentences import sentence_spans
 
 TOKEN = re.compile(r"[^\W_]+n['’]t\b|[^\W_]+|['’](?:s|d|ll|re|ve|m)\b|\S", re.IGNORECASE)
-"""A negated auxiliary, a word or number, a clitic, or one mark."""
+"""A negated auxiliary, a word or number, a clitic, or a single mark."""
 CLOSING = " \n\t\"'”’)]"
-"""What may follow the mark that ends a sentence."""
+"""Characters that may follow the mark at the end of a sentence."""
 ARTICLES = frozenset({"a", "an"})
 
 Gender = Literal["male", "female"]
 Words = frozenset[str]
 
 SIBILANTS = ("sses", "shes", "ches", "xes", "zzes", "oes")
-"""Endings that add "es" to the plain verb: misses, washes, itches, fixes, buzzes, echoes."""
+"""Endings of verbs that take "es" instead of "s": misses, washes, itches, fixes, buzzes, echoes."""
 NOT_THIRD_PERSON = ("ss", "us", "is")
-"""Endings of words that are not a verb in -s: discuss, thus, this."""
+"""Endings of words in -s that are not third-person verbs: discuss, thus, this."""
 SHORTEST = 3
 AGE = r"\d+(?:\.\d+)?[\s-]*(?:year|month|week|day)s?[\s-]*old"
 LINK = r"(?:is|was|are|were|has\s+been|had\s+been)(?:\s+\w+ly)?"
@@ -36,16 +36,17 @@ ADJECTIVE = (
     r"(?!(?:blood|cell|coat|lung|market|matter|plaque|powder|stool|tar|widow)s?\b)"
     r"(?:[^\W_]+(?:[-‐–][^\W_]+)+|(?-i:[A-Z][A-Z0-9]{1,5})(?![a-z])|\w{3,}(?:ed|ive|ic|ous|al|ant|ent|less))"
 )
-"""What describes a person by its form: a compound (HIV-positive, 80-kg), an acronym (COPD), an ending (hypertensive).
+"""A word whose form marks it as describing a person: a compound (HIV-positive, 80-kg), an acronym (COPD), an ending
+(hypertensive).
 
-Not what makes a thing of a colour: white blood-cell, black tar.
+Words that make a colour describe a thing are excluded: white blood-cell, black tar.
 """
 UNCLEAR = frozenset({"poor", "rich"})
-"""Words of income that also tell how much there is (a poor R-wave): only listed words may follow these."""
+"""Words of income that also describe amounts (a poor R-wave): only listed words may follow these."""
 MOST = 10
-"""Descriptions between a race or income word and its noun, at most."""
+"""Most descriptions between a race or income word and its noun."""
 HE = r"(?:he|she|they)"
-"""Subjects whose sentence may be dropped whole."""
+"""Subjects of sentences that may be dropped entirely."""
 
 
 class Change(Frozen):
@@ -59,7 +60,7 @@ class Change(Frozen):
 
 
 class Pronouns(Frozen):
-    """Third-person pronouns and the words that decide how they are read (each list is explained in its file)."""
+    """Third-person pronouns and the words that decide how they are read (the file explains each list)."""
 
     subject: dict[str, Gender]
     object: dict[str, str]
@@ -107,7 +108,7 @@ class Nouns(Frozen):
 
 
 class Verbs(Frozen):
-    """Third-person singular verbs and what becomes of them after "they"."""
+    """Third-person singular verbs and their forms after "they"."""
 
     irregular: dict[str, str]
     inverted: Words
@@ -118,12 +119,12 @@ class Verbs(Frozen):
 
     @cached_property
     def listed(self) -> Words:
-        """Every verb that a list names."""
+        """Every verb in any of the lists."""
         return self.coordinated | self.finite
 
     @cached_property
     def personal(self) -> Words:
-        """The plain forms of verbs that only a person can be the subject of."""
+        """The plain forms of verbs whose subject can only be a person."""
         return frozenset(plural(verb, self) or verb for verb in self.coordinated - self.impersonal)
 
 
@@ -147,10 +148,10 @@ class Ses(Frozen):
 
 
 class SelectionRule(Frozen):
-    """One reason to leave a question out.
+    """One reason to exclude a question.
 
-    It applies where one of `any` occurs and, if `also` is given, one of `also` too; a rule with `absent` applies where
-    none of those occurs. A star matches any letters, `#` for a number, a blank for any white space; case is ignored.
+    It applies if one of `any` occurs and, if `also` is given, one of `also` too; a rule with `absent` applies if none
+    of those occurs. `*` matches any letters, `#` a number, a blank any white space; case is ignored.
     """
 
     id: Annotated[str, Field(pattern=r"^[a-z_]+$")]
@@ -167,17 +168,17 @@ class SelectionRule(Frozen):
 
 
 class Selection(Frozen):
-    """The rules of selection, in the order in which they are asked."""
+    """The selection rules, in the order in which they are tried."""
 
     rules: tuple[SelectionRule, ...]
 
 
 @dataclass(frozen=True)
 class Descriptions:
-    """The patterns; a match's group `race` or `ses` names the rule."""
+    """Patterns of race and income descriptions; a match's group `race` or `ses` names the rule."""
 
     sentence: re.Pattern[str]
-    """A sentence that says nothing else ("He is homeless.")."""
+    """A sentence with no other content ("He is homeless.")."""
     joined: re.Pattern[str]
     """Up to the next verb ("is unemployed and" before "lives")."""
     before_noun: re.Pattern[str]
@@ -189,7 +190,7 @@ class Descriptions:
     attached: re.Pattern[str]
     """After a noun or verb ("on a low income")."""
     stated: re.Pattern[str]
-    """What is left of income words: after a verb ("has been homeless for"), or as phrases of their own."""
+    """Remaining income words: after a verb ("has been homeless for"), or phrases of their own."""
 
     @classmethod
     def of(cls, nouns: Nouns, verbs: Verbs, race: Race, ses: Ses) -> Self:
@@ -197,24 +198,24 @@ class Descriptions:
         races, incomes = alternatives(race.terms | race.adjectives), alternatives(ses.adjectives)
         people = nouns.persons | nouns.adjective.keys()
         clear, unclear = alternatives(ses.adjectives - UNCLEAR), alternatives(UNCLEAR)
-        known = rf"{AGE}|{races}|{incomes}|{alternatives(nouns.qualities)}"
-        someone = alternatives(people | ses.places)
-        # Each description is read in one way, and a few of them: else every one of many would look at all others.
+        description = rf"{AGE}|{races}|{incomes}|{alternatives(nouns.qualities)}"
+        person = alternatives(people | ses.places)
+        # Each description matches in one way only, and their number is limited, which keeps matching linear.
         listed, between = (
-            rf"(?:[\s,]+(?:and\s+|or\s+)?(?>(?:{one})(?=[\s,]|[\s,-]+{someone}))){{0,{MOST}}}[\s,-]+"
-            for one in (known, rf"{known}|{ADJECTIVE}")
+            rf"(?:[\s,]+(?:and\s+|or\s+)?(?>(?:{words})(?=[\s,]|[\s,-]+{person}))){{0,{MOST}}}[\s,-]+"
+            for words in (description, rf"{description}|{ADJECTIVE}")
         )
         origin = rf"of\s+{races}(?:(?:\s*,\s*|\s+(?:and|or)\s+|\s+){races})*\s+{alternatives(race.origins)}"
-        said = rf"(?:(?P<ses>{alternatives(ses.predicates)})|(?P<race>{alternatives(race.terms)}|{origin}))"
+        predicate = rf"(?:(?P<ses>{alternatives(ses.predicates)})|(?P<race>{alternatives(race.terms)}|{origin}))"
         attached = rf"(?:{alternatives(ses.attached)}|who\s+{LINK}\s+{alternatives(ses.predicates)})"
         subject = rf"(?:{HE}|the\s+(?:patient|man|woman|boy|girl))"
         verb = rf"(?:\w+ly\s+)?{alternatives(verbs.listed)}"
         return cls(
-            sentence=_compile(rf"(?<![^\s]){subject}\s+{LINK}\s+{said}\s*\.(?:\s+|$)"),
-            joined=_compile(rf"(?<=\s){LINK}\s+{said},?\s+and\s+(?={verb})"),
+            sentence=_compile(rf"(?<![^\s]){subject}\s+{LINK}\s+{predicate}\s*\.(?:\s+|$)"),
+            joined=_compile(rf"(?<=\s){LINK}\s+{predicate},?\s+and\s+(?={verb})"),
             before_noun=_compile(
                 rf"(?<![\w-])(?:(?P<race>{races})(?={between}{alternatives(people)})"
-                rf"|(?P<ses>{clear}(?={between}{someone})|{unclear}(?={listed}{someone})))"
+                rf"|(?P<ses>{clear}(?={between}{person})|{unclear}(?={listed}{person})))"
                 rf"(?:\s*,)?(?:\s+(?:and|or))?\s+"
             ),
             origin=_compile(rf",\s+who\s+(?:is|was)\s+{origin},?|(?<!\s)\s+(?:who\s+(?:is|was)\s+)?{origin}"),
@@ -239,7 +240,7 @@ class Lexicon(Frozen):
 
     @cached_property
     def closed(self) -> Words:
-        """Words that no noun or adjective before them describes: of the closed classes, and verbs."""
+        """Words that a preceding noun or adjective cannot describe: closed word classes, and verbs."""
         return self.pronouns.not_modified | self.verbs.listed
 
     @cached_property
@@ -249,7 +250,7 @@ class Lexicon(Frozen):
 
     @cached_property
     def protected(self) -> re.Pattern[str]:
-        """The clinical phrases that are never touched."""
+        """The clinical phrases that are never changed."""
         return phrases(self.nouns.protected)
 
     @cached_property
@@ -259,15 +260,15 @@ class Lexicon(Frozen):
 
 
 def load_lexicon(folder: Path) -> Lexicon:
-    """Read the lexicon's files from a folder; a fault is an EquipoiseError that names file and field."""
+    """Read the lexicon's files from a folder; raises EquipoiseError that names the faulty file and field."""
     kinds: dict[str, type[BaseModel]] = get_type_hints(Lexicon)
     return Lexicon(**{name: load_yaml(folder / f"{name}.yaml", kinds[name]) for name in Lexicon.model_fields})
 
 
 def plural(verb: str, verbs: Verbs) -> str | None:
-    """The form after "they" of a verb in the third person singular; None where it does not change.
+    """Return the form after "they" of a third-person singular verb; None if it does not change.
 
-    "has" gives "have", "denies" "deny", "itches" "itch", "uses" "use"; pasts, modals and plain forms give None.
+    "has" gives "have", "denies" "deny", "itches" "itch", "uses" "use"; past tenses, modals and plain forms give None.
     """
     lower = verb.lower().replace("’", "'")
     if lower in verbs.irregular:
@@ -283,17 +284,17 @@ def plural(verb: str, verbs: Verbs) -> str | None:
 
 
 def alternatives(words: Iterable[str]) -> str:
-    """A group of whole words and phrases, longest first; `*` is any letters, `#` a number, a blank any white space."""
+    """Join whole words and phrases, longest first; `*` is any letters, `#` a number, a blank any white space."""
     ordered = sorted(set(words), key=lambda word: (-len(word), word))
     bodies = "|".join(re.escape(word) for word in ordered)
-    # Of a sign twice in a row the one would try all lengths of the other.
+    # A sign twice in a row would try all lengths of both.
     for sign, pattern in ((r"\*", r"\w*"), (r"\#", r"\d+"), (r"\ ", r"\s+"), ("'", "['’]")):
         bodies = re.sub(f"(?:{re.escape(sign)})+", pattern.replace("\\", r"\\"), bodies)
     return rf"(?:(?<![\w-])(?:{bodies})(?!\w))"
 
 
 def phrases(words: Iterable[str]) -> re.Pattern[str]:
-    """Compile `alternatives`; case is ignored."""
+    """Compile `alternatives`, ignoring case."""
     return re.compile(alternatives(words), re.IGNORECASE)
 
 
@@ -336,7 +337,7 @@ def tokenise(text: str) -> list[Token]:
 
 
 class Edit(NamedTuple):
-    """A half-open range of a text, what comes in its place, and the rule that asks for it."""
+    """A half-open range of a text, its replacement, and the rule that requires it."""
 
     start: int
     end: int
@@ -345,7 +346,7 @@ class Edit(NamedTuple):
 
 
 def settle(edits: Iterable[Edit]) -> list[Edit]:
-    """Order edits and drop what overlaps an earlier one; of two at the same place the one given first stays."""
+    """Order edits and drop any that overlaps an earlier one; of two at the same place, keep the first in the input."""
     settled: list[Edit] = []
     for edit in sorted(edits, key=lambda edit: edit.start):
         if not settled or edit.start >= settled[-1].end:
@@ -354,7 +355,7 @@ def settle(edits: Iterable[Edit]) -> list[Edit]:
 
 
 def apply(text: str, edits: Sequence[Edit]) -> str:
-    """Carry out ordered edits that do not overlap."""
+    """Apply ordered edits that do not overlap."""
     parts: list[str] = []
     place = 0
     for edit in edits:
@@ -388,7 +389,7 @@ def compose(text: str, first: Sequence[Edit], second: Sequence[Edit]) -> list[Ed
 
 
 class _Span(NamedTuple):
-    """Where an edit of either round lies in the text between the two."""
+    """Position of an edit, of either round, in the text between the two rounds."""
 
     begin: int
     end: int
@@ -397,7 +398,7 @@ class _Span(NamedTuple):
 
 
 def _groups(spans: Iterable[_Span]) -> list[list[_Span]]:
-    """Group ordered spans that overlap, or that meet and are of two rounds."""
+    """Group ordered spans that overlap, or that meet and belong to different rounds."""
     groups: list[list[_Span]] = []
     end, rounds = -1, {False}
     for span in spans:
@@ -412,5 +413,5 @@ def _groups(spans: Iterable[_Span]) -> list[list[_Span]]:
 
 
 def _growth(edit: Edit) -> int:
-    """Characters by which an edit lengthens its text."""
+    """Number of characters by which an edit lengthens the text."""
     return len(edit.after) - (edit.end - edit.start)

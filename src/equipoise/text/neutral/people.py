@@ -1,4 +1,4 @@
-"""Who a text is about: descriptions by race and income, titles and phrases, and the neutral noun for each person."""
+"""The people of a text: descriptions by race and income, titles and phrases, and the neutral noun for each person."""
 
 import re
 from bisect import bisect_left
@@ -14,26 +14,26 @@ BOTH_SEXES = re.compile(r"\b(?:male\s+(?:and|or)\s+female|female\s+(?:and|or)\s+
 NAME = r"\.?\s+(?-i:[A-Z][\w'’]*(?:-[A-Z]\w*)?(?:\s+(?!(?:Is|Has|Was)\b)[A-Z][a-z]+)?)"
 AFTER_VERB = re.compile(r"(?<!\S)(?:is|was|as|be|been|are|were)\s+$", re.IGNORECASE)
 BEFORE = 50
-"""Characters before a race word in which the verb that it follows is looked for."""
+"""Characters before a race word that are searched for a preceding verb."""
 NOUN_PHRASE = 7
-"""Tokens between an age and its noun, at most ("67-year-old previously healthy right-handed man")."""
+"""Most tokens between an age and its noun ("67-year-old previously healthy right-handed man")."""
 GENERIC = frozenset(
     {"baby", "infant", "newborn", "neonate", "toddler", "child", "adult", "adolescent", "teenager", "teen", "patient"}
 )
-"""Nouns that need no second one beside them ("baby boy", "adult male", "man patient")."""
+"""Nouns that need no second noun beside them ("baby boy", "adult male", "man patient")."""
 DEFINITE = frozenset({"the", "this", "that"})
 DETERMINERS = DEFINITE | {"a", "an", "another", "any", "every", "one"}
 
 
 def description_edits(text: str, lexicon: Lexicon) -> Iterator[Edit]:
-    """Yield edits in order of precedence; those that overlap an earlier one are to be dropped."""
+    """Yield edits in order of precedence; the caller drops those that overlap an earlier one."""
     patterns = lexicon.descriptions
-    # Before the adjectives: without "affluent", "from an affluent area" would be left as "from an area".
+    # Before the adjectives: if "affluent" were removed first, "from an affluent area" would become "from an area".
     yield from (Edit(*match.span(), "", "ses") for match in patterns.attached.finditer(text))
     for pattern in (patterns.sentence, patterns.joined, patterns.before_noun):
         for match in pattern.finditer(text):
             if not (pattern is patterns.sentence and re.search(r"\d", match[0])):
-                yield _without_range(text, *match.span(), "ses" if match["ses"] else "race")
+                yield _drop_range(text, *match.span(), "ses" if match["ses"] else "race")
     for match in patterns.origin.finditer(text):
         predicate = re.search(r"\b(?:is|was|are|were|be|been)$", text[max(0, match.start() - 6) : match.start()])
         yield Edit(match.start(), match.end(), " a patient" if predicate else "", "race")
@@ -62,7 +62,7 @@ def phrase_edits(text: str, lexicon: Lexicon) -> Iterator[Edit]:
 
 
 def _opening(text: str, place: int) -> str:
-    """A capital letter where the place begins a sentence, else a small one: a model for `match_case`."""
+    """Return "A" if the place begins a sentence, else "a", as a model for `match_case`."""
     before = place
     while before and text[before - 1].isspace():
         before -= 1
@@ -74,8 +74,8 @@ def _opening(text: str, place: int) -> str:
     return "A" if before < place and end and text[end - 1] in ".?!:" else "a"
 
 
-def _without_range(text: str, start: int, end: int, rule: str) -> Edit:
-    """Drop a range; where it began with a capital letter, the next word takes it over."""
+def _drop_range(text: str, start: int, end: int, rule: str) -> Edit:
+    """Drop a range; if it begins with a capital letter, capitalise the next word."""
     following = text[end : end + 1]
     if text[start].isupper() and following.islower() and _opening(text, start) == "A":
         return Edit(start, end + 1, following.upper(), rule)
@@ -83,11 +83,11 @@ def _without_range(text: str, start: int, end: int, rule: str) -> Edit:
 
 
 def _race_noun(text: str, match: re.Match[str], lexicon: Lexicon) -> Edit:
-    """A race word that is a noun becomes a person; before any other noun it is dropped."""
+    """Replace a race word that is a noun with a person; drop it before any other noun."""
     following = NEXT_WORD.match(text, match.end())
     word = following[1].lower() if following else ""
     if word and word not in lexicon.closed and not word.endswith(("ed", "ing")):
-        return _without_range(text, match.start(), match.end() + 1, "race")
+        return _drop_range(text, match.start(), match.end() + 1, "race")
     if match[0].lower().endswith("s"):
         return Edit(match.start(), match.end(), match_case(_opening(text, match.start()), "people"), "race")
     before = AFTER_VERB.search(text[max(0, match.start() - BEFORE) : match.start()])
@@ -103,9 +103,9 @@ class Person:
     gender: Gender | None
     neutral: str
     other: bool
-    """Whether it names somebody else than the patient."""
+    """Whether it names somebody other than the patient."""
     again: bool = False
-    """Whether it is the patient as a relative sees them ("his wife ... her husband"), with the pronoun before it."""
+    """Whether it names the patient from a relative's view ("his wife ... her husband"), with the pronoun before it."""
 
 
 @dataclass(frozen=True)
@@ -116,13 +116,13 @@ class Cast:
     persons: tuple[Person, ...]
 
     @cached_property
-    def named(self) -> dict[int, Gender]:
-        """The gender of every gendered noun, by its token."""
+    def genders(self) -> dict[int, Gender]:
+        """The gender of every gendered noun, by token index."""
         return {person.index: person.gender for person in self.persons if person.gender}
 
     @cached_property
-    def again(self) -> frozenset[int]:
-        """The tokens that name the patient as a relative sees them."""
+    def renamed(self) -> frozenset[int]:
+        """The indices of tokens that name the patient from a relative's view."""
         return frozenset(person.index for person in self.persons if person.again)
 
     @cached_property
@@ -133,45 +133,45 @@ class Cast:
                 others.setdefault(person.gender, []).append(person)
         return others
 
-    def before(self, index: int, gender: Gender) -> Person | None:
-        """The last other person of a gender who was named before a token."""
+    def last_other(self, index: int, gender: Gender) -> Person | None:
+        """Return the last other person of a gender named before a token."""
         others = self._others.get(gender, [])
         place = bisect_left(others, index, key=lambda person: person.index)
         return others[place - 1] if place else None
 
 
 def read_cast(tokens: Sequence[Token], lexicon: Lexicon) -> Cast:
-    """Find the gendered nouns and decide for each whether it is the patient."""
+    """Find the gendered nouns and decide for each whether it names the patient."""
     nouns = lexicon.nouns
     genders: dict[str, Gender] = nouns.person | nouns.adjective
     kin: dict[str, Gender] = {word: gender for word, (_, gender) in nouns.kin.items()}
-    known = genders | kin
-    found = [i for i, token in enumerate(tokens) if token.lower in known or token.lower in nouns.people]
-    found = [i for i in found if not tokens[i].text.isupper()]
-    aged = {i: i for i in found if tokens[i].lower in known and _has_age(tokens, i, lexicon)}
-    plain = [i for i in found if tokens[i].lower in genders]
+    words = genders | kin
+    places = [i for i, token in enumerate(tokens) if token.lower in words or token.lower in nouns.people]
+    places = [i for i in places if not tokens[i].text.isupper()]
+    aged = {i: i for i in places if tokens[i].lower in words and _has_age(tokens, i, lexicon)}
+    plain = [i for i in places if tokens[i].lower in genders]
     first = next(iter((*aged, *plain)), None)
-    patient = _commonest(tokens, lexicon) if first is None else known[tokens[first].lower]
+    patient = _commonest_gender(tokens, lexicon) if first is None else words[tokens[first].lower]
     persons: list[Person] = []
-    # The last other person of each gender, and the first parent: a text may name any number.
+    # The last other person of each gender, and the first parent; a text may name any number of people.
     last: dict[Gender | None, Person] = {}
     parent: Person | None = None
     mine = False
-    for i in found:
+    for i in places:
         word = tokens[i].lower
         if word in nouns.people:
             person = Person(i, None, nouns.people[word], other=True)
         elif word in nouns.kin:
-            again = patient == kin[word] and _is_again(tokens, i, last, lexicon)
+            again = patient == kin[word] and _is_patient_again(tokens, i, last, lexicon)
             neutral, gender = nouns.kin[word]
-            # The parent of the other gender, mentioned second, is the other parent.
-            if neutral == "parent" and not _joined(tokens, i) and parent and parent.gender != gender:
+            # A parent of the other gender, mentioned second, is the other parent.
+            if neutral == "parent" and not _has_hyphen(tokens, i) and parent and parent.gender != gender:
                 neutral = "other parent"
             person = Person(i, gender, neutral, other=i not in aged and not again, again=again)
         else:
             opens = not mine and i == plain[0]
             case = genders[word] == patient and (i in aged or opens or _is_definite(tokens, i))
-            neutral = "" if _dropped(tokens, i, lexicon) else "patient" if case else "person"
+            neutral = "" if _is_dropped(tokens, i, lexicon) else "patient" if case else "person"
             person = Person(i, genders[word], neutral, other=not case and neutral != "")
         persons.append(person)
         if person.other:
@@ -182,7 +182,7 @@ def read_cast(tokens: Sequence[Token], lexicon: Lexicon) -> Cast:
 
 
 def noun_edits(tokens: Sequence[Token], cast: Cast) -> list[Edit]:
-    """Put the neutral noun for every gendered one."""
+    """Replace every gendered noun with its neutral noun."""
     edits: list[Edit] = []
     for person in cast.persons:
         token = tokens[person.index]
@@ -196,14 +196,14 @@ def noun_edits(tokens: Sequence[Token], cast: Cast) -> list[Edit]:
         elif person.neutral:
             edits.append(Edit(token.start, token.end, match_case(token.text, person.neutral), "noun"))
         elif after and (after.is_word or after.text == "-"):
-            edits.append(_without(token, after))
+            edits.append(_drop_word(token, after))
         elif before:
             edits.append(Edit(before.end, token.end, "", "adjective"))
     return edits
 
 
-def _without(token: Token, after: Token) -> Edit:
-    """Drop a word before another word or its hyphen; a capital letter passes to that word."""
+def _drop_word(token: Token, after: Token) -> Edit:
+    """Drop a word before another word or a hyphen; if it was capitalised, capitalise the next word."""
     if after.text == "-":
         return Edit(token.start, after.end, "", "adjective")
     if token.text[0].isupper() and after.text[0].islower():
@@ -220,27 +220,29 @@ def _has_age(tokens: Sequence[Token], index: int, lexicon: Lexicon) -> bool:
     return False
 
 
-def _commonest(tokens: Sequence[Token], lexicon: Lexicon) -> Gender | None:
+def _commonest_gender(tokens: Sequence[Token], lexicon: Lexicon) -> Gender | None:
     genders = lexicon.pronouns.genders
     counts = Counter(genders[token.lower] for token in tokens if token.lower in genders)
     return counts.most_common(1)[0][0] if counts else None
 
 
-def _joined(tokens: Sequence[Token], index: int) -> bool:
-    """Whether a hyphen follows at once ("mother-in-law")."""
+def _has_hyphen(tokens: Sequence[Token], index: int) -> bool:
+    """Whether a hyphen directly follows ("mother-in-law")."""
     return index + 1 < len(tokens) and tokens[index + 1].text == "-" and tokens[index + 1].start == tokens[index].end
 
 
 def _is_definite(tokens: Sequence[Token], index: int) -> bool:
-    """Whether the noun phrase begins with "the" or "this": the person is known already."""
+    """Whether the noun phrase begins with "the" or "this": the person was mentioned before."""
     determiners = (token.lower for token in reversed(tokens[max(0, index - 4) : index]) if token.lower in DETERMINERS)
     return next(determiners, None) in DEFINITE
 
 
-def _is_again(tokens: Sequence[Token], index: int, last: Mapping[Gender | None, Person], lexicon: Lexicon) -> bool:
-    """Whether "her husband" is the patient: owned by a person who has that relation to a husband.
+def _is_patient_again(
+    tokens: Sequence[Token], index: int, last: Mapping[Gender | None, Person], lexicon: Lexicon
+) -> bool:
+    """Whether "her husband" is the patient: its owner is a person with the reciprocal relation to a husband.
 
-    Where the owner's gender is the patient's too, only a report tells: "the daughter says that her mother".
+    If owner and patient have the same gender, only reported speech shows it: "the daughter says that her mother".
     """
     owner = tokens[index - 1].lower if index else ""
     gender = lexicon.pronouns.object_gender.get(owner)
@@ -252,8 +254,8 @@ def _is_again(tokens: Sequence[Token], index: int, last: Mapping[Gender | None, 
     return gender != kin_gender or (here and tokens[index - 2].lower in lexicon.pronouns.reporting)
 
 
-def _dropped(tokens: Sequence[Token], index: int, lexicon: Lexicon) -> bool:
-    """Whether a gendered word goes without a noun in its place: beside another noun, it is an adjective."""
+def _is_dropped(tokens: Sequence[Token], index: int, lexicon: Lexicon) -> bool:
+    """Whether a gendered word is dropped without a replacement: beside another noun, it is an adjective."""
     following = tokens[index + 1] if index + 1 < len(tokens) else None
     if index and tokens[index - 1].lower in GENERIC:
         return True
@@ -265,6 +267,6 @@ def _dropped(tokens: Sequence[Token], index: int, lexicon: Lexicon) -> bool:
 
 
 def _ends_phrase(token: Token, lexicon: Lexicon) -> bool:
-    """Whether a word cannot be a noun that the word before describes."""
+    """Whether a word cannot be a noun described by the word before it."""
     listed = token.lower in lexicon.closed or token.lower in lexicon.pronouns.adverbs or token.lower == "complaining"
     return listed or token.lower.endswith(("ed", "ly")) or token.text.isdigit()

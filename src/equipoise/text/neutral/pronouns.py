@@ -1,4 +1,4 @@
-"""Singular they: every gendered pronoun in its neutral form, and the verbs made to agree with it."""
+"""Singular they: replace every gendered pronoun with its neutral form, and make the verbs agree with it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,20 +21,20 @@ DETERMINERS = frozenset({"the", "a", "an"})
 TIMES = frozenset(
     "past last next previous same following first second day week month year night morning few".split()  # noqa: SIM905
 )
-"""Words that make "the" the start of a time, not of an object ("chills the past week")."""
+"""Words after which "the" begins a time, not an object ("chills the past week")."""
 CLAUSE_ENDS = frozenset({";", ":", "?", "!", "."})
 PARENTHESIS = 9
-"""Tokens between two commas that may part a subject from its verb, at most."""
+"""Most tokens between two commas that may separate a subject from its verb."""
 
 
 @dataclass(frozen=True)
 class Reader:
-    """A text's tokens with the people its pronouns refer to; `asked` is the sentence of the final question."""
+    """A text's tokens with the people its pronouns refer to; `question` is the sentence of the final question."""
 
     tokens: Sequence[Token]
     cast: Cast
     lexicon: Lexicon
-    asked: int
+    question: int
 
     def edits(self) -> list[Edit]:
         """Replace every gendered pronoun and make its verbs agree."""
@@ -49,39 +49,43 @@ class Reader:
             if token.lower in self.lexicon.pronouns.subject:
                 edits += self._subject(start, i, last)
             else:
-                edits.append(self._other(i, last))
+                edits.append(self._other_form(i, last))
         return edits
 
     def _is_pronoun(self, i: int) -> bool:
-        """Whether a token is a gendered pronoun in running text, not a symbol (HER2, MEN) or a bundle of His."""
+        """Whether a token is a gendered pronoun in running text, not a symbol (HER2, MEN) or the bundle of His."""
         token = self.tokens[i]
         if token.lower not in self.lexicon.pronouns.genders or (len(token.text) > 1 and token.text.isupper()):
             return False
-        nearby = [t for t in (_at(self.tokens, i - 1), _at(self.tokens, i + 1)) if t and t.text in SYMBOL_NEIGHBOURS]
+        nearby = [
+            t
+            for t in (_token_at(self.tokens, i - 1), _token_at(self.tokens, i + 1))
+            if t and t.text in SYMBOL_NEIGHBOURS
+        ]
         return not any(t.start == token.end or t.end == token.start for t in nearby)
 
     def _word(self, i: int) -> str:
-        token = _at(self.tokens, i)
+        token = _token_at(self.tokens, i)
         return token.lower if token else ""
 
     def _last_of_pair(self, i: int) -> int:
-        """The last token of "he or she", "his/her"; the token itself where it is alone."""
+        """Return the last token of "he or she", "his/her"; the token itself if it is not part of a pair."""
         pronouns = self.lexicon.pronouns.genders
         other = pronouns.get(self._word(i + 2))
         paired = self._word(i + 1) in ALTERNATIVE and other and other != pronouns[self._word(i)]
         return i + 2 if paired else i
 
     def _start_of_pair(self, i: int) -> int:
-        """Where a subject begins: at the s of "s/he" or the bracket of "(s)he", else at the pronoun."""
+        """Return where a subject begins: at the s of "s/he" or the bracket of "(s)he", else at the pronoun."""
         if [self._word(k) for k in (i - 2, i - 1)] == ["s", "/"]:
             return i - 2
         return i - 3 if [self._word(k) for k in (i - 3, i - 2, i - 1)] == ["(", "s", ")"] else i
 
     def _subject(self, start: int, i: int, last: int) -> list[Edit]:
-        """Put they with its verb, or a noun where they would be taken for somebody else."""
+        """Replace a subject with "they" and its verb forms, or with a noun if "they" would suggest somebody else."""
         token, end = self.tokens[start], self.tokens[last].end
         model = token.text if start == i else "A" if self._begins_sentence(start) else "a"
-        noun = self._noun_instead(i) if start == last else None
+        noun = self._subject_noun(i) if start == last else None
         if noun:
             return [Edit(token.start, end, match_case(model, noun), "pronoun")]
         return [
@@ -92,77 +96,77 @@ class Reader:
     def _begins_sentence(self, i: int) -> bool:
         return i == 0 or self.tokens[i - 1].sentence != self.tokens[i].sentence
 
-    def _noun_instead(self, i: int) -> str | None:
-        """The noun for a subject: another person of the other gender, or the patient after a plural noun for people."""
+    def _subject_noun(self, i: int) -> str | None:
+        """Return a noun for a subject that is another person, or the patient after a plural noun for people."""
         token = self.tokens[i]
         gender = self.lexicon.pronouns.subject[token.lower]
-        if token.sentence == self.asked or inverted_verb(self.tokens, i, i, self.lexicon):
+        if token.sentence == self.question or inverted_verb(self.tokens, i, i, self.lexicon):
             return None
         if self._is_other(gender):
-            person = self.cast.before(i, gender)
+            person = self.cast.last_other(i, gender)
             return f"the {person.neutral}" if person else None
         return "the patient" if self._after_plural[i] else None
 
     def _is_other(self, gender: Gender) -> bool:
         return self.cast.patient is not None and gender != self.cast.patient
 
-    def _other(self, i: int, last: int) -> Edit:
-        """Put the neutral form of an object, possessive or reflexive pronoun."""
+    def _other_form(self, i: int, last: int) -> Edit:
+        """Replace an object, possessive or reflexive pronoun with its neutral form."""
         token, words = self.tokens[i], self.lexicon.pronouns
         gender = words.object_gender[token.lower]
-        owns = token.lower in {"his", "her"} and self._owns(i, last)
-        if i + 1 in self.cast.again:
+        owns = token.lower in {"his", "her"} and self._is_possessive(i, last)
+        if i + 1 in self.cast.renamed:
             return Edit(token.start, self.tokens[i + 1].end, match_case(token.text, "the patient"), "pronoun")
         if token.lower == "her":
             form = "their" if owns else "them"
         else:
             form = words.object.get(token.lower) or ("their" if owns else "theirs")
-        noun = self._other_instead(i, gender)
+        noun = self._other_noun(i, gender)
         if noun and form in {"their", "them"}:
             form = f"the {noun}'s" if form == "their" else f"the {noun}"
         return Edit(token.start, self.tokens[last].end, match_case(token.text, form), "pronoun")
 
-    def _other_instead(self, i: int, gender: Gender) -> str | None:
-        """The noun for another person, unless the sentence spoke of them last ("his wife and her job")."""
-        person = self.cast.before(i, gender)
+    def _other_noun(self, i: int, gender: Gender) -> str | None:
+        """Return the noun for another person, unless the sentence mentioned them last ("his wife and her job")."""
+        person = self.cast.last_other(i, gender)
         sentence = self.tokens[i].sentence
-        if sentence == self.asked or not self._is_other(gender) or not person:
+        if sentence == self.question or not self._is_other(gender) or not person:
             return None
-        return None if self._spoken_of[i] == gender else person.neutral
+        return None if self._last_genders[i] == gender else person.neutral
 
     @cached_property
     def _after_plural(self) -> list[bool]:
-        """For each token, whether its sentence has a plural noun for people before it."""
+        """For each token, whether a plural noun for people precedes it in its sentence."""
         words = self.lexicon.pronouns.plural_people
-        return self._carried([True if token.lower in words else None for token in self.tokens], default=False)
+        return self._carry([True if token.lower in words else None for token in self.tokens], default=False)
 
     @cached_property
-    def _spoken_of(self) -> list[Gender | None]:
-        """For each token, the gender of which its sentence spoke last before it."""
+    def _last_genders(self) -> list[Gender | None]:
+        """For each token, the gender most recently mentioned earlier in its sentence."""
         genders = self.lexicon.pronouns.genders
-        found = [self.cast.named.get(k) or genders.get(token.lower) for k, token in enumerate(self.tokens)]
-        return self._carried(found, default=None)
+        named = [self.cast.genders.get(k) or genders.get(token.lower) for k, token in enumerate(self.tokens)]
+        return self._carry(named, default=None)
 
-    def _carried(self, found: Sequence[T | None], *, default: T) -> list[T]:
-        """For each token, what was found last before it in its sentence."""
+    def _carry(self, values: Sequence[T | None], *, default: T) -> list[T]:
+        """For each token, the most recent value earlier in its sentence that is not None."""
         carried: list[T] = []
-        held, sentence = default, -1
-        for token, one in zip(self.tokens, found, strict=True):
-            held = held if token.sentence == sentence else default
+        latest, sentence = default, -1
+        for token, value in zip(self.tokens, values, strict=True):
+            latest = latest if token.sentence == sentence else default
             sentence = token.sentence
-            carried.append(held)
-            held = held if one is None else one
+            carried.append(latest)
+            latest = latest if value is None else value
         return carried
 
-    def _owns(self, i: int, last: int) -> bool:
+    def _is_possessive(self, i: int, last: int) -> bool:
         """Whether "his" or "her" is a possessive with its noun."""
-        words, following = self.lexicon.pronouns, _at(self.tokens, last + 1)
+        words, following = self.lexicon.pronouns, _token_at(self.tokens, last + 1)
         word, before = self._word(last + 1), self._word(i - 1)
         if following is None or following.sentence != self.tokens[i].sentence:
             return False
         if not following.is_word:
             return following.text in "\"“‘'"
-        hyphen = _at(self.tokens, last + 2)
+        hyphen = _token_at(self.tokens, last + 2)
         if word in words.not_modified and not (hyphen and hyphen.text == "-" and hyphen.start == following.end):
             return False
         if self._word(i) == "his":
@@ -171,7 +175,7 @@ class Reader:
         return not self._is_object(before, word, last)
 
     def _is_object(self, before: str, word: str, last: int) -> bool:
-        """Whether "her" between these two words is an object although a noun might follow."""
+        """Whether "her" between these two words is an object although a noun may follow."""
         words = self.lexicon.pronouns
         if before in words.giving and word not in words.received:
             return True
@@ -179,7 +183,7 @@ class Reader:
             return True
         if word == "home" and before in words.moving:
             return True
-        after = _at(self.tokens, last + 2)
+        after = _token_at(self.tokens, last + 2)
         open_end = after is None or not after.is_word or after.lower in words.not_modified
         to_follows = after is not None and after.lower == "to"
         if word.endswith("ed") and (to_follows or (open_end and before in words.finding)):
@@ -193,32 +197,32 @@ def agree(tokens: Sequence[Token], first: int, last: int, lexicon: Lexicon) -> I
     if front is not None:
         yield from _edit(tokens[front], lexicon)
         return
-    clitic = _at(tokens, last + 1)
+    clitic = _token_at(tokens, last + 1)
     if clitic is not None and clitic.lower == "'s" and clitic.start == tokens[last].end:
-        following = _at(tokens, last + 2)
+        following = _token_at(tokens, last + 2)
         have = following is not None and following.lower in lexicon.verbs.contracted
         yield Edit(clitic.start, clitic.end, clitic.text[0] + ("ve" if have else "re"), "verb")
-        yield from _shared(tokens, last + 2, lexicon)
+        yield from _later_edits(tokens, last + 2, lexicon)
         return
-    verb = _finite(tokens, last, lexicon)
+    verb = _finite_verb(tokens, last, lexicon)
     if verb is not None:
         yield from _edit(tokens[verb], lexicon)
-        yield from _shared(tokens, verb + 1, lexicon)
+        yield from _later_edits(tokens, verb + 1, lexicon)
 
 
 def inverted_verb(tokens: Sequence[Token], first: int, last: int, lexicon: Lexicon) -> int | None:
-    """The auxiliary before its subject ("Does he smoke"), unless a verb that agrees follows the subject."""
-    before = _at(tokens, first - 1)
+    """Return the auxiliary before its subject ("Does he smoke"), unless a verb that agrees follows the subject."""
+    before = _token_at(tokens, first - 1)
     if before is None or before.lower not in lexicon.verbs.inverted or before.sentence != tokens[first].sentence:
         return None
-    cleft = _at(tokens, first - 2)
+    cleft = _token_at(tokens, first - 2)
     if cleft is not None and cleft.lower == "it":
         return None
-    verb = _finite(tokens, last, lexicon)
+    verb = _finite_verb(tokens, last, lexicon)
     return None if verb is not None and plural(tokens[verb].text, lexicon.verbs) else first - 1
 
 
-def _at(tokens: Sequence[Token], index: int) -> Token | None:
+def _token_at(tokens: Sequence[Token], index: int) -> Token | None:
     return tokens[index] if 0 <= index < len(tokens) else None
 
 
@@ -237,8 +241,8 @@ def _is_adverb_phrase(token: Token, following: Token | None, lexicon: Lexicon) -
     return following is not None and f"{token.lower} {following.lower}" in lexicon.pronouns.adverb_phrases
 
 
-def _finite(tokens: Sequence[Token], last: int, lexicon: Lexicon) -> int | None:
-    """The place of the verb after a subject: past adverbs, "himself", and anything between two commas."""
+def _finite_verb(tokens: Sequence[Token], last: int, lexicon: Lexicon) -> int | None:
+    """Return the index of the verb after a subject, skipping adverbs, "himself", and text between two commas."""
     i = last + 1
     while i < len(tokens) and tokens[i].sentence == tokens[last].sentence:
         token = tokens[i]
@@ -247,7 +251,7 @@ def _finite(tokens: Sequence[Token], last: int, lexicon: Lexicon) -> int | None:
             if closing is None:
                 return None
             i = closing + 1
-        elif _is_adverb_phrase(token, _at(tokens, i + 1), lexicon):
+        elif _is_adverb_phrase(token, _token_at(tokens, i + 1), lexicon):
             i += 2
         elif token.is_word and not _is_adverb(token, lexicon) and token.lower not in lexicon.pronouns.object:
             return i
@@ -258,11 +262,11 @@ def _finite(tokens: Sequence[Token], last: int, lexicon: Lexicon) -> int | None:
     return None
 
 
-def _shared(tokens: Sequence[Token], start: int, lexicon: Lexicon) -> Iterator[Edit]:
-    """Yield the edits of later verbs of the same subject: those right after a conjunction or comma.
+def _later_edits(tokens: Sequence[Token], start: int, lexicon: Lexicon) -> Iterator[Edit]:
+    """Yield the edits of later verbs of the same subject: those directly after a conjunction or comma.
 
-    A verb elsewhere has a subject of its own. Verbs after it are not the pronoun's if that subject is a person,
-    or if a thing could do what they say.
+    A verb elsewhere has a subject of its own. Verbs after it do not belong to the pronoun if that subject is a person,
+    or if a thing could be their subject.
     """
     joined = relative = thing = person = False
     for i in range(start, len(tokens)):
@@ -289,23 +293,23 @@ def _shared(tokens: Sequence[Token], start: int, lexicon: Lexicon) -> Iterator[E
 
 
 def _is_personal(tokens: Sequence[Token], index: int, lexicon: Lexicon) -> bool:
-    """Whether only a person does what a verb says; "does not" is read by the verb after it."""
-    word, following = tokens[index].lower, _at(tokens, index + 2)
+    """Whether only a person can be a verb's subject; for "does not", the verb after it decides."""
+    word, following = tokens[index].lower, _token_at(tokens, index + 2)
     if word in {"does", "doesn't"}:
-        following = _at(tokens, index + 1) if word == "doesn't" else following
+        following = _token_at(tokens, index + 1) if word == "doesn't" else following
         return following is not None and following.lower in lexicon.verbs.personal
     return word not in lexicon.verbs.impersonal
 
 
 def _is_of_things(token: Token, lexicon: Lexicon) -> bool:
-    """Whether a verb is not the pronoun's ("It comes when he walks, spreads to his arm and goes")."""
+    """Whether a verb's subject is a thing, not the pronoun ("It comes when he walks, spreads to his arm and goes")."""
     return token.lower in lexicon.verbs.finite and plural(token.text, lexicon.verbs) is not None
 
 
 def _has_subject(tokens: Sequence[Token], index: int, lexicon: Lexicon, *, relative: bool) -> bool:
-    """Whether a token shows that another subject has come: a verb that nothing joins to the first, or "it".
+    """Whether a token shows that another subject precedes: a verb not joined to the first subject, or "it".
 
-    "It" right after a verb is its object ("finds it hard"), unless the verb reports ("says it hurts").
+    "It" directly after a verb is its object ("finds it hard"), unless the verb reports ("says it hurts").
     """
     token, words = tokens[index], lexicon.verbs
     if token.lower == "it":
@@ -317,14 +321,14 @@ def _has_subject(tokens: Sequence[Token], index: int, lexicon: Lexicon, *, relat
 
 def _ends_clause(tokens: Sequence[Token], index: int) -> bool:
     """Whether a mark ends a clause: not the colon of a time (04:00)."""
-    following = _at(tokens, index + 1)
+    following = _token_at(tokens, index + 1)
     inside = following is not None and following.start == tokens[index].end and following.text.isdigit()
     return tokens[index].text in CLAUSE_ENDS and not inside
 
 
 def _is_verb(tokens: Sequence[Token], index: int, lexicon: Lexicon) -> bool:
     """Whether a word in -s after a conjunction is a verb: listed, or with an object ("and redecorates the flat")."""
-    token, following, then = tokens[index], _at(tokens, index + 1), _at(tokens, index + 2)
+    token, following, then = tokens[index], _token_at(tokens, index + 1), _token_at(tokens, index + 2)
     if token.lower in lexicon.verbs.coordinated:
         return True
     if plural(token.text, lexicon.verbs) is None or following is None or token.lower in lexicon.pronouns.not_modified:

@@ -16,7 +16,7 @@ from equipoise.core.row import Frozen
 from equipoise.core.yamlfile import load_yaml
 from equipoise.studies.questions.rows import Neutralized
 from equipoise.studies.questions.variants.agents import NAMING, Arm
-from equipoise.text.sentences import asked_last, sentence_spans
+from equipoise.text.sentences import closing_question, sentence_spans
 
 N_SENTENCES = 3
 MIN_LETTERS = 3
@@ -119,7 +119,7 @@ def violations(item: Neutralized, arm: Arm, background: str, text: str, clinical
     broken = {
         "three_sentences": not _plain_paragraph(background),
         "attribute_named": not (arm.mentions(background) and arm.mentions(text) > arm.mentions(item.neutral)),
-        "final_question": not text.rstrip().endswith(asked_last(item.neutral)),
+        "final_question": not text.rstrip().endswith(closing_question(item.neutral)),
         "numerals": numerals(text) != numerals(item.neutral),
         "answer_leak": bool(leaks(item, background, text)),
         "clinical_finding": bool((clinical.words(background) | written) - neutral),

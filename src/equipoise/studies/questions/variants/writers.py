@@ -27,7 +27,7 @@ from equipoise.studies.questions.variants.templates import (
 )
 from equipoise.studies.questions.variants.validators import leaks
 from equipoise.text.articles import with_article
-from equipoise.text.sentences import asked_last, final_question
+from equipoise.text.sentences import closing_question, final_question
 
 _AGE = re.compile(r"\b(?P<n>\d+)[- ](?P<unit>year|month|week|day|hour|minute)s?[- ]old\b|\b(?P<word>newborn|neonate)\b")
 _YEARS = {"year": 1.0, "month": 1 / 12, "week": 7 / 365, "day": 1 / 365, "hour": 0.0, "minute": 0.0}
@@ -223,7 +223,7 @@ class ModelFuser:
     def __call__(self, pairs: Sequence[tuple[Neutralized, str]]) -> list[str]:
         """Ask for all texts in one call."""
         users = [
-            fill(self.prompt.user, question=item.neutral, background=background, final=asked_last(item.neutral))
+            fill(self.prompt.user, question=item.neutral, background=background, final=closing_question(item.neutral))
             for item, background in pairs
         ]
         return [reply.strip() for reply in self.ask([(self.prompt.system, user) for user in users])]
