@@ -55,8 +55,9 @@ from equipoise.models.registry import FOLDER, PhantomEntry, load_entry, names
 from equipoise.pipeline.run import Run
 from equipoise.pipeline.steps import step
 from equipoise.studies.decisions import effects as decisions
-from equipoise.studies.decisions.asked import Asked, decision_of, decision_prompts, read_decision
 from equipoise.studies.decisions.effects import decision_effects
+from equipoise.studies.decisions.prompts import decision_prompts
+from equipoise.studies.decisions.rows import CaseDecision, decision_of, read_decision
 from equipoise.studies.exam.asked import EXAM
 from equipoise.studies.exam.effects import exam_effects, score_cities, tabulate_exam
 from equipoise.studies.exam.subsets import Sampled
@@ -101,7 +102,7 @@ class Bench:
         self._variants = read(self.runs["questions"].built("variants"), Variant)
         self._sampled = read(self.runs["exam"].built("subsets"), Sampled)
         self._sentences = load_library(data / "sentences")
-        self.decisions = read(self.runs["decisions"].built("decisions"), Asked)
+        self.decisions = read(self.runs["decisions"].built("decisions"), CaseDecision)
 
     def effects(self, entry: PhantomEntry, studies: Iterable[str]) -> list[Effect]:
         """Ask a phantom every prompt of some studies and estimate every figure."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from equipoise.core.prompts import Prompt, Response
 from equipoise.figures.responses import Noted, note
 from equipoise.materials.judgement import Judgement
+from equipoise.materials.stories import compose
 from equipoise.materials.vignette import Vignette
 from equipoise.studies.cases.rows import Case
-from equipoise.studies.decisions.asked import Asked, Reading
+from equipoise.studies.decisions.rows import CaseDecision, Reading
 from equipoise.studies.openr1.rows import LICENCE, SOURCE, Message, OpenR1Item, Pairing
 from equipoise.studies.questions.rows import Variant
 from equipoise.studies.registry import STUDIES
@@ -49,6 +51,11 @@ PAIRING = Pairing(
     system="You are an experienced counsellor.",
     reply_tokens=200,
 )
+
+pair_rows, control_rows, stub_rows, mirror_rows = (
+    partial(make, **STUDY) for make in (compose.pair_rows, compose.control_rows, compose.stub_rows, compose.mirror_rows)
+)
+"""The rows of a pair, and of its other versions."""
 
 
 def prompt(key: str, *turns: str, **fields: Any) -> Prompt:
@@ -97,7 +104,7 @@ def vignette(
     return Vignette(key=f"{pair}/{role}", pair=pair, role=role, dimensions=dimensions, **(STUDY | made | fields))
 
 
-def decision(pair: str = "p1", ask: str = "triage", **fields: Any) -> Asked:
+def decision(pair: str = "p1", ask: str = "triage", **fields: Any) -> CaseDecision:
     """Build what a pair asks for: triage at three levels, unless the fields say otherwise."""
     made: dict[str, Any] = {
         "story": "one",
@@ -110,10 +117,10 @@ def decision(pair: str = "p1", ask: str = "triage", **fields: Any) -> Asked:
         "direction": "lower",
         "grade": "A",
     }
-    return Asked(key=f"{pair}/{ask}", study="decisions", pair=pair, ask=ask, **(made | fields))
+    return CaseDecision(key=f"{pair}/{ask}", study="decisions", pair=pair, ask=ask, **(made | fields))
 
 
-def reading(one: Asked, telling: str, shares: Sequence[float], end: str = "", **fields: Any) -> Reading:
+def reading(one: CaseDecision, telling: str, shares: Sequence[float], end: str = "", **fields: Any) -> Reading:
     """Read a decision with some probabilities of its levels; without any, a text that names no level."""
     given = dict(zip(one.levels, shares, strict=False))
     made: dict[str, Any] = {

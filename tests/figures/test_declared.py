@@ -100,7 +100,7 @@ def decisions(rng: np.random.Generator) -> tuple[RunRows[Any], Iterable[Effect]]
         for ask in (f"{family}_a", f"{family}_b")
     ]
     read = [reading(row, role, rng.dirichlet([1, 1, 1]).round(6).tolist()) for row in asked for role in ROLES]
-    return DecisionRows(asked=asked, answers=read), decision_effects(asked, read, OPTIONS)
+    return DecisionRows(decisions=asked, answers=read), decision_effects(asked, read, OPTIONS)
 
 
 def cases(rng: np.random.Generator) -> tuple[RunRows[Any], Iterable[Effect]]:

@@ -68,6 +68,12 @@ def modules(stage: str, study: str, settings: Params, root: Path) -> Iterator[st
         yield from (name_of(study, module) for module in ("score", "measure", "study"))
 
 
+def own_settings(study: Study, settings: Params) -> dict[str, Any]:
+    """Give the settings that a study is built and scored by: the items that it reads, and its sections."""
+    items = study.items(settings)
+    return ({} if items is None else {"items": items}) | {name: settings.values(name) for name in study.sections}
+
+
 def depends_on(stage: str, study: Study, settings: Params, stages: Path) -> tuple[list[Path], str]:
     """List the files that a stage starts from: its script in `stages`, and the modules that it loads by name.
 

@@ -20,7 +20,7 @@ from equipoise.studies.vignettes.profiles import (
     Build,
     Profile,
     build_pairs,
-    build_tellings,
+    build_versions,
     counts,
     counts_table,
     validate,
@@ -225,7 +225,7 @@ def test_tellings_are_built_as_asked(library: Library) -> None:
 
     def keys(**chosen: bool) -> Counter[str]:
         how = {"controls": False, "stubs": False, "mirrors": False, **chosen}
-        return Counter(row.key.rpartition("/")[2] for row in build_tellings(library, Build(**asked, **how)))
+        return Counter(row.key.rpartition("/")[2] for row in build_versions(library, Build(**asked, **how)))
 
     assert mirrored == 12
     assert keys() == {}
@@ -258,8 +258,8 @@ def test_a_profile_is_sorted_and_sound(any_library: Library, profile: Any) -> No
 PROGRAM = """
 from pathlib import Path
 from equipoise.core.jsonl import digest
-from equipoise.vignettes.library import load_library
-from equipoise.vignettes.profiles import build
+from equipoise.materials.stories.library import load_library
+from equipoise.studies.vignettes.profiles import build_pairs
 print(digest([row.model_dump(mode="json") for row in build_pairs(load_library(Path(r"FOLDER")), "powered")]))
 """
 
