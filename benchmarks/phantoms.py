@@ -47,8 +47,8 @@ from equipoise.judge.readers import open_reader
 from equipoise.judge.reading import Feature
 from equipoise.judge.score import Score, judge_responses
 from equipoise.judge.score import _features as case_features
-from equipoise.materials.asked import choices
 from equipoise.materials.cities import load_cities
+from equipoise.materials.orders import choices
 from equipoise.materials.positions import position_effects
 from equipoise.materials.vignette import Vignette
 from equipoise.models.registry import FOLDER, PhantomEntry, load_entry, names
@@ -58,9 +58,8 @@ from equipoise.studies.decisions import effects as decisions
 from equipoise.studies.decisions.effects import decision_effects
 from equipoise.studies.decisions.prompts import decision_prompts
 from equipoise.studies.decisions.rows import CaseDecision, decision_of, read_decision
-from equipoise.studies.exam.asked import EXAM
 from equipoise.studies.exam.effects import exam_effects, score_cities, tabulate_exam
-from equipoise.studies.exam.subsets import Sampled
+from equipoise.studies.exam.subsets import EXAM, Sampled
 from equipoise.studies.questions import effects as questions
 from equipoise.studies.questions.city_effects import city_effects
 from equipoise.studies.questions.effects import question_effects, tabulate

@@ -2,7 +2,7 @@
 
 A question has an option that the model leans to. In every telling and in every order of the options it gives that one
 with probability KEPT, else one of the others, whatever the text: no text, group or direction has any effect. The option
-with the most orders counts, as in `equipoise.materials.asked.chosen`; of equal ones the question's own.
+with the most orders counts, as in `equipoise.materials.orders.chosen`; of equal ones the question's own.
 """
 
 from __future__ import annotations

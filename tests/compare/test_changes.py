@@ -14,8 +14,8 @@ from equipoise.compare.items import Flip, flips, item_clusters, reworded
 from equipoise.compare.revisions import Revision
 from equipoise.figures.effects import Group, rate
 from equipoise.figures.options import Decision, Endpoint, Measure
-from equipoise.materials.asked import choices
 from equipoise.materials.cities import City
+from equipoise.materials.orders import choices
 from equipoise.studies.cases.comparison import CaseRows
 from equipoise.studies.cases.rows import CaseJudgement
 from equipoise.studies.decisions.comparison import DecisionRows

@@ -17,8 +17,8 @@ from builders import CASE, ROLES, decision, fill, judgement, reading
 from equipoise.figures.aggregates import item_effects, item_values, level, remaining
 from equipoise.figures.figure import Figure
 from equipoise.figures.options import Measure
-from equipoise.materials.asked import choices
 from equipoise.materials.cities import load_cities
+from equipoise.materials.orders import choices
 from equipoise.materials.questions import ATTRIBUTES
 from equipoise.materials.stories.endpoints import FAMILIES
 from equipoise.studies.cases.comparison import CaseRows

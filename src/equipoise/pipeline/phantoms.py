@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from equipoise.backends.phantom import Fact
 from equipoise.core import jsonl
 from equipoise.core.keys import numbered
-from equipoise.materials.asked import shown
+from equipoise.materials.orders import shown
 from equipoise.materials.stories.library import load_library
 from equipoise.models.registry import PhantomEntry, require_dimensions
 from equipoise.pipeline.run import Run

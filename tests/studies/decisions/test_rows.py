@@ -90,7 +90,7 @@ def test_a_question_lists_its_levels(library: Library) -> None:
     """In order, with what they hold in brackets."""
     asked = "What speed? Answer with one of these: slow (the least), medium, very fast or fast."
 
-    assert library.endpoints["speed"].asked == asked
+    assert library.endpoints["speed"].full_question == asked
 
 
 def test_a_pair_asks_for_what_is_documented_of_its_group(library: Library) -> None:

@@ -122,7 +122,7 @@ def _case_decision(
         story=story,
         ask=endpoint.id,
         family=endpoint.family,
-        question=endpoint.asked,
+        question=endpoint.full_question,
         prefix=endpoint.prefix,
         levels=endpoint.labels,
         **({"direction": endpoint.direction} | fields),
