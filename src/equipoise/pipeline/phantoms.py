@@ -1,4 +1,4 @@
-"""What a phantom is told about the prompts of a study: a model of known bias needs to know which answer is which."""
+"""The facts that a phantom, a model of known bias, needs about the prompts of a study: which answer is which."""
 
 from collections.abc import Callable, Iterable
 

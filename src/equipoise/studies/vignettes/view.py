@@ -39,7 +39,7 @@ def cases_view(data: Path, settings: Params) -> CasesView | None:
         pairs=[pair_view(pair, lexicon) for pair in pairs],
         dimensions=dimensions(pairs),
         profile=build.profile,
-        asked="Of each vignette, in these words:",
+        introduction="Of each vignette, in these words:",
         prompts=(
             ("The model is told", build.system),
             ("It is asked first", build.reason),
