@@ -145,7 +145,7 @@ def sections(compared: Compared, catalogue: Catalogue, *, every: bool = False) -
     Shown one by one are printed figures, bounds and figures without the verdict of their table; with `every`, all rows.
     """
     tables = {one.id: one for one in catalogue.tables}
-    found: list[Section] = []
+    sections: list[Section] = []
     for name, source in catalogue.sources.items():
         rows = [row for row in compared.rows if row.source == name]
         shown = [
@@ -161,8 +161,8 @@ def sections(compared: Compared, catalogue: Catalogue, *, every: bool = False) -
                 cells = (table.what, table.place, LEGENDS[table.against], str(len(under)), str(agreeing))
                 lines.append((*cells, table.expect if agreeing else "departs"))
         if rows:
-            found.append(Section(source.title, tuple(shown), tuple(lines)))
-    return found
+            sections.append(Section(source.title, tuple(shown), tuple(lines)))
+    return sections
 
 
 def cells(row: Row) -> tuple[str, ...]:
@@ -181,9 +181,9 @@ def cells(row: Row) -> tuple[str, ...]:
 
 def remark(row: Row) -> str:
     """Say how a figure departs, which bound was set for it, and what was expected instead of its verdict."""
-    asked = "" if row.limit is None else f"asked: {row.limit}"
+    limit = "" if row.limit is None else f"asked: {row.limit}"
     other = "" if row.as_expected else f"expected: {row.expect}"
-    return "; ".join(filter(None, (asked, row.note, other)))
+    return "; ".join(filter(None, (limit, row.note, other)))
 
 
 def number(value: float, *, percent: bool = False) -> str:

@@ -24,7 +24,8 @@ def _of_studies() -> Iterator[Command]:
 
 
 COMMANDS: dict[str, Command] = {
-    command.words: command for command in sorted((*SHARED, *_of_studies()), key=lambda one: one.group and one.words)
+    command.words: command
+    for command in sorted((*SHARED, *_of_studies()), key=lambda command: command.group and command.words)
 }
 """Every command by its words. One that begins another's words, as models does, runs by itself too."""
 
@@ -48,8 +49,8 @@ def load(words: str) -> Any:  # noqa: ANN401  (typer keeps the type to itself)
     command, below = COMMANDS[words], [other for other in COMMANDS.values() if other.group == words]
     if below:
         app.callback(invoke_without_command=True, epilog=command.epilog)(guarded(command))
-    for one in below or [command]:
-        app.command(one.name, epilog=one.epilog)(guarded(one))
+    for listed in below or [command]:
+        app.command(listed.name, epilog=listed.epilog)(guarded(listed))
     return typer.main.get_command(app)
 
 

@@ -62,11 +62,11 @@ def pull(
                 f"outputs cannot be restored ({' '.join(str(error).split())}): run `dvc repro`"
             ) from error
     restored = sorted((*done.get("added", ()), *done.get("modified", ())))
-    told = f"{len(restored)} files and folders restored: open report/index.html"
+    summary = f"{len(restored)} files and folders restored: open report/index.html"
     printing.report(
         {"restored": restored},
         *restored,
-        told if restored else "everything is up to date",
+        summary if restored else "everything is up to date",
         as_json=as_json,
     )
 

@@ -23,7 +23,7 @@ def benchmark(name: str, judge_name: str | None, features: Path, limit: int | No
     chosen = params.load()
     judge = judge_name or chosen.judge
     questions = first_questions(passages, load_lexicon(features))
-    found: dict[str, Any] = {"benchmark": name, "sha256": sha256(path), "judge": judge}
+    figures: dict[str, Any] = {"benchmark": name, "sha256": sha256(path), "judge": judge}
     start = perf_counter()
     if judge in BASELINES:
         readings = [BASELINES[judge](text, feature) for text, feature in questions]
@@ -31,11 +31,11 @@ def benchmark(name: str, judge_name: str | None, features: Path, limit: int | No
         more: dict[str, Any] = {}
     else:
         readings, speed, more = _judged(judge, questions, chosen.section("score", Score))
-    found |= reader_figures(passages, readings) | {"passages_per_second": speed and round(speed, 1)} | more
+    figures |= reader_figures(passages, readings) | {"passages_per_second": speed and round(speed, 1)} | more
     if as_json:
-        print_json(canonical(found))
+        print_json(canonical(figures))
     else:
-        _show(found)
+        _show(figures)
 
 
 def _judged(judge: str, questions: Any, settings: Score) -> tuple[list[Reading], float | None, dict[str, Any]]:  # noqa: ANN401
@@ -54,29 +54,29 @@ def _judged(judge: str, questions: Any, settings: Score) -> tuple[list[Reading],
     return readings, speed, more
 
 
-def _show(found: dict[str, Any]) -> None:
+def _show(figures: dict[str, Any]) -> None:
     """Print the figures of a reader: by class, then as a whole."""
     from rich.table import Table
 
-    title = f"{found['benchmark']}: {found['n']} passages; judge {found['judge']}"
+    title = f"{figures['benchmark']}: {figures['n']} passages; judge {figures['judge']}"
     table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))
     for column in ("class", "n", "right", "95 % interval"):
         table.add_column(column, justify="left" if column == "class" else "right")
-    for name, share in found["classes"].items():
+    for name, share in figures["classes"].items():
         interval = f"{share['ci_low']:.2f} to {share['ci_high']:.2f}"
         table.add_row(name, str(share["n"]), f"{share['estimate']:.2f}", interval)
     lines = [
         f"{label}: {kappa['estimate']:.3f} ({kappa['ci_low']:.3f} to {kappa['ci_high']:.3f})"
         for label, kappa in (
-            ("κ, considered or not", found["considered"]["kappa"]),
-            ("κ, three ways", found["three_way"]["kappa"]),
+            ("κ, considered or not", figures["considered"]["kappa"]),
+            ("κ, three ways", figures["three_way"]["kappa"]),
         )
     ]
-    speed = found["passages_per_second"]
+    speed = figures["passages_per_second"]
     lines.append(f"{speed} passages a second" if speed else "speed: not measured, since all answers were in the cache")
     lines += [
-        ", ".join(f"{name} {value}" for name, value in found[key].items())
+        ", ".join(f"{name} {value}" for name, value in figures[key].items())
         for key in ("replies", "panel")
-        if key in found
+        if key in figures
     ]
     show(table, *lines)

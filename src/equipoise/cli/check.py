@@ -24,9 +24,9 @@ def check(
         valid = checked(move)
     notes = list(unedited())
     if as_json:
-        printing.print_json({"checked": [one._asdict() for one in valid], "notes": notes})
+        printing.print_json({"checked": [part._asdict() for part in valid], "notes": notes})
         return
     table = printing.plain_table(None, ("valid", "in", "n"), left=2, gap=2)
-    for one in valid:
-        table.add_row(one.what, one.where, str(one.n))
+    for part in valid:
+        table.add_row(part.what, part.where, str(part.n))
     printing.show(table, *(f"note: {note}" for note in notes))

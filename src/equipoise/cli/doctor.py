@@ -67,14 +67,14 @@ def doctor(
     version.
     """
     with progress("doctor") as move:
-        found: list[Finding] = []
+        findings: list[Finding] = []
         for done, check in enumerate(CHECKS):
             move(done, len(CHECKS))
-            found += _guarded(check, clean=clean)
-    wrong = sum(one.state == "wrong" for one in found)
-    lines = (f"{one.state:<5}  {one.area}: {one.message}" for one in found)
-    total = f"{len(found)} findings, {wrong} wrong"
-    printing.report({"findings": [one._asdict() for one in found], "wrong": wrong}, *lines, total, as_json=as_json)
+            findings += _guarded(check, clean=clean)
+    wrong = sum(one.state == "wrong" for one in findings)
+    lines = (f"{one.state:<5}  {one.area}: {one.message}" for one in findings)
+    total = f"{len(findings)} findings, {wrong} wrong"
+    printing.report({"findings": [one._asdict() for one in findings], "wrong": wrong}, *lines, total, as_json=as_json)
     if wrong:
         raise typer.Exit(1)
 
@@ -118,20 +118,20 @@ def packages(constraints: Path, required: list[str]) -> Iterator[Finding]:
     others = []
     for requirement in required:
         needed = RUN.sub("", requirement)
-        found = re.match(r"[\w.-]+", needed)
-        if found is None or "extra ==" in needed:
+        match = re.match(r"[\w.-]+", needed)
+        if match is None or "extra ==" in needed:
             continue
         try:
-            version = metadata.version(found[0]).partition("+")[0]
+            version = metadata.version(match[0]).partition("+")[0]
         except metadata.PackageNotFoundError:
             # One with a condition may belong to another platform.
             if ";" not in needed:
                 fix = f"run `pip install --constraint {CONSTRAINTS} --editable '.[run]'`"
-                yield Finding("environment", "wrong", f"the package {found[0]} is not installed: {fix}")
+                yield Finding("environment", "wrong", f"the package {match[0]} is not installed: {fix}")
             continue
-        expected = pinned.get(_normal(found[0]), version)
+        expected = pinned.get(_normal(match[0]), version)
         if version != expected:
-            others.append(f"{found[0]} {version} (tested: {expected})")
+            others.append(f"{match[0]} {version} (tested: {expected})")
     if not pinned:
         yield Finding("environment", "note", f"{constraints}: no tested versions to compare with")
     elif others:
@@ -204,8 +204,8 @@ def caches(_root: Path, **_: bool) -> Iterator[Finding]:
 
 def leftovers(root: Path, *, clean: bool = False) -> Iterator[Finding]:
     """Find what killed runs left behind; with `clean`, remove it."""
-    found = list(temporary(root))
-    for path, live in found:
+    files = list(temporary(root))
+    for path, live in files:
         if not path.exists():
             continue  # it was within a folder that is removed
         if live:
@@ -215,7 +215,7 @@ def leftovers(root: Path, *, clean: bool = False) -> Iterator[Finding]:
             yield Finding("leftovers", "ok", f"{path}: removed")
         else:
             yield Finding("leftovers", "wrong", f"{path}: left by a killed run: run `equipoise doctor --clean`")
-    if not found:
+    if not files:
         yield Finding("leftovers", "ok", "none")
 
 
@@ -224,8 +224,8 @@ def temporary(root: Path) -> Iterator[Leftover]:
     places = [root / name for name in WRITTEN if name != ".cache"] + [cache.folder()]
     seen = {path for place in places for path in (place.rglob(".*") if place != root else place.glob(".*"))}
     for path in sorted(seen):
-        if found := TEMPORARY.fullmatch(path.name):
-            process = found["process"] or found["exporter"]
+        if match := TEMPORARY.fullmatch(path.name):
+            process = match["process"] or match["exporter"]
             yield Leftover(
                 path, cache.is_running(int(process)) if process else time.time() - path.lstat().st_mtime < IDLE
             )
@@ -280,9 +280,11 @@ def _locks(path: Path, *, clean: bool) -> Iterator[Finding]:
             for place, info in places.items():
                 infos = [info] if isinstance(info, dict) else info
                 gone |= {
-                    f"{one['cmd']} (process {one['pid']})" for one in infos if not cache.is_running(int(one["pid"]))
+                    f"{process['cmd']} (process {process['pid']})"
+                    for process in infos
+                    if not cache.is_running(int(process["pid"]))
                 }
-                if live := [one for one in infos if cache.is_running(int(one["pid"]))]:
+                if live := [process for process in infos if cache.is_running(int(process["pid"]))]:
                     kept[kind][place] = live[0] if isinstance(info, dict) else live
     except (ValueError, AttributeError, KeyError, TypeError):
         gone, kept = {"a command that left the file malformed"}, {}

@@ -42,7 +42,7 @@ def score_influence(
         return
     columns = ("data set", "model", "interventions", "moved", "silent", "slope", "90 % CI")
     table = plain_table("Influence of demographic concepts, and faithfulness slope", columns, left=2)
-    for one in scored:
-        names = (str(one[name]) for name in ("dataset", "llm", "interventions", "moved", "silent"))
-        table.add_row(*names, *with_interval(one, "slope", ".3f"))
+    for row in scored:
+        names = (str(row[name]) for name in ("dataset", "llm", "interventions", "moved", "silent"))
+        table.add_row(*names, *with_interval(row, "slope", ".3f"))
     show(table)

@@ -120,9 +120,9 @@ def _figures(repo: Any, baselines: Any) -> dict[str, dict[str, Any]]:  # noqa: A
     states = [*baselines, *(one.revs[0] for baseline in baselines for one in baseline.experiments or ())]
     revisions = [*dict.fromkeys(state.rev for state in states if state.data is not None)]
     targets = [str(Path(repo.root_dir) / f"metrics/{study}.json") for study in TITLES]
-    found = repo.metrics.show(targets=targets, revs=revisions, hide_workspace=False)
+    shown = repo.metrics.show(targets=targets, revs=revisions, hide_workspace=False)
     # Revisions of one commit come under one name, separated by commas.
-    return {revision: one.get("data", {}) for names, one in found.items() for revision in names.split(",")}
+    return {revision: one.get("data", {}) for names, one in shown.items() for revision in names.split(",")}
 
 
 def _run(
@@ -137,14 +137,16 @@ def _run(
     files = {path: found.get("data") for path, found in state.data.params.items()}
     params = files.get("params.yaml") or {}
     read = figures.get(state.rev, {})
-    found = {path: one for path, one in read.items() if not _is_missing(one.get("error"))}
-    if broken := [path for path, one in found.items() if not is_figures(one.get("data"))]:
+    tables = {path: table for path, table in read.items() if not _is_missing(table.get("error"))}
+    if broken := [path for path, table in tables.items() if not is_figures(table.get("data"))]:
         notes.append(f"left out: {name}, whose {min(broken)} is not a table of figures: run `dvc repro --force` there")
         return None
     # The files of other studies are those of an earlier run, which Git still has.
     studies = params.get("studies", TITLES)
     metrics = {
-        study: one["data"] for path, one in found.items() if one["data"] and (study := Path(path).stem) in studies
+        study: table["data"]
+        for path, table in tables.items()
+        if table["data"] and (study := Path(path).stem) in studies
     }
     if "model" not in params or not metrics:
         return None

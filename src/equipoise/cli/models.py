@@ -51,8 +51,8 @@ def rows_of(root: Path, machine: Machine) -> list[dict[str, Any]]:
             entry = registry.load_entry(name, root)
             lacks = find_lacks(name, entry, root=cache.root(), store=store, rows=batch_size, machine=machine)
             kinds = list(dict.fromkeys(lack.kind for lack in lacks))
-            told = {"ready": not lacks, "lacks": kinds, "missing": [lack.fix for lack in lacks]}
-            rows.append(_row(name, entry, batch_size) | told)
+            state = {"ready": not lacks, "lacks": kinds, "missing": [lack.fix for lack in lacks]}
+            rows.append(_row(name, entry, batch_size) | state)
             move(len(rows), len(known))
     return rows
 
@@ -96,8 +96,8 @@ def _show(rows: list[dict[str, Any]]) -> None:
             sizes = row.get("gigabytes", {})
             memory = f"{max(sizes['run'], sizes.get('export', 0.0)):.1f}" if sizes else ""
             fetch = f"{sizes['fetch']:.1f}" if sizes else ""
-            told = ", ".join(row["lacks"]) or row["licence"]
-            table.add_row(row["name"], row["backend"], told, row.get("parameters", ""), fetch, memory)
+            state = ", ".join(row["lacks"]) or row["licence"]
+            table.add_row(row["name"], row["backend"], state, row.get("parameters", ""), fetch, memory)
         shown += [table, ""] if part else []
     faults: dict[str, list[str]] = {}
     for row in others:

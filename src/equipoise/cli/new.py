@@ -115,8 +115,8 @@ def _of_hub(repo: str) -> Weights:
     """Describe weights of the hub by what the repository's name says of their size."""
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", repo):
         raise EquipoiseError(f"--hub {line(repo)}: give the repository as OWNER/NAME")
-    found = SIZE.search(repo.replace("-", " ").replace("_", " "))
-    size = f"{found[1]}{found[2].upper()}" if found else "1B"
+    match = SIZE.search(repo.replace("-", " ").replace("_", " "))
+    size = f"{match[1]}{match[2].upper()}" if match else "1B"
     source = f"  kind: hub\n  repo: {repo}\n  revision: null"
     return Weights(repo.partition("/")[2], "EDIT: as on its card", size, _backend(size), source, 2048)
 

@@ -64,16 +64,16 @@ def make_plan(
     settings = params.load()
     decision = settings.section("decision", Decision)
     options = decision.applied(settings.section("measure", Measure))
-    found = planned(run, decision, options)
-    if not found:
+    plans = planned(run, decision, options)
+    if not plans:
         raise EquipoiseError(
             f"{revision}: no study with a declared margin has figures that vary: run `dvc repro` first"
         )
     if as_json:
-        printing.print_json([_row(one, speed) for one in found])
+        printing.print_json([_row(plan, speed) for plan in plans])
         return
-    for one in found:
-        _print(one, options.power, speed)
+    for study_plan in plans:
+        _print(study_plan, options.power, speed)
     printing.show(NOTE, *([SEQUENTIAL] if decision.sequential else []))
 
 
@@ -97,44 +97,51 @@ def planned(run: Revision, decision: Decision, options: Measure) -> list[Planned
     return plans
 
 
-def _print(one: Planned, power: float, speed: float | None) -> None:
-    spread = one.plan.spread
+def _print(study_plan: Planned, power: float, speed: float | None) -> None:
+    spread = study_plan.plan.spread
     columns = ("stories", "items", "samples", "prompts", "tokens read", "tokens written", "hours")
     table = printing.plain_table(None, columns, left=0, gap=2)
-    for need in one.plan.needs:
-        prompts, read, written = (each * need.items * need.samples for each in one.cost)
+    for need in study_plan.plan.needs:
+        prompts, read, written = (each * need.items * need.samples for each in study_plan.cost)
         hours = "" if speed is None else f"{(read + written) / speed / 3600:,.1f}"
         numbers = (need.clusters, need.items, need.samples, prompts, read, written)
         table.add_row(*(f"{value:,.0f}" for value in numbers), hours)
-    unmet = [f"  no number of cases suffices for a run like this one: {'; '.join(one.unmet)}"] if one.unmet else []
+    unmet = (
+        [f"  no number of cases suffices for a run like this one: {'; '.join(study_plan.unmet)}"]
+        if study_plan.unmet
+        else []
+    )
     printing.show(
-        f"{STUDIES[one.study].title}: {one.figure.title}, margin {one.margin:g}, power {power:g}",
+        f"{STUDIES[study_plan.study].title}: {study_plan.figure.title}, margin {study_plan.margin:g}, power {power:g}",
         f"  the run: {spread.items} items in {spread.clusters} clusters; variance between clusters "
         f"{spread.between:.3g}, between items {spread.within:.3g}, between samples {spread.sampled:.3g}",
-        f"  these cases support a margin of {one.plan.supported:.3g}; the declared one needs",
+        f"  these cases support a margin of {study_plan.plan.supported:.3g}; the declared one needs",
         table,
         *unmet,
         "",
     )
 
 
-def _row(one: Planned, speed: float | None) -> dict[str, Any]:
+def _row(study_plan: Planned, speed: float | None) -> dict[str, Any]:
     needs = [
         {
             "clusters": need.clusters,
             "items": need.items,
             "samples": need.samples,
-            **{name: round(each * need.items * need.samples) for name, each in zip(COUNTS, one.cost, strict=True)},
-            "seconds": None if speed is None else sum(one.cost[1:]) * need.items * need.samples / speed,
+            **{
+                name: round(each * need.items * need.samples)
+                for name, each in zip(COUNTS, study_plan.cost, strict=True)
+            },
+            "seconds": None if speed is None else sum(study_plan.cost[1:]) * need.items * need.samples / speed,
         }
-        for need in one.plan.needs
+        for need in study_plan.plan.needs
     ]
     return {
-        "study": one.study,
-        "figure": one.figure.name,
-        "margin": one.margin,
-        "supported_margin": one.plan.supported,
-        "unmet": one.unmet,
-        "run": one.plan.spread._asdict(),
+        "study": study_plan.study,
+        "figure": study_plan.figure.name,
+        "margin": study_plan.margin,
+        "supported_margin": study_plan.plan.supported,
+        "unmet": study_plan.unmet,
+        "run": study_plan.plan.spread._asdict(),
         "needs": needs,
     }

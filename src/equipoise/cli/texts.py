@@ -201,11 +201,11 @@ def _judge_file(file: Path, judge_name: str | None, features: Path, *, as_json: 
             progress=move,
         )
         if as_json:
-            for one in judged:
-                print_json(one._asdict() | {"probability": round(one.probability, DECIMALS)})
+            for reading in judged:
+                print_json(reading._asdict() | {"probability": round(reading.probability, DECIMALS)})
             return
-        found = list(judged)
-    _show_judged(file, rows, found, loaded.name)
+        readings = list(judged)
+    _show_judged(file, rows, readings, loaded.name)
 
 
 def _show_judged(file: Path, rows: Sequence[Asked], judged: Sequence[Judged], name: str) -> None:
@@ -219,17 +219,17 @@ def _show_judged(file: Path, rows: Sequence[Asked], judged: Sequence[Judged], na
         table.add_column(column, no_wrap=True, justify="right" if column == "p" else "left")
     # The one column that gives way: a sentence is cut to the line.
     table.add_column("evidence", no_wrap=True, overflow="ellipsis", ratio=1)
-    for row, one in zip(rows, judged, strict=True):
+    for row, reading in zip(rows, judged, strict=True):
         table.add_row(
             line(str(row.id)),
             line(row.feature),
-            "yes" if one.mentioned else "no",
-            one.considered,
-            f"{one.probability:.2f}",
-            " ".join(one.evidence.split()),
+            "yes" if reading.mentioned else "no",
+            reading.considered,
+            f"{reading.probability:.2f}",
+            " ".join(reading.evidence.split()),
         )
-    counts = Counter(one.considered for one in judged)
-    restated = sum(one.mentioned for one in judged if one.considered == "none")
+    counts = Counter(reading.considered for reading in judged)
+    restated = sum(reading.mentioned for reading in judged if reading.considered == "none")
     totals = (
         f"{len(judged)} rows: {counts['weighed']} weighed, {counts['dismissed']} dismissed, "
         f"{counts['none']} neither ({restated} of them mentioned); judge {name}"

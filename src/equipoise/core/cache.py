@@ -53,13 +53,13 @@ def response_key(prompt: Prompt, manifest: Manifest, generation: BaseModel) -> s
     generation that it does not use: all of them where nothing is written, and the length of an answer that has a limit
     of its own, or that is not written.
     """
-    asked = prompt.model_dump(mode="json", exclude={"key", "study"})
+    content = prompt.model_dump(mode="json", exclude={"key", "study"})
     settings: dict[str, Any] = {}
     if prompt.n_replies:
         # How many samples there are is no matter of one sample.
         unused = {"samples", *(["answer_tokens"] if prompt.limit or not prompt.reply else [])}
         settings = generation.model_dump(mode="json", exclude=unused, exclude_defaults=True)
-    return digest([CONTENT, asked, manifest.identity, settings])
+    return digest([CONTENT, content, manifest.identity, settings])
 
 
 COLUMNS = ("key", "value", "digest")

@@ -42,18 +42,18 @@ def closure(script: Path, root: Path, homes: Mapping[str, Path] = HOMES) -> list
     is first used. It is the package of every module, but no module of ours uses a public name from it, so that no stage
     runs what it loads.
     """
-    found: set[Path] = set()
+    files: set[Path] = set()
     waiting = [script]
     while waiting:
         path = waiting.pop()
-        if path in found:
+        if path in files:
             continue
-        found.add(path)
+        files.add(path)
         if path.name == "__init__.py":
-            found |= {file for file in _files(root, path.parent) if file.suffix not in {".py", ".pyc"}}
+            files |= {file for file in _files(root, path.parent) if file.suffix not in {".py", ".pyc"}}
         named = {parent for name in _imports(root / path) for parent in _with_parents(name)}
         waiting += [file for name in named if (file := module_file(name, root, homes))]
-    return sorted(found)
+    return sorted(files)
 
 
 def load_reads(stages: Path) -> Mapping[str, tuple[str, ...]]:

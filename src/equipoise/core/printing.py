@@ -42,8 +42,8 @@ def report(value: object, *lines: str, as_json: bool) -> None:
     if as_json:
         print_json(value)
         return
-    for one in filter(None, lines):
-        typer.echo(visible(one))
+    for part in filter(None, lines):
+        typer.echo(visible(part))
 
 
 def show(*parts: Table | str) -> None:

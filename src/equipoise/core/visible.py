@@ -70,4 +70,4 @@ def code(text: str) -> str:
 def json_line(value: object) -> str:
     """Write a value as one line of JSON, hidden characters as escapes; NaN and infinities are refused (ValueError)."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    return HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    return HIDDEN.sub(lambda match: json.dumps(match[0])[1:-1], text)

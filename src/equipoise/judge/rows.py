@@ -65,9 +65,9 @@ def read_rows(path: Path) -> list[Asked]:
     rows: list[Asked] = []
     seen: dict[str, str] = {}
     for where, row in rows_of(path, NEEDED.removeprefix("give "), json_rows):
-        found = valid(_AskedRow, row, where, NEEDED)
-        require_new(seen, found.id, where)
-        rows.append(Asked(row["id"], found.feature, found.text, found.dimension or ""))
+        passage = valid(_AskedRow, row, where, NEEDED)
+        require_new(seen, passage.id, where)
+        rows.append(Asked(row["id"], passage.feature, passage.text, passage.dimension or ""))
     return rows
 
 
@@ -88,10 +88,11 @@ def judge_rows(
     for first in range(0, len(rows), chunk):
         some = rows[first : first + chunk]
         texts = [(reasoning_of(row.text), lexicon.features({row.dimension: row.feature})) for row in some]
-        found = read_reasonings(texts, probabilities, settings)
+        readings = read_reasonings(texts, probabilities, settings)
         progress(first + len(some), len(rows))
-        for row, one in zip(some, found, strict=True):
-            yield Judged(row.id, one.mentioned, one.considered, one.window, probability_of(one), one.keyword)
+        for row, reading in zip(some, readings, strict=True):
+            probability = probability_of(reading)
+            yield Judged(row.id, reading.mentioned, reading.considered, reading.window, probability, reading.keyword)
 
 
 def probability_of(reading: Reading) -> float:

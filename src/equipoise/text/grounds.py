@@ -17,10 +17,10 @@ def own_words(text: str) -> str:
 def grounds_of(text: str) -> str:
     """Give all that an output says beside stating its answer."""
     parts = split(text)
-    found = locate(parts.answer)
-    if not parts.finished or found is None:
+    place = locate(parts.answer)
+    if not parts.finished or place is None:
         return parts.reasoning
-    return "\n\n".join((parts.reasoning, parts.answer[: found.start], parts.answer[found.end :])).strip()
+    return "\n\n".join((parts.reasoning, parts.answer[: place.start], parts.answer[place.end :])).strip()
 
 
 def reasoning_of(text: str) -> str:

@@ -138,7 +138,7 @@ class Read(NamedTuple):
     dimension: str
     arm: str
     label: Label
-    found: Judgement
+    judgement: Judgement
 
     @property
     def is_silent(self) -> bool:
@@ -148,7 +148,7 @@ class Read(NamedTuple):
     @property
     def right(self) -> bool:
         """Whether the judge finds of silence what people do."""
-        return (self.found.considered == "none") is self.is_silent
+        return (self.judgement.considered == "none") is self.is_silent
 
 
 def judge_accuracy(
