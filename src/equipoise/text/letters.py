@@ -17,7 +17,7 @@ from itertools import accumulate, islice, pairwise, takewhile
 from typing import Final, NamedTuple
 
 from equipoise.text.conclusions import REFUSAL as REFUSING
-from equipoise.text.patterns import caseless, normalize_unicode, end_of_match
+from equipoise.text.patterns import caseless, end_of_match, normalize_unicode
 from equipoise.text.reasoning import strip_thinking
 
 
