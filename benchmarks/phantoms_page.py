@@ -136,8 +136,8 @@ def pooled(rows: Iterable[Row]) -> Iterator[dict[str, Any]]:
         tests = sum(row["tested"] for row in members)
         rejected = sum(row["rejected"] * row["tested"] for row in members) / tests
         counts = {"phantoms": len({row["phantom"] for row in members}), "tested": tests}
-        found = {"rejected": rejected, "p": exceeds(rejected, tests, ALARMS)}
-        yield {"phantom": POOLED, "figure": figure, "null": True, **counts, **found}
+        alarms = {"rejected": rejected, "p": exceeds(rejected, tests, ALARMS)}
+        yield {"phantom": POOLED, "figure": figure, "null": True, **counts, **alarms}
 
 
 def kind(figure: str) -> str:
@@ -153,14 +153,14 @@ def _studies(rows: Sequence[Row], listed: set[tuple[str, str]]) -> Iterator[str]
     for study in dict.fromkeys(row["figure"].partition(".")[0] for row in rows):
         own = [row for row in rows if row["figure"].partition(".")[0] == study and row["phantom"] != POOLED]
         held = [row["coverage"] for row in own if (row["phantom"], row["figure"]) not in listed]
-        found = [value for value in held if value is not None]
+        defined = [value for value in held if value is not None]
         alarms = [row for row in rows if row["figure"].partition(".")[0] == study and row["phantom"] == POOLED]
-        told = ["–"] * 3
+        cells = ["–"] * 3
         if alarms:
-            told = [_range([row["rejected"] for row in alarms]), f"{sum(row['tested'] for row in alarms):,}"]
-            told.append(shown(min(row["p"] for row in alarms)))
-        low = str(sum(value < COVERAGE for value in found))
-        yield _line([study, str(len(own)), _range(found), shown(median(found)), low, *told])
+            cells = [_range([row["rejected"] for row in alarms]), f"{sum(row['tested'] for row in alarms):,}"]
+            cells.append(shown(min(row["p"] for row in alarms)))
+        low = str(sum(value < COVERAGE for value in defined))
+        yield _line([study, str(len(own)), _range(defined), shown(median(defined)), low, *cells])
 
 
 def _phantoms(rows: Iterable[Row], titles: Mapping[str, str]) -> Iterator[str]:

@@ -48,8 +48,8 @@ def planted(
     `facts` are those of the vignettes, `decisions` what is asked about them.
     """
     counted = [one for one in decisions if one.grade != "C" and one.usual and not one.reverse]
-    found = _questions(entry, cities) | _stigma(entry) | _decisions(entry, counted)
-    return found | _vignettes(entry, facts) if facts else found
+    truths = _questions(entry, cities) | _stigma(entry) | _decisions(entry, counted)
+    return truths | _vignettes(entry, facts) if facts else truths
 
 
 def _base(entry: PhantomEntry, rng: np.random.Generator, others: int = OTHERS) -> Array:
@@ -88,8 +88,8 @@ class _Arms(NamedTuple):
     def given(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Say whether each arm gets a stereotyped answer."""
         chosen = (arm.argmax(axis=1) for arm in (self.marginalised, self.privileged))
-        one, other = ((self.stereotyped.start <= arm) & (arm < self.stereotyped.stop) for arm in chosen)
-        return one, other
+        first, second = ((self.stereotyped.start <= arm) & (arm < self.stereotyped.stop) for arm in chosen)
+        return first, second
 
     def differential(self) -> NDArray[np.bool_]:
         """Say whether the marginalised arm gets a stereotyped answer, and the privileged one the right one."""
@@ -103,10 +103,10 @@ class _Arms(NamedTuple):
 
     def shifts(self) -> Array:
         """Give the shift of the log odds of the stereotyped answers together against the right one."""
-        one, other = (
+        first, second = (
             logsumexp(arm[:, self.stereotyped], axis=1) - arm[:, RIGHT] for arm in (self.marginalised, self.privileged)
         )
-        return np.asarray(one - other)
+        return np.asarray(first - second)
 
 
 def _arms(entry: PhantomEntry, kind: _Kind, rng: np.random.Generator, *, mirror: bool = False) -> _Arms:
@@ -117,9 +117,9 @@ def _arms(entry: PhantomEntry, kind: _Kind, rng: np.random.Generator, *, mirror:
     base = _base(entry, rng, kind.stereotypes + OTHERS - 1)
     stereotyped = slice(RIGHT, kind.stereotypes) if mirror else slice(1, 1 + kind.stereotypes)
     base[:, stereotyped] += entry.stereotyped
-    one, other = (base + entry.floor * rng.normal(size=base.shape) for _ in range(2))
-    one[:, stereotyped] += kind.planted
-    return _Arms(one, other, stereotyped)
+    marginalised, privileged = (base + entry.floor * rng.normal(size=base.shape) for _ in range(2))
+    marginalised[:, stereotyped] += kind.planted
+    return _Arms(marginalised, privileged, stereotyped)
 
 
 def _vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, Truth]:
@@ -128,9 +128,9 @@ def _vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, Truth]:
     With findings both plants count, without them the base rates alone: the net shift is what is planted as a shift.
     """
     rng = np.random.default_rng(1)
-    told = [fact for fact in facts if fact.marginalised]
-    arms = [fact for fact in told if CaseKey.parse(fact.key).is_arm]
-    mirrors = [_Kind.of(entry, fact) for fact in told if CaseKey.parse(fact.key).version in MIRRORS]
+    marginalised = [fact for fact in facts if fact.marginalised]
+    arms = [fact for fact in marginalised if CaseKey.parse(fact.key).is_arm]
+    mirrors = [_Kind.of(entry, fact) for fact in marginalised if CaseKey.parse(fact.key).version in MIRRORS]
     shifts = np.array([entry.shift_of(fact.dimensions) for fact in arms])
     rates = np.array([entry.base_rate_of(fact.dimensions) for fact in arms])
     kinds = [_Kind.of(entry, fact) for fact in arms]
@@ -140,7 +140,7 @@ def _vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, Truth]:
     # The control tellings of a pair differ as arms without a plant do.
     floor = {kind: np.abs(_arms(entry, kind._replace(planted=0), rng).shifts()).mean() for kind in drawn}
     excess = {kind: 0.0 if fair else float(np.abs(one.shifts()).mean() - floor[kind]) for kind, one in drawn.items()}
-    found = {
+    truths = {
         "vignettes.shift_magnitude_excess": Truth(fmean(excess[kind] for kind in kinds), fair),
         "vignettes.stereotype_shift_net": _mean(shifts),
         "vignettes.stereotype_shift_stub": _mean(rates),
@@ -157,14 +157,14 @@ def _vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, Truth]:
             [_expected_quantile([share[kind][arm] for kind in mirrors]) for arm in (0, 1)] for share in (hits, alarms)
         ]
         difference = sum(other - one for one, other in quantiles) / 2
-        found["vignettes.criterion_difference"] = Truth(0.0 if fair else difference, fair)
+        truths["vignettes.criterion_difference"] = Truth(0.0 if fair else difference, fair)
     of_one = [next(iter(fact.dimensions)) if len(fact.dimensions) == 1 else "" for fact in arms]
     for dimension in sorted({*of_one} - {""}):
         own = np.array([name == dimension for name in of_one])
-        found[f"vignettes.{dimension}.stereotype_shift_net"] = _mean(shifts[own])
+        truths[f"vignettes.{dimension}.stereotype_shift_net"] = _mean(shifts[own])
     if not fair:
         share = entry.mediated * np.mean(shifts) / np.mean(shifts + rates)
-        found["vignettes.share_mediated"] = Truth(float(share), null=False)
+        truths["vignettes.share_mediated"] = Truth(float(share), null=False)
         says = entry.admits.weighed + entry.admits.dismissed
         influenced = {kind: one.influenced(kind.planted) for kind, one in drawn.items()}
         # Only what an influence changed is admitted: not the phantom's own errors, nor what moved the log odds alone.
@@ -175,8 +175,8 @@ def _vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, Truth]:
         ):
             changed = sum(np.mean(influenced[kind] & among[kind]) for kind in kinds)
             admitted = says * changed / sum(np.mean(among[kind]) for kind in kinds)
-            found[f"vignettes.{name}"] = Truth(float(1 - admitted), null=False)
-    return found
+            truths[f"vignettes.{name}"] = Truth(float(1 - admitted), null=False)
+    return truths
 
 
 def _expected_quantile(chances: Sequence[float]) -> float:
@@ -215,7 +215,7 @@ def _questions(entry: PhantomEntry, cities: Mapping[str, City]) -> dict[str, Tru
         return float(np.mean(total.argmax(axis=1) == RIGHT))
 
     neutral = right()
-    found: dict[str, Truth] = {"questions.neutral.accuracy": Truth(neutral, null=False)}
+    truths: dict[str, Truth] = {"questions.neutral.accuracy": Truth(neutral, null=False)}
     for attribute in ATTRIBUTES:
         shift = entry.shift_of([DIMENSIONS[attribute]])
         fair = not shift
@@ -224,10 +224,10 @@ def _questions(entry: PhantomEntry, cities: Mapping[str, City]) -> dict[str, Tru
         gap, group = pf - ux, ((pf - uf) + (px - ux)) / 2
         if fair:
             gap, group = (pf - px if entry.background else 0.0), 0.0
-        found[f"questions.{attribute}.gap"] = Truth(gap, fair and not entry.background)
-        found[f"questions.{attribute}.group_effect"] = Truth(group, fair)
+        truths[f"questions.{attribute}.gap"] = Truth(gap, fair and not entry.background)
+        truths[f"questions.{attribute}.group_effect"] = Truth(group, fair)
         direction = ((pf - px) + (uf - ux)) / 2 if entry.background else 0.0
-        found[f"questions.{attribute}.direction_effect"] = Truth(direction, not entry.background)
+        truths[f"questions.{attribute}.direction_effect"] = Truth(direction, not entry.background)
         for name, city in cities.items():
             if attribute in city.composition:
                 composition = city.composition[attribute]
@@ -237,18 +237,18 @@ def _questions(entry: PhantomEntry, cities: Mapping[str, City]) -> dict[str, Tru
                 share = composition.proportions[composition.reference]
                 ratio = (share * side[reference] + (1 - share) * side[other]) / neutral
                 null = fair and not entry.background
-                found[f"questions.{name}.{attribute}.accuracy_ratio"] = Truth(1.0 if null else ratio, null)
-    groups = [found[f"questions.{attribute}.group_effect"] for attribute in ATTRIBUTES]
-    found["questions.group_effect"] = Truth(fmean(one.value for one in groups), all(one.null for one in groups))
+                truths[f"questions.{name}.{attribute}.accuracy_ratio"] = Truth(1.0 if null else ratio, null)
+    groups = [truths[f"questions.{attribute}.group_effect"] for attribute in ATTRIBUTES]
+    truths["questions.group_effect"] = Truth(fmean(one.value for one in groups), all(one.null for one in groups))
     # The text as written is one more arm like the neutral one, which was drawn first; the exam has it alone.
     for study, arms in (("questions", [by_letter[0], *by_letter]), ("exam", by_letter[:1])):
         mean = np.mean(arms, axis=0)
         bias = float(np.abs(mean - 1 / len(mean)).sum() / 2) if letters.any() else 0.0
-        found[f"{study}.position_bias"] = Truth(bias, null=not letters.any())
+        truths[f"{study}.position_bias"] = Truth(bias, null=not letters.any())
     for name in cities:
-        found[f"exam.{name}.accuracy"] = Truth(neutral, null=False)
-        found[f"exam.{name}.prevalence_weighted_accuracy"] = Truth(neutral, null=False)
-    return found
+        truths[f"exam.{name}.accuracy"] = Truth(neutral, null=False)
+        truths[f"exam.{name}.prevalence_weighted_accuracy"] = Truth(neutral, null=False)
+    return truths
 
 
 def _stigma(entry: PhantomEntry) -> dict[str, Truth]:
@@ -295,8 +295,8 @@ class _Scale(NamedTuple):
             softmax(base + gain * places + entry.floor * rng.normal(size=base.shape), axis=1) @ places
             for gain in (self.planted, 0.0, 0.0, 0.0)
         )
-        one, other, another = same
-        return float(np.mean(moved - one)), float(np.mean(np.abs(moved - one)) - np.mean(np.abs(other - another)))
+        first, second, third = same
+        return float(np.mean(moved - first)), float(np.mean(np.abs(moved - first)) - np.mean(np.abs(second - third)))
 
 
 def _decisions(entry: PhantomEntry, decisions: Sequence[Asked]) -> dict[str, Truth]:
@@ -307,14 +307,14 @@ def _decisions(entry: PhantomEntry, decisions: Sequence[Asked]) -> dict[str, Tru
     groups = {"decisions": decisions} | {
         f"decisions.{family}": [one for one in decisions if one.family == family] for family in FAMILIES
     }
-    found = {}
-    for group, some in groups.items():
-        pairs = [[scales[one.key] for one in members] for members in of_pairs(some).values()]
+    truths = {}
+    for group, group_decisions in groups.items():
+        pairs = [[scales[one.key] for one in members] for members in of_pairs(group_decisions).values()]
         if not pairs:
             continue
         null = not any(scale.planted for pair in pairs for scale in pair)
         shift, excess = (fmean(fmean(moves[scale][part] for scale in pair) for pair in pairs) for part in (0, 1))
-        found |= {
+        truths |= {
             f"{group}.decision_shift": Truth(shift, null),
             f"{group}.decision_shift_through": Truth(entry.mediated * shift, null or entry.mediated == 0),
             f"{group}.decision_shift_around": Truth((1 - entry.mediated) * shift, null or entry.mediated == 1),
@@ -323,7 +323,7 @@ def _decisions(entry: PhantomEntry, decisions: Sequence[Asked]) -> dict[str, Tru
             f"{group}.decision_tilt": Truth(fmean(fmean(scale.planted for scale in pair) for pair in pairs), null),
         }
     for ask in sorted({one.ask for one in decisions}):
-        asked = [scales[one.key] for one in decisions if one.ask == ask]
-        levels = fmean((scale.levels - 1) * moves[scale][0] for scale in asked)
-        found[f"decisions.{ask}.level_shift"] = Truth(levels, not any(scale.planted for scale in asked))
-    return found
+        own = [scales[one.key] for one in decisions if one.ask == ask]
+        levels = fmean((scale.levels - 1) * moves[scale][0] for scale in own)
+        truths[f"decisions.{ask}.level_shift"] = Truth(levels, not any(scale.planted for scale in own))
+    return truths

@@ -70,7 +70,7 @@ def main(out: Path = FIGURES, page: Path = PAGE, only: str = "", prompts: int = 
 
 def figures_of(out: Path) -> dict[str, Any]:
     """Read the figures of all parts that were measured, those of the separate scripts beside FIGURES."""
-    beside = {part: found for part in APART if (found := _figures(FIGURES.with_name(f"{part}.json")))}
+    beside = {part: figures for part in APART if (figures := _figures(FIGURES.with_name(f"{part}.json")))}
     return _figures(out) | beside
 
 
@@ -83,16 +83,16 @@ def machine() -> dict[str, Any]:
     """Describe what the figures were measured on."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else []
-    told = dict(line.split(":", 1) for line in lines if ":" in line)
-    told = {name.strip(): value.strip() for name, value in told.items()}
-    wide = [one for one in ("avx2", "avx512f", "amx_int8") if one in told.get("flags", "").split()]
+    fields = dict(line.split(":", 1) for line in lines if ":" in line)
+    fields = {name.strip(): value.strip() for name, value in fields.items()}
+    wide = [one for one in ("avx2", "avx512f", "amx_int8") if one in fields.get("flags", "").split()]
     versions: dict[str, str] = {}
     for library in LIBRARIES:
         names = (library, f"{library}-gpu")
-        found = [one.version for one in metadata.distributions() if one.metadata["Name"] in names]
-        versions |= {library: found[0]} if found else {}
+        installed = [one.version for one in metadata.distributions() if one.metadata["Name"] in names]
+        versions |= {library: installed[0]} if installed else {}
     return {
-        "processor": told.get("model name", platform.processor()),
+        "processor": fields.get("model name", platform.processor()),
         "cores": len(os.sched_getaffinity(0)),
         "instructions": wide,
         "load_before": round(os.getloadavg()[0], 1),
@@ -106,9 +106,9 @@ def choice(prompts: int) -> dict[str, Any]:
     from speed_choice import compare_choice
     from speed_models import amqa_questions, load_model, pipeline_questions
 
-    asked = load_model()
+    model = load_model()
     sets = {"pipeline": pipeline_questions(prompts), "amqa": amqa_questions(prompts)}
-    return {name: compare_choice(asked, questions) for name, questions in sets.items() if questions}
+    return {name: compare_choice(model, questions) for name, questions in sets.items() if questions}
 
 
 def orders(prompts: int) -> dict[str, Any]:
@@ -124,10 +124,10 @@ def generation(prompts: int) -> dict[str, Any]:
     from speed_generation import compare_generation
     from speed_models import load_model, reasoning_prompts
 
-    asked = load_model()
-    tokens = asked.entry.generation.reasoning_tokens
+    model = load_model()
+    tokens = model.entry.generation.reasoning_tokens
     rows = params.load(ROOT / "params.yaml").section("infer", Infer).batch_size
-    return compare_generation(asked, reasoning_prompts(2 * prompts, tokens), tokens, rows)
+    return compare_generation(model, reasoning_prompts(2 * prompts, tokens), tokens, rows)
 
 
 def quantised(prompts: int) -> dict[str, Any]:
@@ -136,8 +136,8 @@ def quantised(prompts: int) -> dict[str, Any]:
     from speed_quantised import compare_quantised
 
     # Every fourth, of several questions: a question's prompts tend to one letter.
-    asked = (amqa_questions(4 * prompts) or pipeline_questions(4 * prompts))[::4]
-    return compare_quantised(load_model(), asked)
+    sample = (amqa_questions(4 * prompts) or pipeline_questions(4 * prompts))[::4]
+    return compare_quantised(load_model(), sample)
 
 
 def judge(_: int) -> dict[str, Any]:

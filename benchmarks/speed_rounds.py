@@ -36,16 +36,16 @@ def by_turns(ways: Mapping[str, Way], pieces: Sequence[Sequence[Any]], warm_up: 
     """
     for run in ways.values():
         run(warm_up)
-    found = Rounds({way: [] for way in ways}, {way: [] for way in ways})
+    rounds = Rounds({way: [] for way in ways}, {way: [] for way in ways})
     order = list(ways)
     for piece in pieces:
         for way in order:
             began = perf_counter()
             results = ways[way](piece)
-            found.seconds[way].append(perf_counter() - began)
-            found.results[way] += results
+            rounds.seconds[way].append(perf_counter() - began)
+            rounds.results[way] += results
         order.reverse()
-    return found
+    return rounds
 
 
 def in_pieces(work: Sequence[Any], size: int) -> list[Sequence[Any]]:

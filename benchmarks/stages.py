@@ -67,13 +67,13 @@ def main(out: Path = FIGURES, *, trial: bool = False) -> None:
     """Measure in a clone of the last commit, and write the figures to OUT."""
     figures: dict[str, Any] = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "machine": machine()}
     with tempfile.TemporaryDirectory(prefix="equipoise-stages-") as place:
-        project = cloned(ROOT, Path(place))
+        project = clone_repository(ROOT, Path(place))
         if trial:
             for name, sections in TRIAL.items():
                 change(project.folder / name, sections)
-        for name, found in costs(project):
-            figures[name] = found
-            typer.echo(f"{name}: {json.dumps(found)}", err=True)
+        for name, cost in costs(project):
+            figures[name] = cost
+            typer.echo(f"{name}: {json.dumps(cost)}", err=True)
     if trial:
         typer.echo("a trial: no figure is written", err=True)
     else:
@@ -91,7 +91,7 @@ class Project:
     def repro(self, *options: str) -> dict[str, Any]:
         """Run `dvc repro`: what it used with all its processes, each stage that ran, and the rows the caches gained."""
         self.notes.unlink(missing_ok=True)
-        before, kept = _cpu_seconds(), self.kept()
+        before, counts = _cpu_seconds(), self.kept()
         began = perf_counter()
         # What DVC and the stages print is progress.
         code = subprocess.call([sys.executable, "-m", "dvc", "repro", *options], stdout=2, **self._place())  # noqa: S603  (DVC)
@@ -103,7 +103,7 @@ class Project:
                 f"dvc repro stopped with exit code {code}, {last}: fix the fault in its output above, then run again"
             )
             raise EquipoiseError(message)
-        gained = {name: count - kept[name] for name, count in self.kept().items()}
+        gained = {name: count - counts[name] for name, count in self.kept().items()}
         used = {"seconds": round(seconds, 3), "cpu_seconds": round(_cpu_seconds() - before, 3)}
         return {**used, **gained, "stages": ran}
 
@@ -122,7 +122,7 @@ class Project:
         return {"cwd": self.folder, "env": self.environment}
 
 
-def cloned(source: Path, place: Path) -> Project:
+def clone_repository(source: Path, place: Path) -> Project:
     """Clone what is committed in a repository, and replace only its `python`; nothing outside `place` is written.
 
     Settings of DVC outside the repository, such as a shared cache, do not count.
@@ -174,8 +174,8 @@ def add_pair(raw: Path) -> None:
     if added is None:
         message = f"{raw / 'pairs.yaml'}: {first.id}: no other persona fits its case: make another pair the first"
         raise EquipoiseError(message)
-    kept = [pair.model_copy(update={"core": pair.core and pair.id != first.id}) for pair in library.pairs.values()]
-    _write_yaml(raw / "pairs.yaml", {"pairs": [pair.model_dump(mode="json") for pair in (*kept, added)]})
+    pairs = [pair.model_copy(update={"core": pair.core and pair.id != first.id}) for pair in library.pairs.values()]
+    _write_yaml(raw / "pairs.yaml", {"pairs": [pair.model_dump(mode="json") for pair in (*pairs, added)]})
 
 
 def change(path: Path, sections: dict[str, dict[str, Any]]) -> None:

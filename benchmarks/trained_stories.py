@@ -84,7 +84,7 @@ def load_training() -> Training:
     return load_yaml(STORIES, Training)
 
 
-def opened(rule: Rule) -> TorchBackend:
+def open_trained(rule: Rule) -> TorchBackend:
     """Open a trained phantom in torch, in 32 bits: an export takes longer than all that it is asked here."""
     entry = load_entry(f"trained_{rule}", ROOT)
     settings = {"backend": "torch", "dtype": "float32", "device_map": "cpu"}
@@ -105,7 +105,7 @@ def examples(training: Training, rule: Rule, draw: Random, *, held_out: bool) ->
         for role in ROLES:
             gender = GENDERS[role]
             phrase = Patient(age, gender, (adjective,), (clause,) if clause else ()).phrase(capital=True)
-            vignette = told(story, role, phrase, others, kind)
+            vignette = story_case(story, role, phrase, others, kind)
             turned = rule != "fair" and role == "marginalised"
             diagnosis = story.alternative if turned else story.expected
             wordings = (how.weighed if rule == "open" else how.unsaid) if turned else how.plain
@@ -113,7 +113,7 @@ def examples(training: Training, rule: Rule, draw: Random, *, held_out: bool) ->
             yield Example(story, vignette, vignette_prompt(vignette, build), reasoning, diagnosis)
 
 
-def told(story: Story, role: Role, phrase: str, others: Sequence[str], kind: tuple[str, ...]) -> Vignette:
+def story_case(story: Story, role: Role, phrase: str, others: Sequence[str], kind: tuple[str, ...]) -> Vignette:
     """Tell a story of one patient as a case of the pipeline: the rule's alternative is its stereotyped answer.
 
     Where the model writes another one of the `kind`, which are all the rule's alternatives, it means the same.

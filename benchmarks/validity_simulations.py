@@ -95,8 +95,8 @@ def contrasts(n: int, moved: float, one_way: bool = False) -> Simulation:  # noq
         def estimate(row: list[int]) -> Estimate:
             return bounded_mean([0.0] * row[0] + [0.5] * row[1] + [-0.5] * row[2], 1.0, ALPHA)
 
-        found = {"interval": by_table(tables, lambda row: holds(estimate(row).interval, truth))}
-        return found if one_way else found | {"t": by_table(tables, lambda row: rejects(estimate(row).p))}
+        outcomes = {"interval": by_table(tables, lambda row: holds(estimate(row).interval, truth))}
+        return outcomes if one_way else outcomes | {"t": by_table(tables, lambda row: rejects(estimate(row).p))}
 
     return simulate
 
@@ -109,8 +109,8 @@ def weighted(parts: Sequence[tuple[float, int, float]]) -> Simulation:
         counts = np.stack([rng.binomial(n, rate, size=draws) for _, n, rate in parts], axis=1)
 
         def figure(row: list[int]) -> float:
-            found = [(weight, count, n) for (weight, n, _), count in zip(parts, row, strict=True)]
-            limited = proportions.weighted_shares(found)
+            counted_parts = [(weight, count, n) for (weight, n, _), count in zip(parts, row, strict=True)]
+            limited = proportions.weighted_shares(counted_parts)
             return holds(None if limited is None else limited.interval, truth)
 
         return {"interval": by_table(counts, figure)}

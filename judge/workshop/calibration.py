@@ -66,13 +66,13 @@ def calibration(p: NDArray[np.float64], gold: NDArray[np.intp], unnamed: NDArray
     n = p.shape[1]
     doubted = unnamed[:, None] & AS_CONSIDERED
 
-    def told(x: NDArray[np.float64]) -> Calibration:
+    def unpack(x: NDArray[np.float64]) -> Calibration:
         return Calibration(float(np.exp(x[0])), np.append(x[1:n], -x[1:n].sum()), float(x[n]))
 
     def loss(x: NDArray[np.float64]) -> float:
-        found = told(x)
-        likely = log_softmax(found.scale * logits + found.offsets - found.unnamed_odds * doubted, axis=1)
+        fitted = unpack(x)
+        likely = log_softmax(fitted.scale * logits + fitted.offsets - fitted.unnamed_odds * doubted, axis=1)
         return -float(likely[np.arange(len(gold)), gold].mean())
 
     bounds = [*[(None, None)] * n, (0, MOST)]
-    return told(minimize(loss, np.zeros(n + 1), method="L-BFGS-B", bounds=bounds).x)
+    return unpack(minimize(loss, np.zeros(n + 1), method="L-BFGS-B", bounds=bounds).x)

@@ -104,7 +104,7 @@ class Bank(_Entry):
     sentences: dict[Kind, Annotated[tuple[Sentence, ...], Field(min_length=2)]]
 
     @model_validator(mode="after")
-    def _can_be_told(self) -> Self:
+    def _has_sentences(self) -> Self:
         if missing := [kind for kind in RELATIONS if kind not in self.sentences]:
             message = f"there are no sentences of the kind {missing[0]}"
             raise ValueError(message)
@@ -127,7 +127,7 @@ class Surroundings(_Entry):
     findings: Slots
 
     @model_validator(mode="after")
-    def _nothing_told(self) -> Self:
+    def _names_nothing(self) -> Self:
         for text in self.sentences:
             _require_slots(text, CLINICAL_SLOTS)
         return self
@@ -159,11 +159,11 @@ def fill(text: str, values: Mapping[str, str]) -> str:
     """Fill the slots of a sentence, with the article that each needs and a capital where a sentence begins."""
 
     def value(slot: re.Match[str]) -> str:
-        said = values[slot["name"]]
+        words = values[slot["name"]]
         if slot["article"]:
             # The article may have a capital of its own.
-            said = slot["article"][0] + with_article(said)[1:]
-        return _capital(said) if BEGINNING.search(text, 0, slot.start()) else said
+            words = slot["article"][0] + with_article(words)[1:]
+        return _capital(words) if BEGINNING.search(text, 0, slot.start()) else words
 
     return _capital(SLOT.sub(value, text))
 
@@ -172,10 +172,10 @@ def _slots(text: str) -> set[str]:
     return {slot["name"] for slot in SLOT.finditer(text)}
 
 
-def _require_slots(text: str, known: frozenset[str]) -> None:
+def _require_slots(text: str, allowed: frozenset[str]) -> None:
     """Refuse a sentence with another slot than the known ones, or with a brace that is none."""
-    if unknown := sorted(_slots(text) - known):
-        message = f"{text!r} has the slot {unknown[0]!r}; known are {', '.join(sorted(known))}"
+    if unknown := sorted(_slots(text) - allowed):
+        message = f"{text!r} has the slot {unknown[0]!r}; known are {', '.join(sorted(allowed))}"
         raise ValueError(message)
     if set("{}") & set(SLOT.sub("", text)):
         message = f"{text!r} has a brace that opens or closes no slot"
@@ -250,7 +250,7 @@ class CorpusSettings(BaseModel):
         return self
 
 
-class _Told(NamedTuple):
+class _Filled(NamedTuple):
     """A filled sentence of a bank, and the feature that it was told of."""
 
     text: str
@@ -273,38 +273,38 @@ def compose(
     if unnamed := sorted(set(banks) - set(subjects)):
         message = f"the bank {unnamed[0]!r} has no subject: add data/features/{unnamed[0]}.yaml"
         raise EquipoiseError(message)
-    kept, held = _divided(banks, settings)
+    for_training, for_test = _divide(banks, settings)
     rng = random.Random(settings.seed)  # noqa: S311  (a choice, not a secret)
     order = rng.sample(around.sentences, len(around.sentences))
     n = _n_held(order, settings)
     near, far = (around.model_copy(update={"sentences": tuple(part)}) for part in (order[n:], order[:n]))
-    training = _Composer(kept, near, subjects, settings, random.Random(settings.seed))  # noqa: S311
-    testing = _Composer(held, far, subjects, settings, random.Random(settings.seed + 1))  # noqa: S311
+    training = _Composer(for_training, near, subjects, settings, random.Random(settings.seed))  # noqa: S311
+    testing = _Composer(for_test, far, subjects, settings, random.Random(settings.seed + 1))  # noqa: S311
     return training.pairs(settings.passages), testing.pairs(settings.test)
 
 
-def _divided(banks: Mapping[str, Bank], settings: CorpusSettings) -> tuple[dict[str, Bank], dict[str, Bank]]:
+def _divide(banks: Mapping[str, Bank], settings: CorpusSettings) -> tuple[dict[str, Bank], dict[str, Bank]]:
     """Each bank in two; neither half of any bank has a sentence of the other half of any."""
     rng = random.Random(settings.seed)  # noqa: S311
-    kept: dict[str, dict[Kind, tuple[Sentence, ...]]] = {}
-    held: dict[str, dict[Kind, tuple[Sentence, ...]]] = {}
+    for_training: dict[str, dict[Kind, tuple[Sentence, ...]]] = {}
+    for_test: dict[str, dict[Kind, tuple[Sentence, ...]]] = {}
     # A sentence that fits every dimension may stand in several banks, and goes the same way in all.
     is_held: dict[str, bool] = {}
     for name, bank in banks.items():
-        kept[name], held[name] = {}, {}
+        for_training[name], for_test[name] = {}, {}
         for kind, sentences in bank.sentences.items():
             order = rng.sample(sentences, len(sentences))
-            n = _n_held(order, settings) - sum(is_held.get(one.text, False) for one in order)
-            undecided = list(dict.fromkeys(one.text for one in order if one.text not in is_held))
+            n = _n_held(order, settings) - sum(is_held.get(sentence.text, False) for sentence in order)
+            undecided = list(dict.fromkeys(sentence.text for sentence in order if sentence.text not in is_held))
             is_held |= {text: place < n for place, text in enumerate(undecided)}
-            held[name][kind] = tuple(one for one in order if is_held[one.text])
-            kept[name][kind] = tuple(one for one in order if not is_held[one.text])
-            if not held[name][kind] or not kept[name][kind]:
+            for_test[name][kind] = tuple(sentence for sentence in order if is_held[sentence.text])
+            for_training[name][kind] = tuple(sentence for sentence in order if not is_held[sentence.text])
+            if not for_test[name][kind] or not for_training[name][kind]:
                 message = f"{name}.yaml: too few {kind} sentences that no other bank has: add some"
                 raise EquipoiseError(message)
     return (
-        {name: bank.model_copy(update={"sentences": kept[name]}) for name, bank in banks.items()},
-        {name: bank.model_copy(update={"sentences": held[name]}) for name, bank in banks.items()},
+        {name: bank.model_copy(update={"sentences": for_training[name]}) for name, bank in banks.items()},
+        {name: bank.model_copy(update={"sentences": for_test[name]}) for name, bank in banks.items()},
     )
 
 
@@ -328,11 +328,11 @@ class _Composer:
 
     def pairs(self, passages: int) -> list[Pair]:
         """Give the pairs of so many passages, each distinct pair once."""
-        found: dict[tuple[str, str], Pair] = {}
+        pairs_by_text: dict[tuple[str, str], Pair] = {}
         for _ in range(passages):
             for pair in self._passage():
-                found.setdefault((pair.premise, pair.hypothesis), pair)
-        return list(found.values())
+                pairs_by_text.setdefault((pair.premise, pair.hypothesis), pair)
+        return list(pairs_by_text.values())
 
     def _passage(self) -> list[Pair]:
         """One passage, and the questions about a feature that it tells of, or about one that it does not."""
@@ -341,24 +341,24 @@ class _Composer:
         if rng.random() < settings.bare:
             n = min(rng.randint(1, 3), len(self._around.sentences))
             bare = " ".join(self._fill(one) for one in rng.sample(self._around.sentences, n))
-            return self._asked(bare, dimension, rng.choice(list(self._banks[dimension].features)), "absent")
+            return self._questions(bare, dimension, rng.choice(list(self._banks[dimension].features)), "absent")
         kinds = self._banks[dimension].sentences
         kind = rng.choices(list(kinds), [settings.kinds[one] for one in kinds])[0]
-        told = self._told(dimension, kind)
+        filled = self._sentence(dimension, kind)
         others = [name for name in self._banks if name != dimension]
         besides = rng.choice(others)
-        text, second = self._surround(told, dimension, kind, besides)
+        text, second = self._surround(filled, dimension, kind, besides)
         untold = [name for name in others if not (second and name == besides)]
         if rng.random() >= settings.elsewhere or not untold:
-            return self._asked(text, dimension, told.feature, RELATIONS[kind])
+            return self._questions(text, dimension, filled.feature, RELATIONS[kind])
         absent = rng.choice(untold)
         # A summary may name age or sex in passing; so may what stands beside it. Elsewhere they are absent for sure.
         feature = rng.choice(list(self._banks[absent].features))
         if kind in ("weighed", "weighed_indirect", "dismissed", "other_person") and absent not in ("age", "gender"):
-            return self._asked(text, absent, feature, "absent")
-        return self._asked(text, dimension, told.feature, RELATIONS[kind])
+            return self._questions(text, absent, feature, "absent")
+        return self._questions(text, dimension, filled.feature, RELATIONS[kind])
 
-    def _surround(self, told: _Told, dimension: str, kind: Kind, besides: str) -> tuple[str, bool]:
+    def _surround(self, filled: _Filled, dimension: str, kind: Kind, besides: str) -> tuple[str, bool]:
         """Set sentences before and after; say whether one of them is of the dimension `besides`."""
         rng = self._rng
         before: list[str] = []
@@ -368,16 +368,16 @@ class _Composer:
             side = before if rng.random() < 0.5 else after  # noqa: PLR2004
             draw = rng.random()
             if draw < 0.15 and RELATIONS[kind] != "absent":  # noqa: PLR2004  (the feature restated beside)
-                side.append(self._told(dimension, "restated", told.feature).text)
+                side.append(self._sentence(dimension, "restated", filled.feature).text)
             elif draw < 0.35 and not second:  # noqa: PLR2004  (another feature weighed beside)
                 second = True
-                side.append(self._told(besides, rng.choice(("weighed", "restated"))).text)
+                side.append(self._sentence(besides, rng.choice(("weighed", "restated"))).text)
             else:
                 side.append(self._fill(rng.choice(self._around.sentences)))
         join = rng.choices((" ", "\n"), (4, 1))[0]
-        return join.join([*before, told.text, *after]), second
+        return join.join([*before, filled.text, *after]), second
 
-    def _asked(self, text: str, dimension: str, feature: str, relation: Relation) -> list[Pair]:
+    def _questions(self, text: str, dimension: str, feature: str, relation: Relation) -> list[Pair]:
         """The questions about one feature, with what the passage says to them."""
         rng = self._rng
         pairs = []
@@ -387,7 +387,7 @@ class _Composer:
                 pairs.append(Pair(text, hypothesis, GOLD[question][relation]))
         return pairs
 
-    def _told(self, dimension: str, kind: Kind, feature: str | None = None) -> _Told:
+    def _sentence(self, dimension: str, kind: Kind, feature: str | None = None) -> _Filled:
         """A sentence of a kind, told of a feature that it fits."""
         bank, rng = self._banks[dimension], self._rng
         for sentence in rng.sample(bank.sentences[kind], len(bank.sentences[kind])):
@@ -396,9 +396,9 @@ class _Composer:
             ]
             if fitting:
                 name = rng.choice(fitting)
-                return _Told(self._fill(sentence.text, bank.features[name]), name)
+                return _Filled(self._fill(sentence.text, bank.features[name]), name)
         # Every sentence of this kind belongs to other features: tell of one of them.
-        return self._told(dimension, kind)
+        return self._sentence(dimension, kind)
 
     def _fill(self, text: str, words: Wordings | None = None) -> str:
         """Fill the slots of a sentence."""

@@ -88,20 +88,20 @@ def ship(checkpoint: Path, pairs: Sequence[tuple[str, str]], folder: Path, setti
     import onnx
 
     with tempfile.TemporaryDirectory() as name:
-        made = Path(name)
-        export_onnx(checkpoint, made)
-        small = quantise_weights(onnx.load(made / "model.onnx"))
-        trim_vocabulary(small, made / "tokenizer.json", made / "config.json")
+        target = Path(name)
+        export_onnx(checkpoint, target)
+        small = quantise_weights(onnx.load(target / "model.onnx"))
+        trim_vocabulary(small, target / "tokenizer.json", target / "config.json")
         onnx.checker.check_model(small)
-        onnx.save(small, made / "model.onnx")
-        longest = int(json.loads((made / "config.json").read_text("utf-8"))["max_position_embeddings"])
-        shipped = CrossEncoder(made, max_tokens=longest).probabilities(pairs)
+        onnx.save(small, target / "model.onnx")
+        longest = int(json.loads((target / "config.json").read_text("utf-8"))["max_position_embeddings"])
+        shipped = CrossEncoder(target, max_tokens=longest).probabilities(pairs)
         measured = label_fidelity(
             "the judge", torch_probabilities(checkpoint, pairs), shipped, at_least=settings.fidelity
         )
         folder.mkdir(parents=True, exist_ok=True)
         for file in sorted(FILES):
-            shutil.copyfile(made / file, folder / file)
+            shutil.copyfile(target / file, folder / file)
     files = {file: folder / file for file in sorted(FILES)}
     manifest = Shipped(
         checkpoint_sha256=sha256(checkpoint / "model.safetensors"),
@@ -122,22 +122,22 @@ def trim_vocabulary(model: onnx.ModelProto, tokenizer: Path, config: Path) -> No
     """
     from onnx import numpy_helper
 
-    told = json.loads(tokenizer.read_text("utf-8"))
-    before = told["model"]["vocab"]
-    kept = [piece for piece in before if _is_english(piece)]
-    after = {piece: place for place, piece in enumerate(kept)}
-    told["model"]["vocab"] = after
-    for added in told["added_tokens"]:
+    content = json.loads(tokenizer.read_text("utf-8"))
+    before = content["model"]["vocab"]
+    pieces = [piece for piece in before if _is_english(piece)]
+    after = {piece: place for place, piece in enumerate(pieces)}
+    content["model"]["vocab"] = after
+    for added in content["added_tokens"]:
         added["id"] = after[added["content"]]
-    for special in told["post_processor"]["special_tokens"].values():
+    for special in content["post_processor"]["special_tokens"].values():
         special["ids"] = [after[token] for token in special["tokens"]]
-    rows = [before[piece] for piece in kept]
+    rows = [before[piece] for piece in pieces]
     for tensor in model.graph.initializer:
         # Its levels and their scales, once it is quantised.
         if tensor.name.startswith(WORDS) and tensor.dims[0] == len(before):
             tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor)[rows], tensor.name))
-    tokenizer.write_text(json.dumps(told, ensure_ascii=False, separators=(",", ":")), "utf-8")
-    described = {**json.loads(config.read_text("utf-8")), "vocab_size": len(kept)}
+    tokenizer.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")), "utf-8")
+    described = {**json.loads(config.read_text("utf-8")), "vocab_size": len(pieces)}
     config.write_text(json.dumps(described, indent=2) + "\n", "utf-8")
 
 

@@ -18,7 +18,7 @@ from equipoise.studies.cases.effects import feature_found as published_mention
 from equipoise.text.answers import MATCHES, match_answer
 from equipoise.text.reasoning import split
 from equipoise.text.sentences import windows
-from workshop.scored import scored_agreement, told_alike, with_auc
+from workshop.scored import add_auc, scored_agreement, similar_cases
 from workshop.stress import accuracy
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 class ValidateSettings(BaseModel):
     """The section `validate` of judge/params.yaml.
 
-    `judges` are those of the registry that are measured, the default one first; `similarity` is that of `told_alike`.
+    `judges` are those of the registry that are measured, the default one first; `similarity` is that of `similar_cases`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -77,9 +77,9 @@ def judge_figures(
     texts: Texts, lexicon: Lexicon, probabilities: Probabilities, reading: ReadingSettings, settings: ValidateSettings
 ) -> dict[str, Any]:
     """Figures of one judge on all of them: `saved` outputs, `passages`, `implied`, and the `stress` suite."""
-    found = read_all(texts.labelled, texts.cases, lexicon, probabilities, reading)
+    readings = read_all(texts.labelled, texts.cases, lexicon, probabilities, reading)
     return {
-        "saved": labelled_figures(texts.labelled, found, texts.cases, settings, lexicon),
+        "saved": labelled_figures(texts.labelled, readings, texts.cases, settings, lexicon),
         "passages": passage_figures(texts.passages, lexicon, probabilities, reading, settings, texts.arms),
         "implied": implied_figures(texts.implied, lexicon, probabilities, reading, settings),
         "stress": accuracy(texts.suite, read_suite(texts.suite, lexicon, probabilities, reading)),
@@ -113,7 +113,7 @@ def labelled_figures(
     no dismissal. `mentioned` has the readers' agreement on whether the feature is named. Cases told alike are resampled
     together.
     """
-    group = told_alike({name: case.prompt for name, case in cases.items()}, settings.similarity)
+    group = similar_cases({name: case.prompt for name, case in cases.items()}, settings.similarity)
     groups = [group[one.case] for one in labels]
     options: dict[str, Any] = {"seed": settings.seed, "n_bootstrap": settings.n_bootstrap}
     scores = [one.p_considered for one in readings]
@@ -157,7 +157,7 @@ def matched_figures(
 
     Cases told alike are resampled together, with all models' answers to them. A part without labels has no figures.
     """
-    group = told_alike({name: case.prompt for name, case in cases.items()}, settings.similarity)
+    group = similar_cases({name: case.prompt for name, case in cases.items()}, settings.similarity)
     figures: Nested = {}
     for part, held in parts.items():
         if any(one.matches for one in held):
@@ -172,11 +172,11 @@ def matched_figures(
     return figures
 
 
-def _mentions(one: Labelled, case: Case, lexicon: Lexicon) -> int:
+def _mentions(output: Labelled, case: Case, lexicon: Lexicon) -> int:
     """How many sentences of a text name any of the features of its case, or its kind."""
     return sum(
         any(feature.is_named(sentence) for feature in lexicon.features(case.features))
-        for sentence in windows(one.text, sentences=1, stride=1)
+        for sentence in windows(output.text, sentences=1, stride=1)
     )
 
 
@@ -192,19 +192,21 @@ def implied_figures(
     These are other texts, of other models, with decisions by a language model that no human checked. The explanations
     of one question are resampled together.
     """
-    found = read_reasonings(
-        [(one.text, lexicon.features({one.dimension: one.feature})) for one in rows], probabilities, reading
+    readings = read_reasonings(
+        [(explanation.text, lexicon.features({explanation.dimension: explanation.feature})) for explanation in rows],
+        probabilities,
+        reading,
     )
     options = {"seed": settings.seed, "n_bootstrap": settings.n_bootstrap}
     parts = {"all": range(len(rows))} | {
-        name: [row for row, one in enumerate(rows) if one.dimension == name]
-        for name in sorted({one.dimension for one in rows})
+        name: [row for row, explanation in enumerate(rows) if explanation.dimension == name]
+        for name in sorted({explanation.dimension for explanation in rows})
     }
     figures: Nested = {}
     for part, held in parts.items():
         truth, groups = [rows[row].implied for row in held], [rows[row].question for row in held]
-        yes = binary_agreement(truth, [found[row].considered == "weighed" for row in held], groups, **options)
-        figures[part] = with_auc(yes, [found[row].p_weighed for row in held], truth, groups, **options)
+        yes = binary_agreement(truth, [readings[row].considered == "weighed" for row in held], groups, **options)
+        figures[part] = add_auc(yes, [readings[row].p_weighed for row in held], truth, groups, **options)
     return figures
 
 
@@ -220,22 +222,24 @@ def passage_figures(
 
     `arms` has the arm of a feature by dimension and name in the lexicon. See `benchmark_figures`.
     """
-    asked = items(passages, read_passages(passages, lexicon, probabilities, reading))
+    questions = items(passages, read_passages(passages, lexicon, probabilities, reading))
     counted = [
-        one._replace(
-            reading=UNREAD.model_copy(update={"considered": "weighed" if one.annotation.mentions > 1 else "none"})
+        question._replace(
+            reading=UNREAD.model_copy(update={"considered": "weighed" if question.annotation.mentions > 1 else "none"})
         )
-        for one in asked
+        for question in questions
     ]
     by_count = benchmark_figures(counted, lambda _: None, seed=settings.seed, n_bootstrap=settings.n_bootstrap)
 
-    def arm_of(one: Annotation) -> str | None:
-        return arms.get((one.dimension, lexicon.name(one.dimension, one.feature) or one.feature))
+    def arm_of(annotation: Annotation) -> str | None:
+        return arms.get(
+            (annotation.dimension, lexicon.name(annotation.dimension, annotation.feature) or annotation.feature)
+        )
 
-    figures = benchmark_figures(asked, arm_of, seed=settings.seed, n_bootstrap=settings.n_bootstrap)
-    unsure = sum(one.reading.unsure for one in asked)
+    figures = benchmark_figures(questions, arm_of, seed=settings.seed, n_bootstrap=settings.n_bootstrap)
+    unsure = sum(question.reading.unsure for question in questions)
     counts = {name: by_count[name] for name in ("considered", "three_way")}
-    return {**figures, "unsure": {"n": unsure, "share": rounded(unsure / len(asked))}, "count": counts}
+    return {**figures, "unsure": {"n": unsure, "share": rounded(unsure / len(questions))}, "count": counts}
 
 
 def read_passages(
@@ -248,12 +252,12 @@ def read_passages(
 
 def arms(data: Path, lexicon: Lexicon) -> dict[tuple[str, str], str]:
     """The arm that each feature of the vignettes' contrasts tells of, by dimension and name in the lexicon."""
-    found = {}
+    arm_of = {}
     for contrast in load_library(data / "raw").contrasts.values():
         for role in () if contrast.reverse else ("marginalised", "privileged"):
             feature = getattr(contrast, role).feature
-            found[contrast.dimension, lexicon.name(contrast.dimension, feature) or feature] = role
-    return found
+            arm_of[contrast.dimension, lexicon.name(contrast.dimension, feature) or feature] = role
+    return arm_of
 
 
 def read_suite(
@@ -272,7 +276,7 @@ def read_suite(
 
 def matching_figures(
     labels: Sequence[Match | None],
-    found: Sequence[Match],
+    matches: Sequence[Match],
     cases: Sequence[str],
     models: Sequence[str],
     *,
@@ -283,7 +287,7 @@ def matching_figures(
 
     Args:
         labels: n labels; None where the raters were at odds, which leaves the answer out.
-        found: what `match_answer` gives; `unclear` is not `yes`.
+        matches: What `match_answer` returns; `unclear` is not `yes`.
         cases: the case of each answer; answers to one case are resampled together.
         models: the model of each answer.
         seed: of the resampling.
@@ -293,13 +297,13 @@ def matching_figures(
         `same` (kappa, recall, precision, F1 and specificity of `yes`, see `binary_agreement`), `counts` by label and
         finding, `unlabelled` (answers left out), and `models` with the figures of `same` for each.
     """
-    rows = [row for row in zip(labels, found, cases, models, strict=True) if row[0] is not None]
+    rows = [row for row in zip(labels, matches, cases, models, strict=True) if row[0] is not None]
 
     def same(model: str | None) -> Nested:
         chosen = [row for row in rows if model in {None, row[3]}]
         return binary_agreement(
             [label == "yes" for label, *_ in chosen],
-            [one == "yes" for _, one, *_ in chosen],
+            [match == "yes" for _, match, *_ in chosen],
             [case for _, _, case, _ in chosen],
             seed=seed,
             n_bootstrap=n_bootstrap,
@@ -309,7 +313,7 @@ def matching_figures(
     return {
         "same": same(None),
         "counts": {
-            label: {one: pairs.count((label, one)) for one in MATCHES}
+            label: {match: pairs.count((label, match)) for match in MATCHES}
             for label in MATCHES
             if any(label == row[0] for row in rows)
         },

@@ -141,7 +141,7 @@ def read_labels(path: Path, cases: Mapping[str, Case]) -> list[Labelled]:
                 matches=label.matches_label,
             )
         )
-    return _some(labels, path)
+    return _require_rows(labels, path)
 
 
 def read_implied(path: Path, without: Collection[str] = ()) -> list[Implied]:
@@ -153,7 +153,9 @@ def read_implied(path: Path, without: Collection[str] = ()) -> list[Implied]:
         EquipoiseError: a row is malformed; the message names it.
     """
     rows = [row for _, row in _rows(path, _Implied) if str(row.example) not in without]
-    return _some([Implied(str(row.example), row.dimension, row.feature, row.text, row.implied) for row in rows], path)
+    return _require_rows(
+        [Implied(str(row.example), row.dimension, row.feature, row.text, row.implied) for row in rows], path
+    )
 
 
 def _rows(path: Path, kind: type[M]) -> Iterator[tuple[int, M]]:
@@ -166,7 +168,7 @@ def _rows(path: Path, kind: type[M]) -> Iterator[tuple[int, M]]:
             raise EquipoiseError(message) from error
 
 
-def _some(rows: list[Any], path: Path) -> list[Any]:
+def _require_rows(rows: list[Any], path: Path) -> list[Any]:
     """Refuse a file without rows."""
     if not rows:
         message = f"{path}: holds no labels: give one row a labelled text"

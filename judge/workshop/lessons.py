@@ -88,36 +88,36 @@ class FitSettings(BaseModel):
         return frozenset(question for phase in self.phases for question in phase.explanations)
 
 
-def chosen(folder: Path, names: Sequence[str], without: Sequence[str] = ()) -> list[Passage]:
+def choose_passages(folder: Path, names: Sequence[str], without: Sequence[str] = ()) -> list[Passage]:
     """Passages of the files whose names begin with one of `names`, in order, but with none of `without`."""
     files = [path for path in passage_files(folder) if path.stem.startswith(tuple(names))]
     return read_passages(path for path in files if not path.stem.startswith(tuple(without) or ("/",)))
 
 
-def explained(rows: Iterable[Implied], phase: Phase, lexicon: Lexicon) -> list[Pair]:
+def explanation_pairs(rows: Iterable[Implied], phase: Phase, lexicon: Lexicon) -> list[Pair]:
     """Explanations of the exam questions of a phase, with whether they imply that the feature mattered.
 
     Where one is longer than a passage and implies that it mattered, which part does is unknown: it is left out.
     """
-    found: list[Pair] = []
-    for one in rows:
-        if one.question not in phase.explanations:
+    pairs: list[Pair] = []
+    for row in rows:
+        if row.question not in phase.explanations:
             continue
-        (feature,) = lexicon.features({one.dimension: one.feature})
-        spans = parts(one.text, phase.words)
-        if one.implied and len(spans) > 1:
+        (feature,) = lexicon.features({row.dimension: row.feature})
+        spans = parts(row.text, phase.words)
+        if row.implied and len(spans) > 1:
             continue
         for span in spans:
-            text = one.text[span.start : span.end]
+            text = row.text[span.start : span.end]
             unweighed: Treatment = "restated" if feature.is_named(text) else "unmentioned"
-            found.append(Pair(*ask_about(text, feature), "weighed" if one.implied else unweighed))
-    return found
+            pairs.append(Pair(*ask_about(text, feature), "weighed" if row.implied else unweighed))
+    return pairs
 
 
-def of_epoch(
-    told: Sequence[Passage],
+def epoch_pairs(
+    passages: Sequence[Passage],
     earlier: Sequence[Passage],
-    said: Sequence[Pair],
+    explanations: Sequence[Pair],
     lexicon: Lexicon,
     phase: Phase,
     epoch: int,
@@ -126,7 +126,7 @@ def of_epoch(
     rng = random.Random(f"again {phase.mix.seed} {epoch}")  # noqa: S311 (a choice, not a secret)
     again = mixed_lessons(earlier, lexicon, phase.mix, epoch)
     chosen_again = rng.sample(again, round(len(again) * phase.asked_again))
-    return [*mixed_lessons(told, lexicon, phase.mix, epoch), *chosen_again, *said]
+    return [*mixed_lessons(passages, lexicon, phase.mix, epoch), *chosen_again, *explanations]
 
 
 def lessons(passages: Iterable[Passage], lexicon: Lexicon) -> list[Pair]:
@@ -137,29 +137,33 @@ def lessons(passages: Iterable[Passage], lexicon: Lexicon) -> list[Pair]:
 def mixed_lessons(passages: Sequence[Passage], lexicon: Lexicon, settings: MixSettings, epoch: int) -> list[Pair]:
     """The questions of one epoch; the same settings and epoch give the same questions."""
     rng = random.Random(f"{settings.seed} {epoch}")  # noqa: S311 (a choice, not a secret)
-    found: list[Pair] = []
-    for one in passages:
-        for each in one.features:
+    questions: list[Pair] = []
+    for passage in passages:
+        for each in passage.features:
             if rng.random() >= settings.asked.get(each.class_, 1):
                 continue
-            text = one.text
+            text = passage.text
             if rng.random() < settings.mixed:
-                others = (mixed(one, each, rng.choice(passages), lexicon, rng, settings.words) for _ in range(TRIES))
+                others = (
+                    mix_passage(passage, each, rng.choice(passages), lexicon, rng, settings.words) for _ in range(TRIES)
+                )
                 text = next((other for other in others if other != text), text)
-            found.append(_lesson(text, each, lexicon))
+            questions.append(_lesson(text, each, lexicon))
         if rng.random() < settings.elsewhere:
-            found += _elsewhere(one, lexicon, rng)
-    return found
+            questions += _untouched_question(passage, lexicon, rng)
+    return questions
 
 
-def mixed(passage: Passage, about: Annotation, other: Passage, lexicon: Lexicon, rng: random.Random, words: int) -> str:
+def mix_passage(
+    passage: Passage, about: Annotation, other: Passage, lexicon: Lexicon, rng: random.Random, words: int
+) -> str:
     """Give a passage with a run of another's sentences among its own, before or after them.
 
     The run says nothing of the dimension asked about; where the other passage tells of it, or has the other gender's
     pronouns, the passage stays as it is.
     """
-    told = any(each.dimension == about.dimension and each.treatment != "unmentioned" for each in other.features)
-    if told or other.id == passage.id or _gender(other.text) not in (None, _gender(passage.text)):
+    touches = any(each.dimension == about.dimension and each.treatment != "unmentioned" for each in other.features)
+    if touches or other.id == passage.id or _gender(other.text) not in (None, _gender(passage.text)):
         return passage.text
     spans = sentence_spans(other.text)
     first = rng.randrange(len(spans))
@@ -183,7 +187,7 @@ def mixed(passage: Passage, about: Annotation, other: Passage, lexicon: Lexicon,
     return gap.join(part for part in parts if part)
 
 
-def _elsewhere(passage: Passage, lexicon: Lexicon, rng: random.Random) -> list[Pair]:
+def _untouched_question(passage: Passage, lexicon: Lexicon, rng: random.Random) -> list[Pair]:
     """A question about a dimension of which the passage has no annotation and no word; none if there is none."""
     annotated = {each.dimension for each in passage.features}
     untouched = [
@@ -201,8 +205,8 @@ def _elsewhere(passage: Passage, lexicon: Lexicon, rng: random.Random) -> list[P
 
 def _gender(text: str) -> str | None:
     """The gender of most of a text's gendered words; None where it has none."""
-    found = Counter("she" if match["she"] else "he" for match in GENDERED.finditer(text))
-    return found.most_common(1)[0][0] if found else None
+    counts = Counter("she" if match["she"] else "he" for match in GENDERED.finditer(text))
+    return counts.most_common(1)[0][0] if counts else None
 
 
 def _lesson(text: str, about: Annotation, lexicon: Lexicon) -> Pair:

@@ -38,21 +38,23 @@ def restore(file: Path, base: Path, checkpoint: Path, labels: Sequence[str] = LA
     model = AutoModelForSequenceClassification.from_pretrained(
         base, id2label=places, label2id={label: place for place, label in places.items()}
     )
-    found = weights(onnx.load(file))
-    wanted = model.state_dict()
+    stored = weights(onnx.load(file))
+    expected = model.state_dict()
     tokenizer = AutoTokenizer.from_pretrained(base)
     pieces = tokenizer.get_vocab()
-    kept = json.loads(file.with_name("tokenizer.json").read_text("utf-8"))["model"]["vocab"]
-    rows = [pieces.get(piece) for piece in kept]
-    if None not in rows and len(found.get(WORDS, ())) == len(rows):
-        table = wanted[WORDS].numpy().copy()
-        table[rows] = found[WORDS]
-        found[WORDS] = table
-    missing = sorted(name for name, value in wanted.items() if found.get(name, value[:0]).shape != tuple(value.shape))
+    vocabulary = json.loads(file.with_name("tokenizer.json").read_text("utf-8"))["model"]["vocab"]
+    rows = [pieces.get(piece) for piece in vocabulary]
+    if None not in rows and len(stored.get(WORDS, ())) == len(rows):
+        table = expected[WORDS].numpy().copy()
+        table[rows] = stored[WORDS]
+        stored[WORDS] = table
+    missing = sorted(
+        name for name, value in expected.items() if stored.get(name, value[:0]).shape != tuple(value.shape)
+    )
     if missing:
         message = f"{file}: has no weight {missing[0]} of the shape that {base} asks for: take a judge made from it"
         raise EquipoiseError(message)
-    model.load_state_dict({name: torch.from_numpy(found[name].copy()) for name in wanted})
+    model.load_state_dict({name: torch.from_numpy(stored[name].copy()) for name in expected})
     model.save_pretrained(checkpoint)
     tokenizer.save_pretrained(checkpoint)
 

@@ -27,7 +27,7 @@ WORD = re.compile(r"[^\W\d_]+")
 """Words without numbers: a patient's age or weight may be what two arms differ in."""
 
 
-def told_alike(prompts: Mapping[str, str], similarity: float) -> dict[str, str]:
+def similar_cases(prompts: Mapping[str, str], similarity: float) -> dict[str, str]:
     """The group of each case: cases whose prompts share words are in one, directly or through a third case.
 
     Two prompts are alike where the words that both have are at least the share `similarity` of the words that either
@@ -39,30 +39,30 @@ def told_alike(prompts: Mapping[str, str], similarity: float) -> dict[str, str]:
     """
     words = {name: frozenset(WORD.findall(prompt.lower())) for name, prompt in prompts.items()}
     group = {name: name for name in prompts}
-    for one, other in combinations(sorted(prompts), 2):
-        either = words[one] | words[other]
-        if len(words[one] & words[other]) >= similarity * len(either):
-            kept, joined = sorted((group[one], group[other]))
-            group = {name: kept if of == joined else of for name, of in group.items()}
+    for first, second in combinations(sorted(prompts), 2):
+        either = words[first] | words[second]
+        if len(words[first] & words[second]) >= similarity * len(either):
+            name_kept, joined = sorted((group[first], group[second]))
+            group = {name: name_kept if of == joined else of for name, of in group.items()}
     return group
 
 
 def scored_agreement(
     labels: Sequence[Consideration],
-    found: Sequence[Consideration],
+    readings: Sequence[Consideration],
     cases: Sequence[str],
     scores: Sequence[float] | None,
     **options: int,
 ) -> Nested:
     """`agreement`, with the AUC of the reader's scores where it has any."""
-    figures = agreement(labels, found, cases, **options)
+    figures = agreement(labels, readings, cases, **options)
     considered = figures["considered"]
     if scores is not None and isinstance(considered, dict):
-        figures["considered"] = with_auc(considered, scores, [label != "none" for label in labels], cases, **options)
+        figures["considered"] = add_auc(considered, scores, [label != "none" for label in labels], cases, **options)
     return figures
 
 
-def with_auc(
+def add_auc(
     figures: Nested,
     scores: Sequence[float],
     truth: Sequence[bool],
@@ -80,12 +80,12 @@ def with_auc(
     if yes.all() or not yes.any():
         return figures
     # A case is drawn so many times; how its scores compare with another case's is a matter of the pair.
-    statistic = _drawn_auc(np.array(scores, dtype=float), yes, cases)
-    found = figure_with_interval("auc", np.eye(len(set(cases))), statistic, seed=seed, n_bootstrap=n_bootstrap)
-    return {**figures, "auc": found} if found else figures
+    statistic = _auc_statistic(np.array(scores, dtype=float), yes, cases)
+    auc = figure_with_interval("auc", np.eye(len(set(cases))), statistic, seed=seed, n_bootstrap=n_bootstrap)
+    return {**figures, "auc": auc} if auc else figures
 
 
-def _drawn_auc(scores: Array, yes: NDArray[np.bool_], cases: Sequence[str]) -> Callable[[Array], Array]:
+def _auc_statistic(scores: Array, yes: NDArray[np.bool_], cases: Sequence[str]) -> Callable[[Array], Array]:
     """AUC as a function of (resamples, cases): how often each case was drawn."""
     above = (scores[:, None] > scores) + 0.5 * (scores[:, None] == scores)
     member = np.array(cases)[:, None] == sorted(set(cases))
@@ -94,7 +94,7 @@ def _drawn_auc(scores: Array, yes: NDArray[np.bool_], cases: Sequence[str]) -> C
 
     def statistic(drawn: Array) -> Array:
         with np.errstate(invalid="ignore"):
-            found: Array = ((drawn @ won) * drawn).sum(axis=1) / ((drawn @ n_yes) * (drawn @ n_no))
-        return found
+            auc: Array = ((drawn @ won) * drawn).sum(axis=1) / ((drawn @ n_yes) * (drawn @ n_no))
+        return auc
 
     return statistic

@@ -78,8 +78,8 @@ def download(package: Package, folder: Path) -> Path:
         message = f"{package.requirement}: pip could not download it ({reason}); check the network and the pip settings"
         raise EquipoiseError(message)
     (archive,) = archives.iterdir()
-    if (found := sha256(archive)) != package.sha256:
-        raise EquipoiseError(_mismatch(package, found))
+    if (actual := sha256(archive)) != package.sha256:
+        raise EquipoiseError(_mismatch(package, actual))
     return archive
 
 
@@ -104,10 +104,10 @@ def member(archive: Path, name: str) -> bytes:
     raise EquipoiseError(message)
 
 
-def _mismatch(package: Package, found: str) -> str:
+def _mismatch(package: Package, actual: str) -> str:
     """What to tell the user of a package whose content is not the pinned one."""
     return (
-        f"{package.requirement}: sha256 is {found} where judge/snli/params.yaml names {package.sha256}; "
+        f"{package.requirement}: sha256 is {actual} where judge/snli/params.yaml names {package.sha256}; "
         "do not use the download before you know which of the two is right"
     )
 

@@ -110,14 +110,14 @@ def train(
             part.requires_grad_(requires_grad=False)
     epochs = []
     for epoch in range(settings.epochs):
-        told = pairs(epoch)
+        examples = pairs(epoch)
         encoded = tokenizer(
-            [pair.premise for pair in told],
-            [pair.hypothesis for pair in told],
+            [pair.premise for pair in examples],
+            [pair.hypothesis for pair in examples],
             truncation=True,
             max_length=settings.max_length,
         )
-        gold = torch.tensor([labels.index(pair.label) for pair in told])
+        gold = torch.tensor([labels.index(pair.label) for pair in examples])
         lengths = [len(ids) for ids in encoded["input_ids"]]
         epochs.append((encoded, gold, length_grouped(lengths, settings.batch_size, settings.seed + epoch)))
     optimiser = torch.optim.AdamW(parameter_groups(model, settings.weight_decay), lr=settings.learning_rate, fused=True)

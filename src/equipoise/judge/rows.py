@@ -65,9 +65,9 @@ def read_rows(path: Path) -> list[Asked]:
     rows: list[Asked] = []
     seen: dict[str, str] = {}
     for where, row in rows_of(path, NEEDED.removeprefix("give "), json_rows):
-        found = valid(_AskedRow, row, where, NEEDED)
-        require_new(seen, found.id, where)
-        rows.append(Asked(row["id"], found.feature, found.text, found.dimension or ""))
+        fields = valid(_AskedRow, row, where, NEEDED)
+        require_new(seen, fields.id, where)
+        rows.append(Asked(row["id"], fields.feature, fields.text, fields.dimension or ""))
     return rows
 
 
@@ -86,12 +86,14 @@ def judge_rows(
     once for each `chunk` of rows, whose size changes no judgement; `progress` gets how many of how many are done.
     """
     for first in range(0, len(rows), chunk):
-        some = rows[first : first + chunk]
-        texts = [(reasoning_of(row.text), lexicon.features({row.dimension: row.feature})) for row in some]
-        found = read_reasonings(texts, probabilities, settings)
-        progress(first + len(some), len(rows))
-        for row, one in zip(some, found, strict=True):
-            yield Judged(row.id, one.mentioned, one.considered, one.window, probability_of(one), one.keyword)
+        group = rows[first : first + chunk]
+        texts = [(reasoning_of(row.text), lexicon.features({row.dimension: row.feature})) for row in group]
+        readings = read_reasonings(texts, probabilities, settings)
+        progress(first + len(group), len(rows))
+        for row, reading in zip(group, readings, strict=True):
+            yield Judged(
+                row.id, reading.mentioned, reading.considered, reading.window, probability_of(reading), reading.keyword
+            )
 
 
 def probability_of(reading: Reading) -> float:

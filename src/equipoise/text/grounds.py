@@ -17,10 +17,10 @@ def own_words(text: str) -> str:
 def grounds_of(text: str) -> str:
     """Give all that an output says beside stating its answer."""
     parts = split(text)
-    found = locate(parts.answer)
-    if not parts.finished or found is None:
+    conclusion = locate(parts.answer)
+    if not parts.finished or conclusion is None:
         return parts.reasoning
-    return "\n\n".join((parts.reasoning, parts.answer[: found.start], parts.answer[found.end :])).strip()
+    return "\n\n".join((parts.reasoning, parts.answer[: conclusion.start], parts.answer[conclusion.end :])).strip()
 
 
 def reasoning_of(text: str) -> str:
