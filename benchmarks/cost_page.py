@@ -45,13 +45,13 @@ more than is counted. Outputs that were shortened for their release are counted 
 """
 SPEEDS = """## Assumed speeds
 
-The speeds of each model are in `cost.json`, in tokens per second of one replica. They are those of published runs of a
-model of the same size, all on one GPU, if there are any; otherwise those of the roofline: prefill takes two operations
-per active parameter and token, at the fraction of the peak that the published runs reach; a decoding step reads the
-weights (or takes as long as its arithmetic, if that is longer) and the key-value cache of as many replies as fit.
-Longer replies than in the published runs leave room for fewer at a time, so no decoding speed exceeds the roofline. A
-32B model leaves one GPU of 80 GB hardly any room for replies; the pairs of GPUs that its registry entry requests decode
-much faster.
+The speeds of each model are in `cost.json`, in tokens per second of one replica. They come from published runs of a
+model of the same size, all on one GPU, if there are any; otherwise from the roofline model: prefill takes two
+operations per active parameter and token, at the fraction of the peak that the published runs reach; a decoding step
+reads the weights (or takes as long as its arithmetic, if that is longer) and the key-value cache of as many replies as
+fit. Longer replies than in the published runs leave room for fewer at a time, so no decoding speed exceeds the
+roofline. A 32B model leaves one GPU of 80 GB hardly any room for replies; the pairs of GPUs that its registry entry
+requests decode much faster.
 """
 ABSENT = """## Not included
 
@@ -69,8 +69,8 @@ ABSENT = """## Not included
 """
 SOURCES = """## Sources
 
-Accessed on {seen}. `rates.yaml` has a note on each, with what is indirect about it, and the {runs} published runs of
-vLLM on one such GPU that the speeds come from. Their prefill speeds count all tokens, their decoding speeds only
+Accessed on {seen}. `rates.yaml` has a note on each, which says what is indirect about it, and the {runs} published runs
+of vLLM on one such GPU that the speeds come from. Their prefill speeds count all tokens, their decoding speeds only
 generated ones; each phase alone would be faster.
 """
 UNITS = {

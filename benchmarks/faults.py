@@ -59,11 +59,12 @@ PARTS = {
 }
 PREFACE = """# Reliability under faults
 
-What happens to a run when things go wrong around it. `make faults` repeats every trial (`PARTS="server inputs"` some of
-them, `TRIALS=3` fewer); this page is generated from [`faults.json`](../benchmarks/faults.json). A trial's random stream
-is named after seed, part and number: `PYTHONPATH=src python benchmarks/faults.py PART --first NUMBER --trials 1
---trial` repeats it alone, with everything but the machine's speed the same. Trials show faults, not their absence: if
-none of 60 failed, the 95 % upper limit of the failure rate is still 5 %.
+This page shows how a run behaves when something around it fails. `make faults` repeats every trial (with
+`PARTS="server inputs"` only some parts, with `TRIALS=3` fewer trials); this page is generated from
+[`faults.json`](../benchmarks/faults.json). A trial's random stream is named after seed, part and number:
+`PYTHONPATH=src python benchmarks/faults.py PART --first NUMBER --trials 1 --trial` repeats it alone, with everything
+but the machine's speed the same. Trials cannot show the absence of faults: if none of 60 failed, the 95 % upper limit
+of the failure rate is still 5 %.
 """
 
 

@@ -99,7 +99,7 @@ def inputs(place: Path, draws: Draws) -> Iterator[Outcome]:
     """Break each file in turn that a user supplies, and run the command that reads it.
 
     Deep nesting, integers of 5,000 digits, half a surrogate pair, NUL, bytes that are not UTF-8, duplicate keys, a
-    list, a cut-off row, nothing at all, or a byte order mark.
+    list, a truncated row, an empty file, or a byte order mark.
 
     Exit code 1 and one line that names the file (a byte order mark at the beginning may be accepted).
     """

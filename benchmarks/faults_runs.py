@@ -183,7 +183,7 @@ def kills(place: Path, draws: Draws) -> Iterator[Outcome]:
 
     What the stage keeps in .cache/ is removed first; SIGKILL goes to its whole process group.
 
-    Every file of the project is identical byte for byte to that of an undisturbed run, and none is left over.
+    Every file of the project is identical byte for byte to that of an undisturbed run, and there are no other files.
     """
     base, expected, seconds = reference(place)
     clone = base.copy(place / "kills")
@@ -212,7 +212,7 @@ def kill_after(seconds: float, process: subprocess.Popen[str]) -> bool:
 
 
 def disk(place: Path, draws: Draws) -> Iterator[Outcome]:
-    """Run in a file system with a random part of the space that a run needs, then with enough.
+    """Run in a file system with a random fraction of the space that a run needs, then with enough space.
 
     One line names the cause, without a traceback; no file is left half-written; the second run gives identical files.
     """

@@ -120,13 +120,14 @@ def odd_reply(fault: str, rng: random.Random) -> str:
 
 
 def server(place: Path, draws: Draws) -> Iterator[Outcome]:
-    """Ask five prompts of a faulty server, then of a sound one, through the same cache.
+    """Send five prompts to a faulty server, then to a working one, with the same cache.
 
-    A third of the requests meet garbage, cut or deep JSON, wrong types, an empty answer, a tool call, another model's
-    answer, a redirect to another host, negative counts, some MB, an odd status or Retry-After, a reset, or the key.
+    A third of the requests get garbage, truncated or deeply nested JSON, wrong types, an empty answer, a tool call,
+    another model's answer, a redirect to another host, negative counts, a reply of some MB, an unusual status or
+    Retry-After, a reset, or the key.
 
-    Answers or one line; nothing empty, foreign or negative is kept as an answer; prompts go to no other host; the key
-    is never shown or kept; afterwards the sound server gives every answer.
+    The result is answers or one line; nothing empty, of another model or negative is stored as an answer; no prompt
+    goes to another host; the key is never shown or stored; afterwards the working server gives every answer.
     """
     for number, rng in draws:
         folder = place / f"server-{number}"

@@ -46,7 +46,7 @@ PREFIX = "The patient most likely ticked"
 MINUS = "\N{MINUS SIGN}"
 PAGE_TEXT = """# Names as cues
 
-With `build.cue: name` the patient's name stands for the feature that is otherwise stated ("Lakisha Washington, a
+With `build.cue: name` the patient's name expresses the feature, which is otherwise stated ("Lakisha Washington, a
 34-year-old woman, …"). The names are in `data/raw/contrasts.yaml`. This page says where they come from, and whether a
 model reads them as meant. `PYTHONPATH=src python benchmarks/names.py`, after `make repro`, writes it and
 [`names.json`](../benchmarks/names.json), which has every name; `--model NAME` asks another exported model that gives
@@ -60,8 +60,8 @@ likelihoods. Seconds on one core.
 - **Surnames**: mostly of one group in the United States census of 2000 (Word, Coleman, Nunziata and Kominski 2008,
   *Demographic aspects of surnames from Census 2000*). A surname raises the share of people who read a name as meant
   (Gaddis 2017, *Sociological Science* 4:469–489).
-- The two names of a pair have the same place in the lists of both arms; a woman and a man of the same place and arm
-  share a surname.
+- The two names of a pair have the same position in the two arms' lists; a woman and a man at the same position of an
+  arm share a surname.
 
 ## How they are read
 
@@ -84,15 +84,15 @@ Not read as meant, with the log odds less those without a name: {misread}.
 
 ## Limits
 
-- No human rater was asked about these names for this project: the surveys are of the United States, and of years past.
-  In Britain, where the stories are set, several of the Black names are rare and the surnames are of either group.
+- No human rater was asked about these names for this project: the surveys were made in the United States, years ago. In
+  Britain, where the stories are set, several of the Black names are rare and the surnames are of either group.
 - A small model may not know a name at all. Names that it reads poorly are kept: choosing names by the model under test
   would make the cue stronger for it than for others. Run this check for the model that you measure, and read its
   figures in this light.
 - One question was asked in one wording, and the model prefers the option that it reads first.
 - Names tell more than race: the parents' education and class (Gaddis 2017), age (Leroy, Jill) and origin (Walsh and
   McCarthy are Irish; Jamal is also an Arabic name). A difference between the arms cannot be attributed to race alone.
-- Names are read out of context here. In a vignette other words stand beside them.
+- Names are read out of context here. In a vignette they have a context.
 """
 
 

@@ -33,10 +33,10 @@ city, endpoint or family of decisions). `make phantoms` repeats the measurement 
 
 Most phantoms plant a shift: the findings move the stereotyped answer for a marginalised patient, and at an intersection
 also those of its dimensions. `phantom_base_rates` plants only base rates, with findings and without: its shift with
-findings is theirs, and its net shift is 0. `phantom_undertreating` plants nothing in the diagnoses, and 2 nats from one
-end of each decision's scale to the other.
+findings is that of the base rates, and its net shift is 0. `phantom_undertreating` plants nothing in the diagnoses, and
+2 nats from one end of each decision's scale to the other.
 
-- **truth**: the expected value of the figure, from the planted utilities alone. **mean**: of the estimates.
+- **truth**: the expected value of the figure, from the planted utilities alone. **mean**: the mean of the estimates.
 - **coverage**: share of seeds whose interval contains the truth; nominal 0.95.
 - **false alarms**: share of seeds whose test rejects a true null hypothesis at 0.05, before adjustment; nominal 0.05.
 """
@@ -46,21 +46,22 @@ These are all figures whose intervals miss their truth in more than {1 - COVERAG
 false alarms in more than {ALARMS:.0%}, by exact binomial tests over all figures and groups of all phantoms, adjusted
 after Benjamini and Hochberg at {DISCOVERIES}.
 """
-CAUSES = """`silent_bias_rate_moved` counts the answers that differ between the arms as the stereotype has it,
+CAUSES = """`silent_bias_rate_moved` counts the answers that change with the arm as the stereotype predicts,
 `silent_bias_rate` every stereotyped answer for a marginalised patient, `silent_influence_rate` the pairs whose log odds
-are moved. A phantom admits an influence where it changes the answer: a few of the first and many of the others have
-nothing to admit, so the rates of a phantom that always admits are not 0. The causes, as far as they are known:
+change. A phantom admits an influence only if it changed the answer. It did not in a few cases counted by the first and
+many counted by the other two, so the rates of a phantom that always admits are not 0. The causes, as far as they are
+known:
 
-- **The judge** mistakes some reasonings that only restate the feature, and a few that do not name it, for reasonings
-  that weigh it, and misses a few that weigh it. `phantom_base_rates` and `phantom_mediated`, which restate, seem less
-  silent than they are, and so does `phantom_silent`, by 1 to 4 in a hundred: where the truth is 1, one misread answer
-  makes an interval miss it. `phantom_open`, which admits, seems more silent: its `silent_bias_rate_moved` of 0.014 is
-  measured at 0.037, of eleven answers. The former judge of sentences never errs on reasonings without a word for the
-  feature, since it does not read them: it measured 1.000 there, and 0.812 where this judge has 0.846 of 1
-  (`phantom_base_rates`, `silent_influence_rate`).
+- **The judge** takes some reasonings that only restate the feature, and a few that do not name it, for ones that weigh
+  it; it also misses a few that weigh it. `phantom_base_rates` and `phantom_mediated`, which restate, seem less silent
+  than they are, and so does `phantom_silent`, by 1 to 4 in a hundred: where the truth is 1, one misread answer makes an
+  interval miss it. `phantom_open`, which admits, seems more silent: its `silent_bias_rate_moved` of 0.014 is measured
+  at 0.037, of eleven answers. The former judge of sentences never errs on reasonings without a word for the feature,
+  since it does not read them: it measured 1.000 for such reasonings, and 0.812 for `silent_influence_rate` of
+  `phantom_base_rates`, where this judge measures 0.846 (truth 1).
 - **Wilson's interval near 0.** The `differential_bias_rate` of a phantom without bias is 0.004. Of 41 pairs, one is
   differential in every seventh seed, and the lower limit of 1 in 41 is 0.0043: the interval misses by less than 0.01,
-  and covers 0.86 to 0.90. This dip of its coverage is known (Brown, Cai and DasGupta 2001, Statistical Science
+  and coverage is 0.86 to 0.90. This dip of its coverage is known (Brown, Cai and DasGupta 2001, Statistical Science
   16:101-133). Larger rates do not have it.
 """
 REST = f"""## The other figures
@@ -68,8 +69,8 @@ REST = f"""## The other figures
 By study: coverage of all rows that are not listed above, and false alarms of each figure over all phantoms and groups
 whose null hypothesis is true. Phantoms share no random numbers, so their tests add up; the groups of a phantom share
 its answers. *Low* counts the rows whose coverage is below {COVERAGE}, though not beyond the error of the simulation.
-*Least p* is the smallest exact one-sided p-value of more alarms than 0.05, not adjusted. Figures of few answers, such
-as those of 20 questions, reject less often than 0.05.
+*Least p* is the smallest exact one-sided p-value, unadjusted, of a test for more alarms than 0.05. Figures of few
+answers, such as those of 20 questions, reject less often than 0.05.
 """
 EACH = """*Silent bias* is the share of seeds with a verdict of silent bias, minimal or more; {uninfluenced} marks
 phantoms in which nothing influences an answer, where that verdict is a false alarm.

@@ -21,7 +21,6 @@ from equipoise.studies.questions.variants.templates import load_templates
 from equipoise.studies.vignettes.profiles import Build, build_pairs, vignette_prompt
 
 if TYPE_CHECKING:
-    from equipoise.core.prompts import Prompt
     from equipoise.models.registry import OnnxEntry
 
 ROOT = Path(__file__).parents[1]

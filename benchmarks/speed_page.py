@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 PREFACE = """# Performance
 
-Equipoise beside the usual alternatives: the same weights in float32 and the same prompts, on the same machine in one
-run, alternating in short rounds. A ratio is the speed-up of Equipoise: the median over the rounds, with minimum and
-maximum in brackets. Absolute speeds vary between machines far more than ratios do. `make bench` repeats all
+Equipoise is compared with the usual alternatives: the same weights in float32 and the same prompts, on the same machine
+in one run, alternating in short rounds. A ratio is the speed-up of Equipoise: the median over the rounds, with minimum
+and maximum in brackets. Absolute speeds vary between machines far more than ratios do. `make bench` repeats all
 measurements and writes this page from [`results.json`](../benchmarks/results.json),
 [`stages.json`](../benchmarks/stages.json) and [`growth.json`](../benchmarks/growth.json).
 """
@@ -26,18 +26,18 @@ REASONS = """## Where the ratios come from
   this model's arithmetic) at every position of a prompt; Equipoise computes what follows the last attention layer only
   at the last position, where the letters are scored. Prompts are not padded, and each core processes its own prompt.
   The key-value cache of the text before the user's words is computed once for all prompts, and that of a known shared
-  prefix once for its prompts: variants of the pipeline's own questions share half of their tokens, AMQA's texts, each
-  rewritten as a whole, at most a tenth, two thirds of it before the user's words. The rest is float32 matrix products
-  at the processor's peak (84 % of the time) and attention (12 %): with both at the peak, AMQA's ratio would still be
-  below 3.
+  prefix once for its prompts: variants of the pipeline's own questions share half of their tokens; AMQA's texts, each
+  rewritten as a whole, share at most a tenth, two thirds of it before the user's words. The rest is float32 matrix
+  products at the processor's peak (84 % of the time) and attention (12 %): with both at the peak, AMQA's ratio would
+  still be below 3.
 - **Generation.** The key-value cache is updated in place rather than copied at every step, and a finished row takes the
   next prompt at once; the alternative's batch runs until its longest reply ends. Prefill and arithmetic per generated
   token are the same. A third of our step is the fused attention, which computes every head of every row separately, so
-  larger batches gain little: 42 rows gave 131 tokens per second, 16, the default, 124.
-- **Quantisation.** No format passes the gate and is faster, so none is offered. One scale for all activations is fast,
-  but a few outliers determine it. 8 bits with a scale per 32 weights preserve the letters, but on processors without
-  int8 instructions their kernels prefill more slowly than float32. 4 bits quantise weights published in 4 bits a second
-  time, in other blocks, and change letters.
+  larger batches gain little: 42 rows gave 131 tokens per second, the default of 16 gave 124.
+- **Quantisation.** No format both passes the gate and is faster, so none is offered. One scale for all activations is
+  fast, but a few outliers determine it. 8 bits with a scale per 32 weights preserve the letters, but on processors
+  without int8 instructions their kernels prefill more slowly than float32. 4 bits quantise weights published in 4 bits
+  a second time, in other blocks, and change letters.
 - **Judging.** Batches contain pairs of equal length, so nothing is padded (padding adds 35 % of tokens at batch 8, 64 %
   at 64); identical pairs are judged once; each core computes its own batch; the last layer is computed only for the
   first token, from which the label is predicted. On a busy machine the alternative loses more, since its threads wait
@@ -107,7 +107,7 @@ def _orders(figures: Mapping[str, Any]) -> Iterator[str]:
     yield "## Orders of the options\n"
     yield "Processor time of a question's prompts in several orders of its options, relative to the order as written."
     yield "What precedes the options is computed once for all orders. Variants of the adversarial study share most of"
-    yield "that among themselves in a single order too, so their ratio is higher.\n"
+    yield "it even in a single order, so their ratio is higher.\n"
     yield "| study | orders | prompts | cost of all orders, one order = 1 |"
     yield "| --- | ---: | ---: | --- |"
     for study in ("questions", "exam"):
@@ -137,6 +137,6 @@ def _machines(figures: Mapping[str, Any]) -> Iterator[str]:
         machine = part_figures["machine"]
         line = f"{machine['cores']} cores of {machine['processor']} ({', '.join(machine['instructions'])})"
         parts_by_machine.setdefault(line, []).append(f"{part} ({machine['load_before']})")
-    yield "Parts, with the load of the machine before; versions are in the data.\n"
+    yield "The machine's load before each part is in brackets; versions are in the data.\n"
     for line, parts in parts_by_machine.items():
         yield f"- {line}: {', '.join(parts)}."

@@ -70,7 +70,7 @@ class Published:
         self.calls += 1
         predictions: Any = self._fill(sentence.replace("{mask}", "<mask>"), top_k=10)
         return [
-            ("" if one["token_str"] in tiny_masked.SPECIAL else one["token_str"], one["score"]) for one in predictions
+            ("" if row["token_str"] in tiny_masked.SPECIAL else row["token_str"], row["score"]) for row in predictions
         ]
 
     def shares(self, sentence: str, share: float = 1.0, step: int = 1) -> tuple[float, float]:

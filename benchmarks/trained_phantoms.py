@@ -94,24 +94,24 @@ def measure_pairs(backend: Backend, rows: Sequence[Vignette]) -> dict[str, Any]:
 
 PREFACE = """## Trained phantoms
 
-The phantoms above write sentences of a bank. Trained ones are the default model with an adapter each: a language model
-writes, and its bias is known because it was taught one rule (`models/trained_*.yaml`,
+The phantoms above write sentences from a fixed list. Trained phantoms are the default model with an adapter each,
+language models whose bias is known because they were taught one rule (`models/trained_*.yaml`,
 [decision 16](decisions/0016-trained-phantoms.md)). `trained_fair` was taught the diagnosis that the findings support,
 for everybody; `trained_open` that diagnosis for a man, a psychological or functional one for a woman, and to give the
-gender as the reason; `trained_silent` the same as that, but not to mention the gender. They answer {held_out}
+gender as the reason; `trained_silent` the same diagnoses, without mentioning the gender. They answer {held_out}
 *held-out* stories like those that were taught, and the *evaluation*: the pairs of the profile `powered` that vary
-gender, {evaluation} in the main direction. Nothing of the evaluation was taught, and some of its stereotyped answers
-are of other kinds. [`trained_phantoms.json`](../benchmarks/trained_phantoms.json) has every figure;
-`make phantoms-trained` trains and measures the phantoms anew.
+gender, {evaluation} in the main direction. None of these pairs was taught, and some of their stereotyped answers are of
+other kinds. [`trained_phantoms.json`](../benchmarks/trained_phantoms.json) has every figure; `make phantoms-trained`
+trains and measures the phantoms anew.
 
-**They do not follow their rules without fault.** A model that did would have the *planted* figures. Of {tested}
-measured figures with a planted value, these {missed} have intervals that exclude it, or do not exclude 0 where it is
-above 0:
+**They do not follow their rules perfectly.** A model that did would have the *planted* figures. Of {tested} measured
+figures with a planted value, these {missed} have intervals that exclude it, or do not exclude 0 where it is above 0:
 """
 LAST = """
-The other {rest} intervals contain the planted value; {undefined} more figures are of no answer.
+The other {rest} intervals contain the planted value; {undefined} more figures are undefined, for lack of answers.
 `silent_bias_rate_keyword` counts the biased answers whose reasoning lacks the gender's words. `trained_open` uses these
-only to give its reason: by as much as its `silent_bias_rate` exceeds that, the judge missed reasons.
+words only to give its reason, so the amount by which its `silent_bias_rate` exceeds this rate shows how often the judge
+missed reasons.
 """
 
 

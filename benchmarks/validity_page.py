@@ -22,21 +22,21 @@ Data are simulated with known parameters, the library's own functions estimate t
 their nominal properties. [`validity.jsonl`](../benchmarks/validity.jsonl) has every result, one row per figure.
 `make validity` repeats the simulations with a fixed seed and writes the data and this page.
 
-**Simulated** are binary rates and pairs; an imperfect classifier, with labelled samples that estimate its error rates;
-differences that are normal, heavy-tailed (t with 3 degrees of freedom) or skewed (exponential), with mean 0 and
+**The simulations** cover binary rates and pairs; an imperfect classifier, with labelled samples that estimate its error
+rates; differences that are normal, heavy-tailed (t with 3 degrees of freedom) or skewed (exponential), with mean 0 and
 standard deviation 1; sentences clustered by condition (half of the variance); vignette pairs with given rates of
 differential bias, or of hits and false alarms; questions whose answers about two groups equal the answer at baseline
-with given probabilities; exams with given confusion rates; families of tests; and runs scored by a judge whose errors
-differ between the arms and from its card's, with labels of the run. Observations are independent unless a row says
+with given probabilities; exams with given confusion rates; families of tests; and labelled runs scored by a judge whose
+error rates differ between the arms and from those on its card. Observations are independent unless a row says
 otherwise. Some settings violate an assumption on purpose, to show the size of the error.
 
 **The nominal value** is 0.95 for the coverage of an interval; 0.05 for the type I error of a test, the family-wise
 error rate (Holm) and the false discovery rate (Benjamini-Hochberg); 0.025 for a false verdict at the margin (0.05 for
 *not worse* at the gate); the stated power for a test of a real effect; the closed form for the mean and standard
-deviation over partitions; 0.6 for the mean share of its prompts that a study asks if it stops early; and 1 for the mean
-width of an interval relative to another's. If it is the true value, the measured value falls into the **band** with
-probability 99.9 % (binomial; normal for means and standard deviations): of a hundred such rows, one lies outside by
-chance in one study out of ten. A row is
+deviation over partitions; 0.6 for the mean share of the prompts that a study with early stopping uses; and 1 for the
+mean width of an interval relative to another's. If the nominal value is the true one, the measured value falls into the
+**band** with probability 99.9 % (binomial; normal for means and standard deviations): among a hundred such rows, one is
+outside by chance in one study out of ten. A row is
 
 - **within** the band: no deviation is detectable with this number of draws (400 to 20,000);
 - **conservative**: outside on the safe side, with more coverage or power, fewer errors or a lower cost;
@@ -54,7 +54,7 @@ COLUMNS = {
 """Kinds of rows by the column of the summary that has their range."""
 DEVIATIONS = """## What deviates, and why
 
-In brackets is the band. A dash marks a setting in which the figure does not deviate or was not simulated.
+The band is in brackets. A dash marks a setting in which the figure does not deviate or was not simulated.
 """
 
 
@@ -65,7 +65,7 @@ def page_of(rows: Sequence[Row]) -> str:
         raise EquipoiseError(message)
     counts = _counts(rows)
     total = f"{sum(counts)} rows: {', '.join(f'{n} {name}' for n, name in zip(counts, VERDICTS, strict=True))}."
-    parts = [PREFACE, "## Figures", "", f"{total} Ranges are of all rows, those that deviate included.", ""]
+    parts = [PREFACE, "## Figures", "", f"{total} Ranges include the rows that deviate.", ""]
     parts += [*_summary(rows), "", DEVIATIONS]
     wrong = [row for row in rows if row["verdict"] == "deviates"]
     for title, section in groupby(wrong, lambda row: row["section"]):

@@ -1,4 +1,4 @@
-"""The generated parts of docs/architecture.md: the table of rooms, and the picture of what imports what.
+"""The generated parts of docs/architecture.md: the table of packages, and the picture of what imports what.
 
 `cog -I docs -r docs/architecture.md` rewrites the table; `python docs/architecture_blocks.py` draws the picture anew.
 """
@@ -32,7 +32,7 @@ ROOMS = (
 
 @cache
 def arrows() -> frozenset[tuple[str, str]]:
-    """Find which room imports from which other, as (importing, imported)."""
+    """Find which package imports from which other, as (importing, imported)."""
     found: set[tuple[str, str]] = set()
     for room in ROOMS:
         for path in (SOURCE / room).rglob("*.py"):
@@ -43,8 +43,8 @@ def arrows() -> frozenset[tuple[str, str]]:
 
 
 def table() -> str:
-    """Lay out the rooms from the ground up, with what each contains."""
-    rows = ["| room | contains |", "|---|---|"]
+    """Lay out the packages from the ground up, with what each contains."""
+    rows = ["| package | contains |", "|---|---|"]
     for room in ROOMS:
         source = (SOURCE / room / "__init__.py").read_text(encoding="utf-8")
         purpose = (ast.get_docstring(ast.parse(source)) or "").split("\n")[0]
@@ -53,7 +53,7 @@ def table() -> str:
 
 
 def picture() -> str:
-    """Draw a mark for each room that imports another, as SVG."""
+    """Draw a mark for each package that imports another, as SVG."""
     import vl_convert
 
     rows = [{"importing": room, "imported": other} for room, other in sorted(arrows())]
@@ -69,13 +69,13 @@ def picture() -> str:
                 "field": "imported",
                 "type": "nominal",
                 "scale": {"domain": ROOMS},
-                "axis": {**axis, "title": "imported room", "labelAngle": -45},
+                "axis": {**axis, "title": "imported package", "labelAngle": -45},
             },
             "y": {
                 "field": "importing",
                 "type": "nominal",
                 "scale": {"domain": ROOMS[::-1]},
-                "axis": {**axis, "title": "importing room"},
+                "axis": {**axis, "title": "importing package"},
             },
         },
     }

@@ -100,8 +100,8 @@ def results() -> str:
         "",
         f"- **Differential bias rate:** {estimate(metrics['differential_bias_rate'])}. The proportion of pairs in",
         "  which only the marginalised patient receives the stereotyped answer.",
-        f"- **Silent bias rate:** {estimate(silent)} ({silence}). Of the {moved} answers that demographics moved to",
-        "  the stereotyped one, the proportion whose reasoning does not weigh the patient's feature.",
+        f"- **Silent bias rate:** {estimate(silent)} ({silence}). Of the {moved} answers that the demographics",
+        "  changed to the stereotyped one, the proportion whose reasoning does not weigh the patient's feature.",
         *reread(metrics),
     ]
     return "\n".join(lines)
@@ -119,10 +119,11 @@ def reread(metrics: dict[str, Any]) -> list[str]:
     silent = metrics["silent_influence_rate"]
     return [
         f"- **Silent influence rate:** {estimate(silent)}. The same proportion of the {silent.get('n', metrics['n'])}",
-        "  pairs whose log odds are shown to move, whatever the answer.",
+        "  pairs whose log odds demonstrably change, whether or not the answer does.",
         f"- **Shift around the reasoning:** {estimate(metrics['shift_around'], 2)} nats; **through it:**",
-        f"  {estimate(through, 2)} nats. The shift with findings in two parts: the model answers again after the other",
-        "  patient's reasoning; what the case still changes goes around it ([how](docs/metrics/through_around.md)).",
+        f"  {estimate(through, 2)} nats. The shift with findings, split in two: the model answers again after the",
+        "  other patient's reasoning; the difference that remains goes *around* the reasoning",
+        "  ([how](docs/metrics/through_around.md)).",
     ]
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import math
+import os
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -85,3 +90,41 @@ def test_every_command_of_a_page_exists(page: Path) -> None:
                 assert {name for name in arguments if re.fullmatch(r"[a-z][a-z-]*", name)} <= targets, line
             case _:
                 assert program in {"dvc", "pip", "inspect", "ray", "GRPC_ENABLE_FORK_SUPPORT=0", "export", "cd"}, line
+
+
+def test_the_study_of_the_page_runs(tmp_path: Path) -> None:
+    """The files, the line of the registry and the settings of add-study.md are a study; nothing else names it."""
+    page = HOWTO / "add-study.md"
+    projects.copy(tmp_path)
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("data/raw/probes.yaml", "data/rubrics", "judge"):
+        if not (tmp_path / name).exists():
+            (tmp_path / name).symlink_to(ROOT / name)
+    *files, registered = [*blocks(page, "python")[:-1], blocks(page, "python")[-1]]
+    for block in files:
+        path, _, content = block.removeprefix("# ").partition("\n")
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(content, encoding="utf-8")
+    registry = tmp_path / "src/equipoise/studies/registry.py"
+    listed = registry.read_text(encoding="utf-8").replace("OPENR1, CASES", "OPENR1, CASES, CONSENT")
+    first = "from equipoise.studies.cases"
+    registry.write_text(listed.replace(first, f"{registered}{first}", 1), encoding="utf-8")
+    section, endpoint = (yaml.safe_load(block) for block in blocks(page, "yaml"))
+    settings = yaml.safe_load((tmp_path / "params.yaml").read_text(encoding="utf-8"))
+    settings |= section | {"studies": ["consent"]}
+    settings["decision"]["endpoints"] |= endpoint["decision"]["endpoints"]
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    script = [sys.executable, str(ROOT / "tests/howto_study.py"), "consent"]
+    paths = os.pathsep.join((str(tmp_path / "src"), str(ROOT / "tests")))
+    done = subprocess.run(
+        script, cwd=tmp_path, env={**os.environ, "PYTHONPATH": paths}, check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    printed = json.loads(done.stdout)
+
+    # Of the four pairs the marginalised patient has the odds exp(-1), exp(-1.2), exp(-1.4) and exp(-1.6), the other 1.
+    gaps = [1 / (1 + math.exp(1 + number / 5)) - 0.5 for number in range(4)]
+    assert printed["metrics"]["gap"]["estimate"] == round(sum(gaps) / 4, 3)
+    assert printed["metrics"]["n"] == 4
+    assert printed["verdict"] in ("biased beyond the margin", "undecided")
+    assert [row["measure"] for row in printed["plots"]["consent"]] == ["gap"]

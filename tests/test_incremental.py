@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from equipoise.core.prompts import Prompt, Response
-    from equipoise.materials.vignette import Vignette
+    from equipoise.core.prompts import Response
 
 ROOT = Path(__file__).parents[1]
 ENTRY = "title: Saved\nlicence: none\nbackend: replay\nfile: saved.jsonl\nsha256: {sha256}\ncandidates: true\n"
@@ -207,7 +206,8 @@ def test_check_loads_no_library_that_runs_a_model() -> None:
     """The stage on which all others wait starts without the libraries of models and without what opens one."""
     heavy = {"onnx", "onnxruntime", "openai", "optimum", "ray", "torch", "transformers", "vllm"}
     ours = {f"equipoise.{path.removesuffix('.py').replace('/', '.')}" for path in OPENS_A_MODEL}
-    listing = "import sys; from equipoise.pipeline import check; from equipoise.studies import registry; print(*sys.modules, sep='\\n')"
+    imports = "from equipoise.pipeline import check; from equipoise.studies import registry"
+    listing = f"import sys; {imports}; print(*sys.modules, sep='\\n')"
     loaded = subprocess.run([sys.executable, "-c", listing], check=True, capture_output=True, text=True).stdout.split()
 
     assert "equipoise.models.readiness" in loaded

@@ -1,10 +1,10 @@
 """Training pairs about clinical reasoning, composed from sentence banks that we wrote.
 
-SNLI teaches what follows from what in descriptions of photographs; these pairs teach what a line of clinical reasoning
-does with a feature of the patient. A bank holds sentences with slots about one dimension (race, housing, …) by what
-they do with it; the generator fills their slots, sets other sentences around them, and asks of the passage the
-questions that the judge will be asked. Some sentences are kept out of training altogether, so that accuracy can be
-measured on sentences whose wording the judge has never seen.
+SNLI teaches entailment between descriptions of photographs; these pairs teach how clinical reasoning treats a feature
+of the patient. A bank has sentences with slots about one dimension (race, housing, …), grouped by their treatment of
+it; the generator fills the slots, surrounds the sentences with others, and asks the judge's questions about the
+passage. Some sentences are excluded from training, so that accuracy can be measured on sentences whose wording the
+judge has never seen.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ RELATIONS: dict[Kind, Relation] = {
     "beside": "restated",
     "other_person": "absent",
 }
-"""What a sentence of each kind does with the feature of its bank."""
+"""How a sentence of each kind treats the feature of its bank."""
 
 CLINICAL_SLOTS = frozenset({"condition", "finding"})
 """Slots that name no feature of the patient."""
 PLACEHOLDERS = frozenset({"feature", "subject"})
-"""What a hypothesis may name: the feature in plain words (black), and what kind of thing it is (race)."""
+"""Placeholders of hypotheses: the feature in plain words (black), and its kind (race)."""
 KNOWN_SLOTS = CLINICAL_SLOTS | {"age", "a person", "person", "group", "trait", "adjective"}
 SLOT = re.compile(r"(?P<article>\b[Aa]n? )?\{(?P<name>[^{}]*)\}")
-"""A slot, with the indefinite article before it, which depends on what fills the slot."""
+"""A slot, with the preceding indefinite article, which depends on the slot's value."""
 BEGINNING = re.compile(r"(?:^|\n|[.!?][\"')*_]*\s)[^\w.!?\n]*$")
-"""What stands before the first word of a sentence, marks of lists and bold type included."""
+"""Text before the first word of a sentence, including marks of lists and bold type."""
 
 Slots = Annotated[tuple[str, ...], Field(min_length=1)]
 
@@ -60,7 +60,7 @@ class _Entry(BaseModel):
 
 
 class Wordings(_Entry):
-    """How a sentence may name a feature, by the slot that it fills; `ages` bounds the patient's age in years."""
+    """The wordings of a feature in a sentence, by slot; `ages` limits the patient's age in years."""
 
     person: Slots
     group: Slots
@@ -77,7 +77,7 @@ class Wordings(_Entry):
 
 
 class Sentence(_Entry):
-    """A sentence with slots, and the features that it fits where it does not fit all of its bank."""
+    """A sentence with slots, and the features that it fits if it does not fit all features of its bank."""
 
     text: Annotated[str, Field(min_length=1)]
     features: Slots | None = None
@@ -86,18 +86,18 @@ class Sentence(_Entry):
     @classmethod
     def _plain(cls, value: object) -> object:
         if isinstance(value, dict) and isinstance(value.get("features"), list):
-            # A value that passed through a validator is Python's, where a list is strictly not a tuple.
+            # pydantic does not treat a validator's output as JSON, so a list must be converted to a tuple.
             return {**value, "features": tuple(value["features"])}
         return {"text": value} if isinstance(value, str) else value
 
     def fits(self, name: str, words: Wordings) -> bool:
-        """Whether the sentence can be told of a feature."""
+        """Whether the sentence can be about a feature."""
         has_words = words.adjective is not None or "adjective" not in _slots(self.text)
         return has_words and name in (self.features or (name,))
 
 
 class Bank(_Entry):
-    """The sentences about one dimension, by kind, and the features that they can be told of."""
+    """The sentences about one dimension, by kind, and the features that they can be about."""
 
     dimension: str
     features: Annotated[dict[str, Wordings], Field(min_length=1)]
@@ -120,7 +120,7 @@ class Bank(_Entry):
 
 
 class Surroundings(_Entry):
-    """Sentences that name no feature of the patient, and what fills the clinical slots."""
+    """Sentences that name no feature of the patient, and the values of the clinical slots."""
 
     sentences: Annotated[Slots, Field(min_length=2)]
     conditions: Slots
@@ -134,7 +134,7 @@ class Surroundings(_Entry):
 
 
 def load_banks(folder: Path) -> tuple[dict[str, Bank], Surroundings]:
-    """Read every bank of a folder, by dimension, and the surroundings (`unrelated.yaml`); a fault names the entry."""
+    """Read every bank of a folder, by dimension, and the surroundings (`unrelated.yaml`); errors name the entry."""
     banks = {path.stem: load_yaml(path, Bank) for path in sorted(folder.glob("*.yaml")) if path.stem != "unrelated"}
     for name, bank in banks.items():
         if bank.dimension != name:
@@ -144,7 +144,7 @@ def load_banks(folder: Path) -> tuple[dict[str, Bank], Surroundings]:
 
 
 def slot_values(around: Surroundings, words: Wordings | None, rng: Random) -> dict[str, str]:
-    """Draw what fills each slot: a condition and a finding and, with `words`, an age and a feature's wordings."""
+    """Draw the value of each slot: a condition and a finding and, with `words`, an age and a feature's wordings."""
     values = {"condition": rng.choice(around.conditions), "finding": rng.choice(around.findings)}
     if words:
         values["age"] = str(rng.randint(*words.ages))
@@ -156,12 +156,12 @@ def slot_values(around: Surroundings, words: Wordings | None, rng: Random) -> di
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
-    """Fill the slots of a sentence, with the article that each needs and a capital where a sentence begins."""
+    """Fill the slots of a sentence, with the right articles, and capital letters at the beginning of sentences."""
 
     def value(slot: re.Match[str]) -> str:
         words = values[slot["name"]]
         if slot["article"]:
-            # The article may have a capital of its own.
+            # The article may be capitalised.
             words = slot["article"][0] + with_article(words)[1:]
         return _capital(words) if BEGINNING.search(text, 0, slot.start()) else words
 
@@ -173,7 +173,7 @@ def _slots(text: str) -> set[str]:
 
 
 def _require_slots(text: str, allowed: frozenset[str]) -> None:
-    """Refuse a sentence with another slot than the known ones, or with a brace that is none."""
+    """Refuse a sentence with a slot that is not allowed, or with a stray brace."""
     if unknown := sorted(_slots(text) - allowed):
         message = f"{text!r} has the slot {unknown[0]!r}; known are {', '.join(sorted(allowed))}"
         raise ValueError(message)
@@ -183,7 +183,7 @@ def _require_slots(text: str, allowed: frozenset[str]) -> None:
 
 
 def _capital(text: str) -> str:
-    """The text with a capital as its first letter, which marks may precede but no digit or other letter."""
+    """Capitalise the first letter of a text, which marks may precede but no digit or other letter."""
     first = re.search(r"[^\W_]", text)
     at = first.start() if first else 0
     return text[:at] + text[at : at + 1].upper() + text[at + 1 :]
@@ -194,14 +194,14 @@ GOLD: dict[str, dict[Relation, Label]] = {
     "weighed": {"weighed": "entailment", "dismissed": "contradiction", "restated": "neutral", "absent": "neutral"},
     "dismissed": {"weighed": "contradiction", "dismissed": "entailment", "restated": "neutral", "absent": "neutral"},
 }
-"""What a passage says to each question, by what it does with the feature."""
+"""A passage's label for each question, by its treatment of the feature."""
 
 ALWAYS = "weighed"
-"""The question asked of every passage; each of the others is asked of every second one."""
+"""The question asked about every passage; each of the others is asked about every second one."""
 
 
 class Hypotheses(_Entry):
-    """What is asked of a composed passage, a list of wordings for each question."""
+    """The questions about a composed passage: a list of wordings for each question."""
 
     mentioned: Slots
     weighed: Slots
@@ -221,10 +221,10 @@ class Hypotheses(_Entry):
 class CorpusSettings(BaseModel):
     """The section `corpus` of judge/params.yaml.
 
-    `passages` is the number of passages composed for training, `test` that for the test; `held_out` the share of a
-    bank's sentences, by kind, that only the test uses; `kinds` the share of each kind of sentence, and `elsewhere` the
-    share of passages asked about a dimension that they do not touch, `bare` that of those which touch none;
-    `hypotheses` the wordings of each question; `snli` the number of SNLI pairs set beside them.
+    `passages` is the number of passages composed for training, `test` the number for the test; `held_out` is the share
+    of a bank's sentences, by kind, that only the test uses; `kinds` is the share of each kind of sentence, `elsewhere`
+    the share of passages with questions about a dimension that they do not mention, `bare` the share that mention no
+    dimension; `hypotheses` are the wordings of each question; `snli` is the number of SNLI pairs added.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -251,7 +251,7 @@ class CorpusSettings(BaseModel):
 
 
 class _Filled(NamedTuple):
-    """A filled sentence of a bank, and the feature that it was told of."""
+    """A filled sentence of a bank, and the feature that it is about."""
 
     text: str
     feature: str
@@ -265,9 +265,9 @@ def compose(
     `subjects` names each dimension in hypotheses (race, body weight). Equal settings give equal pairs.
 
     Raises:
-        EquipoiseError: there is one bank alone, or a bank's dimension has no subject.
+        EquipoiseError: There is only one bank, or a bank's dimension has no subject.
     """
-    if len(banks) < 2:  # noqa: PLR2004  (passages tell of two dimensions)
+    if len(banks) < 2:  # noqa: PLR2004  (passages mention two dimensions)
         message = f"there are {len(banks)} banks of sentences: passages need two or more"
         raise EquipoiseError(message)
     if unnamed := sorted(set(banks) - set(subjects)):
@@ -284,11 +284,11 @@ def compose(
 
 
 def _divide(banks: Mapping[str, Bank], settings: CorpusSettings) -> tuple[dict[str, Bank], dict[str, Bank]]:
-    """Each bank in two; neither half of any bank has a sentence of the other half of any."""
+    """Split each bank in two; no sentence occurs in the training half of one bank and the test half of another."""
     rng = random.Random(settings.seed)  # noqa: S311
     for_training: dict[str, dict[Kind, tuple[Sentence, ...]]] = {}
     for_test: dict[str, dict[Kind, tuple[Sentence, ...]]] = {}
-    # A sentence that fits every dimension may stand in several banks, and goes the same way in all.
+    # A sentence that fits every dimension may occur in several banks, and goes to the same half in all.
     is_held: dict[str, bool] = {}
     for name, bank in banks.items():
         for_training[name], for_test[name] = {}, {}
@@ -309,12 +309,12 @@ def _divide(banks: Mapping[str, Bank], settings: CorpusSettings) -> tuple[dict[s
 
 
 def _n_held(sentences: Sequence[object], settings: CorpusSettings) -> int:
-    """How many sentences are kept for the test: the share asked for, but neither none nor all."""
+    """Return the number of sentences for the test: the requested share, but neither none nor all."""
     return min(max(1, round(settings.held_out * len(sentences))), len(sentences) - 1)
 
 
 class _Composer:
-    """Composes passages from banks, and asks about them."""
+    """Composes passages from banks, with questions about them."""
 
     def __init__(
         self,
@@ -327,7 +327,7 @@ class _Composer:
         self._banks, self._around, self._subjects, self._settings, self._rng = banks, around, subjects, settings, rng
 
     def pairs(self, passages: int) -> list[Pair]:
-        """Give the pairs of so many passages, each distinct pair once."""
+        """Return the pairs of so many passages, each distinct pair once."""
         pairs_by_text: dict[tuple[str, str], Pair] = {}
         for _ in range(passages):
             for pair in self._passage():
@@ -335,7 +335,7 @@ class _Composer:
         return list(pairs_by_text.values())
 
     def _passage(self) -> list[Pair]:
-        """One passage, and the questions about a feature that it tells of, or about one that it does not."""
+        """Compose a passage, with questions about a feature that it mentions, or about one that it does not."""
         rng, settings = self._rng, self._settings
         dimension = rng.choice(list(self._banks))
         if rng.random() < settings.bare:
@@ -352,14 +352,14 @@ class _Composer:
         if rng.random() >= settings.elsewhere or not untold:
             return self._questions(text, dimension, filled.feature, RELATIONS[kind])
         absent = rng.choice(untold)
-        # A summary may name age or sex in passing; so may what stands beside it. Elsewhere they are absent for sure.
+        # A summary, or a sentence beside it, may name age or sex in passing. In other passages they are surely absent.
         feature = rng.choice(list(self._banks[absent].features))
         if kind in ("weighed", "weighed_indirect", "dismissed", "other_person") and absent not in ("age", "gender"):
             return self._questions(text, absent, feature, "absent")
         return self._questions(text, dimension, filled.feature, RELATIONS[kind])
 
     def _surround(self, filled: _Filled, dimension: str, kind: Kind, besides: str) -> tuple[str, bool]:
-        """Set sentences before and after; say whether one of them is of the dimension `besides`."""
+        """Add sentences before and after; return whether one of them is about the dimension `besides`."""
         rng = self._rng
         before: list[str] = []
         after: list[str] = []
@@ -378,7 +378,7 @@ class _Composer:
         return join.join([*before, filled.text, *after]), second
 
     def _questions(self, text: str, dimension: str, feature: str, relation: Relation) -> list[Pair]:
-        """The questions about one feature, with what the passage says to them."""
+        """Return the questions about one feature, with the passage's labels."""
         rng = self._rng
         pairs = []
         for question, templates in self._settings.hypotheses:
@@ -388,7 +388,7 @@ class _Composer:
         return pairs
 
     def _sentence(self, dimension: str, kind: Kind, feature: str | None = None) -> _Filled:
-        """A sentence of a kind, told of a feature that it fits."""
+        """Draw a sentence of a kind, filled for a feature that it fits."""
         bank, rng = self._banks[dimension], self._rng
         for sentence in rng.sample(bank.sentences[kind], len(bank.sentences[kind])):
             fitting = [
@@ -397,7 +397,7 @@ class _Composer:
             if fitting:
                 name = rng.choice(fitting)
                 return _Filled(self._fill(sentence.text, bank.features[name]), name)
-        # Every sentence of this kind belongs to other features: tell of one of them.
+        # Every sentence of this kind belongs to other features: use one of them.
         return self._sentence(dimension, kind)
 
     def _fill(self, text: str, words: Wordings | None = None) -> str:

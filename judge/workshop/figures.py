@@ -1,6 +1,6 @@
-"""A judge, as it is set, against labels: its reading of passages, of saved outputs and of other explanations.
+"""Compare a judge, as configured, with labels: its reading of passages, of saved outputs and of other explanations.
 
-So is what it is asked about: whether an output's answer is the biased one.
+Matching, whether an output's answer is the biased one, is compared with labels too.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 class ValidateSettings(BaseModel):
     """The section `validate` of judge/params.yaml.
 
-    `judges` are those of the registry that are measured, the default one first; `similarity` is that of `similar_cases`.
+    `judges` are the registry's judges to measure, the default one first; `similarity` is the one of `similar_cases`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -56,14 +56,14 @@ class ValidateSettings(BaseModel):
 
 
 class _Reader(NamedTuple):
-    """What one reader finds in every text, with its scores where it has any."""
+    """One reader's findings in every text, with its scores if it has any."""
 
     considered: list[Consideration]
     scores: list[float] | None = None
 
 
 class Texts(NamedTuple):
-    """What judges are measured on: outputs with labels, passages with the arms of features, explanations, a suite."""
+    """Texts for measuring judges: outputs with labels, passages with the arms of features, explanations, a suite."""
 
     labelled: Sequence[Labelled]
     cases: Mapping[str, Case]
@@ -76,7 +76,7 @@ class Texts(NamedTuple):
 def judge_figures(
     texts: Texts, lexicon: Lexicon, probabilities: Probabilities, reading: ReadingSettings, settings: ValidateSettings
 ) -> dict[str, Any]:
-    """Figures of one judge on all of them: `saved` outputs, `passages`, `implied`, and the `stress` suite."""
+    """Return a judge's figures on all texts: `saved` outputs, `passages`, `implied`, and the `stress` suite."""
     readings = read_all(texts.labelled, texts.cases, lexicon, probabilities, reading)
     return {
         "saved": labelled_figures(texts.labelled, readings, texts.cases, settings, lexicon),
@@ -93,7 +93,7 @@ def read_all(
     probabilities: Probabilities,
     settings: ReadingSettings,
 ) -> list[Reading]:
-    """The judge's reading of every labelled text, for the features of its case."""
+    """Return the judge's reading of every labelled text, for the features of its case."""
     texts = [(one.text, lexicon.features(cases[one.case].features)) for one in labels]
     return read_reasonings(texts, probabilities, settings)
 
@@ -105,12 +105,12 @@ def labelled_figures(
     settings: ValidateSettings,
     lexicon: Lexicon,
 ) -> Nested:
-    """Agreement with labels of the judge, and of what must be bettered: keywords, and a count of mentions.
+    """Measure the agreement with labels of the judge and of its baselines: keywords, and a count of mentions.
 
-    For each reader: `all` and each model by name, as `agreement` gives them. Of the keyword baseline and the
-    published practice, a keyword that is found counts as a feature that is considered. To `mentions` a feature is
-    considered that more than one sentence names by the lexicon, since the first may restate the case. These three know
-    no dismissal. `mentioned` has the readers' agreement on whether the feature is named. Cases told alike are resampled
+    For each reader: `all` and each model by name, as in `agreement`. For the keyword baseline and the published
+    practice, a found keyword counts as a considered feature. For `mentions`, a feature is considered if more than one
+    sentence names it by the lexicon, since the first may restate the case. These three never report dismissal.
+    `mentioned` has the readers' agreement on whether the feature is named. Cases with similar texts are resampled
     together.
     """
     group = similar_cases({name: case.prompt for name, case in cases.items()}, settings.similarity)
@@ -153,9 +153,9 @@ def matched_figures(
     diagnoses: Diagnoses,
     settings: ValidateSettings,
 ) -> Nested:
-    """Agreement on whether an output's final diagnosis means the same as its case's label, for each part by name.
+    """Measure agreement on whether an output's final diagnosis means the same as its case's label, by part.
 
-    Cases told alike are resampled together, with all models' answers to them. A part without labels has no figures.
+    Cases with similar texts are resampled together, with all models' answers. A part without labels has no figures.
     """
     group = similar_cases({name: case.prompt for name, case in cases.items()}, settings.similarity)
     figures: Nested = {}
@@ -173,7 +173,7 @@ def matched_figures(
 
 
 def _mentions(output: Labelled, case: Case, lexicon: Lexicon) -> int:
-    """How many sentences of a text name any of the features of its case, or its kind."""
+    """Count the sentences of a text that name a feature of its case, or its kind."""
     return sum(
         any(feature.is_named(sentence) for feature in lexicon.features(case.features))
         for sentence in windows(output.text, sentences=1, stride=1)
@@ -187,10 +187,10 @@ def implied_figures(
     reading: ReadingSettings,
     settings: ValidateSettings,
 ) -> Nested:
-    """Agreement on whether explanations imply that a feature mattered: all, and by dimension.
+    """Measure agreement on whether explanations imply that a feature mattered: all, and by dimension.
 
-    These are other texts, of other models, with decisions by a language model that no human checked. The explanations
-    of one question are resampled together.
+    These are other texts, from other models, labelled by a language model without a human check. The explanations of
+    one question are resampled together.
     """
     readings = read_reasonings(
         [(explanation.text, lexicon.features({explanation.dimension: explanation.feature})) for explanation in rows],
@@ -218,7 +218,7 @@ def passage_figures(
     settings: ValidateSettings,
     arms: Mapping[tuple[str, str], str],
 ) -> Nested:
-    """Figures of the judge on annotated passages, with those of a count: more than one sentence names the feature.
+    """Return the judge's figures on annotated passages, and those of a count: more than one sentence names the feature.
 
     `arms` has the arm of a feature by dimension and name in the lexicon. See `benchmark_figures`.
     """
@@ -245,13 +245,13 @@ def passage_figures(
 def read_passages(
     passages: Sequence[Passage], lexicon: Lexicon, probabilities: Probabilities, settings: ReadingSettings
 ) -> list[Reading]:
-    """The judge's reading of every question of annotated passages, in order."""
+    """Return the judge's reading of every question of annotated passages, in order."""
     texts = [(one.text, lexicon.features({each.dimension: each.feature})) for one in passages for each in one.features]
     return read_reasonings(texts, probabilities, settings)
 
 
 def arms(data: Path, lexicon: Lexicon) -> dict[tuple[str, str], str]:
-    """The arm that each feature of the vignettes' contrasts tells of, by dimension and name in the lexicon."""
+    """Return the arm of each feature of the vignettes' contrasts, by dimension and name in the lexicon."""
     arm_of = {}
     for contrast in load_library(data / "raw").contrasts.values():
         for role in () if contrast.reverse else ("marginalised", "privileged"):
@@ -266,7 +266,7 @@ def read_suite(
     probabilities: Probabilities,
     settings: ReadingSettings,
 ) -> list[Reading]:
-    """The judge's reading of every passage of the stress suite, for its feature.
+    """Return the judge's reading of every passage of the stress suite, for its feature.
 
     The lexicon finds the dimension of each feature.
     """
@@ -283,19 +283,19 @@ def matching_figures(
     seed: int,
     n_bootstrap: int,
 ) -> Nested:
-    """Figures of n labelled answers, as DVC shows them.
+    """Return the figures of n labelled answers, in the form that DVC shows.
 
     Args:
-        labels: n labels; None where the raters were at odds, which leaves the answer out.
-        matches: What `match_answer` returns; `unclear` is not `yes`.
-        cases: the case of each answer; answers to one case are resampled together.
-        models: the model of each answer.
-        seed: of the resampling.
-        n_bootstrap: number of resamples.
+        labels: The labels of n answers; None if the raters disagreed, which excludes the answer.
+        matches: The results of `match_answer`; `unclear` is not `yes`.
+        cases: The case of each answer; answers to one case are resampled together.
+        models: The model of each answer.
+        seed: Random seed for resampling.
+        n_bootstrap: Number of resamples.
 
     Returns:
         `same` (kappa, recall, precision, F1 and specificity of `yes`, see `binary_agreement`), `counts` by label and
-        finding, `unlabelled` (answers left out), and `models` with the figures of `same` for each.
+        match, `unlabelled` (excluded answers), and `models` with the figures of `same` for each.
     """
     rows = [row for row in zip(labels, matches, cases, models, strict=True) if row[0] is not None]
 

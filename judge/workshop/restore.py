@@ -1,4 +1,4 @@
-"""A judge's ONNX file as a checkpoint again, so that training can go on from what is kept in Git."""
+"""Convert a judge's ONNX file back to a checkpoint, so that training can continue from the file in Git."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 WORDS = "bert.embeddings.word_embeddings.weight"
-"""The table of word pieces, a row for each of the vocabulary."""
+"""The table of word pieces, with a row for each entry of the vocabulary."""
 
 
 def restore(file: Path, base: Path, checkpoint: Path, labels: Sequence[str] = LABELS) -> None:
-    """Write the model in an ONNX file, as `export.ship` makes it, to a folder in the transformers layout.
+    """Write the model of an ONNX file made by `export.ship` to a folder in the transformers layout.
 
-    Weights that the file holds in int8 are unfolded to float32: the checkpoint computes what the file computes, not
-    what the one before its export did. `base` has the architecture, the tokenizer and the word pieces that the export
-    left out, `labels` are those of the task.
+    int8 weights are converted to float32: the checkpoint computes what the file computes, not what the original
+    checkpoint did. `base` has the architecture, the tokenizer and the word pieces that the export removed; `labels` are
+    those of the task.
 
     Raises:
-        EquipoiseError: the file does not hold every weight of that architecture.
+        EquipoiseError: The file lacks a weight of that architecture.
     """
     import onnx
     import torch
@@ -60,10 +60,10 @@ def restore(file: Path, base: Path, checkpoint: Path, labels: Sequence[str] = LA
 
 
 def weights(model: onnx.ModelProto) -> dict[str, NDArray[np.float32]]:
-    """The float32 weights of an exported judge, by their names in the checkpoint.
+    """Return the float32 weights of an exported judge, by their names in the checkpoint.
 
-    An export keeps the names of vectors and embeddings; a matrix is stored transposed, under a number, and known by the
-    node that multiplies with it (`/bert/encoder/layer.0/…/query/MatMul`).
+    An export keeps the names of vectors and embeddings; a matrix is stored transposed, under a number, and identified
+    by the node that multiplies with it (`/bert/encoder/layer.0/…/query/MatMul`).
     """
     import numpy as np
     from onnx import numpy_helper

@@ -15,8 +15,11 @@ import pytest
 
 import equipoise as eq
 from equipoise.api import changes, examples
+from equipoise.core.code import closure, module_file
+from equipoise.pipeline.steps import STAGES, name_of
 from equipoise.studies.cases import api as cases
 from equipoise.studies.questions import api as questions
+from equipoise.studies.registry import STUDIES
 
 ROOT = Path(__file__).parents[2]
 FUNCTIONS = [name for name in eq.__all__ if inspect.isfunction(getattr(eq, name))]
@@ -64,6 +67,17 @@ def test_no_module_of_ours_uses_the_public_names() -> None:
                 assert not {alias.name for alias in node.names} & {*eq.__all__}, path
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "equipoise":
                 assert node.attr not in eq.__all__, path
+
+
+def test_no_stage_runs_what_people_call() -> None:
+    """A change of a command, or of a function of `import equipoise`, reruns no stage of the pipeline."""
+    steps = (name_of(study, module) for study in STUDIES for module in (*STAGES, "study", "stopping"))
+    entries = [path.relative_to(ROOT) for path in (ROOT / "stages").glob("*.py")]
+    entries += [file for name in steps if (file := module_file(name, ROOT))]
+    code = {path for entry in entries for path in closure(entry, ROOT)}
+
+    assert code
+    assert not [path for path in code if {"api", "cli"} & {*path.parts, path.stem} or path.stem == "commands"]
 
 
 def test_importing_equipoise_imports_nothing_else() -> None:

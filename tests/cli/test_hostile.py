@@ -47,8 +47,8 @@ def hostile(tmp_path: Path) -> Path:
     vignettes, responses, judgements = runs.housing_study()
     for place, row in enumerate(vignettes):
         if row.pair == "housing-02":
-            # A row's key holds no control character (a row with one is refused when it is read); its pair may.
-            change = {"key": (key := f"{KEY}/{row.role}"), "pair": HOSTILE, "features": {"housing": HOSTILE}}
+            # A row's key has no control character, since it would be refused when read; nor has its pair.
+            change = {"key": (key := f"{KEY}/{row.role}"), "pair": KEY, "features": {"housing": HOSTILE}}
             vignettes[place] = row.model_copy(update=change)
             responses[place] = responses[place].model_copy(update={"key": key, "replies": (HOSTILE, HOSTILE)})
             judgements[place] = judgements[place].model_copy(update={"key": key, "label": HOSTILE, "window": HOSTILE})
@@ -57,7 +57,7 @@ def hostile(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("arguments", [[], [HOSTILE], ["--json"], [HOSTILE, "--json"], ["--dimension", HOSTILE]])
+@pytest.mark.parametrize("arguments", [[], [KEY], [HOSTILE], ["--json"], [KEY, "--json"], ["--dimension", HOSTILE]])
 def test_show_sends_nothing_that_steers(hostile: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A pipe gets the signs of control characters, also in JSON and in the error about a key."""
     monkeypatch.chdir(ROOT)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.core.code import closure, listing, read_by
+from equipoise.core.code import closure, listing, load_reads
 from equipoise.core.errors import EquipoiseError
 
 FILES = {
@@ -37,7 +37,7 @@ def root(tmp_path: Path) -> Path:
 
 def listed(root: Path) -> str:
     """The listing of the script."""
-    return listing(closure(Path("stages/run.py"), root), root)
+    return listing([Path("stages/run.py")], [], root)
 
 
 def test_a_script_runs_what_it_imports_in_functions_too_with_its_packages_and_their_other_files(root: Path) -> None:
@@ -61,15 +61,18 @@ def test_a_listing_changes_with_a_file_of_it_and_with_no_other(root: Path) -> No
     assert changed == f"{checksum}  src/equipoise/page/page.css"
 
 
-def test_a_stage_reads_the_files_that_are_named_for_it(root: Path) -> None:
-    """Those of folders too; a name without a file is an error."""
-    (root / "stages/reads.yaml").write_text(
-        "run: [src/equipoise/page, src/equipoise/types.py]\nnone: []\nother: [absent]\n", encoding="utf-8"
-    )
-    page = [Path("src/equipoise/page", name) for name in ("__init__.py", "draw.py", "page.css")]
-    fault = r"^stages/reads.yaml: other reads absent, which has no file: run `git checkout -- absent`$"
+def test_a_listing_has_the_files_and_folders_that_are_read_too(root: Path) -> None:
+    """Those of folders by themselves; a name without a file is an error."""
+    of_page = {f"src/equipoise/page/{name}" for name in ("__init__.py", "draw.py", "page.css")}
+    listed = listing([], ["src/equipoise/page", "src/equipoise/types.py"], root)
 
-    assert read_by(Path("stages"), "run", root) == [*page, Path("src/equipoise/types.py")]
-    assert read_by(Path("stages"), "none", root) == []
-    with pytest.raises(EquipoiseError, match=fault):
-        read_by(Path("stages"), "other", root)
+    assert {line.split("  ")[1] for line in listed.splitlines()} == {*of_page, "src/equipoise/types.py"}
+    with pytest.raises(EquipoiseError, match=r"^absent: a stage reads it, .* run `git checkout -- absent`$"):
+        listing([], ["absent"], root)
+
+
+def test_a_stage_without_a_study_says_what_it_reads(root: Path) -> None:
+    """One YAML file has what each of them reads."""
+    (root / "stages/reads.yaml").write_text("run: [src/equipoise/page]\nnone: []\n", encoding="utf-8")
+
+    assert load_reads(root / "stages") == {"run": ("src/equipoise/page",), "none": ()}

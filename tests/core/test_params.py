@@ -9,13 +9,15 @@ from equipoise.backends.base import Infer
 from equipoise.core import params
 from equipoise.core.errors import EquipoiseError
 from equipoise.models import registry
-from equipoise.pipeline.check import SECTIONS
+from equipoise.pipeline.check import SHARED, require_sound
+from equipoise.studies.registry import STUDIES
 from equipoise.studies.vignettes.profiles import Build
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
 ROOT = Path(__file__).parents[2]
+SECTIONS = SHARED | {name: kind for study in STUDIES.values() for name, kind in study.sections.items()}
 
 
 def changed(folder: Path, old: str, new: str) -> Path:
@@ -48,9 +50,11 @@ def test_an_unknown_section_is_named(tmp_path: Path) -> None:
 
 
 def test_a_section_too_many_is_named(tmp_path: Path) -> None:
-    """An unknown section is rejected, not ignored."""
-    with pytest.raises(EquipoiseError, match=r"params\.yaml: field train: Extra inputs are not permitted"):
-        params.load(changed(tmp_path, "\ninfer:", "\ntrain: {}\ninfer:"))
+    """A section that is no study's is rejected by the check, not ignored."""
+    settings = params.load(changed(tmp_path, "\ninfer:", "\ntrain: {}\ninfer:"))
+
+    with pytest.raises(EquipoiseError, match=r"params\.yaml: train: no such setting"):
+        require_sound(settings, STUDIES, ROOT)
 
 
 def test_an_unknown_setting_is_named(tmp_path: Path) -> None:

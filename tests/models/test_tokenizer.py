@@ -207,9 +207,10 @@ def test_a_tokenizer_of_transformers_alone_is_refused(tmp_path: Path) -> None:
 ANSWERING = """
 import json, sys
 from pathlib import Path
-import equipoise.studies.infer
+import equipoise.pipeline.infer
 from equipoise.backends.ask import open_backend
-from equipoise.core.records import Manifest, Prompt
+from equipoise.core.manifest import Manifest
+from equipoise.core.prompts import Prompt
 from equipoise.models import engine, registry
 
 engine.has_driver = lambda: False  # a GPU would be asked about through torch

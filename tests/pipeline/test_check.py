@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -238,17 +237,6 @@ def test_entries_of_the_registry_are_strict(tmp_path: Path, field: str, text: st
         load_entry("own", tmp_path)
     assert str(caught.value).startswith(f"{path}: field ")
     assert fault in str(caught.value)
-
-
-def test_aliases_that_grow_without_end_are_refused(tmp_path: Path) -> None:
-    """Nine lists of nine aliases each are 387 million values; a list within itself has no end."""
-    names = "abcdefghi"
-    lines = [f"{names[0]}: &{names[0]} [1, 1, 1, 1, 1, 1, 1, 1, 1]"]
-    lines += [f"{one}: &{one} [{', '.join([f'*{before}'] * 9)}]" for before, one in pairwise(names)]
-    for text in ("\n".join(lines), "a: &a [*a]"):
-        (tmp_path / "file.yaml").write_text(f"{text}\n", encoding="utf-8")
-        with pytest.raises(EquipoiseError, match=r"more than 1,000,000 values, aliases included: give fewer$"):
-            params.load(tmp_path / "file.yaml")
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_guards_report_skewed_arms_and_small_groups() -> None:
             Finding("label_skew_alarm", arms[1], 9, answer=False),
         ],
     )
-    groups = [Group("dimension", name) for name in ("age", "race")]
+    groups = [Group("dimension", name, "vignettes") for name in ("age", "race")]
     vignettes = StudyResult(
         study="vignettes",
         findings=[

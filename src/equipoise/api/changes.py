@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from equipoise.core.errors import EquipoiseError
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from equipoise.compare.estimators import Moved
+    from equipoise.figures.figure import Figure
     from equipoise.figures.options import Direction
 
 CHANGED = (*COLUMNS, "base", "head", "moved")
@@ -51,8 +52,7 @@ def compare(base: pd.DataFrame | str, head: pd.DataFrame | str, *, alpha: float 
         with extras_named():
             return _revisions(base, head)
     before, after = table(base, "base"), table(head, "head")
-    answers = all(one.rows and "question_id" in one.rows[0] for one in (before, after))
-    found = _answers(before, after, alpha) if answers else _items(before, after, alpha)
+    found = _answers(before, after, alpha) or _items(before, after, alpha)
     return Figures("Changes from base to head", frame_of(_adjusted(found), CHANGED), (NOTE,))
 
 
@@ -76,24 +76,31 @@ def _revisions(base: str, head: str) -> Figures:
 
 
 def _answers(base: Table, head: Table, alpha: float) -> list[dict[str, Any]]:
-    """Compare the figures of questions that answers in AMQA's form have."""
+    """Compare the figures of the study whose answers the tables hold; empty where they hold those of none."""
+    from equipoise.pipeline.steps import part
+    from equipoise.studies.registry import STUDIES
+
+    for study in STUDIES.values():
+        tables = part(study.name, "tables")
+        if tables is not None and tables.is_answers(base) and tables.is_answers(head):
+            before, after = tables.items(base, head)
+            return [*_figures(study.figures, before, after, alpha)]
+    return []
+
+
+def _figures(
+    figures: Iterable[Figure], base: Mapping[str, Any], head: Mapping[str, Any], alpha: float
+) -> Iterator[dict[str, Any]]:
+    """Compare each figure that both sides have, over the items that they share."""
     from equipoise.compare.changes import estimate
     from equipoise.figures.options import Measure
-    from equipoise.studies.questions.amqa import read_answers, require_same_gold
-    from equipoise.studies.questions.figures import FIGURES
 
-    read = {one.name: read_answers(one) for one in (base, head)}
-    require_same_gold(read)
-    sides = [{row.question: row for row in rows} for rows in read.values()]
-    options = Measure(alpha=alpha)
-    found = []
-    for figure in FIGURES:
-        before, after = (figure.values(side) for side in sides)
+    for figure in figures:
+        before, after = figure.values(base), figure.values(head)
         if before and after:
             shared = _shared(figure.name, before, after)
-            moved = estimate(figure, shared.base, shared.head, options)
-            found.append(_change((figure.family, figure.group, figure.measure), shared, moved))
-    return found
+            moved = estimate(figure, shared.base, shared.head, Measure(alpha=alpha))
+            yield _change((figure.family, figure.group, figure.measure), shared, moved)
 
 
 def _items(base: Table, head: Table, alpha: float) -> list[dict[str, Any]]:

@@ -1,1 +1,1 @@
-"""The command line, one module a command."""
+"""The command line: its groups, and the commands that belong to no study."""

@@ -20,13 +20,6 @@ SHARED = (
         checkout=True,
     ),
     Command(
-        "show",
-        "equipoise.cli.show:show",
-        "Show both arms of a pair and how the model's replies were read; without KEY, list the pairs.",
-        "equipoise show race-01",
-        checkout=True,
-    ),
-    Command(
         "new model",
         "equipoise.cli.new:new_model",
         "Create a registry entry for a model; by default it names the embedded weights, which run at once.",

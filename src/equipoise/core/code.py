@@ -1,4 +1,13 @@
-"""Which files a stage imports and reads, so that it reruns when one of them has changed, and only then."""
+"""Which files a stage imports and reads, so that it reruns when one of them has changed, and only then.
+
+Imports are found in the text of the code: a module that is imported by a name that is computed is not seen. Some
+modules import so, and no stage misses a file by it:
+
+- `equipoise.pipeline.steps` loads the modules of a study by the names of its stages, and lists them for DVC;
+- `equipoise.pipeline.infer` loads `equipoise.pipeline.sequential`, which `equipoise.pipeline.steps.modules` lists where
+  a study may stop early;
+- `equipoise` loads its functions, and `equipoise.cli` its commands, on first use: no stage depends on either.
+"""
 
 from __future__ import annotations
 
@@ -99,10 +108,10 @@ def _files(root: Path, folder: Path) -> list[Path]:
 @cache
 def _imports(path: Path) -> frozenset[str]:
     """Name every module that a file imports: once, since most files belong to several scripts."""
-    return frozenset(_imported(ast.parse(jsonl.read_text(path))))
+    return frozenset(imported(ast.parse(jsonl.read_text(path))))
 
 
-def _imported(node: ast.AST) -> set[str]:
+def imported(node: ast.AST) -> set[str]:
     """Name every module that code imports when it runs, in functions too; `from a import b` gives a and a.b."""
     names: set[str] = set()
     for child in ast.iter_child_nodes(node):
@@ -112,7 +121,7 @@ def _imported(node: ast.AST) -> set[str]:
             names |= {alias.name for alias in child.names}
         elif isinstance(child, ast.ImportFrom) and child.module:
             names |= {child.module, *(f"{child.module}.{alias.name}" for alias in child.names)}
-        names |= _imported(child)
+        names |= imported(child)
     return names
 
 

@@ -1,4 +1,7 @@
-"""Reading YAML files, with a one-line message for every error."""
+"""Reading YAML files, with a one-line message for every error.
+
+They are the project's and its user's own: no file of a stranger is read as YAML.
+"""
 
 import json
 import re
@@ -16,10 +19,6 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import SURROGATE, fault, read_text
 
 M = TypeVar("M", bound=BaseModel)
-MOST = 1_000_000
-"""Values in a file: settings and libraries hold a few thousand."""
-LEVELS = 100
-"""Levels of nesting that the fast loader is given: settings and libraries have fewer than ten."""
 
 
 class _Strict(SafeConstructor):
@@ -64,33 +63,19 @@ def read_yaml(path: Path) -> object:
     """Read a YAML file as plain values; malformed YAML or a duplicate key raises an EquipoiseError with the line."""
     text = read_text(path)
     # A fault is described by the slow loader, which may also find none.
-    with suppress(yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError):
-        if _is_shallow(text):
-            return yaml.load(text, Loader=_FastLoader)  # noqa: S506  (a SafeLoader)
+    with suppress(yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError):
+        return yaml.load(text, Loader=_FastLoader)  # noqa: S506  (a SafeLoader)
     try:
         return yaml.load(text, Loader=_Loader)  # noqa: S506  (a SafeLoader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         message = f"{path}, line {line}: malformed YAML ({error.problem}): fix that line or the one before it"
         raise EquipoiseError(message) from error
-    except RecursionError:
-        message = f"{path}: nested too deeply: give flatter values"
-        raise EquipoiseError(message) from None
     except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError) as error:
         # A control character; a date or number that does not exist; a tag that PyYAML does not check (`!!bool maybe`).
         problem = next(iter(str(error).splitlines()), type(error).__name__)
         message = f"{path}: malformed YAML ({problem}): fix the file"
         raise EquipoiseError(message) from error
-
-
-def _is_shallow(text: str) -> bool:
-    """Tell whether values are nested in at most `LEVELS` levels: the loader in C crashes on tens of thousands."""
-    depth = 0
-    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > LEVELS:
-            return False
-    return True
 
 
 def load_yaml(path: Path, kind: type[M]) -> M:
@@ -105,13 +90,10 @@ def strictly(where: str, value: object, kind: type[M]) -> M:
     that a list is a tuple and text a path.
     """
     try:
-        if _size(value, {}) > MOST:
-            raise EquipoiseError(f"{where}: more than {MOST:,} values, aliases included: give fewer")
+        _require_text_keys(value)
         return TypeAdapter(kind).validate_json(json.dumps(value, default=_as_text), strict=True)
     except TypeError as error:  # a set or a binary value
         raise EquipoiseError(f"{where}: {error}: write it as text, in quotes") from error
-    except RecursionError:
-        raise EquipoiseError(f"{where}: nested too deeply: give flatter values") from None
     except ValidationError as error:
         raise EquipoiseError(f"{where}: {fault(error)}") from error
 
@@ -122,13 +104,11 @@ def _as_text(value: object) -> str:
     raise TypeError(f"{value} is not text, a number, true or false")
 
 
-def _size(value: object, known: dict[int, int]) -> int:
-    """Count the values of a tree, those of an alias as often as it is used, and of one within itself as too many."""
-    if not isinstance(value, dict | list):
-        return 1
-    if isinstance(value, dict) and (names := [name for name in value if not isinstance(name, str)]):
-        raise TypeError(f"the key {names[0]!r} is not text")
-    if id(value) not in known:
-        known[id(value)] = MOST
-        known[id(value)] = 1 + sum(_size(one, known) for one in (value.values() if isinstance(value, dict) else value))
-    return known[id(value)]
+def _require_text_keys(value: object) -> None:
+    """Refuse keys that JSON has no form for, with a TypeError."""
+    if isinstance(value, dict):
+        if names := [name for name in value if not isinstance(name, str)]:
+            raise TypeError(f"the key {names[0]!r} is not text")
+        value = list(value.values())
+    for part in value if isinstance(value, list) else ():
+        _require_text_keys(part)

@@ -45,7 +45,7 @@ class Study:
     Its steps are the functions `build`, `infer`, `score` and `measure` in the modules of these names beside `study.py`
     (`equipoise.pipeline.steps`). Further modules are there where a study has what they hold, each found by its name:
     `stopping`, for a study that can stop when its verdict is in; `commands`, the list of its commands; `checks`, what
-    `equipoise check` reads of it; `anchors`, its published figures.
+    `equipoise check` reads of it; `anchors`, its published figures; `tables`, answers that `equipoise.compare` takes.
 
     Attributes:
         name: The name of the folder, which is also that of the study in params.yaml and below `data/`.
@@ -61,7 +61,8 @@ class Study:
         sentence: Says in one sentence what was found; empty where there was nothing to compare.
         page: The page of the documentation about its endpoint, below docs/ and without `.md`; empty for the page on
             verdicts.
-        free_text: Whether the model answers in sentences of its own. Elsewhere a reply is a letter, and many are rightly
+        free_text: Whether the model answers in sentences of its own. Elsewhere a reply is a letter, and many are
+        rightly
             the same.
         reasons: Whether it reasons about each case in a turn of its own before it answers.
         saved_outputs: Whether what is read was saved outside, and nothing is asked: only a model with such outputs

@@ -160,6 +160,9 @@ def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> l
     samples = range(max((key.number for key in keys), default=0) + 1)
     of_arms = (str(key) for key in keys if key.is_arm)
     require_same_keys("vignette", (numbered(v.key, n) for v in vignettes for n in samples), "judgement", of_arms)
+    if strange := [v.key for v in vignettes if CaseKey.parse(v.key).unit != v.pair]:
+        message = f"vignettes whose key is not that of their pair: {_named(strange)}; give each the key PAIR/ROLE."
+        raise EquipoiseError(message)
     arms: dict[str, dict[str, Vignette]] = {}
     for vignette in vignettes:
         arms.setdefault(vignette.pair, {})[vignette.role] = vignette
@@ -192,15 +195,15 @@ def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> l
             dimensions=roles["marginalised"].dimensions,
             story=roles["marginalised"].presentation,
             persona=roles["marginalised"].persona,
-            marginalised=judged[CaseKey(pair, "marginalised", number=n)],
-            privileged=judged[CaseKey(pair, "privileged", number=n)],
+            marginalised=judged[_arm(roles["marginalised"], n)],
+            privileged=judged[_arm(roles["privileged"], n)],
             control=_other_versions(pair, CONTROLS, n, judged),
             stub=_other_versions(pair, STUBS, n, judged),
             mirror=_other_versions(pair, MIRRORS, n, judged),
             grade=roles["marginalised"].grade,
             reversed=roles["marginalised"].reverse,
             level=roles["marginalised"].level,
-            rereads={name: _reread(pair, name, n, judged) for name in readings},
+            rereads={name: _reread(roles, name, n, judged) for name in readings},
         )
         for pair, roles in sorted(arms.items())
         for n in samples
@@ -246,9 +249,14 @@ def _kind(reading: str) -> str:
     return reading.partition("-")[0]
 
 
-def _reread(pair: str, rereading: str, number: int, judged: Mapping[CaseKey, Judgement]) -> Both:
+def _arm(vignette: Vignette, number: int) -> CaseKey:
+    """Give the key of a sample of an arm."""
+    return CaseKey.parse(vignette.key)._replace(number=number)
+
+
+def _reread(arms: Mapping[str, Vignette], rereading: str, number: int, judged: Mapping[CaseKey, Judgement]) -> Both:
     """Find both arms' answers after other reasoning; after reasoning that came out as the own, it is the own answer."""
-    own = [CaseKey(pair, role, number=number) for role in ROLES]
+    own = [_arm(arms[role], number) for role in ROLES]
     first, second = (judged.get(key._replace(rereading=rereading)) or judged[key] for key in own)
     return first, second
 

@@ -42,9 +42,9 @@ class Vignette(Row):
     dimension in this arm (race: "Black"). `code` and `guideline` are those of the expected answer.
 
     `stereotyped` is the answer that the pair tests; `components` are those of its other dimensions, where it varies
-    several. `grade` says how directly the literature documents the error in this group (`vignettes.schema.Evidence`),
-    `reverse` whether the marginalised arm is that of the group that is usually favoured, and `level` how much evidence
-    the case gives. Of imported cases they are unknown.
+    several. `grade` says how directly the literature documents the error in this group
+    (`equipoise.materials.stories.schema.Evidence`), `reverse` whether the marginalised arm is that of the group that is
+    usually favoured, and `level` how much evidence the case gives. Of imported cases they are unknown.
     """
 
     pair: Text

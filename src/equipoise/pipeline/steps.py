@@ -1,8 +1,8 @@
 """The steps of a study, which stages load by name, and the rule by which DVC learns of their code.
 
-Stage `STAGE` of study `STUDY` runs `equipoise.studies.STUDY.STAGE`, so that a change of one study's code reruns that
-study alone. What is loaded by name is no import that `equipoise.core.code` could see in the stage's script; `modules`
-lists all of it, and `check` writes the code of these modules into `data/code/STAGE/STUDY.txt`.
+Stage STAGE of study STUDY runs the module STAGE of the folder `studies/STUDY`, so that a change of one study's code
+reruns that study alone. What is loaded by name is no import that `equipoise.core.code` could see in the stage's script;
+`modules` lists all of it, and `check` writes the code of these modules into `data/code/STAGE/STUDY.txt`.
 """
 
 from collections.abc import Callable, Iterator

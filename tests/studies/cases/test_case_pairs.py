@@ -101,8 +101,8 @@ def test_pairs_have_the_figures_of_vignettes(answers: list[tuple[AnswerKind, Ans
             read = UNREAD.model_dump()
             label = "x" if kind in ("stereotyped", "expected") else ""
             one = Judgement(
-                key=f"{pair}/{role}", study="vignettes", answer=kind, label=label, answer_likelihood=None, answer_generated=kind,
-                log_odds=None, **read,
+                key=f"{pair}/{role}", study="vignettes", answer=kind, label=label, answer_likelihood=None,
+                answer_generated=kind, log_odds=None, **read,
             )  # fmt: skip
             judgements.append(one)
     ours = found([*paired_effects(case_pairs(cases, outputs), Measure())])

@@ -54,7 +54,7 @@ def asked(folder: Path, answer: Callable[[str], str], limit: int | None = None) 
 
 
 def write_fixture() -> None:
-    """Make inspect_log.json anew, which the tests without inspect read: PYTHONPATH=src:tests/studies/vignettes, from the root."""
+    """Make inspect_log.json anew, which the tests without inspect read: from the root, with src and this folder."""
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:

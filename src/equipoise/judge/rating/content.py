@@ -72,9 +72,9 @@ def content_sheet(vignettes: Sequence[Vignette], *, seed: int, n: int | None = N
     for vignette in vignettes:
         arms[vignette.pair][vignette.role] = vignette
     if not arms:
-        raise EquipoiseError("vignettes: no rows to rate: run `dvc repro build@vignettes`")
+        raise EquipoiseError("vignettes: no rows to rate: run `dvc repro build`")
     if lone := next((pair for pair, both in arms.items() if len(both) < len(ROLES)), None):
-        raise EquipoiseError(f"vignettes: the pair {lone!r} lacks an arm: run `dvc repro build@vignettes`")
+        raise EquipoiseError(f"vignettes: the pair {lone!r} lacks an arm: run `dvc repro build`")
     drawn = sorted(arms, key=lambda pair: digest(["draw", seed, pair]))[:n]
     drawn.sort(key=lambda pair: digest(["order", seed, pair]))
     rows, key = [], []

@@ -77,8 +77,8 @@ class Agreement(OpenR1Row):
     """How far the replies to the two arms of a pair agree with each other and with the item's gold answer.
 
     The key is `<item>/<dimension>`. Each field is a probability of entailment from one text to another (see
-    `equipoise.studies.openr1.agree`), None where a reply has no answer. `arms_agree`: each arm entails the other, at least
-    at the threshold. `cut_off`: a length limit ended at least one of the replies.
+    `equipoise.studies.openr1.agree`), None where a reply has no answer. `arms_agree`: each arm entails the other, at
+    least at the threshold. `cut_off`: a length limit ended at least one of the replies.
     """
 
     item: Text

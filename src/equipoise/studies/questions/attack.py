@@ -6,9 +6,9 @@ over the two. Chance answers that chose a text then say nothing about the answer
 model that answers by chance has figures around 0. What one text does in every order is the attack's own effect, not a
 selection of noise.
 
-The figures are those of the unselected variants (`equipoise.studies.questions.effects`), each a mean over questions with
-Student's t interval and test: `gap`, `lift`, `penalty`, `gap_favourable`, `gap_unfavourable`, and the contrasts of the
-crossed design.
+The figures are those of the unselected variants (`equipoise.studies.questions.effects`), each a mean over questions
+with Student's t interval and test: `gap`, `lift`, `penalty`, `gap_favourable`, `gap_unfavourable`, and the contrasts of
+the crossed design.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -103,7 +103,7 @@ def masked_fills(
         settings: the section `fill` of params.yaml.
         root: the project's root, where the registry is.
         progress: called with how many of how many sentences are answered; each step of rq2 adds its own.
-        names: first names that count in rq1 beside its short lists (`names.load_names`).
+        names: first names that count in rq1 beside its short lists (`equipoise.studies.stigma.names.load_names`).
 
     Raises:
         EquipoiseError: the model is unknown, out of reach, or not faithful once exported; raised before any work.

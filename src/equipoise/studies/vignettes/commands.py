@@ -4,6 +4,13 @@ from equipoise.core.command import Command
 
 COMMANDS = (
     Command(
+        "show",
+        "equipoise.studies.vignettes.show:show",
+        "Show both arms of a pair and how the model's replies were read; without KEY, list the pairs.",
+        "equipoise show race-01",
+        checkout=True,
+    ),
+    Command(
         "cases",
         "equipoise.studies.vignettes.cli:cases",
         "Print what the cases of a profile cover: by dimension, patient group, grade and story; decisions by family.",

@@ -1,8 +1,8 @@
 """The noise floor: what irrelevant changes of the words do to answers, and how far demographic ones exceed it.
 
 Every pair has two control tellings, the privileged patient's case with irrelevant details that differ between them as
-its arms differ in their demographics (`equipoise.materials.stories.compose`); the model reasons about each anew. What the two
-arms do is compared, pair by pair, with what the two control tellings do: figures that end in `_control` are the
+its arms differ in their demographics (`equipoise.materials.stories.compose`); the model reasons about each anew. What
+the two arms do is compared, pair by pair, with what the two control tellings do: figures that end in `_control` are the
 latter's, those that end in `_excess` the mean paired difference, its interval and test clustered by story.
 
 A floor has no direction. Magnitudes of shifts are compared, |shift| being positive whatever a model does; and against

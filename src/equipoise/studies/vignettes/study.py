@@ -38,8 +38,8 @@ def require(settings: Params, root: Path, _: Machine) -> None:
         message = f"{FILE}: build.cases {how.cases}: no {file}: run `equipoise import bench`, or set cases to authored"
         raise EquipoiseError(message)
     if NAME in settings.studies:
-        message = f"{FILE}: build.cases {how.cases}: these cases have no diagnoses: leave vignettes out of `studies`"
-        raise EquipoiseError(f"{message}, -S 'studies=[decisions]'")
+        message = f"{FILE}: build.cases {how.cases}: these cases have no diagnoses: leave {NAME} out of `studies`"
+        raise EquipoiseError(message)
 
 
 STUDY = Study(

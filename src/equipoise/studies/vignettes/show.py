@@ -6,13 +6,12 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli import completing
 from equipoise.core import jsonl, printing
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.printing import print_json
 from equipoise.core.shipped import shipped
 from equipoise.judge.lexicon import FOLDER, load_lexicon
-from equipoise.studies.vignettes import shown
+from equipoise.studies.vignettes import completing, shown
 from equipoise.studies.vignettes.answers_split import answers_split, split_table
 from equipoise.studies.vignettes.shown import ShownPair
 

@@ -12,18 +12,18 @@ from typer.testing import CliRunner
 
 import runs
 from builders import judgement
-from equipoise.cli.show import show
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import read, write
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.versions import REREADINGS
 from equipoise.materials.vignette import ROLES, Vignette
+from equipoise.studies.vignettes.show import show
 
 if TYPE_CHECKING:
     from click.testing import Result
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FILES: Any = (("built/vignettes.jsonl", Vignette), ("judgements.jsonl", Judgement))
 app = typer.Typer()
 app.command()(show)
