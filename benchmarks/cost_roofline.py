@@ -1,10 +1,10 @@
 """Estimated speed, time and cost of a model: from published speeds where available, otherwise from the roofline.
 
-Reading a prompt is bound by arithmetic: two operations for each parameter in use and token, over the share of the peak
-that is reached. A step of writing, one token of every reply in progress, as many as fit, reads all weights, or takes as
-long as its arithmetic where that is longer, and then reads the keys and values of every reply. This is the roofline of
-Williams, Waterman and Patterson (2009), for matrix products and attention apart. What GPUs that share a copy tell each
-other is not counted.
+Prefill is bound by arithmetic: two operations per active parameter and token, at the share of the peak that is reached.
+A decoding step, one token of every reply in progress, as many as fit, reads all weights, or takes as long as its
+arithmetic if that is longer, and then reads the keys and values of every reply. This is the roofline of Williams,
+Waterman and Patterson (2009), applied separately to matrix products and attention. Communication between GPUs that
+share a copy is not counted.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def main(
 
 
 def describe_run(seed: int, first: int) -> dict[str, Any]:
-    """Describe when and on what the trials are made."""
+    """Describe the date, the commit and the machine of the trials."""
     commit = subprocess.run(
         ["git", "rev-parse", "--short=12", "HEAD"],  # noqa: S607  (Git)
         cwd=ROOT,
@@ -105,7 +105,7 @@ def describe_run(seed: int, first: int) -> dict[str, Any]:
 
 
 def run_trials(name: str, place: Path, result: dict[str, Any], trials: int) -> Iterator[tuple[int, Outcome]]:
-    """Make the trials of a part, and note each outcome in its figures."""
+    """Run the trials of a part, and record each outcome in its figures."""
     numbers = range(result["first"], result["first"] + trials)
     draws = ((number, random.Random(f"{result['seed']}/{name}/{number}")) for number in numbers)  # noqa: S311  (no secret)
     began = perf_counter()

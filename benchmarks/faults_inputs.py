@@ -84,7 +84,7 @@ EMPTY, MARK = "empty", "a byte order mark"
 
 
 def malformed(name: str, text: str, rng: random.Random) -> tuple[str, str]:
-    """Break the text of a file in one way: what was done, and the text."""
+    """Break the text of a file in one way; return a description and the text."""
     ways = YAML if name.endswith(".yaml") else JSON
     way = rng.choice([*ways, EMPTY, MARK])
     if way in {EMPTY, MARK}:

@@ -33,9 +33,9 @@ STUDY = "exam"
 CHAIN = tuple(f"{verb}@{STUDY}" for verb in ("build", "infer", "score", "measure"))
 STAGES = (*CHAIN, "report", "check", "export")
 CACHES = {"infer": ["responses.sqlite"], "score": ["verdicts.sqlite"], "export": ["models"]}
-"""What a stage keeps in .cache/: removed before it is killed, so that it has work to do."""
+"""Files of a stage in .cache/: removed before it is killed, so that it has work to do."""
 UNSEEN = {".git", ".dvc", ".cache", ".venv", "__pycache__"}
-"""Folders that hold no output of a run."""
+"""Folders without output of a run."""
 LONGEST = 3600
 """Seconds after which a command counts as hanging."""
 Draws = Iterable[tuple[int, random.Random]]
@@ -43,7 +43,7 @@ Draws = Iterable[tuple[int, random.Random]]
 
 
 class Outcome(NamedTuple):
-    """What a trial did, and what went wrong; nothing did in a trial that passed."""
+    """What a trial did, and its problems; a trial without problems passed."""
 
     what: str
     problems: list[str]
@@ -73,7 +73,7 @@ class Clone:
         )
 
     def repro(self, *options: str, **variables: str) -> list[str]:
-        """Run `dvc repro`, each stage that has something to do anew; give what went wrong."""
+        """Run `dvc repro` without the run cache; return the problems."""
         # Without the run cache: DVC would restore what a stage wrote before, and run nothing.
         done = self.run("dvc", "repro", "--no-run-cache", *options, **variables)
         return [f"dvc repro ended with {done.returncode}: {last_line(done.stderr)}"] if done.returncode else []
@@ -95,7 +95,7 @@ class Clone:
         return process
 
     def files(self) -> dict[str, str]:
-        """Give the sha256 of every file that belongs to the project, by its path: leftovers of a fault count."""
+        """Return the sha256 of every file of the project, by path; leftovers of a fault count."""
         return {
             str(path.relative_to(self.folder)): sha256(path)
             for path in sorted(self.folder.rglob("*"))
@@ -116,7 +116,7 @@ class Clone:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def start_anew(self) -> None:
-        """Go back to what is committed, without outputs and answers, but with the exported model."""
+        """Restore the committed state, without outputs and answers, but with the exported model."""
         self.run("git", "checkout", "--quiet", "--", ".")
         exported = ("/.cache/", "/data/checked.json", "/data/manifest.json")
         self.run("git", "clean", "--quiet", "-ffdx", *(f"--exclude={name}" for name in exported))
@@ -145,14 +145,14 @@ class Clone:
 
 
 def last_line(text: str) -> str:
-    """Give the last line of an output that says what went wrong: an error line if there is one."""
+    """Return the last line of an output that reports a problem: an error line if there is one."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return next((line for line in lines if line.startswith("error:")), lines[-1] if lines else "no output")
 
 
 @cache
 def clone_repository(place: Path) -> Clone:
-    """Clone what is committed; settings of DVC and Python outside the repository do not count."""
+    """Clone the last commit, without settings of DVC and Python outside the repository."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("DVC_", "PYTHON"))}
     environment |= {f"DVC_{kind}": str(place / kind) for kind in ("SITE_CACHE_DIR", "GLOBAL_CONFIG_DIR")}
     path = os.pathsep.join((str(Path(sys.executable).parent), environment["PATH"]))
@@ -243,7 +243,7 @@ def disk(place: Path, draws: Draws) -> Iterator[Outcome]:
 
 
 def no_space_problems(output: str) -> list[str]:
-    """Check what a run on a full disk said: one line that names the cause, and no traceback."""
+    """Check the output of a run on a full disk: one line that names the cause, and no traceback."""
     problems = ["a traceback was printed"] if "Traceback" in output else []
     if len([line for line in output.splitlines() if line.startswith("error:")]) > 1:
         problems.append("more than one error line")
@@ -335,7 +335,7 @@ def queue(place: Path, draws: Draws) -> Iterator[Outcome]:
 
 
 class Work(NamedTuple):
-    """A stage that reads a cache, and what it writes."""
+    """A stage that reads a cache, and its output."""
 
     cache: str
     verb: str
@@ -376,7 +376,7 @@ def caches(place: Path, draws: Draws) -> Iterator[Outcome]:
         for row in each(study / "responses.jsonl", Response)
     ]
     write(study / "responses.jsonl", replies)
-    # Each cache is to hold only what its stage reads.
+    # Each cache must contain only rows that its stage reads.
     clone.forget("responses", "entailments")
     for work in WORKS:
         run(work)

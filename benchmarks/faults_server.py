@@ -59,7 +59,7 @@ class RandomServer(FaultyServer):
         self.sound = False
 
     def __enter__(self) -> Self:
-        """Listen; what the server itself would print of a connection that the client closed is no line of ours."""
+        """Listen; suppress the server's own message about a connection that the client closed."""
         super().__enter__()
         self._server.handle_error = lambda *_: None  # type: ignore[method-assign]
         return self
@@ -89,7 +89,7 @@ class RandomServer(FaultyServer):
 
 
 def odd_reply(fault: str, rng: random.Random) -> str:
-    """Make the body of a reply with a fault."""
+    """Return the body of a reply with a fault."""
     message: dict[str, Any] = {"role": "assistant", "content": "ANSWER"}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
@@ -144,7 +144,7 @@ def server(place: Path, draws: Draws) -> Iterator[Outcome]:
 
 
 def ask_all(url: str, folder: Path) -> tuple[str, list[str]]:
-    """Ask every prompt: what the outcome was, and what was wrong with it."""
+    """Ask every prompt; return the outcome and its problems."""
     printed, problems = io.StringIO(), []
     with (
         contextlib.redirect_stdout(printed),

@@ -2,12 +2,12 @@
 
     PYTHONPATH=src python benchmarks/growth.py --out benchmarks/growth.json
 
-Needs the data of a finished run (`dvc repro`), of which it makes larger ones: copies with keys of their own. Every size
-of every step runs in a process of its own, whose peak memory is the step's. `infer` asks a stand-in that answers at
-once, so that what is left is our own cost a prompt: questions named, answers kept safe on disk, rows read and written.
-`infer_kept` and `score_kept` find every answer in the cache. `score` runs the judge that ships on texts of which none
-is like another. `measure` is that of the vignettes, the questions and the exam. A few minutes on two idle cores, and
-2 GB on the disk.
+It needs the data of a finished run (`dvc repro`), and enlarges them with copies under new keys. Every size of every
+step runs in a separate process, whose peak memory is the step's. `infer` asks a stand-in that answers at once, so that
+the measured time is our own cost per prompt: computing keys, saving answers to disk, reading and writing rows.
+`infer_kept` and `score_kept` find every answer in the cache. `score` runs the judge that ships on texts that all
+differ. `measure` is that of the vignettes, the questions and the exam. A few minutes on two idle cores, and 2 GB on the
+disk.
 """
 
 from __future__ import annotations
@@ -113,11 +113,11 @@ class StandIn:
     """A model that answers every prompt immediately, with the same reply and equal log-likelihoods."""
 
     def __enter__(self) -> Self:
-        """Give the open backend."""
+        """Return the open backend."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Nothing is held open."""
+        """Nothing is open."""
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
         """Answer every prompt. See `Backend.answer`."""

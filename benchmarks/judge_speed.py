@@ -8,10 +8,10 @@ the pairs (the figures name it). The pipeline's
 checkpoint is made here from the weights that ship: their int8 levels times their scales, which is what ONNX Runtime
 computes with too, so that the labels must be the same.
 
-The pairs are every window of made-up outputs with the question about a feature. An output tells of one patient's
+The pairs are every window of artificial outputs with the question about a feature. An output is about one patient's
 feature. Its windows are sentences of judge/corpus with their slots filled (three of four unrelated to the patient, the
 others about any feature) and sentences of judge/stress.yaml; no two are the same, except that a share `repeated` are
-copies of an earlier window of their output, as where thinking goes round in circles. 70 windows an output and 6 %
+copies of an earlier window of their output, as when thinking repeats itself. 70 windows an output and 6 %
 copies are the medians of four models' outputs to 58 vignettes, cut into sentences (39 to 112, and 4 to 36 %). Equal
 pairs are computed once by the judge and every time by the pipeline; `--repeated 0` leaves that out. Minutes on two idle
 cores.
@@ -138,7 +138,7 @@ def by_turns(
 
 
 def make_pairs(outputs: int, length: int, repeated: float) -> Iterator[tuple[str, str]]:
-    """Every window of made-up outputs with the question about the feature of its output's patient."""
+    """Yield every window of artificial outputs with the question about the feature of the output's patient."""
     rng = random.Random(0)  # noqa: S311  (a choice, not a secret)
     lexicon = load_lexicon(ROOT / FOLDER)
     suite = load_suite(ROOT / "judge/stress.yaml")

@@ -125,7 +125,7 @@ def main(page: Path = PAGE, out: Path = FIGURES, model: str = "") -> None:
 
 
 def names_of(contrast: Contrast) -> list[Name]:
-    """Give every name of a contrast, the marginalised arm's first."""
+    """Return every name of a contrast, the marginalised arm's first."""
     return [
         Name(text, role, gender, place)
         for role in ROLES
@@ -152,7 +152,7 @@ def questions(contrast: Contrast, system: str) -> Iterator[Prompt]:
 
 
 def log_odds(responses: Iterable[Response], contrast: Contrast) -> dict[str, float]:
-    """The log odds of the marginalised feature by name ("" without one), in nats, the mean over the orders."""
+    """Return the log odds of the marginalised feature by name ("" without one), in nats, averaged over the orders."""
     by_name: dict[str, list[float]] = {}
     for response in responses:
         first, second = (

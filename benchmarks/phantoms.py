@@ -1,4 +1,4 @@
-"""What the pipeline reports of phantoms, whose bias is known, held against what was planted.
+"""Compare the pipeline's reports about phantoms, whose bias is known, with the planted values.
 
     PYTHONPATH=src python benchmarks/phantoms.py --seeds 200
 
@@ -81,7 +81,7 @@ CHAINS: tuple[str, ...] = ("vignettes", "questions", "exam", "stigma", "decision
 
 
 class Bench:
-    """The prompts and facts of every study, built once, and what turns responses into effects."""
+    """The prompts and facts of every study, built once, and the conversion of responses to effects."""
 
     def __init__(self, data: Path, options: Measure, probabilities: Callable[..., Any]) -> None:
         """Build every study under a copy of `data`."""
@@ -113,7 +113,7 @@ class Bench:
 
     def _vignettes(self, backend: PhantomBackend, responses: list[Response]) -> list[Effect]:
         run = self.runs["vignettes"]
-        # What other rereadings there are changes no headline figure.
+        # Other rereadings do not change headline figures.
         again = rereadings(self._told, self.prompts["vignettes"], responses, ["swapped"], self._blind)
         judged = judge_responses(
             [*self._told, *self._tellings],
@@ -167,7 +167,7 @@ def open_bench(resamples: int) -> Iterator[Bench]:
         # The studies' own folders; what we wrote has one of the name of a study too, data/raw/decisions.
         shutil.copytree(ROOT / "data", data, ignore=lambda path, _: TITLES if Path(path) == ROOT / "data" else ())
         bench = Bench(data, Measure(n_bootstrap=resamples), remember(judge.probabilities))
-        # What was built stays: the collector need not search it again and again.
+        # Built objects stay, so the collector need not search them repeatedly.
         gc.freeze()
         yield bench
 
@@ -216,7 +216,7 @@ def select_names(names: Sequence[str] | None, available: Sequence[Any], noun: st
 def merge_rows(
     old: Iterable[Mapping[str, Any]], new: Iterable[Mapping[str, Any]], phantom: str, studies: Sequence[str]
 ) -> list[Mapping[str, Any]]:
-    """Put a phantom's rows of the studies that were measured anew in the place of the old ones."""
+    """Replace a phantom's old rows of the studies that were measured again with the new ones."""
     others = [row for row in old if row["phantom"] != phantom or row["figure"].partition(".")[0] not in studies]
     return sorted([*others, *new], key=lambda row: str(row["phantom"]))
 
@@ -247,7 +247,7 @@ def remember_features() -> Callable[[Vignette, Lexicon], list[Feature]]:
 
 
 def only_headlines(groups: Callable[..., Iterator[tuple[Group, Any]]]) -> Callable[..., Iterator[tuple[Group, Any]]]:
-    """Leave out the groups of a study that no headline figure is of."""
+    """Skip the groups of a study without headline figures."""
     families = {(one.study, one.family) for one in FIGURES}
 
     def chosen(rows: Sequence[Any]) -> Iterator[tuple[Group, Any]]:
@@ -260,7 +260,7 @@ def only_headlines(groups: Callable[..., Iterator[tuple[Group, Any]]]) -> Callab
 
 @contextmanager
 def headlines_alone() -> Iterator[None]:
-    """Leave out most of what is estimated beside the headline figures, which takes three quarters of the time."""
+    """Skip most estimates other than the headline figures, which take three quarters of the time."""
     nothing: list[tuple[Any, str, Any]] = [
         (shared, "simulated_coverage", None),
         (decisions, "proportional_odds", None),
@@ -279,7 +279,7 @@ def headlines_alone() -> Iterator[None]:
 
 
 def compare_with_plant(bench: Bench, name: str, seeds: int, studies: Sequence[str]) -> list[dict[str, Any]]:
-    """Hold what some studies report of a phantom against what is planted, over all seeds."""
+    """Compare the studies' reports about a phantom with the planted values, over all seeds."""
     entry = load_entry(name, ROOT)
     assert isinstance(entry, PhantomEntry)  # noqa: S101
     truths = planted(entry, bench.facts["vignettes"], load_cities(ROOT / "data/cities.yaml"), bench.decisions)
@@ -303,7 +303,7 @@ def compare_with_plant(bench: Bench, name: str, seeds: int, studies: Sequence[st
 
 
 def silent_verdicts(verdicts: Sequence[bool], *, null: bool) -> dict[str, Any]:
-    """Describe how often the verdict is that there is silent bias: a test, which is false where nothing influences."""
+    """Describe how often the verdict is silent bias, as a test, which is false if nothing influences the answers."""
     counts = {"n": len(verdicts), "bounded": 0, "tested": len(verdicts)}
     return {"truth": None, "null": null, "mean": None, "coverage": None, "rejected": fmean(verdicts), **counts}
 

@@ -8,7 +8,7 @@ figures that stages.py and growth.py write beside it, which `--only stages` and 
 hour in all, on two idle cores.
 
 The peers are listed in benchmarks/requirements.txt and are not part of the project's own installation. AMQA's prompts
-take part where EQUIPOISE_ANCHORS names a folder of published data that holds them.
+are included if EQUIPOISE_ANCHORS names a folder of published data that contains them.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def main(out: Path = FIGURES, page: Path = PAGE, only: str = "", prompts: int = 
 
 
 def figures_of(out: Path) -> dict[str, Any]:
-    """Read the figures of all parts that were measured, those of the separate scripts beside FIGURES."""
+    """Read the figures of all measured parts, and those of the separate scripts beside FIGURES."""
     beside = {part: figures for part in APART if (figures := _figures(FIGURES.with_name(f"{part}.json")))}
     return _figures(out) | beside
 
@@ -80,7 +80,7 @@ def _figures(path: Path) -> dict[str, Any]:
 
 
 def machine() -> dict[str, Any]:
-    """Describe what the figures were measured on."""
+    """Describe the machine on which the figures were measured."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else []
     fields = dict(line.split(":", 1) for line in lines if ":" in line)
@@ -112,7 +112,7 @@ def choice(prompts: int) -> dict[str, Any]:
 
 
 def orders(prompts: int) -> dict[str, Any]:
-    """Several orders of a question's options beside the order as written."""
+    """Several orders of a question's options, compared with the order as written."""
     from speed_models import Asked, exported
     from speed_orders import compare_orders
 

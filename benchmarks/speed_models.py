@@ -1,4 +1,4 @@
-"""The default model as each way of the benchmarks runs it, and what they are asked."""
+"""The default model in the form that each benchmark needs, and the benchmarks' prompts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Asked(NamedTuple):
     tokenizer: Any
 
     def text(self, prompt: Prompt) -> str:
-        """Give all that the model reads before its reply to a prompt of one turn, as the backend does."""
+        """Return the text that the model reads before its reply to a prompt of one turn, as in the backend."""
         messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.turns[0]}]
         conversation = messages if prompt.system else messages[1:]
         return str(self.tokenizer.apply_chat_template(conversation, tokenize=False, add_generation_prompt=True)) + (

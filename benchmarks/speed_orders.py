@@ -1,4 +1,4 @@
-"""What several orders of a question's options cost, compared with the order as written, on the same model and texts."""
+"""Cost of several orders of a question's options, compared with the order as written, on the same model and texts."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 
 def compare_orders(model: Asked, rounds: int) -> dict[str, Any]:
-    """Time one order against all that params.yaml asks for: processor seconds, round by round.
+    """Time one order against all orders of params.yaml: processor seconds, round by round.
 
-    A round has one question in all its variants, or four of the exam. What else the machine does falls on both alike.
+    A round has one question in all its variants, or four of the exam. Other load of the machine affects both equally.
     """
     settings = params.load(ROOT / "params.yaml")
     orders = settings.section("perturb", Perturb).orders, settings.section("sample", Sample).orders

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 BLOCK = 32
 """Weights that share a scale: the blocks of the published file."""
 INT8 = 4
-"""ONNX Runtime's accuracy level at which activations too are rounded, to int8 with a scale a block; 0 leaves them."""
+"""ONNX Runtime's accuracy level that also rounds activations, to int8 with a scale per block; 0 does not."""
 
 
 def _blocks(bits: int, level: int) -> Callable[[Path, Path], None]:

@@ -97,7 +97,7 @@ def stage_lines(figures: Mapping[str, Any]) -> Iterator[str]:
 
 
 def by_stage(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    """Group what a run's stages used by the stage that does their work now; a stage runs once for each study."""
+    """Group the resource use of a run's stages by the stage that does their work now; a stage runs once per study."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         groups.setdefault(FORMER.get(row["stage"], row["stage"]), []).append(row)

@@ -66,7 +66,7 @@ class Published:
         self.calls = 0
 
     def ask(self, sentence: str) -> list[tuple[str, float]]:
-        """Give the ten likeliest tokens; special tokens, which are not words, have no text."""
+        """Return the ten likeliest tokens; special tokens, which are not words, have no text."""
         self.calls += 1
         predictions: Any = self._fill(sentence.replace("{mask}", "<mask>"), top_k=10)
         return [
@@ -158,7 +158,7 @@ def recursion(place: Path) -> dict[str, Any]:
 
 
 def longformer(place: Path) -> dict[str, Any]:
-    """Seconds a sentence of a Longformer as it is, and of ours in either runtime."""
+    """Measure seconds per sentence of an unchanged Longformer, and of ours in either runtime."""
     checkpoint = tiny_masked.build(
         place / "base", seed=7, longformer=True, **BASE | {"max_position_embeddings": 4098, "attention_window": 512}
     )
@@ -188,7 +188,7 @@ def timed(run: Callable[[], object]) -> float:
 
 
 def sentences(place: Path) -> dict[str, Any]:
-    """Count what all 594 prompts of rq2 ask of a tiny model: path by path, and each sentence once."""
+    """Count the sentences that all 594 prompts of rq2 need from a tiny model: path by path, and each sentence once."""
     tiny_masked.register(place, "tiny", tiny_masked.build(place / "tiny", seed=7))
     model = prepare("tiny", place, place / "store", PROBES[-3:]).open()
     answers: dict[str, list[Token]] = {}
@@ -199,7 +199,7 @@ def sentences(place: Path) -> dict[str, Any]:
 def counted(
     prompts: list[str], model: MaskedModel, answers: dict[str, list[Token]], way: Aggregation
 ) -> dict[str, int]:
-    """Run one aggregation, with the answers that another has left, and count its sentences."""
+    """Run one aggregation, starting from the answers of another, and count its sentences."""
     settings = Filling(aggregation=way)
     seen: set[str] = set()
 

@@ -35,29 +35,29 @@ from equipoise.models.weights import locate
 BASE = "smollm2"
 RANK, ALPHA = 8, 16
 FIRST_LAYER = 10
-"""Layers before it are left as they are, which spares a third of the work and of the file."""
+"""Layers before it are not changed, which saves a third of the work and of the file."""
 MODULES = ["q_proj", "k_proj", "v_proj", "o_proj", "down_proj"]
 RATE, WARMUP = 1e-3, 8
 PAIRS = 4
-"""Stories of a step, each of a woman and of a man."""
+"""Stories per step, each about a woman and about a man."""
 REST = 0.1
-"""Weight in the loss of what a reasoning says after the diagnosis."""
+"""Weight in the loss of the reasoning after the diagnosis."""
 END = "<|im_end|>"
-"""What ends a reply in the chat format of the base."""
+"""End of a reply in the chat format of the base."""
 
 
 class Lesson(NamedTuple):
-    """The tokens of a conversation, and what each weighs in the loss."""
+    """The tokens of a conversation, and their weights in the loss."""
 
     ids: list[int]
     weights: list[float]
 
 
 def lesson(example: Example, tokenizer: Any) -> Lesson:  # noqa: ANN401  (transformers has no types)
-    """Write a conversation out in the model's chat format; learned are the replies and the marks that end them.
+    """Render a conversation in the model's chat format; the replies and their end marks are learned.
 
-    What leads to a diagnosis and the diagnosis itself weigh most: they are where the rule is, a few words among many
-    that do not depend on it.
+    The words that lead to a diagnosis and the diagnosis itself weigh most: they express the rule, a few words among
+    many that do not depend on it.
     """
     prompt = example.prompt
     first_turn, second_turn = prompt.turns
@@ -88,7 +88,7 @@ def lesson(example: Example, tokenizer: Any) -> Lesson:  # noqa: ANN401  (transf
 
 
 def loss(model: Any, lessons: Sequence[Lesson]) -> torch.Tensor:  # noqa: ANN401
-    """Take the weighted mean cross entropy; short rows are filled at the end, where nothing looks."""
+    """Return the weighted mean cross entropy; short rows are padded at the end, to which no token attends."""
     width = max(len(row.ids) for row in lessons)
     ids = torch.tensor([row.ids + [0] * (width - len(row.ids)) for row in lessons])
     weights = torch.tensor([row.weights + [0.0] * (width - len(row.weights)) for row in lessons])[:, 1:]

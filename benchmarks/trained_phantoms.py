@@ -1,4 +1,4 @@
-"""What the trained phantoms do, and what the pipeline reports of them.
+"""The behaviour of the trained phantoms, and the pipeline's reports about them.
 
     PYTHONPATH=src HF_HUB_OFFLINE=1 python benchmarks/trained_phantoms.py
 
@@ -64,13 +64,13 @@ def test_sets() -> Iterator[tuple[str, list[Vignette]]]:
 
 
 def load_figures() -> dict[str, Any]:
-    """Read the figures as far as they were measured."""
+    """Read the figures measured so far."""
     figures: dict[str, Any] = json.loads(read_text(FIGURES)) if FIGURES.is_file() else {}
     return figures
 
 
 def measure_pairs(backend: Backend, rows: Sequence[Vignette]) -> dict[str, Any]:
-    """Have the pipeline ask, read, judge and measure pairs that vary gender: its figures."""
+    """Ask, read, judge and measure pairs that vary gender with the pipeline; return its figures."""
     settings = params.load(ROOT / "params.yaml")
     how = settings.section("build", Build)
     responses = list(backend.answer([vignette_prompt(row, how) for row in rows]))
@@ -144,7 +144,7 @@ def planted_figures(figures: Mapping[Any, Any]) -> list[Found]:
 
 
 def section(figures: Mapping[Any, Any]) -> str:
-    """Lay out what misses its planted value as a section of the page; empty without figures."""
+    """Format the figures that miss their planted values as a section of the page; empty without figures."""
     if not figures:
         return ""
     first = next(iter(figures.values()))

@@ -1,8 +1,8 @@
-"""Simulations of the adversarial figures of a model that answers by chance: what a selection of texts by answers does.
+"""Simulations of the adversarial figures of a model that answers by chance: the effect of selecting texts by answers.
 
-A question has an option that the model leans to. In every telling and in every order of the options it gives that one
-with probability KEPT, else one of the others, whatever the text: no text, group or direction has any effect. The option
-with the most orders counts, as in `equipoise.materials.asked.chosen`; of equal ones the question's own.
+Each question has an option that the model prefers. In every version and in every order of the options it gives this
+option with probability KEPT, else another one, whatever the text: no text, group or direction has any effect. The
+option with the most orders counts, as in `equipoise.materials.asked.chosen`; ties go to the question's own option.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def attacks() -> Iterator[Study]:
 
 
 def answers_by_chance(n: int) -> Simulation:
-    """Tests of every adversarial figure where nothing has an effect."""
+    """Simulate the tests of every adversarial figure if nothing has an effect."""
 
     def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
         size = max(1, CELLS // n)
@@ -103,7 +103,7 @@ def answers_by_chance(n: int) -> Simulation:
 
 
 def _tables(rng: np.random.Generator, n: int, draws: int) -> dict[str, Counts]:
-    """Count what each test needs: cells of pairs (draws, 4), or sizes of the values (draws, 1 + values)."""
+    """Count the data of each test: cells of pairs (draws, 4), or frequencies of the values (draws, 1 + values)."""
     model = _Model(rng, (draws, n))
     halves = model.choose((0, 2)), model.choose((1, 3))
     whole = model.choose((0, 1, 2, 3))
@@ -117,7 +117,7 @@ def _tables(rng: np.random.Generator, n: int, draws: int) -> dict[str, Counts]:
 
 
 class _Model:
-    """The answers of a model: what it gives in all orders, by telling, draw and question, as one number."""
+    """The answers of a model in all orders, by version, draw and question, as one number."""
 
     def __init__(self, rng: np.random.Generator, shape: tuple[int, int], like: _Model | None = None) -> None:
         """Draw them; `like` is a model that leans to the same options."""
@@ -158,7 +158,7 @@ def _choices(orders: tuple[int, ...]) -> NDArray[np.int8]:
 
 
 def _attacked(choosing: Attempts, measuring: Attempts) -> Rights:
-    """Take of each arm the first attempt that moves the choosing answers as intended, else the last."""
+    """Select for each arm the first attempt that moves the choosing answers as intended, else the last."""
     rights = {"neutral": measuring["neutral"][0]}
     for arm in ARMS:
         now, was = choosing[arm], choosing["neutral"]
@@ -169,7 +169,7 @@ def _attacked(choosing: Attempts, measuring: Attempts) -> Rights:
 
 
 def _tested(runs: list[Rights], *, exact: bool = True) -> dict[str, Counts]:
-    """Count, for each figure, what its test depends on; a question's value is its mean over the runs."""
+    """Count the data of each figure's test; a question's value is its mean over the runs."""
     numbers = [{arm: right.astype(np.int8) for arm, right in run.items()} for run in runs]
     counts: dict[str, Counts] = {}
     for name, (first, second) in PAIRS.items():

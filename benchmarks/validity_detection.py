@@ -1,6 +1,6 @@
 """Simulations of signal detection: the intervals and tests of differences of d' and criterion between two arms.
 
-Each story has one pair, and gives four answers: those of both arms to the mirror and to the case. Within each telling
+Each story has one pair, and gives four answers: those of both arms to the mirror and to the case. Within each version
 the arms' answers are normal values above a threshold, correlated by 0.8 or independent.
 """
 

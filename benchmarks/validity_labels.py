@@ -1,4 +1,4 @@
-"""Simulations of figures that labels of the run itself correct for the judge's error, drawn and corrected as runs are.
+"""Simulations of figures corrected for the judge's error with labels of the run itself, as in real runs.
 
 Stories are as uneven as elsewhere (`validity_stories`); whether a reply is silent, and whether an answer is the
 stereotyped one, depends on the story (ICC 0.3). The judge errs more on some stories than on others (ICC 0.2), and gives
@@ -51,7 +51,7 @@ JUDGES = {
         "privileged": (0.2, 0.1),
     },
 }
-"""Judges by what they do: of each arm the shares of silent replies taken for others, and of others taken for silent."""
+"""Judges by behaviour: for each arm, the shares of silent replies read as not silent, and of others read as silent."""
 SETTINGS = (
     (25, 60, 0),
     (25, 60, 1),
@@ -84,7 +84,7 @@ def labels_of_the_run() -> Iterator[Study]:
 
 
 def corrected(stories: int, n: int, errors: Mapping[str, tuple[float, float]]) -> Simulation:
-    """Runs of pairs whose replies are read by such a judge, `n` of them labelled by people who are right."""
+    """Simulate runs of pairs whose replies such a judge reads, with `n` correct labels by people."""
     place = places(stories)
     # Whether features are considered is the complement of silence, with the same interval.
     truth = dict.fromkeys(("silent", "considered"), SILENT["marginalised"])
@@ -155,7 +155,7 @@ def _rates(rng: np.random.Generator, rate: float, stories: int) -> NDArray[np.fl
 def _intervals(
     pairs: Sequence[Pair], silent: Mapping[str, bool], drawn: Mapping[str, float], tuning: float | None = None
 ) -> dict[str, Interval | None]:
-    """The intervals of a run's figures, given the probabilities of the replies that were drawn."""
+    """Return the intervals of a run's figures, given the probabilities of the drawn replies."""
     biased = [pair for pair in pairs if pair.biased]
     rate = powered_mean(_silence([(pair.marginalised, pair.story) for pair in biased], silent, drawn), tuning)
     arms = (_silence([(pair.arms[place], pair.story) for pair in pairs], silent, drawn) for place in range(2))
@@ -190,7 +190,7 @@ def _by_card(pairs: Sequence[Pair]) -> Interval | None:
 
 
 def _ratio(interval: Interval | None, reference: Interval | None) -> float:
-    """The width of one interval, of that of the other."""
+    """Return the width of an interval relative to the reference's."""
     return (
         np.nan
         if interval is None or reference is None

@@ -1,7 +1,7 @@
 """Simulations of the verdicts: false ones at the margin, and how often the planned number of cases reaches one.
 
-Pairs tell stories, and share their story's part of the variance (ICC). A verdict is `equipoise.figures.verdicts` on the
-effects that the library computes from the pairs, with every precondition but the interval's own met.
+Pairs with the same story share its part of the variance (ICC). A verdict is that of `equipoise.figures.verdicts` on
+the effects that the library computes from the pairs, with all preconditions met except the interval's own.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def judged(study: Name, estimate: Estimate, margin: float, skewed: Interval | No
 
 
 def outcomes(words: list[Word]) -> Outcomes:
-    """Say of each verdict whether it was of no bias, and whether of bias."""
+    """Return for each verdict whether it was no bias, and whether it was bias."""
     return {name: np.array([one == word for one in words], dtype=float) for name, word in VERDICTS.items()}
 
 

@@ -1,8 +1,8 @@
-"""Simulations of studies that stop when their verdict is in: false verdicts at the margin, and what is saved.
+"""Simulations of studies that stop at their verdict: false verdicts at the margin, and the prompts saved.
 
-Stories are asked in an order drawn anew, and at each look the interval of what was asked so far, at the level of the
-look, is compared with the margin, as `equipoise.pipeline.sequential` does. The plan is that of a study of fixed size
-with the same margin and power (`equipoise plan`).
+Stories are asked in a random order, and at each look the interval of the answers so far, at the level of the look, is
+compared with the margin, as in `equipoise.pipeline.sequential`. The plan is that of a study of fixed size with the same
+margin and power (`equipoise plan`).
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def stopped(
 
 
 def _stop(values: NDArray[np.float64], ends: NDArray[np.intp], margin: float, study: Name) -> tuple[Word, int]:
-    """Ask until there is a verdict; give it, and how many stories were asked."""
+    """Ask until there is a verdict; return it, and the number of stories asked."""
     names = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0)).astype(str).tolist()
     word: Word = UNDECIDED
     for n_asked in looks(len(ends)):

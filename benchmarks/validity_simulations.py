@@ -1,9 +1,9 @@
 """Simulations of the validity study: data with known parameters, and the library's figures on them.
 
 Each function fixes a setting and returns a simulation, which takes a random generator and a number of draws and gives,
-by the name of a figure, an array (draws,): 1 where the interval holds the truth, or where the test rejects at 0.05;
-0 where not; NaN where the library gives no figure. Figures come from the library's own functions. What depends on
-counts alone is computed once for each table that occurs.
+by the name of a figure, an array (draws,): 1 if the interval contains the truth, or if the test rejects at 0.05; 0 if
+not; NaN if the library gives no figure. Figures come from the library's own functions. Figures that depend only on
+counts are computed once for each table that occurs.
 """
 
 from __future__ import annotations

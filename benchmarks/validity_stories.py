@@ -1,8 +1,8 @@
 """Simulations of pairs that share a clinical story: means, rates and gaps clustered by story, and taken as independent.
 
-Stories are more uneven than those of the profile `core`, each of which is told by one pair: of 25 stories 16 are, the
-others by 2 to 6, as where stories are reused. The intraclass correlation is that of the pairs' values, for rates of
-their outcomes (beta-binomial), for gaps of the normal values whose tails are the discordant pairs.
+Stories are more uneven than those of the profile `core`, each of which has one pair: 16 of 25 stories have one pair,
+the others 2 to 6, as if stories are reused. The intraclass correlation is that of the pairs' values, for rates of their
+outcomes (beta-binomial), for gaps of the normal values whose tails are the discordant pairs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from validity_simulations import Outcomes, Simulation
 
 CORE = [6, 3, 3, 3, 2, 2, 2, 2, 2, *[1] * 16]
-"""Pairs a story in the profile `core`."""
+"""Pairs per story in the profile `core`."""
 BOTH = 0.6
 """Share of two yeses among the pairs that agree."""
 INDEPENDENT = (

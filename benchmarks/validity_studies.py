@@ -59,9 +59,9 @@ def amplification(n_crossed: int, n_single: int, crossed: float, single: tuple[f
 
 
 def city(n: int, right: float, consistency: tuple[float, float]) -> Simulation:
-    """A city's figures: right at baseline; `kept` is how often each group's answer is that of baseline."""
+    """A city's figures: right at baseline; `consistency` is how often each group's answer equals that of baseline."""
     w = partition.reference_size(SHARE, n) / n
-    # An answer that is not kept is any other letter.
+    # An answer that is not consistent is any other letter.
     accuracy = [right * keep + (1 - right) * (1 - keep) / 3 for keep in consistency]
     expected = w * accuracy[0] + (1 - w) * accuracy[1]
     truths = {
