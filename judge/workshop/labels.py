@@ -125,7 +125,7 @@ def read_labels(path: Path, cases: Mapping[str, Case]) -> list[Labelled]:
             outputs[label.model] = {row.id: row for row in rows}
         output = outputs[label.model].get(label.id)
         if output is None or not output.ok:
-            message = f"{where}: {file} holds no output of {label.id!r}: give it, or delete the label"
+            message = f"{where}: {file} has no output of {label.id!r}: give it, or delete the label"
             raise EquipoiseError(message)
         case = cases[label.id]
         labels.append(
@@ -171,7 +171,7 @@ def _rows(path: Path, kind: type[M]) -> Iterator[tuple[int, M]]:
 def _require_rows(rows: list[Any], path: Path) -> list[Any]:
     """Refuse a file without rows."""
     if not rows:
-        message = f"{path}: holds no labels: give one row a labelled text"
+        message = f"{path}: has no labels: give one row a labelled text"
         raise EquipoiseError(message)
     return rows
 
@@ -222,7 +222,7 @@ def read_answer_labels(
             read[label.model] = {one.id: one for one in read_outputs(outputs / f"{label.model}.jsonl")}
         output = read[label.model].get(label.id)
         if output is None or not output.ok or label.id not in cases:
-            message = f"{where}: {outputs} holds no case with an output {name}: give it, or delete the label"
+            message = f"{where}: {outputs} has no case with an output {name}: give it, or delete the label"
             raise EquipoiseError(message)
         labels.append(AnswerLabel(label.model, label.id, output, label.matches_label))
     return labels

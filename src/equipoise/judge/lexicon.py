@@ -156,7 +156,7 @@ def load_lexicon(folder: Path) -> Lexicon:
     """Read every file of the folder; errors name the file, the entry and the fault."""
     kinds = {path.stem: load_yaml(path, Kind) for path in sorted(folder.glob("*.yaml"))}
     if not kinds:
-        raise EquipoiseError(f"{folder}: holds no lexicon of features: run `git checkout -- {FOLDER}`")
+        raise EquipoiseError(f"{folder}: has no lexicon of features: run `git checkout -- {FOLDER}`")
     for name, kind in kinds.items():
         if kind.dimension != name:
             raise EquipoiseError(f"{folder / name}.yaml: dimension is {kind.dimension!r}: name the file after it")

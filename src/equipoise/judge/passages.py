@@ -100,4 +100,4 @@ def passage_files(folder: Path) -> Sequence[Path]:
     """Return a folder's files of passages, sorted by name; raises EquipoiseError if there are none."""
     if files := sorted(folder.glob("*.jsonl")):
         return files
-    raise EquipoiseError(f"{folder}: holds no passages (*.jsonl): run `git checkout -- {folder}`")
+    raise EquipoiseError(f"{folder}: has no passages (*.jsonl): run `git checkout -- {folder}`")

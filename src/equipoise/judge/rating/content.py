@@ -136,7 +136,9 @@ def validity(rated: Mapping[str, Mapping[str, Content]], key: Sequence[ContentKe
         EquipoiseError: There are fewer than two raters, or no pair that two of them rated.
     """
     if len(rated) < FEWEST:
-        raise EquipoiseError(f"{', '.join(rated)}: one rater alone agrees with nobody: give the sheets of two or more")
+        raise EquipoiseError(
+            f"{', '.join(rated)}: one rater is not enough for agreement: give the sheets of two or more"
+        )
     agreed = {name: {pair: _agrees(one) for pair, one in contents.items()} for name, contents in rated.items()}
     pairs = [_pair(row.pair, rated, agreed) for row in key]
     both = [one for one in pairs if one["raters"] >= FEWEST]

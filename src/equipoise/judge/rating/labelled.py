@@ -58,7 +58,7 @@ def read_labels(folder: Path, responses: Path, judged: Iterable[str]) -> dict[st
     for number, label in enumerate(labels, start=1):
         if label.key not in keys or label.responses_sha256 != sha256:
             raise EquipoiseError(
-                f"{path}, row {number}: {label.key!r} is no reply of this run: import the sheet again, with --force"
+                f"{path}, row {number}: {label.key!r} is not a reply of this run: import the sheet again, with --force"
             )
     return {label.key: label for label in labels}
 

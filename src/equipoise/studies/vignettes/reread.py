@@ -139,7 +139,7 @@ def _blinded(text: str, arms: Sequence[Vignette], terms: Terms, features: Lexico
 
 
 def _places(text: str) -> list[int]:
-    """Give the place in a text of each character of its plain form (`plainly`)."""
+    """Give the place in a text of each character of its plain form (`plain_text`)."""
     kept = [place for place, mark in enumerate(text) if mark.translate(SAME)]
     found, at = [], 0
     for gap in WRAPPED.finditer(text.translate(SAME)):
