@@ -121,7 +121,7 @@ def _clusters() -> Iterator[Study]:
 def _sparse() -> Iterator[Study]:
     rows = {"interval": coverage("group effect")}
     for n, moved, one_way in ((66, 0.01, True), (66, 0.03, True), (66, 0.03, False), (66, 0.1, False)):
-        title = f"{n} questions, {moved} of which move by half, {'all kind way' if one_way else 'either way alike'}"
+        title = f"{n} questions, {moved} of which move by half, {'all one way' if one_way else 'either way alike'}"
         tested = {} if one_way else {"t": type_one("group effect, paired t")}
         key = f"contrast/{n}/{moved}/{'one' if one_way else 'both'}"
         yield Study(key, title, COUNTED, small.contrasts(n, moved, one_way), rows | tested)
