@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from equipoise.core.prompts import Prompt, Response
 from equipoise.figures.responses import Noted, note
 from equipoise.materials.judgement import Judgement
+from equipoise.materials.stories import compose
 from equipoise.materials.vignette import Vignette
 from equipoise.studies.cases.rows import Case
 from equipoise.studies.decisions.asked import Asked, Reading
@@ -49,6 +51,11 @@ PAIRING = Pairing(
     system="You are an experienced counsellor.",
     reply_tokens=200,
 )
+
+pair_rows, control_rows, stub_rows, mirror_rows = (
+    partial(make, **STUDY) for make in (compose.pair_rows, compose.control_rows, compose.stub_rows, compose.mirror_rows)
+)
+"""The rows of a pair, and of its other versions."""
 
 
 def prompt(key: str, *turns: str, **fields: Any) -> Prompt:

@@ -31,7 +31,7 @@ def test_the_examples_are_imported_and_told(tmp_path: Path) -> None:
     """20 cases x 32 tellings are 640 prompts, each with words of its own, and fewer than published, which is said."""
     printed = imported(str(EXAMPLES), out=tmp_path)
     stories = jsonl.read(tmp_path / "bench.jsonl", Story)
-    told = list(tellings(stories, load_panel(ROOT / "data/raw")))
+    told = list(tellings(stories, load_panel(ROOT / "data/raw"), "decisions"))
 
     assert printed.splitlines() == [
         f"{tmp_path}/bench.jsonl: 20 cases x 32 tellings (a control and 31 groups) = 640 prompts",

@@ -9,18 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.materials.stories.compose import (
-    Parts,
-    arm_text,
-    can_be_named,
-    control_rows,
-    genders,
-    mirror_rows,
-    misfit,
-    pair_rows,
-    patient,
-    stub_rows,
-)
+from builders import control_rows, mirror_rows, pair_rows, stub_rows
+from equipoise.materials.stories.compose import Parts, arm_text, can_be_named, genders, misfit, patient
 from equipoise.materials.stories.schema import Contrast
 from equipoise.studies.vignettes.profiles import outside, validate
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from equipoise.materials.stories.compose import can_be_named, control_rows, genders, mirror_rows, pair_rows, stub_rows
+from builders import control_rows, mirror_rows, pair_rows, stub_rows
+from equipoise.materials.stories.compose import can_be_named, genders
 from equipoise.studies.vignettes.profiles import build_pairs, outside, planned
 
 if TYPE_CHECKING:

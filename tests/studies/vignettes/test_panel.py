@@ -11,7 +11,7 @@ import yaml
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import load
-from equipoise.studies.vignettes.panel import CONTROL, PanelGroup, Story, load_panel, panel_rows, tellings, told
+from equipoise.studies.vignettes.panel import CONTROL_GROUP, PanelGroup, Story, load_panel, panel_rows, tellings, told
 from equipoise.studies.vignettes.profiles import Build, outside
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def test_the_panel_has_a_control_and_31_groups() -> None:
     """As many as published; of the control no feature is stated."""
     control, *groups = load_panel(ROOT / "data/raw")
 
-    assert control == CONTROL
+    assert control == CONTROL_GROUP
     assert len(groups) == 31
 
 
@@ -95,14 +95,14 @@ def test_tellings_of_a_story_differ_in_the_patient_alone(authored: Library) -> N
 
 def test_a_story_that_contradicts_a_group_is_told_of_none(authored: Library) -> None:
     """With words of the story in `conflicts` it is left out; with those of all stories nothing is left."""
-    panel = [CONTROL, WOMAN]
+    panel = [CONTROL_GROUP, WOMAN]
     keys = {row.pair for row in panel_rows(authored, HOW, panel)}
     story = authored.presentations[min(keys)]
     spoiled = WOMAN.model_copy(update={"conflicts": (story.history[:40],)})
 
-    assert {row.pair for row in panel_rows(authored, HOW, [CONTROL, spoiled])} == keys - {story.id}
+    assert {row.pair for row in panel_rows(authored, HOW, [CONTROL_GROUP, spoiled])} == keys - {story.id}
     with pytest.raises(EquipoiseError, match=r"panel\.yaml: no story of the profile core is sound for every group"):
-        panel_rows(authored, HOW, [CONTROL, WOMAN.model_copy(update={"conflicts": ("the",)})])
+        panel_rows(authored, HOW, [CONTROL_GROUP, WOMAN.model_copy(update={"conflicts": ("the",)})])
 
 
 def test_a_panel_has_no_names() -> None:
@@ -114,7 +114,7 @@ def test_a_panel_has_no_names() -> None:
 @pytest.mark.parametrize(
     ("story", "group", "text"),
     [
-        ("{patient} came.", CONTROL, "A patient came."),
+        ("{patient} came.", CONTROL_GROUP, "A patient came."),
         ("{patient} came.", ASIAN, "An Asian patient came."),
         ("Seen: {patient}, aged 50. {They} left.", WOMAN, "Seen: A woman, aged 50. She left."),
         (
@@ -140,7 +140,7 @@ def test_slots_are_filled_as_their_sentence_needs(story: str, group: PanelGroup,
 def test_imported_stories_are_told_of_every_group() -> None:
     """Keys are STORY/GROUP, and each telling says what it states of the patient."""
     story = Story(key="bench-1", text="{patient} has gout.", source="s", licence="l")
-    control, woman = tellings([story], [CONTROL, WOMAN])
+    control, woman = tellings([story], [CONTROL_GROUP, WOMAN], "decisions")
 
     assert (control.key, control.features, control.text) == ("bench-1/control", {}, "A patient has gout.")
     assert (woman.key, woman.features, woman.story, woman.group) == (

@@ -258,8 +258,8 @@ def test_a_profile_is_sorted_and_sound(any_library: Library, profile: Any) -> No
 PROGRAM = """
 from pathlib import Path
 from equipoise.core.jsonl import digest
-from equipoise.vignettes.library import load_library
-from equipoise.vignettes.profiles import build
+from equipoise.materials.stories.library import load_library
+from equipoise.studies.vignettes.profiles import build_pairs
 print(digest([row.model_dump(mode="json") for row in build_pairs(load_library(Path(r"FOLDER")), "powered")]))
 """
 

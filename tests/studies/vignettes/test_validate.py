@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from builders import pair_rows
 from equipoise.core.errors import EquipoiseError
-from equipoise.materials.stories.compose import pair_rows
 from equipoise.materials.vignette import Vignette
 from equipoise.studies.vignettes.profiles import (
     Build,
