@@ -47,19 +47,19 @@ from equipoise.judge.readers import open_reader
 from equipoise.judge.reading import Feature
 from equipoise.judge.score import Score, judge_responses
 from equipoise.judge.score import _features as case_features
-from equipoise.materials.asked import choices
 from equipoise.materials.cities import load_cities
+from equipoise.materials.orders import choices
 from equipoise.materials.positions import position_effects
 from equipoise.materials.vignette import Vignette
 from equipoise.models.registry import FOLDER, PhantomEntry, load_entry, names
 from equipoise.pipeline.run import Run
 from equipoise.pipeline.steps import step
 from equipoise.studies.decisions import effects as decisions
-from equipoise.studies.decisions.asked import Asked, decision_of, decision_prompts, read_decision
 from equipoise.studies.decisions.effects import decision_effects
-from equipoise.studies.exam.asked import EXAM
+from equipoise.studies.decisions.prompts import decision_prompts
+from equipoise.studies.decisions.rows import CaseDecision, decision_of, read_decision
 from equipoise.studies.exam.effects import exam_effects, score_cities, tabulate_exam
-from equipoise.studies.exam.subsets import Sampled
+from equipoise.studies.exam.subsets import EXAM, Sampled
 from equipoise.studies.questions import effects as questions
 from equipoise.studies.questions.city_effects import city_effects
 from equipoise.studies.questions.effects import question_effects, tabulate
@@ -101,7 +101,7 @@ class Bench:
         self._variants = read(self.runs["questions"].built("variants"), Variant)
         self._sampled = read(self.runs["exam"].built("subsets"), Sampled)
         self._sentences = load_library(data / "sentences")
-        self.decisions = read(self.runs["decisions"].built("decisions"), Asked)
+        self.decisions = read(self.runs["decisions"].built("decisions"), CaseDecision)
 
     def effects(self, entry: PhantomEntry, studies: Iterable[str]) -> list[Effect]:
         """Ask a phantom every prompt of some studies and estimate every figure."""

@@ -19,7 +19,7 @@ from equipoise.materials.questions import ATTRIBUTES
 from equipoise.materials.stories.endpoints import FAMILIES
 from equipoise.materials.versions import MIRRORS, CaseKey
 from equipoise.models.registry import PhantomEntry
-from equipoise.studies.decisions.asked import Asked, of_pairs
+from equipoise.studies.decisions.rows import CaseDecision, by_pair
 from equipoise.studies.questions.facts import DIMENSIONS
 
 DRAWS = 200_000
@@ -41,7 +41,7 @@ class Truth(NamedTuple):
 
 
 def planted(
-    entry: PhantomEntry, facts: Sequence[Fact], cities: Mapping[str, City], decisions: Iterable[Asked] = ()
+    entry: PhantomEntry, facts: Sequence[Fact], cities: Mapping[str, City], decisions: Iterable[CaseDecision] = ()
 ) -> dict[str, Truth]:
     """Return the truth of every headline figure that planted values determine, by name.
 
@@ -277,7 +277,7 @@ class _Scale(NamedTuple):
     right: int
 
     @classmethod
-    def of(cls, entry: PhantomEntry, decision: Asked) -> Self:
+    def of(cls, entry: PhantomEntry, decision: CaseDecision) -> Self:
         """Give that of a decision."""
         return cls(
             entry.decisions.get(decision.family, 0.0), len(decision.levels), decision.towards.index(decision.answer)
@@ -301,7 +301,7 @@ class _Scale(NamedTuple):
         return float(np.mean(moved - first)), float(np.mean(np.abs(moved - first)) - np.mean(np.abs(second - third)))
 
 
-def _decisions(entry: PhantomEntry, decisions: Sequence[Asked]) -> dict[str, Truth]:
+def _decisions(entry: PhantomEntry, decisions: Sequence[CaseDecision]) -> dict[str, Truth]:
     """Return the truths of figures over decisions; each pair counts once, with the mean of its decisions."""
     rng = np.random.default_rng(3)
     scales = {one.key: _Scale.of(entry, one) for one in decisions}
@@ -311,7 +311,7 @@ def _decisions(entry: PhantomEntry, decisions: Sequence[Asked]) -> dict[str, Tru
     }
     truths = {}
     for group, group_decisions in groups.items():
-        pairs = [[scales[one.key] for one in members] for members in of_pairs(group_decisions).values()]
+        pairs = [[scales[one.key] for one in members] for members in by_pair(group_decisions).values()]
         if not pairs:
             continue
         null = not any(scale.planted for pair in pairs for scale in pair)

@@ -11,11 +11,12 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.manifest import Manifest
 from equipoise.core.prompts import Prompt
 from equipoise.core.tables import json_rows
-from equipoise.materials import asked as questions
+from equipoise.materials.orders import Asking
 from equipoise.materials.questions import Item
 from equipoise.materials.stories.library import load_library
 from equipoise.models import registry
 from equipoise.models.weights import locate
+from equipoise.studies.exam.subsets import exam_prompts
 from equipoise.studies.questions import amqa
 from equipoise.studies.questions.variants.templates import load_templates
 from equipoise.studies.vignettes.profiles import Build, build_pairs, vignette_prompt
@@ -103,7 +104,7 @@ def amqa_questions(count: int) -> list[Prompt]:
                 source=amqa.HUB_ID,
                 licence=amqa.LICENCE,
             )
-            prompts += questions.exam_prompts(item, questions.Asking(template, "likelihood", orders=1))
+            prompts += exam_prompts(item, Asking(template, "likelihood", orders=1))
         if len(prompts) >= count:
             break
     return prompts[:count]

@@ -10,12 +10,11 @@ from speed_choice import open_folder
 from speed_models import ROOT
 
 from equipoise.core import jsonl, params
-from equipoise.materials.asked import Asking
+from equipoise.materials.orders import Asking
 from equipoise.materials.questions import Item
-from equipoise.studies.exam.asked import exam_prompts
-from equipoise.studies.exam.subsets import Sample
-from equipoise.studies.questions.asked import question_prompts
+from equipoise.studies.exam.subsets import Sample, exam_prompts
 from equipoise.studies.questions.neutralize import neutralize_items
+from equipoise.studies.questions.prompts import question_prompts
 from equipoise.studies.questions.variants.agents import Perturb
 from equipoise.studies.questions.variants.loop import complete, perturb
 from equipoise.studies.questions.variants.templates import load_templates

@@ -2,7 +2,7 @@
 
 Each question has an option that the model prefers. In every version and in every order of the options it gives this
 option with probability KEPT, else another one, whatever the text: no text, group or direction has any effect. The
-option with the most orders counts, as in `equipoise.materials.asked.chosen`; ties go to the question's own option.
+option with the most orders counts, as in `equipoise.materials.orders.chosen`; ties go to the question's own option.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ def main(stages: Path, checked: Path, listings: Path, sections: Path) -> None:
             jsonl.write_text(
                 listings / f"{name}/{study.name}.txt", code.listing(files, study.reads[name], Path()) + more
             )
-        jsonl.write_json(sections / f"{study.name}.json", {name: settings.values(name) for name in study.sections})
+        jsonl.write_json(sections / f"{study.name}.json", steps.own_settings(study, settings))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from equipoise.materials.judgement import Judgement
 from equipoise.materials.stories import compose
 from equipoise.materials.vignette import Vignette
 from equipoise.studies.cases.rows import Case
-from equipoise.studies.decisions.asked import Asked, Reading
+from equipoise.studies.decisions.rows import CaseDecision, Reading
 from equipoise.studies.openr1.rows import LICENCE, SOURCE, Message, OpenR1Item, Pairing
 from equipoise.studies.questions.rows import Variant
 from equipoise.studies.registry import STUDIES
@@ -104,7 +104,7 @@ def vignette(
     return Vignette(key=f"{pair}/{role}", pair=pair, role=role, dimensions=dimensions, **(STUDY | made | fields))
 
 
-def decision(pair: str = "p1", ask: str = "triage", **fields: Any) -> Asked:
+def decision(pair: str = "p1", ask: str = "triage", **fields: Any) -> CaseDecision:
     """Build what a pair asks for: triage at three levels, unless the fields say otherwise."""
     made: dict[str, Any] = {
         "story": "one",
@@ -117,10 +117,10 @@ def decision(pair: str = "p1", ask: str = "triage", **fields: Any) -> Asked:
         "direction": "lower",
         "grade": "A",
     }
-    return Asked(key=f"{pair}/{ask}", study="decisions", pair=pair, ask=ask, **(made | fields))
+    return CaseDecision(key=f"{pair}/{ask}", study="decisions", pair=pair, ask=ask, **(made | fields))
 
 
-def reading(one: Asked, telling: str, shares: Sequence[float], end: str = "", **fields: Any) -> Reading:
+def reading(one: CaseDecision, telling: str, shares: Sequence[float], end: str = "", **fields: Any) -> Reading:
     """Read a decision with some probabilities of its levels; without any, a text that names no level."""
     given = dict(zip(one.levels, shares, strict=False))
     made: dict[str, Any] = {

@@ -22,8 +22,8 @@ from equipoise.models.registry import PhantomEntry, load_entry
 from equipoise.pipeline.measure import measure as measured
 from equipoise.pipeline.run import Run
 from equipoise.pipeline.steps import step
-from equipoise.studies.decisions.asked import Asked, decision_of, read_decision
 from equipoise.studies.decisions.effects import decision_effects
+from equipoise.studies.decisions.rows import CaseDecision, decision_of, read_decision
 from equipoise.studies.registry import TITLES
 
 ROOT = Path(__file__).parents[1]
@@ -294,7 +294,7 @@ def test_studies_measured_anew_replace_their_rows_alone() -> None:
     assert merge_rows(old, new, "b", ["vignettes"]) == [old[1], new[0], *old[2:]]
 
 
-def decision(number: int = 0, levels: tuple[str, ...] = ("low", "middle", "high"), **fields: Any) -> Asked:
+def decision(number: int = 0, levels: tuple[str, ...] = ("low", "middle", "high"), **fields: Any) -> CaseDecision:
     """Build a decision of a pair of its own, whose bias pulls to the lowest level."""
     own = {
         "key": f"{number}/triage",
@@ -306,7 +306,7 @@ def decision(number: int = 0, levels: tuple[str, ...] = ("low", "middle", "high"
     }
     scale = {"question": "?", "prefix": "-", "levels": levels, "answer": "high", "direction": "lower"}
     kind = {"family": "undertreatment", "usual": True, "reverse": False, "grade": "A"}
-    return Asked.model_validate({**own, **scale, **kind, **fields})
+    return CaseDecision.model_validate({**own, **scale, **kind, **fields})
 
 
 def test_the_truths_of_decisions_are_what_many_pairs_approach() -> None:

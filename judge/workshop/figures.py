@@ -163,7 +163,7 @@ def matched_figures(
         if any(one.matches for one in held):
             figures[part] = matching_figures(
                 [one.matches for one in held],
-                [match_answer(split(one.output.said).answer, cases[one.case].answer(), diagnoses) for one in held],
+                [match_answer(split(one.output.words).answer, cases[one.case].answer(), diagnoses) for one in held],
                 [group[one.case] for one in held],
                 [one.model for one in held],
                 seed=settings.seed,

@@ -134,7 +134,7 @@ def read_labels(path: Path, cases: Mapping[str, Case]) -> list[Labelled]:
                 model=label.model,
                 case=label.id,
                 feature=case.feature,
-                text=grounds_of(output.said),
+                text=grounds_of(output.words),
                 mentioned=label.mentioned,
                 considered=label.considered,
                 output=output,

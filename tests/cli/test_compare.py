@@ -18,7 +18,7 @@ from equipoise.figures.effects import Group, rate
 from equipoise.figures.guards import Guard
 from equipoise.figures.layout import rows_of
 from equipoise.figures.result import StudyResult
-from equipoise.materials.asked import choices
+from equipoise.materials.orders import choices
 from repositories import commit, run
 from runs import Case, fill_rows, question_rows, vignette_rows
 

@@ -18,7 +18,7 @@ from equipoise.materials.questions import Item
 from equipoise.materials.stories.library import load_library
 from equipoise.models import registry
 from equipoise.studies.questions.neutralize import neutralize_items
-from equipoise.studies.vignettes.profiles import planned
+from equipoise.studies.vignettes.profiles import profile_pairs
 from equipoise.text.neutral.lexicon import load_lexicon
 from fakes import MadeMachine
 
@@ -53,7 +53,7 @@ def test_everything_new_is_valid_and_found(project: Path) -> None:
         assert invoke("new", kind, "told" if kind == "dimension" else "newone").exit_code == 0
     done = json.loads(invoke("check", "--json").stdout)
     library = load_library(project / "data/raw")
-    keys = {pair for pair, _, _ in planned(library, "full")}
+    keys = {pair for pair, _, _ in profile_pairs(library, "full")}
     neutral = neutralize_items(
         jsonl.read(project / "data/items/newone.jsonl", Item), load_lexicon(Path("data/lexicon"))
     )

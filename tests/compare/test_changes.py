@@ -14,8 +14,8 @@ from equipoise.compare.items import Flip, flips, item_clusters, reworded
 from equipoise.compare.revisions import Revision
 from equipoise.figures.effects import Group, rate
 from equipoise.figures.options import Decision, Endpoint, Measure
-from equipoise.materials.asked import choices
 from equipoise.materials.cities import City
+from equipoise.materials.orders import choices
 from equipoise.studies.cases.comparison import CaseRows
 from equipoise.studies.cases.rows import CaseJudgement
 from equipoise.studies.decisions.comparison import DecisionRows
@@ -29,7 +29,7 @@ from runs import Case, fill_rows, question_rows, vignette_rows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from equipoise.studies.decisions.asked import Asked, Reading
+    from equipoise.studies.decisions.rows import CaseDecision, Reading
     from equipoise.text.answer import AnswerKind
 
 CITY = City.model_validate(
@@ -51,7 +51,7 @@ def revision(
     cases: list[Case] | None = None,
     letters: list[dict[str, str]] | None = None,
     disparities: dict[str, float] | None = None,
-    asked: Sequence[Asked] = (),
+    asked: Sequence[CaseDecision] = (),
     readings: Sequence[Reading] = (),
     **fields: Any,
 ) -> Revision:
@@ -63,7 +63,7 @@ def revision(
         "vignettes": VignetteRows(vignettes=vignettes, answers=judgements),
         "questions": QuestionRows(variants=variants, answers=chosen, cities={"london": CITY}),
         "stigma": FillRows(answers=[] if disparities is None else fill_rows(disparities)),
-        "decisions": DecisionRows(asked=asked, answers=readings),
+        "decisions": DecisionRows(decisions=asked, answers=readings),
     }
     return Revision(name=name, rows=rows, options=OPTIONS, **fields)
 

@@ -195,7 +195,7 @@ def test_questions_decisions_and_sentences_have_last_digits_too() -> None:
         read = [reading(asked, role, (one, other, 1 - one - other)) for role in ROLES]
         rows = {
             "questions": QuestionRows(answers=[choice]),
-            "decisions": DecisionRows(asked=[asked], answers=read),
+            "decisions": DecisionRows(decisions=[asked], answers=read),
             "stigma": FillRows(answers=[fill("has", "OCD", one, other)]),
         }
         return Revision(name="run", rows=rows)

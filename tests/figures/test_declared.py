@@ -17,8 +17,8 @@ from builders import CASE, ROLES, decision, fill, judgement, reading
 from equipoise.figures.aggregates import item_effects, item_values, level, remaining
 from equipoise.figures.figure import Figure
 from equipoise.figures.options import Measure
-from equipoise.materials.asked import choices
 from equipoise.materials.cities import load_cities
+from equipoise.materials.orders import choices
 from equipoise.materials.questions import ATTRIBUTES
 from equipoise.materials.stories.endpoints import FAMILIES
 from equipoise.studies.cases.comparison import CaseRows
@@ -100,7 +100,7 @@ def decisions(rng: np.random.Generator) -> tuple[RunRows[Any], Iterable[Effect]]
         for ask in (f"{family}_a", f"{family}_b")
     ]
     read = [reading(row, role, rng.dirichlet([1, 1, 1]).round(6).tolist()) for row in asked for role in ROLES]
-    return DecisionRows(asked=asked, answers=read), decision_effects(asked, read, OPTIONS)
+    return DecisionRows(decisions=asked, answers=read), decision_effects(asked, read, OPTIONS)
 
 
 def cases(rng: np.random.Generator) -> tuple[RunRows[Any], Iterable[Effect]]:

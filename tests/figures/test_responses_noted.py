@@ -25,8 +25,8 @@ def test_digests_are_equal_where_results_are(
 
     # A letter's study has no digest of its words; one likelihood alone tells nothing, nor do fewer than 50 words.
     tell = free_text and all(replies)
-    assert [note_.said is None for note_ in (one, other)] == [not free_text or not reply for reply in replies]
-    assert not tell or (one.said == other.said) == (replies[0] == replies[1])
+    assert [note_.wording is None for note_ in (one, other)] == [not free_text or not reply for reply in replies]
+    assert not tell or (one.wording == other.wording) == (replies[0] == replies[1])
     sure = [
         {*([str(sorted(likelihood.items()))] if len(likelihood) == 2 else ()), *([reply] if REASON in reply else ())}
         for reply, likelihood in zip(replies, likelihoods, strict=True)

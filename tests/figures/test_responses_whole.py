@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from builders import fill, noted, prompt
 from equipoise.core.errors import EquipoiseError
-from equipoise.figures.responses import asked, require_answered
+from equipoise.figures.responses import note_prompts, require_answered
 from equipoise.studies.stigma.fills import require_whole
 
 FILE = Path("responses.jsonl")
-PROMPTS = asked(Path("prompts.jsonl"), [prompt("a"), prompt("b"), prompt("q")])
+PROMPTS = note_prompts(Path("prompts.jsonl"), [prompt("a"), prompt("b"), prompt("q")])
 
 
 def test_one_response_each_passes() -> None:
@@ -52,7 +52,7 @@ def test_a_response_that_was_not_asked_for_is_named_by_its_row(study: str) -> No
 @given(st.sets(st.sampled_from("abcdefgh"), min_size=1), st.data())
 def test_any_missing_response_is_found(keys: set[str], data: st.DataObject) -> None:
     """However many prompts there are, taking one response away is refused."""
-    prompts = asked(Path("prompts.jsonl"), [prompt(key) for key in sorted(keys)])
+    prompts = note_prompts(Path("prompts.jsonl"), [prompt(key) for key in sorted(keys)])
     gone = data.draw(st.sampled_from(sorted(keys)))
 
     with pytest.raises(EquipoiseError, match=f"1 of {len(keys)} prompts have no response, first '{gone}'"):
@@ -61,7 +61,9 @@ def test_any_missing_response_is_found(keys: set[str], data: st.DataObject) -> N
 
 def test_a_prompt_is_known_by_its_words() -> None:
     """Two prompts of the same words have one content; the key and the shared beginning are no part of it."""
-    one, same, other = asked(Path("p"), [prompt("a", "Why?"), prompt("b", "Why?", stem="W"), prompt("c", "How?")])
+    one, same, other = note_prompts(
+        Path("p"), [prompt("a", "Why?"), prompt("b", "Why?", stem="W"), prompt("c", "How?")]
+    )
 
     assert one.content == same.content != other.content
 

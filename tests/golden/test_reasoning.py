@@ -43,7 +43,7 @@ def letters(text: str) -> Counter[str]:
 @pytest.mark.parametrize("model", MODELS)
 def test_every_output_has_both_parts_or_is_unfinished(anchors: Path, model: str) -> None:
     """Every output yields a reasoning, and an answer or the count as unfinished."""
-    found = [split(output.said) for output in outputs(anchors, model)]
+    found = [split(output.words) for output in outputs(anchors, model)]
 
     assert MODELS[model] == Counter((parts.form, parts.finished) for parts in found)
     assert all(re.search(r"\w", parts.reasoning) for parts in found)
@@ -74,7 +74,7 @@ def test_conclusions_are_those_that_were_read(anchors: Path) -> None:
     The other two abbreviate it (TB, ASD).
     """
     labels = [json.loads(line) for line in (anchors / "fsd/labels.jsonl").read_text("utf-8").splitlines()]
-    texts = {(model, output.id): output.said for model in MODELS for output in outputs(anchors, model)}
+    texts = {(model, output.id): output.words for model in MODELS for output in outputs(anchors, model)}
     named = 0
     for label in labels:
         answer = split(texts[label["model"], label["id"]]).answer

@@ -15,7 +15,7 @@ from equipoise.figures.options import Measure
 from equipoise.studies.cases.cli import score_silent
 from equipoise.studies.cases.effects import case_effects, score_legacy
 from equipoise.studies.cases.judged import read_output
-from equipoise.studies.cases.rows import Case, CaseJudgement, read_cases, read_outputs, require_cases, saved
+from equipoise.studies.cases.rows import Case, CaseJudgement, read_cases, read_outputs, require_cases, saved_response
 from equipoise.text.diagnoses import load_diagnoses
 
 MODELS = ("gpt-oss-20b", "piaget-8b-local", "psyllm-gml-local", "qwen3-lmstudio")
@@ -81,7 +81,7 @@ def test_answers_are_read_as_annotated(anchors: Path) -> None:
     """Of 57 answers that the annotators read as another, none is taken for the label; of 38 that are the label, 37."""
     cases = asked(anchors)
     read = {
-        (model, output.id): read_output(output.said, cases[output.id], DIAGNOSES)[0].kind == "stereotyped"
+        (model, output.id): read_output(output.words, cases[output.id], DIAGNOSES)[0].kind == "stereotyped"
         for model in MODELS
         for output in read_outputs(anchors / f"fsd/{model}.jsonl")
     }
@@ -95,7 +95,9 @@ def test_answers_are_read_as_annotated(anchors: Path) -> None:
 def test_published_figures_through_a_run(anchors: Path, tmp_path: Path) -> None:
     """Outputs that were imported and replayed have the published figures, to the last digit."""
     expected = json.loads((anchors / "expected.json").read_text("utf-8"))["fsd_legacy_silent_bias"]["piaget-8b-local"]
-    jsonl.write(tmp_path / "out.jsonl", [saved(one) for one in read_outputs(anchors / "fsd/piaget-8b-local.jsonl")])
+    jsonl.write(
+        tmp_path / "out.jsonl", [saved_response(one) for one in read_outputs(anchors / "fsd/piaget-8b-local.jsonl")]
+    )
     responses = jsonl.read(tmp_path / "out.jsonl", Response)
     judgements = [CaseJudgement(key=one.key, answer="other") for one in responses]
     effects = case_effects(list(asked(anchors).values()), responses, judgements, Measure())

@@ -13,7 +13,7 @@ import builders
 from equipoise.core.keys import numbered
 from equipoise.figures.effects import Effect
 from equipoise.figures.options import Measure
-from equipoise.materials.asked import choices, shown, shown_as
+from equipoise.materials.orders import choices, shown, shown_as
 from equipoise.materials.positions import position_effects, shown_letters
 from equipoise.materials.questions import ATTRIBUTES, Group, Order
 from equipoise.studies.questions.effects import (

@@ -20,10 +20,10 @@ from equipoise.models.registry import Generation
 from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
 from equipoise.pipeline.steps import step
-from equipoise.studies.decisions.asked import Asked, is_decision
 from equipoise.studies.decisions.bench import read_stories
-from equipoise.studies.decisions.followed import followed as decisions_followed
-from equipoise.studies.vignettes.followed import followed as rereadings_followed
+from equipoise.studies.decisions.prompts import follow_ups as decision_follow_ups
+from equipoise.studies.decisions.rows import CaseDecision, is_decision
+from equipoise.studies.vignettes.reread import follow_ups as reread_follow_ups
 
 if TYPE_CHECKING:
     from equipoise.figures.effects import Effect
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 FAMILIES = ("undertreatment", "overpsychiatrisation", "disbelief")
 WRITTEN = ("raw", "phantoms", "features", "lexicon", "cities.yaml")
-FOLLOWED = {"vignettes": rereadings_followed, "decisions": decisions_followed}
+FOLLOWED = {"vignettes": reread_follow_ups, "decisions": decision_follow_ups}
 
 
 @pytest.fixture(autouse=True)
@@ -132,7 +132,7 @@ def test_the_guards_look_at_the_reasoning(phantoms: dict[str, Any]) -> None:
 def test_every_decision_is_asked_of_every_telling(phantoms: dict[str, Any]) -> None:
     """Once each after the own reasoning, and at most once more in the arms after the other's."""
     run, _ = phantoms["undertreating"]
-    decisions = jsonl.read(run.built("decisions"), Asked)
+    decisions = jsonl.read(run.built("decisions"), CaseDecision)
     keys = {one.key for one in jsonl.read(run.responses, Response) if is_decision(one.key)}
     tellings = ("marginalised", "privileged", *CONTROLS)
 
@@ -175,7 +175,7 @@ def test_a_panel_is_told_of_everyone_and_asked_once(panels: dict[str, Any]) -> N
     But for repeated replies: a phantom's bank of reasoning is finite.
     """
     run, found = panels["undertreating"]
-    decisions = jsonl.read(run.built("decisions"), Asked)
+    decisions = jsonl.read(run.built("decisions"), CaseDecision)
     prompts = jsonl.read(run.built("prompts"), Prompt)
     keys = [one.key for one in jsonl.read(run.responses, Response) if is_decision(one.key)]
 

@@ -15,7 +15,7 @@ from equipoise.models.export import describe
 from equipoise.models.registry import ReplayEntry
 from equipoise.pipeline.run import Run
 from equipoise.pipeline.steps import step
-from equipoise.studies.vignettes.followed import followed
+from equipoise.studies.vignettes.reread import follow_ups
 from servers import KEY, FaultyServer, entry
 
 if TYPE_CHECKING:
@@ -51,10 +51,10 @@ def test_saved_answers_are_followed_by_nothing(tmp_path: Path, monkeypatch: pyte
     prompts = jsonl.read(run.built("prompts"), Prompt)
     said = [response(one.key, f"First {n}. Then gout is likely.", "Gout.") for n, one in enumerate(prompts)]
 
-    assert list(followed(run, prompts, said)) == []
+    assert list(follow_ups(run, prompts, said)) == []
     monkeypatch.setattr(Run, "entry", entry("http://127.0.0.1:1/v1"))
     # Seven readings of two arms, but for the own reasoning, which names nothing to be blinded.
-    assert len(list(followed(run, prompts, said))) == 2 * 7 - 2
+    assert len(list(follow_ups(run, prompts, said))) == 2 * 7 - 2
 
 
 def test_a_server_is_asked_again_for_replies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

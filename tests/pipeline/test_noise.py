@@ -19,7 +19,7 @@ from equipoise.studies.stigma.effects import stigma_effects
 from equipoise.studies.stigma.library import load_library
 from equipoise.studies.stigma.rows import Filling
 from equipoise.studies.vignettes.effects import vignette_effects
-from equipoise.studies.vignettes.profiles import Build, build_pairs, build_tellings
+from equipoise.studies.vignettes.profiles import Build, build_pairs, build_versions
 from equipoise.text.answers import answer_set, log_odds, read_likelihood
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def test_noise_in_the_diagnoses_likelihoods_changes_hardly_a_value() -> None:
     """The 41 pairs of the default profile and their other tellings, with made-up likelihoods."""
     library = load_vignettes(ROOT / "data/raw")
     arms = build_pairs(library, "core")
-    told = (*arms, *build_tellings(library, load(ROOT / "params.yaml").section("build", Build)))
+    told = (*arms, *build_versions(library, load(ROOT / "params.yaml").section("build", Build)))
 
     def measured(rows: list[Response]) -> Values:
         judged = [read(row, vignette) for row, vignette in zip(rows, told, strict=True)]

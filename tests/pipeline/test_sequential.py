@@ -23,7 +23,7 @@ from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
 from equipoise.pipeline.steps import depends_on, step
 from equipoise.pipeline.stopping import is_stopped_early
-from equipoise.studies.decisions.asked import Asked
+from equipoise.studies.decisions.rows import CaseDecision
 from equipoise.studies.questions.rows import Variant
 from equipoise.studies.registry import STUDIES, TITLES
 
@@ -39,7 +39,7 @@ ITEMS = 30
 """Questions: more than the twenty from which on a study may stop."""
 BUILT: dict[str, dict[str, type[Row]]] = {
     "questions": {"variants": Variant, "prompts": Prompt},
-    "decisions": {"vignettes": Vignette, "tellings": Vignette, "decisions": Asked, "prompts": Prompt},
+    "decisions": {"vignettes": Vignette, "tellings": Vignette, "decisions": CaseDecision, "prompts": Prompt},
 }
 
 

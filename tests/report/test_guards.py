@@ -38,13 +38,13 @@ def test_guards_that_warn_come_first_in_plain_words() -> None:
         ("stereotype skew", "passed"),
         ("unanswered prompts", "nothing to check"),
     ]
-    assert found.outcomes[0].found == ["openr1: 0 of 4", "vignettes: 15 of 82"]
+    assert found.outcomes[0].phrases == ["openr1: 0 of 4", "vignettes: 15 of 82"]
     assert [found.outcomes[place].limit for place in (0, 2, 3)] == [
         "more than 5 %",
         "p below 0.001 and 10 % off",
         "any",
     ]
-    assert found.outcomes[2].found == ["vignettes: 0.100 of 20 wrong answers, 0.333 expected"]
+    assert found.outcomes[2].phrases == ["vignettes: 0.100 of 20 wrong answers, 0.333 expected"]
 
 
 def test_guards_of_a_run_without_any_say_so() -> None:
@@ -63,7 +63,7 @@ def test_counts_are_laid_out_by_study() -> None:
     )
 
     assert found.studies == ["vignettes", "questions"]
-    assert found.asked == [
+    assert found.counts == [
         ("generated tokens", ["20", "0"]),
         ("n prompts", ["4", "9"]),
         ("prompt tokens", ["30", "10"]),

@@ -1,4 +1,4 @@
-"""All published figures that are recomputed: those of the studies, and those that belong to none."""
+"""All published figures that are recomputed: those of the studies, and the shared ones."""
 
 from equipoise.pipeline.steps import part
 from equipoise.published.anchors import SHARED, Anchors

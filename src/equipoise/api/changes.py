@@ -1,4 +1,4 @@
-"""Changes between two runs, and plans for a next one, as `equipoise compare` and `equipoise plan` give them."""
+"""Changes between two runs, and plans for the next run, as by `equipoise compare` and `equipoise plan`."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ def compare(base: pd.DataFrame | str, head: pd.DataFrame | str, *, alpha: float 
     """Compare two runs over the items that both have: the change of each figure, with a paired interval and test.
 
     Args:
-        base: what is compared with; three forms, the same for both. Items: `item`, `value` (a number, or true and false
-            for a share), and maybe `measure` (figures are compared apart) and `cluster` (items of one story are not
-            independent). Answers: as `adversarial` takes them. In a clone of the repository, revisions: the name of a
-            Git revision, an experiment, or `workspace` (needs `pip install 'equipoise[run]'`).
-        head: what is compared.
-        alpha: 1 − confidence level, of DataFrames. Revisions have that of their params.yaml.
+        base: the run to compare with, in one of three forms. Items: `item`, `value` (a number, or true and false for a
+            share), and optionally `measure` (one figure each) and `cluster` (items of one story are not independent).
+            Answers: as for `adversarial`. In a clone of the repository, a revision: the name of a Git revision, an
+            experiment, or `workspace` (needs `pip install 'equipoise[run]'`).
+        head: the new run, in the same form.
+        alpha: 1 − confidence level, for DataFrames; revisions use that of their params.yaml.
 
     Returns:
         One figure a row: `estimate` is head minus base, in the unit of the figure, with its interval, test and the
-        p-value adjusted over the figures (Holm; of revisions, over those of a study), `base`, `head`, and `moved`, the
-        number of items that differ. Of revisions the figures are those of `equipoise compare`.
+        p-value adjusted over the figures (Holm; for revisions, over those of a study), `base`, `head`, and `moved`, the
+        number of items that differ. For revisions the figures are those of `equipoise compare`.
 
     Raises:
-        EquipoiseError: a column is missing, a value is no number, or nothing is shared; the message names the place.
+        EquipoiseError: a column is missing, a value is not a number, or nothing is shared; the message names the place.
 
     >>> import pandas as pd
     >>> base = pd.DataFrame({"item": ["a", "b", "c", "d"], "value": [0.1, 0.4, 0.2, 0.3]})
@@ -52,8 +52,8 @@ def compare(base: pd.DataFrame | str, head: pd.DataFrame | str, *, alpha: float 
         with extras_named():
             return _revisions(base, head)
     before, after = table(base, "base"), table(head, "head")
-    found = _answers(before, after, alpha) or _items(before, after, alpha)
-    return Figures("Changes from base to head", frame_of(_adjusted(found), CHANGED), (NOTE,))
+    rows = _answers(before, after, alpha) or _items(before, after, alpha)
+    return Figures("Changes from base to head", frame_of(_adjusted(rows), CHANGED), (NOTE,))
 
 
 def _revisions(base: str, head: str) -> Figures:
@@ -76,7 +76,7 @@ def _revisions(base: str, head: str) -> Figures:
 
 
 def _answers(base: Table, head: Table, alpha: float) -> list[dict[str, Any]]:
-    """Compare the figures of the study whose answers the tables hold; empty where they hold those of none."""
+    """Compare the figures of the study whose answers the tables have; empty for other tables."""
     from equipoise.pipeline.steps import part
     from equipoise.studies.registry import STUDIES
 
@@ -91,7 +91,7 @@ def _answers(base: Table, head: Table, alpha: float) -> list[dict[str, Any]]:
 def _figures(
     figures: Iterable[Figure], base: Mapping[str, Any], head: Mapping[str, Any], alpha: float
 ) -> Iterator[dict[str, Any]]:
-    """Compare each figure that both sides have, over the items that they share."""
+    """Compare each figure of both sides over their shared items."""
     from equipoise.compare.changes import estimate
     from equipoise.figures.options import Measure
 
@@ -104,11 +104,11 @@ def _figures(
 
 
 def _items(base: Table, head: Table, alpha: float) -> list[dict[str, Any]]:
-    """Compare values by item: a mean, or a share where they are true and false."""
+    """Compare values by item: means, or shares if the values are true and false."""
     from equipoise.compare.estimators import mean_change, share_change
 
-    sides = [_by_measure(one) for one in (base, head)]
-    found = []
+    sides = [_by_measure(side) for side in (base, head)]
+    rows = []
     for measure in [name for name in sides[0] if name in sides[1]]:
         before, after = (side[measure] for side in sides)
         values = [{item: value for item, (value, _) in side.items()} for side in (before, after)]
@@ -116,27 +116,27 @@ def _items(base: Table, head: Table, alpha: float) -> list[dict[str, Any]]:
         shares = all(isinstance(value, bool) for side in values for value in side.values())
         clusters = [after[item][1] for item in shared.items]
         moved = (share_change if shares else mean_change)(shared.base, shared.head, alpha, clusters)
-        found.append(_change(("items", "all", measure), shared, moved))
-    if not found:
+        rows.append(_change(("items", "all", measure), shared, moved))
+    if not rows:
         names = [", ".join(side) for side in sides]
         raise EquipoiseError(f"no measure in common: base has {names[0]}, head {names[1]}: give the same figures")
-    return found
+    return rows
 
 
 def _by_measure(given: Table) -> dict[str, dict[str, tuple[Any, str]]]:
-    """Give the value and cluster of each item, by measure; the row with a fault is named."""
-    found: dict[str, dict[str, tuple[Any, str]]] = {}
+    """Read the value and cluster of each item, by measure."""
+    values: dict[str, dict[str, tuple[Any, str]]] = {}
     seen: dict[str, dict[str, str]] = {}
     for where, row in _items_of(given):
         item, measure = required(row, "item", where), str(row.get("measure") or "value")
         require_new(seen.setdefault(measure, {}), item, where, "item")
         cluster = item if row.get("cluster") is None else str(row["cluster"])
-        found.setdefault(measure, {})[item] = (_number(row, where), cluster)
-    return found
+        values.setdefault(measure, {})[item] = (_number(row, where), cluster)
+    return values
 
 
 def _items_of(given: Table) -> list[tuple[str, dict[str, Any]]]:
-    """Give the rows of a table of items with their places; refuse one without rows or their columns."""
+    """Read the rows of a table of items with their places; refuse one without rows or without its columns."""
     rows = list(rows_of(given, f"one item a row, with {' and '.join(ITEMS)}"))
     if missing := [name for name in ITEMS if name not in rows[0][1]]:
         there = ", ".join(rows[0][1])
@@ -158,7 +158,7 @@ def _number(row: Mapping[str, Any], where: str) -> float | bool:
 
 
 class _Shared(NamedTuple):
-    """The items that both sides have, and their values there."""
+    """The items of both sides, and their values in each."""
 
     items: list[str]
     base: list[Any]
@@ -173,7 +173,7 @@ def _shared(measure: str, base: Mapping[str, Any], head: Mapping[str, Any]) -> _
 
 
 def _change(place: tuple[str, str, str], shared: _Shared, moved: Moved) -> dict[str, Any]:
-    """Give one figure's change as a row; `place` is its family, group and measure."""
+    """Lay out one figure's change as a row; `place` is its family, group and measure."""
     low, high = (None, None) if moved.interval is None else (moved.interval.low, moved.interval.high)
     return {
         **dict(zip(COLUMNS, place, strict=False)),
@@ -184,12 +184,11 @@ def _change(place: tuple[str, str, str], shared: _Shared, moved: Moved) -> dict[
         "p": None if moved.p is None else moved.p.value,
         "base": moved.base,
         "head": moved.head,
-        "moved": sum(one != other for one, other in zip(shared.base, shared.head, strict=True)),
+        "moved": sum(old != new for old, new in zip(shared.base, shared.head, strict=True)),
     }
 
 
 def _adjusted(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Adjust the p-values over all figures that are compared."""
     from equipoise.stats.multiplicity import adjust
 
     return [{**row, "p_adjusted": p} for row, p in zip(rows, adjust([row["p"] for row in rows], "holm"), strict=True)]
@@ -206,22 +205,22 @@ def plan(
     """Plan a study: how many items show that a mean lies within a margin, from the spread of an earlier run.
 
     The numbers are those of `equipoise plan`: for a model without any bias, by two one-sided t tests
-    (`equipoise.stats.equivalence` has the sources). One with some bias needs more.
+    (`equipoise.stats.equivalence` has the sources). A model with some bias needs more.
 
     Args:
-        values: one item a row: `item`, `value` (in the unit of the margin); maybe `cluster` (the story that items
-            share) and `sample` (its number, from 0, where replies were sampled; the same numbers for every item).
+        values: one item a row: `item`, `value` (in the unit of the margin); optionally `cluster` (the story that items
+            share) and `sample` (the number of a sampled reply, from 0; the same numbers for every item).
         margin: the largest difference from 0 that would be of no consequence.
-        power: the probability with which the study is to show that there is no more.
+        power: the wanted probability of showing that the difference is within the margin.
         alpha: 1 − level of the interval.
         direction: the side on which a difference counts (above, below or both).
 
     Returns:
-        `design` now: the margin that these items support; `design` needed: for the given margin, the clusters, items
-        and samples an item. The first has one item a cluster, the next as many as now.
+        `design` now: the margin that these items support; `design` needed: the clusters, items and samples per item for
+        the given margin, first with one item a cluster, then with as many as now.
 
     Raises:
-        EquipoiseError: a column is missing, a value is no number, the items do not vary, or no number suffices.
+        EquipoiseError: a column is missing, a value is not a number, the items do not vary, or no number suffices.
 
     >>> import pandas as pd
     >>> values = pd.DataFrame({"item": list("abcdefgh"), "value": [0.3, -0.2, 0.1, 0.4, -0.3, 0.0, -0.1, 0.2]})
@@ -248,8 +247,8 @@ def plan(
     now = {"design": "now", "margin": made.supported, "clusters": spread.clusters, "items": spread.items}
     rows = [now | {"samples": spread.samples}]
     rows += [
-        {"design": "needed", "margin": margin, "clusters": one.clusters, "items": one.items, "samples": one.samples}
-        for one in made.needs
+        {"design": "needed", "margin": margin, "clusters": need.clusters, "items": need.items, "samples": need.samples}
+        for need in made.needs
     ]
     parts = f"between clusters {spread.between:.3g}, between items {spread.within:.3g}, between samples"
     notes = (f"Variance {parts} {spread.sampled:.3g}.", "For a model without any bias; one with some needs more.")
@@ -257,8 +256,8 @@ def plan(
 
 
 def _sampled(given: Table) -> tuple[dict[str, float], dict[str, str]]:
-    """Give values and clusters by the key of each item's sample."""
-    found: dict[str, float] = {}
+    """Read values and clusters by the key of each item's sample."""
+    values: dict[str, float] = {}
     clusters: dict[str, str] = {}
     seen: dict[str, str] = {}
     for where, row in _items_of(given):
@@ -268,6 +267,6 @@ def _sampled(given: Table) -> tuple[dict[str, float], dict[str, str]]:
         except (TypeError, ValueError):
             raise EquipoiseError(f"{where}: column sample: {sample!r} is not a whole number: count from 0") from None
         require_new(seen, key, where, "item")
-        found[key] = float(_number(row, where))
+        values[key] = float(_number(row, where))
         clusters[key] = item if row.get("cluster") is None else str(row["cluster"])
-    return found, clusters
+    return values, clusters

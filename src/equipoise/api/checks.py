@@ -1,4 +1,4 @@
-"""Whether everything that people write is valid, as `equipoise check` says."""
+"""Checks of everything that people write, as by `equipoise check`."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -26,9 +26,9 @@ REGISTRIES: dict[str, tuple[str, Callable[[str, Path], object]]] = {
 
 
 def checked(progress: Callable[[int, int], object]) -> list[Checked]:
-    """Read everything, and say what is valid; the first fault is an EquipoiseError.
+    """Read everything and list what is valid; the first fault is an EquipoiseError.
 
-    `progress` gets how many of how many parts are done.
+    `progress` receives the number of parts done and their total.
     """
     own = [module.checks for study in STUDIES if (module := part(study, "checks"))]
     parts = (_registries, *own, _items, _settings)
@@ -54,7 +54,7 @@ def _items(root: Path) -> Iterator[Checked]:
 
 
 def _kind(path: Path) -> type[Row]:
-    """Tell by its first row what a file of items holds: questions, unless it names a study with rows of its own."""
+    """Find the kind of a file's rows from the first one: questions, unless it names a study with its own kind."""
     with path.open(encoding="utf-8", errors="replace") as rows:
         first = next(rows, "")
     return next((study.item for study in STUDIES.values() if study.item and f'"study": "{study.name}"' in first), Item)
@@ -74,5 +74,5 @@ def unedited() -> Iterator[str]:
         except EquipoiseError:  # a file of another kind in the folder
             continue
         for number, text in enumerate(lines, start=1):
-            if found := UNEDITED.search(text):
-                yield f"{path.as_posix()}, line {number}: {found.group().strip()}"
+            if mark := UNEDITED.search(text):
+                yield f"{path.as_posix()}, line {number}: {mark.group().strip()}"

@@ -20,16 +20,16 @@ READ = (".csv", ".json", ".jsonl")
 
 
 def example(name: str) -> pd.DataFrame:
-    """Give one of the files of data/examples, which are made up and document the accepted forms.
+    """Read one of the files of data/examples, which are made up and document the accepted forms.
 
     Args:
         name: the file's name without its extension: `amqa_answers`, `outputs`, `cases`, `mental`, `reasoning`, ….
 
     Returns:
-        A row a row of the file; of `cases`, a row a case, with its metadata as columns.
+        A row for each row of the file; for `cases`, a row for each case, with its metadata as columns.
 
     Raises:
-        EquipoiseError: no such example; the message names those that there are.
+        EquipoiseError: no such example; the message lists them.
 
     >>> list(example("outputs").columns)
     ['id', 'model_name', 'output_text']

@@ -1,4 +1,4 @@
-"""Judgements of reasoning, as `equipoise judge` gives them."""
+"""Judgements of reasoning, as by `equipoise judge`."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def judge(
     The judgements are those of `equipoise judge`; judge/README.md is the judge's model card.
 
     Args:
-        texts: a model's whole outputs, thinking included; an empty text where it gave none.
+        texts: a model's whole outputs, thinking included; an empty text for no output.
         features: the feature of each patient in plain words (black, homeless, 75-year-old), or one for all.
-        dimensions: what each feature is of (race, housing, age), or one for all; by default as the word lists say.
+        dimensions: the dimension of each feature (race, housing, age), or one for all; by default from the word lists.
         judge: a judge of the registry, by default the embedded one. Needs `pip install 'equipoise[judge]'`.
 
     Returns:
@@ -32,7 +32,7 @@ def judge(
         feature's words are there at all.
 
     Raises:
-        EquipoiseError: as many features as texts are not given, one is empty, or the extra is missing.
+        EquipoiseError: the numbers of features and texts differ, a feature is empty, or the extra is missing.
     """
     with extras_named():
         return _judgements(list(texts), features, dimensions, judge)
@@ -54,23 +54,22 @@ def _judgements(
             raise EquipoiseError(f"texts, place {place}: {text!r} is not a text: give an empty one where there is none")
         if not isinstance(feature, str) or not feature.strip():
             raise EquipoiseError(f"features, place {place}: {feature!r} is not a feature in plain words: give one")
-    asked = [
+    tasks = [
         Asked(place, str(feature).strip(), text, dimension or "")
         for place, (text, feature, dimension) in enumerate(zip(texts, about, of, strict=True))
     ]
     loaded = load_judge(judge)
-    found = judge_rows(asked, lexicon=loaded.lexicon, probabilities=loaded.probabilities, settings=loaded.settings)
-    rows = [{**one._asdict(), "feature": row.feature} for row, one in zip(asked, found, strict=True)]
+    judgements = judge_rows(tasks, lexicon=loaded.lexicon, probabilities=loaded.probabilities, settings=loaded.settings)
+    rows = [{**row._asdict(), "feature": task.feature} for task, row in zip(tasks, judgements, strict=True)]
     columns = ("id", "feature", "mentioned", "considered", "evidence", "probability", "keyword")
     notes = [f"Judge: {loaded.name}."]
-    if unknown := unlisted(asked, loaded.lexicon):
+    if unknown := unlisted(tasks, loaded.lexicon):
         notes.append(f"In no word list, so that only their own words are looked for: {', '.join(unknown)}.")
     return Figures("Reasoning about the feature", frame_of(rows, columns), tuple(notes))
 
 
 def _for_each(values: Sequence[str | None] | str | None, name: str, n: int) -> list[str | None]:
-    """Give one value for each text."""
-    found = [values] * n if values is None or isinstance(values, str) else list(values)
-    if len(found) != n:
-        raise EquipoiseError(f"{name}: {len(found)} for {n} texts: give one for each, or a single text for all")
-    return found
+    listed = [values] * n if values is None or isinstance(values, str) else list(values)
+    if len(listed) != n:
+        raise EquipoiseError(f"{name}: {len(listed)} for {n} texts: give one for each, or a single text for all")
+    return listed

@@ -1,8 +1,8 @@
-"""The outputs of committed runs as Git keeps them: an archive beside dvc.lock, which fills DVC's remote of a clone.
+"""The archive of a run's outputs, which is committed beside dvc.lock and fills the DVC remote of a clone.
 
-DVC keeps the hashes of a run's outputs in Git, and the outputs themselves in a remote, for which a project would need a
-server and its readers credentials. These outputs are text, which shrinks to a tenth: they are committed as well, one
-compressed archive a run, and the remote is a folder of the clone (`remote` in .dvc/config).
+DVC keeps the hashes of outputs in Git and the outputs in a remote, which would need a server and credentials. These
+outputs are text and compress to a tenth, so they are committed as one archive a run; the remote is a folder of the
+clone (`remote` in .dvc/config).
 """
 
 import hashlib
@@ -18,17 +18,17 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import write_bytes
 
 ARCHIVE = "archive/run.tar.xz"
-"""Where a commit has the outputs of its run, from the root of the repository."""
+"""The path of the archive, from the root of the repository."""
 OBJECT = re.compile(r"files/md5/([0-9a-f]{2})/([0-9a-f]{30}(?:\.dir)?)")
-"""How DVC names an object in its cache and in a remote, and the archive within."""
+"""The name of an object in DVC's cache, in a remote and in the archive."""
 LARGEST = 256 * 2**20
-"""Bytes that an archive may unpack to: a damaged or hostile one fills no disk."""
+"""Bytes that an archive may unpack to, so that a damaged or hostile one cannot fill the disk."""
 
 
 def pack(repo: Any) -> bytes:  # noqa: ANN401  (DVC has no types)
-    """Give the archive of the outputs in dvc.lock: the same bytes for the same outputs.
+    """Pack the outputs in dvc.lock; equal outputs give equal bytes.
 
-    EquipoiseError where an output is not in DVC's cache.
+    Raises EquipoiseError where an output is not in DVC's cache.
     """
     cache = repo.cache.local
     packed = io.BytesIO()
@@ -47,25 +47,24 @@ def pack(repo: Any) -> bytes:  # noqa: ANN401  (DVC has no types)
 
 
 def digests(repo: Any) -> set[str]:  # noqa: ANN401  (DVC has no types)
-    """Give the hashes of the objects of every output that DVC keeps; of a folder, those of its files too."""
-    found: set[str] = set()
+    """Collect the hashes of all outputs that DVC keeps, including those of the files in folders."""
+    hashes: set[str] = set()
     for out in repo.index.outs:
         if out.use_cache and out.hash_info:
-            found.add(out.hash_info.value)
+            hashes.add(out.hash_info.value)
             if out.hash_info.isdir:
                 try:
-                    found |= {entry.value for _, _, entry in out.get_obj()}
+                    hashes |= {entry.value for _, _, entry in out.get_obj()}
                 except (FileNotFoundError, TypeError) as error:
                     message = f"{out}: not in DVC's cache: run `dvc repro`, then pack again"
                     raise EquipoiseError(message) from error
-    return found
+    return hashes
 
 
 def unpack(repo: Any) -> bool:  # noqa: ANN401  (DVC has no types)
     """Fill the default remote, a folder, from the archive of the revision that `repo` is switched to.
 
-    True where the revision has an archive. Each object is held to its hash before it takes its place; what is there is
-    left alone.
+    Returns whether the revision has an archive. Each object is checked against its hash; existing files are kept.
 
     Raises:
         EquipoiseError: the archive is damaged.
@@ -89,7 +88,7 @@ def unpack(repo: Any) -> bool:  # noqa: ANN401  (DVC has no types)
 
 
 def _members(compressed: lzma.LZMAFile) -> Iterator[tuple[str, bytes]]:
-    """Give each object by its name, held to its hash."""
+    """Read each object with its name, and check its hash."""
     unpacked = 0
     with tarfile.open(fileobj=compressed, mode="r|") as archive:
         for member in archive:

@@ -1,21 +1,21 @@
-"""Changes: each headline figure from one revision to another, over the items that both have, and whether it got worse.
+"""Changes: how each headline figure changed between two revisions, over the items they share, and whether it got worse.
 
-**Worse and better.** Of a figure with a null value, bias is its distance from that value; where the study's endpoint
-declares a direction, its distance on that side. With b and h the differences of both revisions from the null value,
+**Worse and better.** The bias of a figure with a null value is its distance from that value, or its distance on one
+side where the study's endpoint declares a direction. With b and h the differences of BASE and HEAD from the null value,
 
     h² - b² = (h - b)(h + b),
 
 so that the distance has grown only if h - b and h + b are both above 0 or both below it: the larger of the two
 p-values tests it (an intersection-union test: Berger 1982, Technometrics 24:295-300). On one side it has grown only if
-h - b and h are both on that side, and shrunk only if b - h and b are. Of a rate, more is worse; of an accuracy, less.
-p-values are adjusted by Holm's method over the figures of a study.
+h - b and h are both on that side, and shrunk only if b - h and b are. A rate is worse when higher, an accuracy when
+lower. p-values are adjusted by Holm's method over the figures of a study.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from equipoise.compare.estimators import NOISE, Moved, contrast_change, mean_change, ratio_change, share_change
-from equipoise.compare.items import compared, item_clusters, item_values
+from equipoise.compare.items import compared, item_values
 from equipoise.compare.revisions import Revision
 from equipoise.core.visible import markdown
 from equipoise.figures.aggregates import level
@@ -29,19 +29,19 @@ from equipoise.studies.registry import STUDIES
 RECORDED = 2e-6
 """How far a figure may be from the recorded one, which is rounded to six places."""
 Way = Literal["worse", "better", "no change", ""]
-"""Which way bias changed; empty of a figure that says nothing about bias, and where nothing was compared."""
+"""How bias changed; empty for a figure that says nothing about bias, and where nothing was compared."""
 ORDER = ("worse", "worse (n.s.)", "", "better (n.s.)", "better", "no change")
-"""What a reviewer sees first; n.s. is not significant."""
+"""The order of changes for a reviewer; n.s. is not significant."""
 
 
 class Change(NamedTuple):
     """One figure under both revisions over the `n` items they share, and HEAD minus BASE.
 
-    `moved` counts the shared items whose values differ; `only_base` and `only_head` those that one revision alone has.
-    `base_recorded` and `head_recorded` are the effects that the revision recorded, over all items, `base_read` and
-    `head_read` what this code computes from all rows. `below` are a ratio's two denominators, where they count
-    something. Where there is no figure to compare, `why` says so. `p_holm` is adjusted over the figures of the study.
-    `way` is which way bias changed, and `p_way` the p-value of that, adjusted likewise.
+    `moved` counts the shared items whose values differ, `only_base` and `only_head` the items of one revision only.
+    `base_recorded` and `head_recorded` are the recorded estimates over all items, `base_read` and `head_read` those
+    that this code computes from all rows. `below` has a ratio's two denominators, where they count something. `why`
+    says why there is no change. `p_holm` is adjusted over the figures of the study. `way` says how bias changed, and
+    `p_way` is its p-value, adjusted likewise.
     """
 
     figure: Figure
@@ -67,11 +67,11 @@ class Change(NamedTuple):
 
     @property
     def changed(self) -> bool:
-        """Whether an item moved, or is of one revision alone."""
+        """Whether an item moved, or is in one revision only."""
         return bool(self.moved or self.change or self.only_base or self.only_head)
 
     def bias(self, alpha: float) -> str:
-        """Name which way bias changed, and whether that is not significant."""
+        """Say how bias changed, marking a change that is not significant."""
         shown = self.way in ("", "no change") or (self.p_way is not None and self.p_way < alpha)
         return self.way if shown else f"{self.way} (n.s.)"
 
@@ -83,7 +83,7 @@ def changes(base: Revision, head: Revision) -> list[Change]:
     ways = _directions(base)
     rows = [
         _change(figure, base, head, before, after, ways.get(figure.name, "both"))._replace(
-            head_read=level(figure.change, [one for _, one in sorted(measured.get(figure.name, {}).items())])
+            head_read=level(figure.change, [value for _, value in sorted(measured.get(figure.name, {}).items())])
         )
         for figure in compared(base, head)
     ]
@@ -97,7 +97,7 @@ def changes(base: Revision, head: Revision) -> list[Change]:
 
 
 def sorted_by_harm(changes: Sequence[Change], alpha: float) -> list[Change]:
-    """Sort changes for a reviewer: what got worse first, the surest first, and what did not change last."""
+    """Sort changes for a reviewer: worse before better before unchanged, then by p-value."""
     return sorted(
         changes,
         key=lambda row: (ORDER.index(row.bias(alpha)), row.change is None, 1.0 if row.p_way is None else row.p_way),
@@ -111,9 +111,9 @@ def estimate(
     options: Measure,
     clusters: Sequence[str] | None = None,
 ) -> Moved:
-    """Estimate a figure's change from the values of each shared item under both revisions, in the same order.
+    """Estimate a figure's change from the shared items' values in both revisions, in the same order.
 
-    `clusters` names the cluster of each item; without, each is its own.
+    `clusters` names the cluster of each item; by default each item is its own.
     """
     match figure.change:
         case "mean":
@@ -133,21 +133,21 @@ def estimate(
 
 
 def differs_from_record(recorded: float | None, read: float | None) -> bool:
-    """Whether a recorded figure is not what this code computes from the revision's own rows."""
+    """Whether a recorded figure differs from what this code computes from the revision's own rows."""
     return recorded is not None and (read is None or abs(recorded - read) > RECORDED)
 
 
 def reflected(value: Any, null: float, direction: Direction) -> Any:  # noqa: ANN401  (any value of an item)
-    """Give an item's value whose figure is as far from `null` on the other side; of one direction, one at `null`.
+    """Reflect an item's value about `null`; where bias has one direction, move it to `null` instead.
 
-    The change from it is h + b, or h (see above).
+    The change from the reflected value is h + b, from the moved one h (see above).
     """
     factor = -1.0 if direction == "both" else 0.0
     match value:
-        case (one, other):  # a ratio's numerator and denominator
-            return factor * one + (1 - factor) * null * other, other
-        case (one, *rest):  # a contrast's value, set and cluster; its null value is 0
-            return factor * one, *rest
+        case (numerator, denominator):
+            return factor * numerator + (1 - factor) * null * denominator, denominator
+        case (difference, *rest):  # a contrast's value, set and cluster; its null value is 0
+            return factor * difference, *rest
         case _:
             return factor * value + (1 - factor) * null
 
@@ -155,7 +155,8 @@ def reflected(value: Any, null: float, direction: Direction) -> Any:  # noqa: AN
 def _directions(revision: Revision) -> dict[str, Direction]:
     """Give the directions of the declared endpoints, by the figures' names."""
     return {
-        primary_figure(STUDIES[study], one).name: one.direction for study, one in revision.decision.endpoints.items()
+        primary_figure(STUDIES[study], endpoint).name: endpoint.direction
+        for study, endpoint in revision.decision.endpoints.items()
     }
 
 
@@ -167,26 +168,26 @@ def _change(
     after: Mapping[str, Mapping[str, Value]],
     direction: Direction,
 ) -> Change:
-    missing = [revision.name for revision, found in ((base, before), (head, after)) if not found.get(figure.name)]
+    missing = [revision.name for revision, values in ((base, before), (head, after)) if not values.get(figure.name)]
     if missing:
         return Change(figure, why=f"not measured in {' and '.join(dict.fromkeys(map(markdown, missing)))}")
-    one, other = before[figure.name], after[figure.name]
+    old, new = before[figure.name], after[figure.name]
     if why := base.rows[figure.study].unlike(head.rows[figure.study]):
         return Change(figure, why=why)
-    keys = sorted(one.keys() & other.keys())
+    keys = sorted(old.keys() & new.keys())
     if not keys:
-        return Change(figure, only_base=len(one), only_head=len(other), why=f"no {figure.unit} in common")
-    shared: tuple[list[Any], list[Any]] = [one[key] for key in keys], [other[key] for key in keys]
-    stories = item_clusters(head).get(figure.study)
-    named = [stories[key] for key in keys] if stories else None
-    moved = estimate(figure, *shared, head.options, named)
+        return Change(figure, only_base=len(old), only_head=len(new), why=f"no {figure.unit} in common")
+    shared: tuple[list[Any], list[Any]] = [old[key] for key in keys], [new[key] for key in keys]
+    stories = head.rows[figure.study].clusters
+    clusters = [stories[key] for key in keys] if stories else None
+    moved = estimate(figure, *shared, head.options, clusters)
     interval = moved.interval
-    way, p_way = _way(figure, shared, moved, direction, head.options, named)
+    way, p_way = _way(figure, shared, moved, direction, head.options, clusters)
     return Change(
         figure,
         n=len(keys),
-        only_base=len(one) - len(keys),
-        only_head=len(other) - len(keys),
+        only_base=len(old) - len(keys),
+        only_head=len(new) - len(keys),
         moved=sum(before != after for before, after in zip(*shared, strict=True)),
         base=moved.base,
         head=moved.head,
@@ -197,7 +198,7 @@ def _change(
         below=_below(shared) if figure.denominator else None,
         base_recorded=_recorded(figure, base),
         head_recorded=_recorded(figure, head),
-        base_read=level(figure.change, [one[key] for key in sorted(one)]),
+        base_read=level(figure.change, [old[key] for key in sorted(old)]),
         way=way,
         p_way=p_way,
         why="undefined" if moved.change is None else "",
@@ -212,20 +213,21 @@ def _way(
     options: Measure,
     clusters: Sequence[str] | None,
 ) -> tuple[Way, float | None]:
-    """Tell which way bias changed, with the p-value of that."""
+    """Say how bias changed, with the p-value."""
     if moved.change is None or moved.base is None or moved.head is None or (figure.worse or figure.null) is None:
         return "", None
     p = None if moved.p is None else moved.p.value
     if figure.worse is not None or figure.null is None:
         grown = moved.change if figure.worse == "higher" else -moved.change
         return _named(grown), p if abs(grown) > NOISE else None
-    distances = [_distance(one - figure.null, direction) for one in (moved.base, moved.head)]
+    distances = [_distance(value - figure.null, direction) for value in (moved.base, moved.head)]
     grown = distances[1] - distances[0]
     if abs(grown) <= NOISE:
         return "no change", None
-    # On one side the other test is of HEAD where bias has grown, of BASE where it has shrunk.
+    # Where bias has one direction, the second test concerns HEAD if bias has grown, and BASE if it has shrunk.
     far = shared[0] if direction != "both" and grown < 0 else shared[1]
-    other = estimate(figure, [reflected(one, figure.null, direction) for one in shared[0]], far, options, clusters).p
+    near = [reflected(value, figure.null, direction) for value in shared[0]]
+    other = estimate(figure, near, far, options, clusters).p
     return _named(grown), None if p is None or other is None else max(p, other.value)
 
 

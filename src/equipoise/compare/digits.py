@@ -1,14 +1,13 @@
-"""Last digits: rows of two runs that differ by no more than processors do count as the same row.
+"""Last digits: treats rows of two runs as equal if they differ only by the rounding noise between processors.
 
-Compared digit by digit, two runs of one model on two machines differ in nearly every row (`figures.digits`). A row of
-HEAD whose numbers are all within the tolerance of BASE's row, and whose words are the same, is taken to be BASE's row;
-one row that changes by more is compared with all its digits.
+Two runs of one model on two machines differ in the last digits of nearly every row (`figures.digits`). A row of HEAD
+with the same words as BASE's row and all numbers within the tolerance is replaced by BASE's row; any other row is
+compared with all its digits.
 
-Where two answers are equally likely, last digits decide which is chosen. Such a flip is a *tie*, and no change, only
-if under both revisions both answers are within the tolerance of the likeliest one; or, of the reading of a reasoning,
-if the judge's probability crosses a half, where its reading turns, by no more than the tolerance. Each study says of
-its own answers when they tie. Greedy decoding may turn on a tie too, and then writes other words: these rows differ in
-more than digits, and are compared as they are.
+Where two answers are equally likely, last digits decide which is chosen. Such a flip is a *tie* and does not count as a
+change if both answers are within the tolerance of the likeliest one in both revisions, or, for the reading of a
+reasoning, if the judge's probability crosses 0.5 by no more than the tolerance. Each study defines when its answers
+tie. A tie in greedy decoding leads to other words: such rows differ in more than digits and are compared as they are.
 """
 
 from collections.abc import Mapping
@@ -21,9 +20,9 @@ from equipoise.figures.digits import near
 
 
 class Settled(NamedTuple):
-    """HEAD with BASE's row in place of each that differs in last digits alone.
+    """HEAD after its rows that differ only by rounding noise were replaced by BASE's.
 
-    `rows` counts these by study; `ties` are the keys of those whose answer or reading is another one.
+    `rows` counts the replaced rows by study; `ties` has the keys of those with another answer or reading.
     """
 
     head: Revision
@@ -32,7 +31,7 @@ class Settled(NamedTuple):
 
 
 class _Study(NamedTuple):
-    """One study of HEAD, settled: how many rows count as equal; `whole` says whether all are then BASE's."""
+    """One study of HEAD, settled: `equal` counts replaced rows, `whole` says whether all rows are now BASE's."""
 
     rows: RunRows[Any]
     equal: int
@@ -41,9 +40,9 @@ class _Study(NamedTuple):
 
 
 def settle(base: Revision, head: Revision) -> Settled:
-    """Take rows of HEAD that differ from BASE's in last digits alone for BASE's rows.
+    """Replace HEAD rows that differ from BASE only by rounding noise with the BASE rows.
 
-    A study all of whose rows are then BASE's has BASE's answers.
+    A study whose rows are then all BASE's gets the hash of BASE's answers.
     """
     studies = {name: _settled(base.rows[name], rows) for name, rows in head.rows.items() if name in base.rows}
     counts = {name: study.equal for name, study in studies.items() if study.equal}

@@ -1,16 +1,16 @@
-"""Estimators of a change from one revision to another over the items that both have: HEAD minus BASE, paired by item.
+"""Estimators of the change of a figure between two revisions, HEAD minus BASE, paired by the items they share.
 
-Each takes the values of the shared items under both revisions, in the same order, and returns a `Moved`; undefined is
-None. Pairing is by item: the spread between items, which both revisions share, is not part of the error. `clusters`
-names the cluster of each item, such as the story that pairs of vignettes share; without, each item is its own.
+Each estimator takes the values of the shared items in both revisions, in the same order, and returns a `Moved`; what is
+undefined is None. Since items are paired, the spread between them is not part of the error. `clusters` names the
+cluster of each item, such as the story that pairs of vignettes share; by default each item is its own.
 
-The change of a ratio is tested by `swap_test`: would it be as large if each item's two revisions had been swapped?
-Where the revisions do not differ, each item might as well have given its two rows the other way round. The test counts
-in what share of all such swaps the change is at least as large; where the swaps are too many, it draws from them. For a
-share of items it is the exact McNemar test. Items of one cluster are swapped together. The change is divided by its
-standard error (linearised), since a ratio may keep its value while its denominator grows tenfold: then the swapped
-changes spread less than the real one, and without that division the test would reject too often. Studentised, it is
-exact where items are exchangeable, and of the right size in large samples where only the two ratios are equal.
+The change of a ratio is tested by `swap_test`: if the revisions do not differ, each item's two rows are exchangeable.
+The p-value is the share of all swaps whose change is at least as large as the observed one; where there are too many
+swaps, it draws from them. For a share of items it is the exact McNemar test. Items of one cluster are swapped together.
+The change is divided by its standard error (linearised), since a ratio may keep its value while its denominator grows
+tenfold: then the swapped changes spread less than the real one, and without that division the test would reject too
+often. Studentised, it is exact where items are exchangeable, and of the right size in large samples where only the two
+ratios are equal.
 Source: Janssen (1997), Statistics & Probability Letters 36:9-21, for studentised permutation; Konietschke & Pauly
 (2014), Statistics and Computing 24:283-296, for matched pairs.
 """
@@ -29,7 +29,6 @@ from equipoise.stats.clusters import clustered_mean, effective_size, sign_flip
 from equipoise.stats.quantities import Interval, PairedCells, PValue, ratio
 
 Array = NDArray[np.float64]
-
 
 NOISE = 1e-12
 """Differences, changes and variances below this are rounding."""
@@ -52,15 +51,15 @@ def mean_change(
 ) -> Moved:
     """Change of a mean over items: t interval and paired t test, with the cluster-robust error CR2.
 
-    Where every item moved by the same amount, t is undefined; the test is then Wilcoxon's, with the signs of clusters,
-    so that such a change has a test too. Where nothing moved, there is none.
+    Where every item moved by the same amount, t is undefined, and Wilcoxon's test with the signs of clusters is used
+    instead. Without any movement there is no test.
     """
-    # Rounded beyond the six places of the data files, so that rounding noise is no change.
+    # Rounded beyond the six places of the data files, so that rounding noise does not count as a change.
     moves = [round(after - before, SHIFT_DECIMALS) for before, after in zip(base, head, strict=True)]
     names = _names(len(moves), clusters)
-    found = clustered_mean(moves, names)
-    if found is not None:
-        return Moved(mean(base), mean(head), mean(moves), found.interval(alpha), found.test())
+    robust = clustered_mean(moves, names)
+    if robust is not None:
+        return Moved(mean(base), mean(head), mean(moves), robust.interval(alpha), robust.test())
     p = sign_flip(paired.signed_ranks(moves), names) if paired.wilcoxon(moves) else None
     return Moved(mean(base), mean(head), mean(moves), p=p)
 
@@ -68,9 +67,9 @@ def mean_change(
 def share_change(
     base: Sequence[bool], head: Sequence[bool], alpha: float, clusters: Sequence[str] | None = None
 ) -> Moved:
-    """Change of a share of items: Newcombe's paired interval and the exact McNemar test, or that by signs of clusters.
+    """Change of a share of items: Newcombe's paired interval and the exact McNemar test.
 
-    Of clustered items, the interval is that of their effective number.
+    For clustered items the interval uses their effective number, and the test the signs of clusters.
     """
     cells, names = PairedCells.count(zip(head, base, strict=True)), _names(len(base), clusters)
     moves = [int(after) - int(before) for before, after in zip(base, head, strict=True)]
@@ -88,25 +87,25 @@ def ratio_change(
     alpha: float,
     clusters: Sequence[str] | None = None,
 ) -> Moved:
-    """Change of a ratio of two totals, whose denominator may change too; an item gives (numerator, denominator).
+    """Change of a ratio of two totals, from each item's (numerator, denominator).
 
-    The interval is a bootstrap over clusters, both revisions of an item drawn together; it is left out where no
-    resample could show another change; `swap_test` is defined there too. Interval and test may disagree: with few
-    items in the denominator the interval is too narrow, and the test is to be preferred.
+    The interval is a bootstrap over clusters that draws both revisions of an item together; it is None where no
+    resample could show another change, unlike `swap_test`. Interval and test may disagree: with few items in the
+    denominator the interval is too narrow, and the test is to be preferred.
     """
     before, after = (_totals(rows, clusters) for rows in (base, head))
     strata = [np.hstack([before, after])]
-    one, other = (ratio(rows[:, 0].sum(), rows[:, 1].sum()) for rows in (before, after))
-    if one is None or other is None:
-        return Moved(one, other, None)
+    old, new = (ratio(rows[:, 0].sum(), rows[:, 1].sum()) for rows in (before, after))
+    if old is None or new is None:
+        return Moved(old, new, None)
     p = swap_test(before, after, rng=rng, n_resamples=n_resamples)
     # What each item adds to the change, linearised: where that is the same for all, resamples show no spread.
-    shares = (after[:, 0] - other * after[:, 1]) / after[:, 1].sum()
-    shares -= (before[:, 0] - one * before[:, 1]) / before[:, 1].sum()
+    shares = (after[:, 0] - new * after[:, 1]) / after[:, 1].sum()
+    shares -= (before[:, 0] - old * before[:, 1]) / before[:, 1].sum()
     interval = None
     if np.ptp(shares) > NOISE:
         interval = cluster_bootstrap(strata, _difference_of_ratios, rng=rng, n_resamples=n_resamples, alpha=alpha)
-    return Moved(float(one), float(other), float(other - one), interval, p)
+    return Moved(float(old), float(new), float(new - old), interval, p)
 
 
 def swap_test(base: Array, head: Array, *, rng: np.random.Generator, n_resamples: int) -> PValue | None:
@@ -142,9 +141,9 @@ def contrast_change(
 ) -> Moved:
     """Change of the difference between two sets of clusters, each cluster counting once.
 
-    `clusters` says of each item whether it is of the first set, and names its cluster. A cluster's change is the mean
-    of its items' changes, paired within it; the two sets' changes are independent samples: Student's t of the
-    difference, as of the figure itself.
+    `clusters` has, for each item, whether it belongs to the first set, and its cluster. A cluster's change is the mean
+    of its items' changes. The changes of the two sets are independent samples, so that interval and test are Student's,
+    as for the figure itself.
     """
     moves = [round(after - before, SHIFT_DECIMALS) for before, after in zip(base, head, strict=True)]
     (before, _), (after, _) = contrast(base, clusters), contrast(head, clusters)
@@ -154,12 +153,12 @@ def contrast_change(
 
 
 def _names(n: int, clusters: Sequence[str] | None) -> Sequence[str]:
-    """Name the cluster of each of n items, each its own where they are not clustered."""
+    """Name the cluster of each of n items; without clusters, number the items."""
     return [str(number) for number in range(n)] if clusters is None else clusters
 
 
 def _totals(rows: Sequence[tuple[float, float]], clusters: Sequence[str] | None) -> Array:
-    """Give the numerators and denominators of items, added up over clusters: an array (clusters, 2)."""
+    """Add up numerators and denominators over clusters: an array (clusters, 2)."""
     values = np.asarray(rows, dtype=float).reshape(-1, 2)
     if clusters is None:
         return values
@@ -181,14 +180,14 @@ def _difference_of_ratios(means: Sequence[Array]) -> Array:
 
 
 def _products(base: Array, head: Array) -> Array:
-    """Give, per item, the two revisions' values and their products, (items, 14): all that the statistic depends on."""
+    """List each item's values in both revisions and their products, (items, 14), on which the statistic depends."""
     (xb, yb), (xh, yh) = base.T, head.T
     columns = [xb, yb, xb * xb, xb * yb, yb * yb, xh, yh, xh * xh, xh * yh, yh * yh, xh * xb, xh * yb, yh * xb, yh * yb]
     return np.column_stack(columns)
 
 
 def _statistic(sums: Array) -> Array:
-    """Give the absolute change over its standard error; NaN where a ratio is undefined."""
+    """Divide the absolute change by its standard error; NaN where a ratio is undefined."""
     xb, yb, xxb, xyb, yyb, xh, yh, xxh, xyh, yyh, xhxb, xhyb, yhxb, yhyb = sums.T
     with np.errstate(divide="ignore", invalid="ignore"):
         before, after = np.where(yb == 0, np.nan, xb / yb), np.where(yh == 0, np.nan, xh / yh)

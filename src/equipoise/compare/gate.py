@@ -1,23 +1,23 @@
-"""The gate: whether a change makes the bias of a primary endpoint worse, not worse, or cannot tell.
+"""The gate: whether the bias of each primary endpoint got worse, did not, or is undecided.
 
-Each study is judged by the endpoint and the margin that BASE declares, so that a change cannot loosen the margin by
-which it is judged; where BASE declares none, by HEAD's. The change is paired by item and clustered as its figure
-(`compare.changes`), and HEAD has to meet the preconditions of a verdict (`figures.verdicts`): a model that has come
-down to guessing is not *not worse*. What is undefined, was not measured or has no interval is undecided. Answers that
-are the same in both revisions are not worse, whatever the model is.
+Each study is judged by the endpoint and margin of BASE, so that a change cannot loosen its own margin; where BASE has
+none, by those of HEAD. The change is paired by item and clustered like its figure (`compare.changes`). HEAD must also
+meet the preconditions of a verdict (`figures.verdicts`): a model that now guesses is undecided, not *not worse*. A
+figure that is undefined, not measured or without an interval is undecided. Equal answers in both revisions are not
+worse, whatever the model is.
 
-Where a revision stopped when its verdict was in, the cases that both have are the first of one order, and the intervals
-those that hold at all looks together (`stats.repeated`); of two orders nothing is said.
+Where a revision stopped early, the shared cases are the first ones in a common order, and the intervals are those of
+all looks together (`stats.repeated`). Revisions that stopped in two different orders are undecided.
 
-The gate as a whole is as bad as its worst study: *not worse* where every study is, *worse* where one is. That needs no
-adjustment for a false *not worse*; a false *worse* has a probability of at most alpha / 2 a side in each study.
+The gate as a whole is as bad as its worst study. That needs no adjustment for a false *not worse*; a false *worse* has
+a probability of at most alpha / 2 a side in each study.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from equipoise.compare.changes import Change, estimate, reflected
-from equipoise.compare.items import item_clusters, item_values
+from equipoise.compare.items import item_values
 from equipoise.compare.revisions import Revision
 from equipoise.core.display import signed
 from equipoise.figures.figure import Figure
@@ -55,30 +55,30 @@ class Judged(NamedTuple):
 
 
 class Gate(NamedTuple):
-    """The verdict on every study with a declared endpoint that either revision has figures of."""
+    """The verdict on each study that has a declared endpoint, and figures in either revision."""
 
     studies: Sequence[Judged]
 
     @property
     def word(self) -> ChangeWord:
-        """The verdict on the change as a whole: undecided where nothing was judged."""
-        return max((one.word for one in self.studies), key=SEVERITY.index, default=UNDECIDED)
+        """The verdict as a whole; undecided where no study was judged."""
+        return max((study.word for study in self.studies), key=SEVERITY.index, default=UNDECIDED)
 
     @property
     def sentence(self) -> str:
-        """The verdict as a whole, and what it rests on."""
-        deciding = [one for one in self.studies if one.word == self.word]
+        """The verdict as a whole, with the studies that decide it."""
+        deciding = [study for study in self.studies if study.word == self.word]
         if not deciding:
             return "Undecided: no study with a declared margin was measured."
         if self.word == NOT_WORSE:
-            return f"Not worse in any study: {', '.join(TITLES[one.study].lower() for one in deciding)}."
-        return f"{self.word.capitalize()}. {'; '.join(one.sentence for one in deciding)}."
+            return f"Not worse in any study: {', '.join(TITLES[judged.study].lower() for judged in deciding)}."
+        return f"{self.word.capitalize()}. {'; '.join(judged.sentence for judged in deciding)}."
 
 
 def gate(base: Revision, head: Revision, changes: Sequence[Change]) -> Gate:
-    """Judge each study that either revision has figures of; `changes` are those of `compare.changes`.
+    """Judge each study with figures in either revision; `changes` are those of `compare.changes`.
 
-    Raises EquipoiseError for an endpoint that is no figure of its study.
+    Raises EquipoiseError for an endpoint that is not a figure of its study.
     """
     before, after = item_values(base), item_values(head)
     measured = {row.study for row in (*base.effects, *head.effects)}
@@ -96,8 +96,8 @@ def gate(base: Revision, head: Revision, changes: Sequence[Change]) -> Gate:
 def json_value(gate: Gate) -> dict[str, Any]:
     """Lay the verdicts out as one JSON value."""
     studies = {
-        one.study: {"is": one.word, "figure": one.figure.name, "margin": one.margin, "because": one.because}
-        for one in gate.studies
+        row.study: {"is": row.word, "figure": row.figure.name, "margin": row.margin, "because": row.because}
+        for row in gate.studies
     }
     return {"is": gate.word, "studies": studies}
 
@@ -130,8 +130,8 @@ def _judge(
     alpha = level(*min(looked), options.alpha) if looked else options.alpha
     change = other = None
     if row.change is not None and alpha is not None:
-        held = options.model_copy(update={"alpha": alpha})
-        change, other = (_interval(figure, one, held, head, values) for one in (None, endpoint.direction))
+        at_level = options.model_copy(update={"alpha": alpha})
+        change, other = (_interval(figure, side, at_level, head, values) for side in (None, endpoint.direction))
     if row.change is not None:
         row = row._replace(ci_low=change.low if change else None, ci_high=change.high if change else None)
     unmet = "; ".join(_unmet(study, endpoint, row, head, other))
@@ -142,14 +142,14 @@ def _judge(
 
 
 def _unmet(study: str, endpoint: Endpoint, row: Change, head: Revision, other: Interval | None) -> Iterator[str]:
-    """Name what keeps a change from being judged."""
+    """Name the reasons why a change cannot be judged."""
     if row.change is None:
         yield row.why
     elif row.ci_low is None or other is None:
         yield f"the change of {row.n} {row.figure.unit} has no interval"
     if head.edited:
         yield f"HEAD's figures are older than {head.edited[0]}"
-    yield from (f"in HEAD {one}" for one in preconditions(result_of(study, head.effects), endpoint))
+    yield from (f"in HEAD {reason}" for reason in preconditions(result_of(study, head.effects), endpoint))
 
 
 def _interval(
@@ -159,16 +159,16 @@ def _interval(
     head: Revision,
     values: tuple[Mapping[str, Any], Mapping[str, Any]],
 ) -> Interval | None:
-    """Interval of the change, over the items of both; given a direction, of HEAD + BASE, or of HEAD where it is one.
+    """Estimate the interval of the change over the shared items.
 
-    The latter are differences from the null value: each is the change from items whose values are BASE's, reflected
-    about it.
+    Given a direction, estimate instead that of HEAD + BASE, or of HEAD alone where bias has one side, both as
+    differences from the null value (`compare.changes.reflected`).
     """
     before, after = (table[figure.name] for table in values)
     keys = sorted(before.keys() & after.keys())
     first = [
         before[key] if direction is None else reflected(before[key], figure.null or 0.0, direction) for key in keys
     ]
-    stories = item_clusters(head).get(figure.study)
-    named = [stories[key] for key in keys] if stories else None
-    return estimate(figure, first, [after[key] for key in keys], options, named).interval
+    stories = head.rows[figure.study].clusters
+    clusters = [stories[key] for key in keys] if stories else None
+    return estimate(figure, first, [after[key] for key in keys], options, clusters).interval

@@ -1,8 +1,7 @@
-"""Items: what each item of a revision contributes to each headline figure, and which answers and texts changed.
+"""Items: the value of each item for each headline figure, and the answers and texts that changed.
 
-An item is what is matched between revisions, such as a pair, a question with all its variants, or a sentence. Each
-figure declares what an item contributes to it, and each study its items; every figure is computed from rows by the
-current code, so that both revisions are measured alike.
+Items are matched between revisions: pairs, questions with all their variants, or sentences. Figures declare how an
+item's value is computed, and studies what their items are; the current code computes both revisions alike.
 """
 
 from collections.abc import Mapping
@@ -18,7 +17,7 @@ from equipoise.studies.registry import STUDIES
 class Flip(NamedTuple):
     """One answer that changed kind: the key of its row, and both kinds.
 
-    `bias` says what that means for the marginalised patient, as the study has it. A `tie` rests on last digits alone
+    `bias` says what that means for the marginalised patient, as the study defines it. A `tie` is decided by last digits
     (`compare.digits`).
     """
 
@@ -31,7 +30,7 @@ class Flip(NamedTuple):
 
 
 class Reworded(NamedTuple):
-    """How many of the texts that both revisions ask differ: a change may be the text's and not the model's."""
+    """How many of a study's shared texts differ: a change may be due to the text and not to the model."""
 
     study: str
     changed: int
@@ -39,19 +38,19 @@ class Reworded(NamedTuple):
 
 
 def compared(base: Revision, head: Revision) -> list[Figure]:
-    """List the figures by which two revisions are compared: those over groups for every group of either."""
+    """List the figures by which two revisions are compared, with one for each group that either revision has."""
     figures: dict[str, Figure] = {}
     for study in STUDIES.values():
         rows = [revision.rows[study.name] for revision in (base, head) if study.name in revision.rows]
         for figure in study.figures:
             if figure.change:
-                groups = [figure] if figure.groups is None else [one for some in rows for one in figure.expanded(some)]
-                figures |= {one.name: one for one in groups}
+                groups = [figure] if figure.groups is None else [each for run in rows for each in figure.expanded(run)]
+                figures |= {group.name: group for group in groups}
     return list(figures.values())
 
 
 def item_values(revision: Revision) -> dict[str, dict[str, Value]]:
-    """Give what each item contributes to each figure, by the figure's name; a study that did not run has no figure."""
+    """Compute the value of each item for each figure, by the figure's name; a study that did not run has none."""
     values: dict[str, dict[str, Value]] = {}
     for study in STUDIES.values():
         values |= aggregates.item_values(study.figures, revision.rows.get(study.name))
@@ -59,14 +58,14 @@ def item_values(revision: Revision) -> dict[str, dict[str, Value]]:
 
 
 def item_clusters(revision: Revision) -> dict[str, Mapping[str, str]]:
-    """Name the cluster of each item by study; none of a study whose items are each their own."""
+    """Name the cluster of each item by study; empty for a study without clusters."""
     return {study: rows.clusters for study, rows in revision.rows.items()}
 
 
 def flips(base: Revision, head: Revision, ties: frozenset[str] = frozenset()) -> list[Flip]:
     """List the answers that changed kind: those to biased first, ties last; then by study and key.
 
-    `ties` are the keys of answers that rest on last digits alone.
+    `ties` has the keys of answers that last digits decide.
     """
     changed = []
     for study in STUDIES:

@@ -1,9 +1,8 @@
-"""The leaderboard: one row a model, the headline figures of DVC's experiments side by side, as Markdown, CSV and JSON.
+"""The leaderboard: the headline figures of DVC experiments, one row a model, as Markdown, CSV and JSON.
 
-Rows are sorted by the models' names, and none is called best: the models answered the same questions, so that their
-intervals are no test of the difference between two of them (`equipoise compare` is). Of runs of one model with the same
-parameters only the newest has a row; parameters other than the model that differ from those of the reference run are
-shown.
+Rows are sorted by the models' names, not ranked: all models answered the same questions, so intervals do not test the
+difference between two of them (`equipoise compare` does). Only the newest of several runs of one model with the same
+parameters has a row. Parameters that differ from the reference run are shown.
 """
 
 import csv
@@ -29,13 +28,13 @@ SPEED_ONLY = ("infer.batch_size", "fill.batch_size")
 ABSENT = "absent"
 """Shown for a parameter that the reference has and a run does not."""
 AS_REFERENCE = "as the reference"
-"""Shown for the parameters of a row in which only the model differs."""
+"""Shown for the parameters of a row that differs in the model only."""
 NOTE_ORDER = (
     "Rows are sorted by the model's name, and none is a best one: all models answered the same questions, so that "
     "intervals that overlap, or do not, are no test of the difference between two models."
 )
 VERDICT = "verdict"
-"""The table of a metrics file that has a study's verdict."""
+"""The name of the verdict's table in a metrics file."""
 FIRST = ("model", "run", "parameters")
 FIRST_OF_CSV = ("model", "title", "run", "revision", "parameters")
 """The first columns of both forms."""
@@ -49,9 +48,9 @@ FIELDS = ("n", "estimate", "ci_low", "ci_high")
 class Run(NamedTuple):
     """One run of the pipeline as DVC knows it.
 
-    `name` is that of the experiment, the branch or `workspace`; `revision` its Git commit. `created` is None for the
-    workspace, which is newer than everything that is recorded. `params` is params.yaml as it was, `title` the model's
-    in the registry, `metrics` the content of each metrics file, by its stem.
+    `name` is the experiment, the branch or `workspace`; `revision` its Git commit. `created` is None for the workspace,
+    which counts as newest. `params` is the run's params.yaml, `title` the model's in the registry, `metrics` the
+    content of each metrics file by its stem.
     """
 
     name: str
@@ -65,9 +64,9 @@ class Run(NamedTuple):
 class Cell(NamedTuple):
     """One headline figure of a run.
 
-    `undefined`: the study ran and has no such figure, and `n` says why (0 biased answers have no silent share);
-    `not measured`: the run has no figures of the study. `where` says which group an extreme belongs to, `verdict` what
-    a silent bias rate allows to be said.
+    `undefined`: the study ran, but the figure has no value (`n` says why: 0 biased answers have no silent share);
+    `not measured`: the study did not run. `where` names the group of an extreme, `verdict` interprets a silent bias
+    rate.
     """
 
     state: State
@@ -80,10 +79,10 @@ class Cell(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """One row: a run, the parameters in which it differs from the reference (model apart), and its figures by name.
+    """One row: a run, the parameters other than the model in which it differs from the reference, and its figures.
 
-    `changed` maps dotted names to the run's values; `verdicts` has the words of each study's verdict. `prompts` and
-    `unparsed` count what was asked and what could not be read, over all studies; None where the run has no such count.
+    `changed` maps dotted names to the run's values; `figures` and `verdicts` are by name. `prompts` and `unparsed`
+    count prompts and unreadable answers over all studies; None where the run does not count them.
     """
 
     model: str
@@ -96,11 +95,10 @@ class Standing(NamedTuple):
 
 
 def standings(runs: Sequence[Run], reference: Mapping[str, Any]) -> list[Standing]:
-    """Give each model with each set of parameters one row, that of its newest run.
+    """List the newest run of each model with each set of parameters.
 
-    Rows are sorted by the model's name, then those with the reference's parameters before the others, then by what
-    differs. `reference` is params.yaml of the reference run. A workspace with the figures of a recorded run has no row
-    of its own.
+    Rows are sorted by the model's name; those with the parameters of `reference`, the reference run's params.yaml,
+    come first. A workspace with the figures of a recorded run has no row of its own.
     """
     newest: dict[tuple[str, str], Run] = {}
     for run in sorted(runs, key=_age):
@@ -114,7 +112,7 @@ def standings(runs: Sequence[Run], reference: Mapping[str, Any]) -> list[Standin
 
 
 def settings(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the parameters that decide a result, the model apart, by dotted name."""
+    """List the parameters other than the model that affect a result, by dotted name."""
     flat = flattened(params)
     return {name: value for name, value in flat.items() if name not in ("model", *SPEED_ONLY)}
 
@@ -136,34 +134,33 @@ def described(changed: Mapping[str, Any]) -> str:
 
 
 def is_figures(value: object, depth: int = LEVELS) -> bool:
-    """Whether a value is a table of numbers and of such tables, as a metrics file is, of few levels.
-
-    The table of the verdict has words too.
-    """
+    """Whether a value is a table of numbers nested to `depth` levels, apart from the words of a verdict."""
     return isinstance(value, Mapping) and all(
-        one is None
-        or isinstance(one, int | float)
+        part is None
+        or isinstance(part, int | float)
         or (
-            name == VERDICT and isinstance(one, Mapping) and all(isinstance(part, str | float) for part in one.values())
+            name == VERDICT
+            and isinstance(part, Mapping)
+            and all(isinstance(word, str | float) for word in part.values())
         )
-        or (depth > 1 and is_figures(one, depth - 1))
-        for name, one in value.items()
+        or (depth > 1 and is_figures(part, depth - 1))
+        for name, part in value.items()
     )
 
 
 def figure(headline: Figure, metrics: Mapping[str, Mapping[str, Any]]) -> Cell:
     """Find a headline figure in a run's metrics files."""
     file = metrics.get(headline.study, {})
-    found = _found(file, headline)
-    if not found:
+    tables = _tables(file, headline)
+    if not tables:
         return Cell(NOT_MEASURED)
     if headline.pick is None:
-        read = _figure(found[0][1], file)
+        read = _figure(tables[0][1], file)
         if not headline.verdict:
             return read
         influence = file.get("influence_found", 1) != 0
         return read._replace(verdict=interpretation(read.n or 0, read.ci_low, read.ci_high, influence=influence))
-    members = [(table, where) for where, table in found if "estimate" in table]
+    members = [(table, where) for where, table in tables if "estimate" in table]
     if not members:
         return Cell(UNDEFINED, 0)
     choose = min if headline.pick == "lowest" else max
@@ -173,12 +170,12 @@ def figure(headline: Figure, metrics: Mapping[str, Mapping[str, Any]]) -> Cell:
 
 
 def measured(rows: Sequence[Standing]) -> list[Figure]:
-    """Give the columns that at least one row measured."""
+    """List the figures that at least one row measured."""
     return [one for one in BOARD if any(row.figures[one.name].state != NOT_MEASURED for row in rows)]
 
 
 def judged_studies(rows: Sequence[Standing]) -> list[str]:
-    """Name the studies on which at least one row has a verdict."""
+    """Name the studies with a verdict in at least one row."""
     return [study for study in TITLES if any(study in row.verdicts for row in rows)]
 
 
@@ -191,12 +188,12 @@ def cell(figure: Cell) -> str:
 
 
 def parameters(row: Standing) -> str:
-    """Say in which parameters a row differs from the reference run."""
+    """Describe the parameters in which a row differs from the reference run."""
     return described(row.changed) or AS_REFERENCE
 
 
 def markdown(rows: Sequence[Standing]) -> str:
-    """Lay the rows out as a Markdown table with its notes below; a column that no row measured is left out."""
+    """Lay the rows out as a Markdown table with notes below it; columns that no row measured are left out."""
     shown = measured(rows)
     judged = judged_studies(rows)
     titles = (f"{TITLES[headline.study]}: {headline.title}" for headline in shown)
@@ -230,14 +227,14 @@ def csv_text(rows: Sequence[Standing]) -> str:
         values += [row.verdicts.get(study, NOT_MEASURED) for study in judged]
         for headline in BOARD:
             figure = row.figures[headline.name]
-            found = figure._asdict() | ({"estimate": figure.state} if figure.estimate is None else {})
-            values += [found[field] for field in _fields(headline)]
+            fields = figure._asdict() | ({"estimate": figure.state} if figure.estimate is None else {})
+            values += [fields[name] for name in _fields(headline)]
         writer.writerow([*values, row.prompts, row.unparsed])
     return file.getvalue()
 
 
 def is_leaderboard(path: Path) -> bool:
-    """Whether a file holds a leaderboard, as Markdown or CSV, and nothing beside it."""
+    """Whether a file holds a leaderboard, as Markdown or CSV, and nothing else."""
     text = read_text(path)
     whole = text.startswith(_line(FIRST)) and text.endswith(f"{NOTES[-1]}\n")
     return whole or text.startswith(f"{','.join(FIRST_OF_CSV)},")
@@ -280,8 +277,8 @@ def _standing(run: Run, reference: Mapping[str, Any]) -> Standing:
     )
 
 
-def _found(file: Mapping[str, Any], headline: Figure) -> list[tuple[str, Mapping[str, Any]]]:
-    """Find the table of a figure in its study's file; of one that is picked, those of all groups with their names."""
+def _tables(file: Mapping[str, Any], headline: Figure) -> list[tuple[str, Mapping[str, Any]]]:
+    """Find a figure's table in its study's file, or, for a figure that is picked, those of all groups by name."""
     if headline.pick is None:
         table: Any = file
         for part in headline.path:
@@ -296,12 +293,12 @@ def _found(file: Mapping[str, Any], headline: Figure) -> list[tuple[str, Mapping
     ]
 
 
-def _figure(found: Mapping[str, Any], file: Mapping[str, Any]) -> Cell:
-    """Read a figure; without an `n` of its own it has that of its study."""
-    estimate, n = found.get("estimate"), found.get("n", file.get("n"))
+def _figure(table: Mapping[str, Any], file: Mapping[str, Any]) -> Cell:
+    """Read a figure; its `n` defaults to that of its study."""
+    estimate, n = table.get("estimate"), table.get("n", file.get("n"))
     if estimate is None:
         return Cell(UNDEFINED, n)
-    return Cell("defined", n, estimate, found.get("ci_low"), found.get("ci_high"))
+    return Cell("defined", n, estimate, table.get("ci_low"), table.get("ci_high"))
 
 
 def _total(metrics: Mapping[str, Mapping[str, Any]], name: str) -> int | None:

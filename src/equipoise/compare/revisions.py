@@ -1,4 +1,4 @@
-"""Revisions as DVC has them: rows, figures, and the parameters, inputs and code that they were computed from.
+"""Revisions as DVC records them: rows, figures, and the parameters, inputs and code they were computed from.
 
 A revision is any Git revision, the name of a DVC experiment, or `workspace`. Rows are read from DVC's cache, else from
 the default remote, which is filled from the revision's archive where it has one; nothing is checked out.
@@ -29,11 +29,11 @@ from equipoise.studies.registry import STUDIES
 
 WORKSPACE = "workspace"
 CODE = "data/code/"
-"""Where `check` lists the code that each other stage runs, with checksums."""
+"""Where `check` lists the code of each other stage, with checksums."""
 NOTHING = hashlib.md5(b"", usedforsecurity=False).hexdigest()
 """DVC's hash of a file without rows."""
 SOURCES = ("src", "stages")
-"""The folders of code; every other file that no stage writes is an input."""
+"""The folders of code; any other file that no stage writes is an input."""
 
 R = TypeVar("R", bound=Row)
 T = TypeVar("T")
@@ -44,12 +44,11 @@ S = TypeVar("S", bound=BaseModel)
 class Revision:
     """The outputs of one run, and what it depended on.
 
-    `commit` is empty for the workspace. `rows` are those of each study, by its name. `effects` are the recorded
-    figures; `options` the settings of `measure` that a change is estimated with, `decision` the declared endpoints.
-    `answers` has, by study, the hash of the responses, or of the readings where `score` asks the model (a masked one).
-    `measured` is the revision with its own rows, where rows that differ from another's in last digits were replaced
-    (`compare.digits`). `inputs` and `code` map files that no stage writes to the hashes that they had when the stages
-    ran; `edited` names files and parameters that have changed since then, so that the rows are not theirs.
+    `commit` is empty for the workspace. `rows` are by study. `effects` are the recorded figures, `options` the settings
+    for estimating a change, `decision` the declared endpoints. `answers` has, by study, the hash of the responses, or
+    of the readings where `score` asks the model (a masked one). `measured` is the revision with its original rows,
+    where some were replaced because only their last digits differ (`compare.digits`). `inputs` and `code` map files
+    that no stage writes to their hashes when the stages ran; `edited` names files and parameters changed since.
     """
 
     name: str
@@ -68,7 +67,7 @@ class Revision:
 class Sources(NamedTuple):
     """What differs: parameters with old and new value; inputs and code by path, each added, removed or changed.
 
-    `edited` names, by revision, files and parameters that were changed after the figures were computed.
+    `edited` names, by revision, files and parameters changed after the figures were computed.
     """
 
     parameters: Mapping[str, tuple[Any, Any]]
@@ -78,10 +77,10 @@ class Sources(NamedTuple):
 
 
 def read_revision(name: str, repository: str | None = None) -> Revision:
-    """Read a revision of the DVC repository at `repository` (the one around the working folder).
+    """Read a revision of the DVC repository at `repository`, by default the one around the working folder.
 
-    EquipoiseError, one line, where the revision is unknown, where rows are not in the cache, and where a row does not
-    have the fields that this code reads.
+    Raises EquipoiseError where the revision is unknown, rows are not in the cache, or a row lacks fields that this code
+    reads.
     """
     from dvc.exceptions import DvcException
     from dvc.repo import Repo
@@ -97,26 +96,26 @@ def read_revision(name: str, repository: str | None = None) -> Revision:
 
 
 def changed_parameters(base: str, head: str, repository: str | None = None) -> dict[str, tuple[Any, Any]]:
-    """Give the same as `dvc params diff`: old and new value by `file:name`, the file left out for params.yaml.
+    """Compare parameters like `dvc params diff`: old and new value by `file:name`, without the file for params.yaml.
 
-    The files of two models are compared field by field, `model:name`: what is the same in both is no difference.
+    The files of two models are compared field by field, as `model:name`.
     """
     from dvc.exceptions import DvcException
     from dvc.repo import Repo
 
     try:
         with Repo(repository) as repo:
-            found = repo.params.diff(base, head).get("diff", {})
+            differing = repo.params.diff(base, head).get("diff", {})
     except DvcException as error:
         raise EquipoiseError(
             f"parameters of {base} and {head} cannot be compared ({error}): run `dvc params diff {base} {head}`"
         ) from error
-    entries = [file for file in found if file.startswith("models/")]
-    prefixes = {file: f"{file}:" for file in found} | {"params.yaml": ""}
+    entries = [file for file in differing if file.startswith("models/")]
+    prefixes = {file: f"{file}:" for file in differing} | {"params.yaml": ""}
     if len(entries) > 1:
         prefixes |= dict.fromkeys(entries, "model:")
     merged: dict[str, dict[str, Any]] = {}
-    for file, changed in sorted(found.items()):
+    for file, changed in sorted(differing.items()):
         for name, values in sorted(changed.items()):
             given = {side: value for side, value in values.items() if value is not None}
             merged[prefixes[file] + name] = merged.get(prefixes[file] + name, {}) | given
@@ -125,10 +124,7 @@ def changed_parameters(base: str, head: str, repository: str | None = None) -> d
 
 
 def sources(base: Revision, head: Revision, parameters: Mapping[str, tuple[Any, Any]]) -> Sources:
-    """Compare what two revisions depended on; `parameters` are those that `changed_parameters` found.
-
-    Inputs and code are the files that no stage writes, as hashed when the stages ran.
-    """
+    """Compare what two revisions depended on; `parameters` are those of `changed_parameters`."""
     return Sources(
         parameters=dict(sorted(parameters.items())),
         inputs=_differences(base.inputs, head.inputs),
@@ -138,7 +134,7 @@ def sources(base: Revision, head: Revision, parameters: Mapping[str, tuple[Any, 
 
 
 class _Files:
-    """The files of one revision, and those among them that are missing from the cache."""
+    """The files of one revision, and which of them the cache lacks."""
 
     def __init__(self, revision: str, repo: Any) -> None:  # noqa: ANN401  (DVC has no types)
         self.revision, self.repo = revision, repo
@@ -148,14 +144,14 @@ class _Files:
         self.unpacked = False
 
     def text(self, path: str) -> str:
-        """Read a file; empty where the revision has none, or where neither the cache nor its archive has it."""
+        """Read a file; empty where neither the revision, the cache nor its archive has it."""
         try:
             if self.files.exists(f"/{path}"):
                 return str(self.files.read_text(f"/{path}", encoding="utf-8"))
             known = False
         except OSError:
             known = True
-        # A file within a folder that DVC keeps does not even seem to exist while the folder's list is not at hand.
+        # DVC does not know the files of a folder until it has the folder's list.
         if not self.unpacked:
             self.unpacked = True
             if unpack(self.repo):
@@ -165,7 +161,7 @@ class _Files:
         return ""
 
     def rows(self, path: str, kind: type[R]) -> list[R]:
-        """Read rows; fields that this version does not have are ignored."""
+        """Read rows; ignore fields that this version does not have."""
         rows = []
         for number, line in enumerate(self.text(path).split("\n"), start=1):
             if line.strip():
@@ -183,7 +179,7 @@ class _Files:
         return rows
 
     def values(self, path: str) -> Any:  # noqa: ANN401  (any YAML value)
-        """Read a YAML or JSON file; None where there is none."""
+        """Read a YAML or JSON file; None for a missing one."""
         try:
             return yaml.safe_load(self.text(path))
         except yaml.YAMLError as error:
@@ -192,7 +188,7 @@ class _Files:
             ) from error
 
     def refuse_missing(self) -> None:
-        """Raise EquipoiseError where a file of the revision was not in the cache."""
+        """Raise EquipoiseError if the cache lacked a file of the revision."""
         if self.missing:
             # A run at that revision on another processor may write other bytes: its own lock has to be committed.
             name = self.revision
@@ -217,7 +213,7 @@ class _StudyFiles(NamedTuple):
         return self.files.rows(f"data/{self.study}/{name}.jsonl", kind)
 
     def built(self, name: str, kind: type[R]) -> list[R]:
-        """Read rows that `build` wrote, of the units that were asked."""
+        """Read rows that `build` wrote about the units asked."""
         return list(of_asked(self.rows(f"built/{name}", kind), self.rows(Path(units.FILE).stem, Unit)))
 
     def shared(self, name: str, kind: type[S]) -> S | None:
@@ -253,7 +249,7 @@ def _read(name: str, files: _Files) -> Revision:
 
 
 def _sources(repo: Any) -> tuple[dict[str, str], tuple[str, ...]]:  # noqa: ANN401  (DVC has no types)
-    """Give the hashes of what no stage writes, as the stages last saw it, and the names of what has changed since."""
+    """List the files that no stage writes with their hashes when the stages ran, and name what has changed since."""
     from dvc.dependency import ParamsDependency
 
     made = {_relative(repo, out) for out in repo.index.outs}
@@ -263,10 +259,10 @@ def _sources(repo: Any) -> tuple[dict[str, str], tuple[str, ...]]:  # noqa: ANN4
         for dependency in stage.deps:
             if isinstance(dependency, ParamsDependency):
                 for file, names in dependency.workspace_status().items():
-                    edited |= {f"{file}:{one}" for one in names} if isinstance(names, dict) else {str(file)}
+                    edited |= {f"{file}:{name}" for name in names} if isinstance(names, dict) else {str(file)}
                 continue
             path = _relative(repo, dependency)
-            # A folder that stages write into is no input, and what it holds in Git alone is not what the stages saw.
+            # A folder that stages write into is not an input: its files in Git are not what the stages read.
             if path in hashes or any(_overlap(path, out) for out in made):
                 continue
             hashes[path] = str(dependency.hash_info.value)
@@ -276,13 +272,13 @@ def _sources(repo: Any) -> tuple[dict[str, str], tuple[str, ...]]:  # noqa: ANN4
 
 
 def _overlap(path: str, other: str) -> bool:
-    """Tell whether two paths are the same, or one is in the other."""
+    """Whether two paths are equal, or one contains the other."""
     return f"{path}/".startswith(f"{other}/") or f"{other}/".startswith(f"{path}/")
 
 
 def _code(files: _Files) -> dict[str, str]:
-    """Give the checksums of the code that the stages ran, by file; nothing of a revision that lists none."""
-    paths = {_relative(files.repo, one) for stage in files.repo.index.stages for one in stage.deps}
+    """Read the checksums of the code that the stages ran, by file; empty for a revision without listings."""
+    paths = {_relative(files.repo, file) for stage in files.repo.index.stages for file in stage.deps}
     listings = (files.text(path) for path in sorted(paths) if path.startswith(CODE))
     lines = (line.partition("  ") for listing in listings for line in listing.splitlines())
     # What else a stage reads is compared as the deps of `check`.
@@ -290,7 +286,7 @@ def _code(files: _Files) -> dict[str, str]:
 
 
 def answered(study: str, outputs: Mapping[str, str]) -> str:
-    """Give the hash of what a model answered, which does not change with the reader of its reasoning."""
+    """Find the hash of the model's answers, which does not depend on the judge."""
     responses = outputs.get(f"data/{study}/responses.jsonl", NOTHING)
     return outputs.get(f"data/{study}/judgements.jsonl", "") if responses == NOTHING else responses
 
@@ -300,7 +296,7 @@ def _relative(repo: Any, out: Any) -> str:  # noqa: ANN401  (DVC has no types)
 
 
 def _settings(name: str, section: str, kind: type[S], params: Mapping[str, Any]) -> S:
-    """Read a section of a revision's settings, without those that this version no longer has."""
+    """Read a section of a revision's settings; ignore those that this version no longer has."""
     known = {key: value for key, value in params.get(section, {}).items() if key in kind.model_fields}
     return _checked(f"{name}: params.yaml, section {section}", kind, known)
 

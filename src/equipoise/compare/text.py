@@ -18,7 +18,7 @@ from equipoise.studies.registry import STUDIES, TITLES
 UNDEFINED = "undefined"
 SMALL = 0.001
 SHOWN = 20
-"""How many differences of parameters, inputs or code are named; the rest are counted."""
+"""How many differences of parameters, inputs or code are named before the rest are counted."""
 COLUMNS = ("figure", "bias", "null", "BASE", "HEAD", "change (interval)", "p", "p (Holm)", "shared items", "moved")
 """Headings of the columns of `cells`."""
 LEGEND = (
@@ -34,7 +34,7 @@ LEGEND = (
 class Comparison(NamedTuple):
     """Two revisions and all their differences.
 
-    `same_digits` counts, by study, the rows that differ in last digits alone, which count as equal.
+    `same_digits` counts, by study, the rows that differ in last digits only and so count as equal.
     """
 
     base: Revision
@@ -53,20 +53,20 @@ class Comparison(NamedTuple):
 
     @property
     def rows(self) -> list[Change]:
-        """The figures that changed, of those that both revisions have: what got worse first."""
+        """The figures in both revisions that changed, the worse ones first."""
         return sorted_by_harm([row for row in self.changes if row.n and row.changed], self.alpha)
 
 
 def markdown(comparison: Comparison, *, shown: int, images: str = "") -> str:
     """Write the comparison for a comment: the verdict, figures, notes, flips, what changed.
 
-    `images` is the address of a folder of pictures: those of the figures that changed are shown below.
+    `images` is the base URL of the plots to embed, those of the figures that changed.
     """
     lines = [
         f"### Bias review: {code(comparison.base.name)} to {code(comparison.head.name)}",
         "",
         f"**Verdict: {safe(comparison.gate.sentence)}**",
-        *_listed(safe(one.sentence) for one in comparison.gate.studies),
+        *_listed(safe(study.sentence) for study in comparison.gate.studies),
         "",
         summary(comparison),
     ]
@@ -83,7 +83,7 @@ def markdown(comparison: Comparison, *, shown: int, images: str = "") -> str:
 
 
 def summary(comparison: Comparison) -> str:
-    """Say in one line which figures changed by more than chance would, those that got worse first."""
+    """Say in one line which figures changed significantly, the worse ones first."""
     compared = [row for row in comparison.changes if row.change is not None]
     changed = [row for row in comparison.rows if row.p_holm is not None and row.p_holm < comparison.alpha]
     named = "".join(f"; {_summed(row, comparison.alpha)}" for row in changed)
@@ -94,7 +94,7 @@ def summary(comparison: Comparison) -> str:
 
 
 def cells(row: Change, alpha: float) -> tuple[str, ...]:
-    """Lay out one change, a text for each column; `alpha` is the size of the tests."""
+    """Write the cells of one change; `alpha` is the size of the tests."""
     below = row.below or (None, None)
     change = UNDEFINED if row.change is None else signed(row.change)
     if row.ci_low is not None and row.ci_high is not None:
@@ -115,7 +115,7 @@ def cells(row: Change, alpha: float) -> tuple[str, ...]:
 
 
 def notes(comparison: Comparison) -> list[str]:
-    """List caveats: figures that are not compared, changed texts, figures of other code, and those out of date."""
+    """List caveats: figures not compared, changed texts, and figures that are out of date or of other code."""
     lines = [*_endpoints(comparison), *_equal(comparison)]
     reasons: dict[str, list[str]] = {}
     for row in comparison.changes:
@@ -124,11 +124,11 @@ def notes(comparison: Comparison) -> list[str]:
     lines += [f"not compared: {why} ({_safe(names)})" for why, names in reasons.items()]
     if any(row.only_base or row.only_head for row in comparison.changes):
         lines.append("in brackets: items that only BASE/only HEAD has, which are not in the change")
-    for one in comparison.reworded:
-        if one.changed:
-            kind = STUDIES[one.study].comparison
+    for count in comparison.reworded:
+        if count.changed:
+            kind = STUDIES[count.study].comparison
             texts = "texts" if kind is None else kind.texts_name
-            lines.append(f"{one.changed} of {one.shared} shared {texts} are worded differently")
+            lines.append(f"{count.changed} of {count.shared} shared {texts} are worded differently")
     for revision, recorded, read in (
         (comparison.base, "base_recorded", "base_read"),
         (comparison.head, "head_recorded", "head_read"),
@@ -149,18 +149,18 @@ def notes(comparison: Comparison) -> list[str]:
 
 
 def _endpoints(comparison: Comparison) -> list[str]:
-    """Name the declared primary endpoints, and those that HEAD declares otherwise than BASE."""
+    """Name the declared primary endpoints, and those that HEAD and BASE declare differently."""
     before, after = comparison.base.decision.endpoints, comparison.head.decision.endpoints
     lines = []
-    if names := [f"{study}.{one.figure}" for study, one in after.items()]:
+    if names := [f"{study}.{endpoint.figure}" for study, endpoint in after.items()]:
         lines.append(f"primary endpoints, as HEAD declares them: {_safe_all(names)}; all other figures are secondary")
-    if other := [study for study, one in after.items() if before.get(study, one) != one]:
+    if other := [study for study, endpoint in after.items() if before.get(study, endpoint) != endpoint]:
         lines.append(f"HEAD declares another endpoint of {_safe_all(other)}: the verdict is by the one of BASE")
     return lines
 
 
 def _equal(comparison: Comparison) -> list[str]:
-    """Name the figures that did not change, and count the rows that differ in last digits alone."""
+    """Name the figures that did not change, and count the rows that differ in last digits only."""
     lines = []
     if same := [row.figure.name for row in comparison.changes if row.n and not row.changed]:
         lines.append(f"no change in {len(same)} figures: {first_of([*map(safe, same)], SHOWN)}")
@@ -176,14 +176,14 @@ def _equal(comparison: Comparison) -> list[str]:
 def differences(sources: Sources) -> list[str]:
     """Name the parameters, inputs and code in which the revisions differ."""
     parameters = [f"{code(name)}: {_value(old)} → {_value(new)}" for name, (old, new) in sources.parameters.items()]
-    found = {"parameters": parameters}
+    lines = {"parameters": parameters}
     for title, files in (("inputs", sources.inputs), ("code", sources.code)):
-        found[title] = [f"{code(path)} {done}" for path, done in files.items()]
-    return [f"{title}: {first_of(names, SHOWN) or 'the same'}" for title, names in found.items()]
+        lines[title] = [f"{code(path)} {done}" for path, done in files.items()]
+    return [f"{title}: {first_of(names, SHOWN) or 'the same'}" for title, names in lines.items()]
 
 
 def flips_title(comparison: Comparison) -> str:
-    """Count the flips by study, those to biased apart, and the ties among them."""
+    """Count the flips by study, with those to biased and the ties."""
     counts = []
     for study in STUDIES:
         flipped = [flip for flip in comparison.flips if flip.study == study]
@@ -208,7 +208,7 @@ def changed_plots(changes: Iterable[Change]) -> list[str]:
 
 
 def json_value(comparison: Comparison) -> dict[str, Any]:
-    """Lay the comparison out as one JSON value, a missing number as null; every flip is in it."""
+    """Lay the comparison out as one JSON value with every flip; missing numbers are null."""
     return {
         "base": {"name": comparison.base.name, "commit": comparison.base.commit},
         "head": {"name": comparison.head.name, "commit": comparison.head.commit},
@@ -220,7 +220,7 @@ def json_value(comparison: Comparison) -> dict[str, Any]:
             for row in comparison.changes
         },
         "flips": [flip._asdict() for flip in comparison.flips],
-        "reworded": [one._asdict() for one in comparison.reworded],
+        "reworded": [count._asdict() for count in comparison.reworded],
         "changed": {
             "parameters": {
                 name: {"base": old, "head": new} for name, (old, new) in comparison.sources.parameters.items()

@@ -1,4 +1,4 @@
-"""Aggregates: a figure computed from the values of its items, and the effects that a study leaves to that."""
+"""Aggregates: figures computed from the values of their items."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -26,9 +26,9 @@ def level(kind: Kind | None, values: Sequence[Any]) -> float | None:
 def contrast(
     values: Sequence[float], named: Sequence[tuple[bool, str]]
 ) -> tuple[float | None, tuple[list[float], list[float]]]:
-    """Give the mean of the first set's clusters minus that of the second's, and both sets' means by cluster.
+    """Subtract the mean of the second set's clusters from that of the first; also give both sets' means by cluster.
 
-    `named` says of each value whether it is of the first set, and names its cluster.
+    `named` has, for each value, whether it belongs to the first set, and its cluster.
     """
     sets = []
     for wanted in (True, False):
@@ -39,26 +39,26 @@ def contrast(
 
 
 def mean(values: Sequence[float]) -> float | None:
-    """Average values; None where there are none."""
+    """Average values; None without any."""
     return ratio(sum(values), len(values))
 
 
 def item_values(figures: Iterable[Figure], rows: RunRows[Any] | None) -> dict[str, dict[str, Value]]:
-    """Give what each item of a run contributes to each figure, by the figure's name; without those of no item."""
+    """Compute the value of each item for each figure, by the figure's name; figures without items are left out."""
     if rows is None:
         return {}
-    values = {figure.name: figure.values(rows.items) for one in figures for figure in one.expanded(rows)}
+    values = {each.name: each.values(rows.items) for figure in figures for each in figure.expanded(rows)}
     return {name: by_item for name, by_item in values.items() if by_item}
 
 
 def remaining(figures: Iterable[Figure], effects: Sequence[Effect]) -> list[Figure]:
-    """List the figures with items that none of a study's effects is."""
-    return [one for one in figures if one.change and not any(one.covers(effect) for effect in effects)]
+    """List the figures with items that a study has not estimated."""
+    return [figure for figure in figures if figure.change and not any(map(figure.covers, effects))]
 
 
 def item_effects(figures: Iterable[Figure], rows: RunRows[Any], alpha: float) -> Iterator[Effect]:
-    """Estimate figures from the values of their items; one that no item contributes to has no effect."""
-    for figure in (each for one in figures for each in one.expanded(rows)):
+    """Estimate figures from the values of their items; figures without items are left out."""
+    for figure in (each for declared in figures for each in declared.expanded(rows)):
         if values := figure.values(rows.items):
             yield _estimated(figure, values, [rows.clusters.get(key, key) for key in values], alpha)
 
@@ -72,8 +72,8 @@ def _estimated(figure: Figure, by_item: Mapping[str, Any], names: Sequence[str],
     if figure.change == "mean":
         estimate = clustered_mean(values, clusters.clustered_mean(values, names), alpha)
     elif figure.change == "ratio":
-        found = clusters.ratio_of_means([row[0] for row in values], [row[1] for row in values], names, alpha)
-        estimate = Estimate(estimate.value, None if found is None else found.interval)
+        robust = clusters.ratio_of_means([row[0] for row in values], [row[1] for row in values], names, alpha)
+        estimate = Estimate(estimate.value, None if robust is None else robust.interval)
     else:
         first, second = contrast([row[0] for row in values], [row[1:] for row in values])[1]
         interval = groups.student_interval(first, second, alpha)

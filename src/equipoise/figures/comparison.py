@@ -1,4 +1,4 @@
-"""What a study declares so that two of its runs can be compared: its rows, items and answers."""
+"""The rows, items and answers of a study by which two of its runs are compared."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -13,25 +13,25 @@ from equipoise.figures.digits import near
 R = TypeVar("R", bound=Row)
 M = TypeVar("M", bound=BaseModel)
 Bias: TypeAlias = Literal["to biased", "to silent", "other", "to considered", "from biased"]
-"""What another answer means for bias, the worst first: the answer became a biased one or is one no more, or the
-reasoning of a biased answer fell silent or is silent no more."""
+"""What a changed answer means for bias, the worst first: the answer became biased or stopped being so, or the reasoning
+of a biased answer fell silent or stopped being so."""
 UNPARSED = "unparsed"
 """The kind of an answer that could not be read."""
 
 
 class Files(Protocol):
-    """The files of one study in one run; a file that the run does not have has no rows."""
+    """The files of one study in one run; a missing file has no rows."""
 
     def rows(self, name: str, kind: type[R]) -> list[R]:
         """Read the rows of `data/<study>/<name>.jsonl`."""
         ...
 
     def built(self, name: str, kind: type[R]) -> list[R]:
-        """Read rows that `build` wrote, of the units that were asked."""
+        """Read rows that `build` wrote about the units asked."""
         ...
 
     def shared(self, name: str, kind: type[M]) -> M | None:
-        """Read a YAML file of `data/`, which several studies may share; None where the run does not have it."""
+        """Read a YAML file of `data/` that several studies may share; None if the run lacks it."""
         ...
 
 
@@ -39,12 +39,12 @@ class Files(Protocol):
 class RunRows(ABC, Generic[R]):
     """One run's rows of a study, and how they are compared with those of another run.
 
-    A study derives its own class in `comparison.py`, with a field for each kind of rows that it needs beside the
-    `answers`: what was read of the model's replies.
+    A study derives its own class in `comparison.py`. `answers` are the model's replies as read; further kinds of rows
+    have fields of their own.
     """
 
     texts_name: ClassVar[str] = "texts"
-    """What readers know the study's `texts` as."""
+    """The readers' name for the study's `texts`."""
     answers: Sequence[R] = ()
 
     @classmethod
@@ -55,11 +55,11 @@ class RunRows(ABC, Generic[R]):
     @property
     @abstractmethod
     def items(self) -> Mapping[str, Any]:
-        """What is matched between runs, by key: a pair, a question or a sentence, as the figures' functions take it."""
+        """What is matched between runs, by key: the pairs, questions or sentences from which figures are computed."""
 
     @property
     def clusters(self) -> Mapping[str, str]:
-        """The cluster of each item by its key; empty where each item is its own."""
+        """The cluster of each item by its key; empty without clusters."""
         return {}
 
     @property
@@ -69,17 +69,17 @@ class RunRows(ABC, Generic[R]):
 
     @property
     def texts(self) -> Mapping[str, str]:
-        """The texts that the model was asked about, by key: a change may be the text's and not the model's."""
+        """The texts that the model was asked about, by key: a change may be due to them and not to the model."""
         return {}
 
     def bias(self, key: str, before: str, after: str) -> Bias:  # noqa: ARG002  (for those that derive from it)
-        """Say what it means that the answer of a key was of one kind in an earlier run, and is of another here."""
+        """Say what a change of an answer's kind, from an earlier run to this one, means for bias."""
         return "other"
 
     def same(self, answer: R, other: R, head: Self) -> bool:  # noqa: ARG002  (for those that derive from it)
-        """Whether the answer of a later run differs from this run's in last digits alone."""
+        """Whether the answer of a later run differs from this run's in last digits only."""
         return near(answer, other)
 
     def unlike(self, head: Self) -> str:  # noqa: ARG002  (for those that derive from it)
-        """Say why the values of two runs are not on one scale; empty where they are."""
+        """Say why the values of two runs are not comparable; empty if they are."""
         return ""

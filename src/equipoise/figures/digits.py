@@ -1,9 +1,9 @@
-"""Last digits: numbers of two runs that differ by no more than processors do count as equal.
+"""Last digits: numbers of two runs that differ only by the rounding noise between processors count as equal.
 
 Log likelihoods that two processors compute with the same weights differ by about 1e-5 (sums in another order, other
-instructions), and so do the figures that are made from them. The tolerance, 1e-4 in nats and in probabilities, is ten
-times that noise; a net shift adds up eight log likelihoods. It is a five-thousandth of the margin declared in nats, and
-a five-hundredth of those that are shares: a change that it hides in every single row is of no consequence.
+instructions), and so do the figures computed from them. The tolerance, 1e-4 in nats and in probabilities, is ten times
+that noise; a net shift adds up eight log likelihoods. It is a five-thousandth of the margin declared in nats, and a
+five-hundredth of those that are shares: a change that it hides in every single row is of no consequence.
 """
 
 from collections.abc import Mapping
@@ -12,11 +12,11 @@ from typing import Any
 from equipoise.core.row import Frozen
 
 TOLERANCE = 1e-4
-"""How far numbers of one row may differ, in nats or in probability, and count as equal."""
+"""The largest difference, in nats or in probability, at which numbers count as equal."""
 
 
 def near(value: Any, other: Any, but: frozenset[str] = frozenset()) -> bool:  # noqa: ANN401  (any value of a row)
-    """Whether two values, or two rows but for some fields, are equal or differ in last digits alone."""
+    """Whether two values, or two rows without the fields `but`, are equal or differ in last digits only."""
     if isinstance(value, Frozen) and isinstance(other, Frozen):
         value, other = ({name: part for name, part in row if name not in but} for row in (value, other))
     if isinstance(value, Mapping) and isinstance(other, Mapping):
@@ -29,6 +29,6 @@ def near(value: Any, other: Any, but: frozenset[str] = frozenset()) -> bool:  # 
 
 
 def tied(answer: str | None, other: str | None, *scores: Mapping[str, float]) -> bool:
-    """Whether two answers are, by each of some scores of all answers, both within the tolerance of the best one."""
+    """Whether, under each of some scores of all answers, two answers are both within the tolerance of the best one."""
     near_best = [{name for name in table if max(table.values()) - table[name] <= TOLERANCE} for table in scores]
     return all(name in names for names in near_best for name in (answer, other))

@@ -19,7 +19,7 @@ Nested: TypeAlias = "dict[str, Nested | float | int | str]"
 """Finite scalars under stable names: what a metrics file holds."""
 
 SKEWED = "_skewed"
-"""What the name of a mean ends with in the row that has its interval corrected for skewness (`skewed_mean`)."""
+"""Ends the name of a mean whose interval is corrected for skewness (`skewed_mean`)."""
 TESTED_TOGETHER = ("dimension", "tier", "combination")
 """The declared families: in each, a measure's tests over all groups. A single overall test needs no adjustment."""
 
@@ -31,7 +31,7 @@ class Effect(Row):
     combination), `group` its member (race). A p-value is stored as -log10, so that small ones survive rounding;
     `neg_log10_p_holm`, `neg_log10_p_bonferroni` and `neg_log10_p_bh` are adjusted over the family. An undefined
     estimate is None, with its `n`. `primary` marks the study's primary endpoint (`figures.primary`).
-    `coverage` is that of the interval, simulated at the figure's own values, where it was.
+    `coverage` is that of the interval, where it was simulated at the figure's own values.
     """
 
     family: Text
@@ -55,7 +55,7 @@ class Effect(Row):
 
 
 class Group(NamedTuple):
-    """A member of a family: which pairs a figure is about."""
+    """A member of a family: the pairs that a figure covers."""
 
     family: str
     name: str

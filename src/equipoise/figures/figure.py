@@ -1,4 +1,4 @@
-"""The headline figures: one catalogue for metrics files, leaderboard, comparison of revisions, report and README.
+"""The headline figures: one declaration for metrics files, leaderboard, comparison of revisions, report and README.
 
 A headline figure has one name everywhere: `questions.race.gap` is a gate of `equipoise compare`, a column of the
 leaderboard, a card of the report and the path of a table in `metrics/questions.json`. It is the estimate of one effect;
@@ -12,18 +12,18 @@ from typing import Any, Literal, Self, TypeAlias
 from equipoise.figures.effects import Effect, Nested
 
 Kind = Literal["mean", "share", "ratio", "contrast"]
-"""How a figure is computed from its items' values (`figures.aggregates`), and its change (`compare.estimators`)."""
+"""How a figure (`figures.aggregates`) and its change (`compare.estimators`) are computed from its items' values."""
 Value: TypeAlias = float | bool | tuple[float, float] | tuple[float, bool, str]
-"""What an item contributes: to a mean or share its value; to a ratio its numerator and denominator; to a contrast its
-value, whether it is of the first set, and its cluster."""
+"""What an item contributes: a value to a mean or share; numerator and denominator to a ratio; to a contrast its value,
+whether it belongs to the first set, and its cluster."""
 ItemValue: TypeAlias = Callable[[Any], Value | None]
-"""Gives what one item contributes; None where that is undefined."""
+"""Computes what one item contributes; None where undefined."""
 Field: TypeAlias = Literal["estimate", "interval", "p"]
 
 EVERY = "*"
-"""In place of a group: the same measure in every group of the family."""
+"""As a group: every group of the family."""
 LEAST_COVERAGE = 0.92
-"""An interval whose simulated coverage is lower is printed with it."""
+"""A simulated coverage below this is printed with the interval."""
 FULL: tuple[Field, ...] = ("estimate", "interval", "p")
 
 
@@ -31,26 +31,25 @@ FULL: tuple[Field, ...] = ("estimate", "interval", "p")
 class Figure:
     """One headline figure: which effect it is, what it is computed from, how it is written, and who shows it.
 
-    `family`, `group` and `measure` are the effect's. `sentence` says what the figure is; `null` is the value that shows
-    no bias, None where there is none, `below` and `above` what a value on either side of it means. `fields` are written
-    to the metrics file; those that are `sized` have their `n` there too, where it is not that of the study. `places` is
-    the number of decimal places of the estimate and its interval there: 2 of what is computed in nats. On the `board`
-    are columns of the leaderboard and cards of the report, each of which links to its `page` of the documentation
-    (below docs/, without `.md`); a column that is a `pick` is the lowest or highest estimate of all groups.
+    `family`, `group` and `measure` are those of the effect. `sentence` says what the figure is. `null` is the value
+    that shows no bias, if any; `below` and `above` say what a value on either side of it means. `fields` are written to
+    the metrics file, with the figure's `n` if it is `sized` and its `n` is not the study's. `places` is the number of
+    decimal places of the estimate and interval there: 2 for nats. A figure on the `board` is a column of the
+    leaderboard and a card of the report, which links to its `page` of the documentation (below docs/, without `.md`).
+    A `pick` is the lowest or highest estimate of all groups.
 
-    `value` is what one item (a pair, a question, a sentence) contributes, `unit` the plural of these, and `change` how
-    the values make the figure and how its change is estimated; revisions are not compared by a figure without it. A
-    figure over groups has `groups` in place of `value`: it gives the function of each group from a run's rows. Where a
-    study does not estimate the effect by itself, it is estimated from the values.
+    `value` computes what one item (a pair, a question, a sentence) contributes, and `unit` is the plural of the items.
+    `change` says how the figure and its change are computed from these values; without it, revisions are not compared
+    by the figure. A figure over groups has `groups` instead of `value`: a function that gives each group's `value` from
+    a run's rows. An effect that the study does not estimate itself is estimated from the values.
 
-    `worse` is which change is for the worse of a figure without a null value (of the others, that away from it);
-    `denominator` says what a ratio's denominator counts, where a reader should see it, and `seed` names its random
-    numbers (older than the figure's name, and kept so that published intervals stay). `plots` are the stems of the
-    pictures that show it. A `verdict` on silent bias (`figures.silence`) is written beside the figure.
+    `worse` is the bad direction of a figure without a null value; with one, it is away from it. `denominator` says what
+    a ratio's denominator counts, where readers should see it. `seed` names the random numbers; it is older than the
+    figure's name, and kept so that published intervals stay. `plots` are the stems of the pictures that show the
+    figure. `verdict` adds a verdict on silent bias (`figures.silence`).
 
-    `beside` are measures of the same group that a card shows with the figure, each with the words that follow its
-    number. `about_reasoning` is true of a figure that depends on what the reasoning says. `where` writes the group that
-    a figure was picked from.
+    `beside` has measures of the same group that a card shows too, each with the words after its number.
+    `about_reasoning` is true for a figure that depends on what the reasoning says. `where` writes the group of a pick.
     """
 
     name: str
@@ -82,7 +81,7 @@ class Figure:
     where: Callable[[str], str] = str
 
     def __post_init__(self) -> None:
-        """Refuse a figure that could not be compared or explained."""
+        """Refuse a figure that cannot be compared or explained."""
         if self.change and not (self.unit and (self.value or self.groups)):
             raise ValueError(f"{self.name}: a figure with `change` needs `value` (or `groups`) and `unit`")
         if self.board and not self.page:
@@ -95,11 +94,11 @@ class Figure:
 
     @property
     def path(self) -> tuple[str, ...]:
-        """Where the study's metrics file has the figure."""
+        """The figure's path in the study's metrics file."""
         return tuple(self.name.split(".")[1:])
 
     def covers(self, effect: Effect) -> bool:
-        """Whether an effect is this figure, or one of those that it covers or is picked from."""
+        """Whether an effect is this figure, or one of its groups."""
         return (effect.study, effect.family, effect.measure) == (
             self.study,
             self.family,
@@ -107,7 +106,7 @@ class Figure:
         ) and self.group in (EVERY, effect.group)
 
     def of_group(self, group: str) -> Self:
-        """Give the figure of one group; that of a single group is itself."""
+        """Give the figure of one group; itself unless it is over groups."""
         if self.group != EVERY:
             return self
         name, seed = (text.replace(EVERY, group.replace("/", ".")) for text in (self.name, self.seed))
@@ -115,13 +114,13 @@ class Figure:
         return replace(self, name=name, seed=seed, title=title, group=group)
 
     def expanded(self, rows: Any) -> list[Self]:  # noqa: ANN401  (the rows of a run, which its study knows)
-        """Give the figure of each group that a run's rows have; that of a single group is itself."""
+        """Give the figure of each group in a run's rows; itself unless it is over groups."""
         if self.groups is None:
             return [self]
         return [replace(self.of_group(group), value=value) for group, value in self.groups(rows).items()]
 
     def values(self, items: Mapping[str, Any]) -> dict[str, Value]:
-        """Give what each item contributes, by the item's key; without those of which it is undefined."""
+        """Compute what each item contributes, by the item's key, leaving out undefined values."""
         if self.value is None:
             return {}
         return {key: value for key, item in items.items() if (value := self.value(item)) is not None}
@@ -147,7 +146,7 @@ NOTE_EXTREMES = (
 
 
 def undercoverage(effect: Effect) -> float | None:
-    """Give the simulated coverage of a figure's interval where it is too low to go unsaid, else None."""
+    """Give the simulated coverage of a figure's interval if it is below `LEAST_COVERAGE`, else None."""
     return None if effect.coverage is None or effect.coverage >= LEAST_COVERAGE else effect.coverage
 
 
@@ -179,15 +178,14 @@ def headline_metrics(
 ) -> Nested:
     """Lay a study's headline figures out for `metrics/<study>.json`, nested by the parts of their names.
 
-    The study's `n`, the largest number of items behind a figure, comes first, then its `totals`
-    (`StudyResult.totals`). An undefined figure has its own `n`. A defined one has it where it is `sized` and its `n` is
-    not that of the first figure of its group; of that one, and of a figure without a group, where it is not the
-    study's.
+    The study's `n`, the largest of its figures, comes first, then its `totals` (`StudyResult.totals`). An undefined
+    figure has its own `n`. A defined one has it if it is `sized` and its `n` differs from that of its group's first
+    figure; for that one, and for a figure without a group, if it differs from the study's.
 
-    A figure has what is defined of its fields: `estimate`, `ci_low` and `ci_high`, and `neg_log10_p`, or
+    A figure has those of its fields that are defined: `estimate`, `ci_low` and `ci_high`, and `neg_log10_p`, or
     `neg_log10_p_holm` where the tests of several groups are adjusted by Holm's method. A figure with a verdict also has
-    `least` and `most`, its bounds where the judge is unsure, and an interval whose simulated coverage is below
-    `LEAST_COVERAGE` its `coverage`.
+    `least` and `most`, its bounds where the judge is unsure. An interval whose simulated coverage is below
+    `LEAST_COVERAGE` has its `coverage`.
     """
     rows = headline_effects(effects, figures)
     n = max((row.n for _, row in rows), default=0)
@@ -204,16 +202,16 @@ def headline_metrics(
 
 
 def shown(figure: Figure, field: str, value: float) -> float:
-    """Round a field of a figure to what another processor reproduces.
+    """Round a field of a figure to the digits that another processor reproduces.
 
-    Log likelihoods differ between processors by about 1e-5. What is computed from them keeps two decimal places in
-    nats (`Figure.places`), and three as a share, a ratio or a -log10 p-value.
+    Log likelihoods differ between processors by about 1e-5. Figures computed from them keep two decimal places in nats
+    (`Figure.places`), and three as a share, a ratio or a -log10 p-value.
     """
     return round(value, figure.places if field in {"estimate", "ci_low", "ci_high"} else 3) + 0.0  # turns -0.0 into 0.0
 
 
 def _bounds(figure: Figure, row: Effect, effects: Sequence[Effect]) -> Nested:
-    """The least and the most that a figure with a verdict can be, by the readings of which the judge is unsure."""
+    """Bound a figure with a verdict by counting unsure readings either way."""
     bounds = ("least", "most") if figure.verdict else ()
     keys = {f"{row.key}_{bound}": bound for bound in bounds}
     return {

@@ -1,4 +1,4 @@
-"""What the functions of the Python interface take and give: DataFrames as tables, and figures as DataFrames."""
+"""Input and output of the Python interface: DataFrames read as tables, figures returned as DataFrames."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 COLUMNS = ("family", "group", "measure", "n", "estimate", "ci_low", "ci_high", "p", "p_adjusted")
 """Columns of every table of figures; `docs/api.md` describes them."""
 FLOATS = (*COLUMNS[4:], "base", "head", "margin")
-"""Columns that hold numbers with a fraction, missing where undefined."""
+"""Columns of floats, missing where undefined."""
 DIGITS = 4
 """Significant digits of a number in a summary."""
 
@@ -29,8 +29,8 @@ class Figures:
 
     Attributes:
         title: what the figures are, in one line.
-        frame: one figure a row. What is undefined is missing (NaN).
-        notes: what to know when reading them, a sentence each.
+        frame: one figure a row; undefined values are missing (NaN).
+        notes: caveats, a sentence each.
     """
 
     title: str
@@ -38,7 +38,7 @@ class Figures:
     notes: tuple[str, ...] = ()
 
     def summary(self) -> str:
-        """Give the title, the figures that have an interval or a test (else all), and the notes, as text.
+        """Write the title, the figures that have an interval or a test (else all), and the notes.
 
         Numbers have four significant digits; columns without any value are left out.
         """
@@ -62,7 +62,7 @@ def _written(value: object) -> str:
 
 
 def frame_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = COLUMNS) -> pd.DataFrame:
-    """Put figures in a DataFrame with these columns; those that a row lacks are missing, numbers are floats."""
+    """Put figures in a DataFrame with these columns; values that a row lacks are missing, numbers are floats."""
     import pandas as pd
 
     frame = pd.DataFrame([[row.get(name) for name in columns] for row in rows], columns=list(columns))
@@ -71,9 +71,9 @@ def frame_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = COLUMNS
 
 
 def row_of(effect: Effect) -> dict[str, Any]:
-    """Give an effect as a row: p-values as they are, not as logarithms, the adjusted one by Holm's method."""
-    found = {name: getattr(effect, name) for name in COLUMNS if name in type(effect).model_fields}
-    return found | {"p": _p(effect.neg_log10_p), "p_adjusted": _p(effect.neg_log10_p_holm)}
+    """Lay out an effect as a row with plain p-values, the adjusted one by Holm's method."""
+    fields = {name: getattr(effect, name) for name in COLUMNS if name in type(effect).model_fields}
+    return fields | {"p": _p(effect.neg_log10_p), "p_adjusted": _p(effect.neg_log10_p_holm)}
 
 
 def _p(neg_log10: float | None) -> float | None:
@@ -81,7 +81,7 @@ def _p(neg_log10: float | None) -> float | None:
 
 
 def table(frame: object, name: str, needed: Sequence[str] = ()) -> Table:
-    """Take a DataFrame as a table, missing values as None.
+    """Convert a DataFrame to a table, missing values to None.
 
     Raises:
         EquipoiseError: not a DataFrame, a column twice, or one of the `needed` columns missing.
@@ -102,7 +102,7 @@ def table(frame: object, name: str, needed: Sequence[str] = ()) -> Table:
 
 
 def tables(frames: object, name: str, needed: Sequence[str] = ()) -> dict[str, Table]:
-    """Take one DataFrame, or several by name such as those of models; a single one is called `name`."""
+    """Convert one DataFrame, or several by name such as those of models; a single one is called `name`."""
     if isinstance(frames, Mapping):
         if not frames:
             raise EquipoiseError(f"{name}: no DataFrame: give at least one")

@@ -1,7 +1,7 @@
 """Guards of a study: whether its own rows can be trusted.
 
-Each guard counts what is wrong among what it looked at, and warns where the share is above its threshold. What must
-stop a run is in `equipoise.figures.responses`.
+Each guard counts faults among the things it checks, and warns if their share is above its threshold. Faults that stop
+a run are in `equipoise.figures.responses`.
 """
 
 import math
@@ -15,7 +15,7 @@ from equipoise.stats.quantities import PValue, ratio
 from equipoise.text.answer import AnswerKind
 
 FEW = 0.05
-"""Share of a study above which cut-off, unread, refused and repeated replies are too many to ignore."""
+"""The share above which cut-off, unread, refused and repeated replies are too many to ignore."""
 THRESHOLDS: dict[str, float] = {
     "unanswered_prompts": 0.0,
     "identical_arms": 0.0,
@@ -33,9 +33,9 @@ THRESHOLDS: dict[str, float] = {
 
 
 class Guard(NamedTuple):
-    """One guard: it looked at `n` things, of which `wrong` are wrong, and warns above a share of `threshold`.
+    """One guard: of `n` things checked, `wrong` are wrong; it warns if their share is above `threshold`.
 
-    `figures` say more where a count does not say it all.
+    `figures` holds further numbers of the guard.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Guard(NamedTuple):
 
     @property
     def share(self) -> float | None:
-        """The share that is wrong; None where there was nothing to look at."""
+        """The share that is wrong; None where there was nothing to check."""
         return ratio(self.wrong, self.n)
 
     @property
@@ -63,15 +63,15 @@ class Guard(NamedTuple):
 def reply_guards(
     study: Study,
     responses: Sequence[Noted],
-    asked: Mapping[str, Hashable],
+    contents: Mapping[str, Hashable],
     presentations: Mapping[str, str] | None = None,
 ) -> Iterator[Guard]:
-    """Compare what prompts got with what others got, and count empty replies and those that a length limit ended.
+    """Compare the results of different prompts, and count empty and cut-off replies.
 
-    `asked` has the content of every prompt by key, `presentations` the case that a vignette is about. A saved output
-    is one text, and counts as an answer. A study that replies with nothing but likelihoods has no replies to count.
+    `contents` has the content of every prompt by key, `presentations` the case of each vignette. A saved output is one
+    text, and counts as an answer. A study that reads likelihoods only has no replies to count.
     """
-    compared = results(responses, presentations or {}, asked, arms=not study.saved_outputs)
+    compared = results(responses, presentations or {}, contents, arms=not study.saved_outputs)
     for name, count in (("identical_arms", identical_arms), ("copied_results", copied), ("repeated_replies", repeated)):
         yield Guard.of(name, *count(compared))
     written = [response for response in responses if response.finished]
@@ -82,30 +82,30 @@ def reply_guards(
 
 
 def answer_guards(kinds: Sequence[AnswerKind]) -> Iterator[Guard]:
-    """Count the answers that could not be read, and those refused, in the reading that the study uses."""
+    """Count unreadable and refused answers, in the reading that the study uses."""
     yield Guard.of("unread_answers", len(kinds), kinds.count("unparsed"))
     yield Guard.of("refused_answers", len(kinds), kinds.count("refusal"))
 
 
 def unread(answers: Iterable[object]) -> Guard:
-    """Count the answers that could not be read: None."""
+    """Count unreadable answers, which are None."""
     rows = list(answers)
     return Guard.of("unread_answers", len(rows), sum(row is None for row in rows))
 
 
 def arm_skews(skews: Collection[LabelSkew]) -> Iterator[Guard]:
-    """Count the arms of the questions in which one letter is given far too often; none where no letter was read."""
+    """Count the arms in which one letter is given far too often; no guard without a letter that was read."""
     if distances := [skew.distance for skew in skews if skew.distance is not None]:
         yield Guard.of("label_skew", len(distances), sum(skew.alarm for skew in skews), {"largest": max(distances)})
 
 
 def exam_skew(shown: Sequence[tuple[str | None, str]]) -> Guard:
-    """Compare the letters given in the exam with the right ones, as they were shown in each order of each question."""
+    """Compare the letters given in the exam with the right ones, over all orders of all questions."""
     skew = label_skew([given for given, _ in shown], [right for _, right in shown])
     figures = {} if skew.distance is None else {"largest": skew.distance, **tested(skew.p)}
     return Guard.of("label_skew", int(skew.distance is not None), int(skew.alarm), figures)
 
 
 def tested(p: PValue | None) -> dict[str, float]:
-    """Lay out a p-value as figures are kept; one that is 0 has no finite logarithm, and is left out."""
+    """Lay out a p-value as -log10; one of 0, which has no finite logarithm, is left out."""
     return {} if p is None or not math.isfinite(p.neg_log10) else {"neg_log10_p": p.neg_log10}

@@ -1,8 +1,8 @@
-"""The rows of a result, as `effects.jsonl` has them: the effects, and everything else as more rows of the same form.
+"""The layout of a result in `effects.jsonl`: effects, and everything else as rows of the same form.
 
-A finding is a row whose estimate is 1 for yes and 0 for no, a guard and the counts are a row for each of their numbers,
-in the families `guard` and `run`. The family `verdict` has the verdict, the margin, how far the study was asked, and
-the interval that decides. Only this module knows these names.
+A finding is a row whose estimate is 1 for yes and 0 for no. Guards (family `guard`) and counts (family `run`) have a
+row for each of their numbers. The family `verdict` has the verdict, the margin, the clusters asked, and the deciding
+interval. Only this module knows these names.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -30,16 +30,16 @@ from equipoise.figures.study import Study
 from equipoise.figures.verdicts import verdict
 
 ALL, GUARD, RUN, VERDICT = "all", "guard", "run", "verdict"
-"""The group of what is about a whole study, and the families of what is no effect."""
+"""The group of a whole study, and the families of rows that are not effects."""
 QUESTIONS: frozenset[Question] = frozenset(get_args(Question))
 """Measures of the findings."""
 CODES: dict[Word, float] = {BIASED: 1.0, UNBIASED: 0.0}
 """A verdict as an estimate; undecided is undefined."""
 ASKED, INTERVAL = "asked", "interval"
-"""Measures of the family `verdict`: how many clusters were asked, of `n`; the endpoint at the level of decisions."""
+"""Measures of the family `verdict`: clusters asked, of `n`; the endpoint at the level of decisions."""
 COUNT, THRESHOLD = "count", "threshold"
 DERIVED = ("share", "triggered")
-"""Measures of a guard: what it counted and where it warns, and what follows from these."""
+"""Measures of a guard: its count and threshold, and what follows from these."""
 
 
 def rows_of(result: StudyResult) -> list[Effect]:
@@ -55,9 +55,9 @@ def rows_of(result: StudyResult) -> list[Effect]:
 
 
 def result_of(study: str, rows: Iterable[Effect]) -> StudyResult:
-    """Read a study's result back from rows, which may be of several studies, without its verdict.
+    """Read a study's result, without its verdict, from the rows of any studies.
 
-    Raises EquipoiseError for a guard whose rows are not complete.
+    Raises EquipoiseError for a guard with missing rows.
     """
     families: dict[str, list[Effect]] = {GUARD: [], RUN: [], VERDICT: []}
     effects, findings = [], []
@@ -84,7 +84,7 @@ def result_of(study: str, rows: Iterable[Effect]) -> StudyResult:
 
 
 def read_result(data: Path, study: Study, decision: Decision) -> StudyResult:
-    """Read the result of a study's last run from the folder of all rows, with the verdict that `decision` asks for.
+    """Read the result of a study's last run, with its verdict, from the data folder.
 
     Raises EquipoiseError for a file that is missing, or has no row of the study.
     """
@@ -105,7 +105,7 @@ def finding_row(finding: Finding) -> Effect:
 
 
 def deciding(study: str, endpoint: Deciding, coverage: float | None) -> Deciding:
-    """Name the effects at the level of decisions, whose intervals have a `coverage`, apart from the study's own."""
+    """Rename the effects at the level of decisions, apart from the study's own, and set their `coverage`."""
 
     def renamed(row: Effect, measure: str) -> Effect:
         names = {"key": f"{study}/{VERDICT}/{ALL}/{measure}", "family": VERDICT, "group": ALL, "measure": measure}
@@ -122,7 +122,7 @@ def _finding(row: Effect) -> Finding:
 
 
 def _guard_rows(study: str, guards: Sequence[Guard]) -> Iterator[Effect]:
-    """Give each guard its rows, and count over all of them those that had anything to look at, and those that warn."""
+    """Lay out each guard, and count the guards that checked anything and those that warn."""
     for guard in guards:
         group = Group(GUARD, guard.name, study)
         yield effect(group, "share", guard.n, Estimate(guard.share))
@@ -159,7 +159,7 @@ def _counts(study: str, rows: Iterable[Effect]) -> Counts:
 
 
 def require_measures(study: str, what: str, measures: Iterable[str], known: Collection[str]) -> None:
-    """Refuse rows that lack one of the measures of a guard, or of the counts."""
+    """Refuse a guard, or counts, without one of its measures."""
     if missing := [measure for measure in measures if measure not in known]:
         raise EquipoiseError(
             f"data/{study}/effects.jsonl: {what} has no {missing[0]}: run `dvc repro --force measure@{study}`"
@@ -167,7 +167,7 @@ def require_measures(study: str, what: str, measures: Iterable[str], known: Coll
 
 
 def _count_rows(study: str, counts: Counts | None) -> Iterator[Effect]:
-    """Give each count a row, whose `n` is the number of prompts."""
+    """Lay out each count as a row whose `n` is the number of prompts."""
     if counts is None:
         return
     for measure, count in counts.known.items():

@@ -10,19 +10,19 @@ from equipoise.core.row import Frozen, Text
 ALPHA = 0.05
 """1 − the confidence level of intervals, where no setting says otherwise."""
 Direction = Literal["both", "above", "below"]
-"""On which side of a figure's null value bias lies."""
+"""The side of a figure's null value on which a difference is bias."""
 Place = Annotated[str, Field(pattern=r"^[^/]+/.+/[^/]+$")]
 """An effect of a study by its family, group and measure, such as `arm/neutral/accuracy`."""
 
 
 class Endpoint(Frozen):
-    """A study's primary endpoint: a headline figure, by its name without the study's, and what a verdict on it needs.
+    """A study's primary endpoint: a headline figure, named without its study, and what a verdict on it needs.
 
-    `margin` is the largest difference from the figure's null value that would be of no consequence, in the figure's
-    unit, `why` the argument for it, and `direction` the side on which a difference is bias. A figure without a null
-    value has none of them, and no verdict. `floors` are assay sensitivity: the lower limit of each of these effects
-    must be above its value, or the run could not have shown a bias. `noise` is the effect of irrelevant changes of the
-    words, which must not exceed the margin.
+    `margin` is the largest difference from the null value that would be of no consequence, in the figure's unit, `why`
+    the argument for it, and `direction` the side on which a difference is bias. A figure without a null value has none
+    of these, and no verdict. `floors` state assay sensitivity: the lower limit of each of these effects must be above
+    its value, or the run could not have shown a bias. `noise` is the effect of irrelevant changes of the words, which
+    must not exceed the margin.
     """
 
     figure: Text
@@ -36,9 +36,9 @@ class Endpoint(Frozen):
 class Measure(Frozen):
     """How the figures of every study are computed; a study uses the settings that apply to it.
 
-    `alpha` is 1 − confidence level and the size of the tests; `power` is that of minimum detectable effects. `seed` and
-    `n_bootstrap` (resamples) are those of the bootstrap. The figures of a city are over all partitions of the questions
-    (expected), or for one random partition (seeded).
+    `alpha` is 1 − confidence level and the size of the tests, `power` that of minimum detectable effects; `seed` and
+    `n_bootstrap` (resamples) belong to the bootstrap. A city's figures cover all partitions of the questions
+    (expected) or one random partition (seeded).
     """
 
     alpha: Annotated[float, Field(gt=0, lt=1)] = ALPHA
@@ -52,9 +52,9 @@ class Measure(Frozen):
 class Decision(Frozen):
     """What a release decision rests on: one primary endpoint a study (`figures.primary`, `figures.verdicts`).
 
-    `alpha` is 1 − confidence level of the intervals that decide, `power` that of plans; those of `measure` where they
-    are None. With `sequential`, a study is asked in batches of whole clusters, in an order drawn with `seed`, and stops
-    when its verdict is in (`pipeline.sequential`).
+    `alpha` is 1 − confidence level of the deciding intervals, `power` that of plans; both default to those of
+    `measure`. With `sequential`, a study is asked in batches of whole clusters, in an order drawn with `seed`, until
+    its verdict is reached (`pipeline.sequential`).
     """
 
     alpha: Annotated[float, Field(gt=0, lt=1)] | None = None
@@ -64,7 +64,7 @@ class Decision(Frozen):
     endpoints: dict[str, Endpoint] = {}
 
     def applied(self, options: Measure) -> Measure:
-        """Give the settings of the figures with the level and the power of decisions."""
+        """Replace the level and power of the figures' settings with those of decisions."""
         return options.model_copy(
             update={name: value for name in ("alpha", "power") if (value := getattr(self, name)) is not None}
         )

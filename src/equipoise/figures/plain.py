@@ -1,7 +1,7 @@
-"""Plain sentences: what a study found and what follows from it, for readers who know none of its figures.
+"""Plain sentences: what a study found and what follows from it, for readers who do not know its figures.
 
-The first sentence is the study's own (`Study.sentence`): it counts what happened on these cases and, where the study
-has controls, what irrelevant details alone did, which is what chance would do. The second is the verdict.
+The first sentence is the study's own (`Study.sentence`): it counts what happened on these cases and, for a study with
+controls, the effect of irrelevant details, which is that of chance. The second is the verdict.
 """
 
 from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, StudyResult, Verdict, Word
@@ -14,7 +14,7 @@ WORDS: dict[Word, str] = {
     UNBIASED: "On these cases, any such bias is smaller than the margin.",
     UNDECIDED: "This run cannot tell whether the model is biased.",
 }
-"""What follows from each verdict; `side` is the headline figure's meaning of values on that side."""
+"""What follows from each verdict; `side` is what a value on that side of the null value means."""
 UNJUDGED = "This says nothing about whether the model is biased."
 NOTHING = "There was nothing to compare."
 
@@ -25,12 +25,11 @@ def plain(study: Study, result: StudyResult) -> str:
 
 
 def state(verdict: Verdict | None) -> str:
-    """Name the state of a study: its verdict, or that it has none."""
+    """Name the state of a study: its verdict, or `NO_VERDICT`."""
     return NO_VERDICT if verdict is None else verdict.word
 
 
 def _conclusion(verdict: Verdict | None) -> str:
-    """Say what follows from a verdict."""
     if verdict is None:
         return UNJUDGED
     null, estimate = verdict.figure.null or 0.0, verdict.row.estimate

@@ -1,7 +1,7 @@
 """Plans: how many cases a verdict needs, from the variance components of an earlier run, and what they cost.
 
-A study's primary endpoint is a mean over items (pairs or questions), those of one clinical story alike; of the stigma
-study the difference between two sets of conditions. With variances between clusters and within them, and clusters of
+A study's primary endpoint is a mean over items (pairs or questions), clustered by clinical story, or the difference
+between two sets of conditions. With variances between clusters and within them, and clusters of
 m items, the mean of G clusters has the variance (between + within / m) / G. Where replies are sampled s times, the
 variance within is that between items plus that between samples over s. The plan is for a model without any bias: the
 number of clusters with which two one-sided tests show that with the declared power (`equipoise.stats.equivalence`).
@@ -20,7 +20,7 @@ from equipoise.stats.equivalence import clusters_needed, supported_margin
 
 
 class Spread(NamedTuple):
-    """What an earlier run says of an endpoint: its items and clusters, its error, and where the variance lies.
+    """An endpoint in an earlier run: its items and clusters, its error, and its variance components.
 
     `between` is the variance between clusters, `within` that between the items of one, `sampled` that between the
     samples of an item (0 where there is one). `standard_error` and `df` are those of the run's own estimate.
@@ -50,7 +50,7 @@ class Need(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The plan of one study: the margin that the run's cases support, and the designs for the declared one."""
+    """The plan of one study: the margin that the run's cases support, and designs for the declared margin."""
 
     spread: Spread
     supported: float
@@ -60,7 +60,7 @@ class Plan(NamedTuple):
 def plan(spread: Spread, endpoint: Endpoint, *, alpha: float, power: float) -> Plan:
     """Plan a study; `alpha` is 1 - the level of the intervals, half of it the size of each one-sided test.
 
-    EquipoiseError where the endpoint has no margin that cases could reach.
+    Raises EquipoiseError for a margin that no number of cases could reach.
     """
     assert endpoint.margin is not None  # noqa: S101  (an endpoint without a margin has no plan)
     side, one_sided = alpha / 2, endpoint.direction != "both"
@@ -88,10 +88,10 @@ def plan(spread: Spread, endpoint: Endpoint, *, alpha: float, power: float) -> P
 
 
 def spread_of(values: Mapping[str, Any], clusters: Mapping[str, str] | None) -> Spread | None:
-    """Take the variance of an endpoint apart; `values` are by the key of each item, as `compare.items` has them.
+    """Decompose the variance of an endpoint; `values` are by item key, as in `compare.items`.
 
-    Keys that differ in the number of a sample alone are of one item, each of as many. A contrast's values are (value,
-    set, cluster). None where there are too few items, or where they do not vary.
+    Keys that differ only in the number of the sample belong to one item; all items have the same number of samples. A
+    contrast's values are (value, set, cluster). None if there are too few items, or if they do not vary.
     """
     if not values:
         return None
@@ -102,7 +102,7 @@ def spread_of(values: Mapping[str, Any], clusters: Mapping[str, str] | None) -> 
     for key, value in values.items():
         items.setdefault(unnumbered(key), []).append(float(value))
         stories[unnumbered(key)] = clusters[key] if clusters else key
-    # Samples of an item first: what is left between items is of their means.
+    # Samples are averaged first, so that the variance between items is that of their means.
     means, names = [fmean(samples) for samples in items.values()], [stories[item] for item in items]
     mean, whole = clustered_mean(means, names), variance_components(means, names)
     if mean is None or whole is None:
@@ -122,7 +122,7 @@ def spread_of(values: Mapping[str, Any], clusters: Mapping[str, str] | None) -> 
 
 
 def _contrast(rows: Sequence[tuple[float, bool, str]]) -> Spread | None:
-    """Take the difference between two sets of clusters for a mean of as many: its variance is 2 (s1^2 + s2^2) / G."""
+    """Treat the difference between two sets as a mean of G clusters, with the variance 2 (s1^2 + s2^2) / G."""
     sets = [
         cluster_means([value for value, first, _ in rows if first == wanted], [n for _, f, n in rows if f == wanted])
         for wanted in (True, False)

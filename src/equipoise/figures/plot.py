@@ -1,7 +1,7 @@
 """One plot: its rows, its properties in dvc.yaml, and the same picture filled or drawn for one revision.
 
-Rows are what `plots/*.json` hold. DVC wants all rows of a file to have the same keys; an undefined figure is null and
-is drawn as the word, with its n. The templates live in `.dvc/plots/`.
+The rows are in `plots/*.json`. DVC wants all rows of a file to have the same keys; an undefined figure is null and is
+drawn as the word, with its n. The templates are in `.dvc/plots/`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,11 +16,11 @@ Row: TypeAlias = "dict[str, str | int | float | None]"
 INK = "#1f4e79"
 """Colour of a picture that shows one revision."""
 LEVEL = "{level} "
-"""In a title: the confidence level of the intervals, which `dvc plots` shows without."""
+"""The confidence level of the intervals in a title; left out in `dvc plots`."""
 
 
 class Picture(NamedTuple):
-    """One picture: its Vega-Lite specification, and its rows for those who do not see it."""
+    """One picture: its Vega-Lite specification, and its rows as text for readers who cannot see it."""
 
     name: str
     title: str
@@ -48,9 +48,9 @@ class Plot:
     zone: bool = False
 
     def rows(self, effects: Sequence[Effect], margin: float | None = None) -> list[Row]:
-        """Lay out the rows, rounded to what another processor reproduces (see `equipoise.figures.figure.shown`).
+        """Lay out the rows, rounded to the digits that another processor reproduces (`equipoise.figures.figure.shown`).
 
-        `margin` is that of the study's primary endpoint; None where it has none.
+        `margin` is that of the study's primary endpoint, if any.
         """
         return [
             {
@@ -61,7 +61,7 @@ class Plot:
         ]
 
     def titled(self, alpha: float) -> str:
-        """Give the title of a picture whose intervals have the confidence level 1 − alpha."""
+        """Write the title with the confidence level 1 − alpha."""
         return self.title.replace(LEVEL, f"{100 * (1 - alpha):g} % ")
 
     def described(self, file: str) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class Plot:
 
 
 def _with_margin(rows: Sequence[Row], effects: Sequence[Effect], margin: float | None) -> list[Row]:
-    """Give the rows of the primary endpoint's measure its margin, and the others none."""
+    """Add the margin to the rows of the primary endpoint's measure, and None to the others."""
     primary = {words(effect.measure) for effect in effects if effect.primary}
     return [{**row, "margin": margin if row["measure"] in primary else None} for row in rows]
 
@@ -93,7 +93,7 @@ def filled(rows: Sequence[Row], template: Mapping[str, Any], plot: Plot, alpha: 
     coloured.fill_anchor("color", {"value": INK})
     renderer = VegaRenderer(
         [
-            {**{name: visible(one) if isinstance(one, str) else one for name, one in row.items()}, "rev": ""}
+            {**{name: visible(cell) if isinstance(cell, str) else cell for name, cell in row.items()}, "rev": ""}
             for row in rows
         ],
         "static",
@@ -109,7 +109,7 @@ def filled(rows: Sequence[Row], template: Mapping[str, Any], plot: Plot, alpha: 
 
 
 def static_svg(rows: Sequence[Row], template: Mapping[str, Any], plot: Plot, alpha: float) -> str:
-    """Draw rows with one of our DVC templates (its parsed JSON), as SVG."""
+    """Draw rows with one of our DVC templates (parsed JSON), as SVG."""
     import vl_convert
 
     svg: str = vl_convert.vegalite_to_svg(filled(rows, template, plot, alpha), vl_version="5.21")
@@ -117,7 +117,7 @@ def static_svg(rows: Sequence[Row], template: Mapping[str, Any], plot: Plot, alp
 
 
 def _of_one_revision(spec: Any) -> Any:  # noqa: ANN401  (any part of a specification)
-    """Leave the revision, which is empty, out of every tooltip."""
+    """Remove the revision, which is empty, from every tooltip."""
     if isinstance(spec, list):
         return [_of_one_revision(part) for part in spec if not (isinstance(part, dict) and part.get("field") == "rev")]
     if isinstance(spec, dict):
@@ -162,12 +162,12 @@ def figure(effect: Effect) -> Row:
 
 
 def undefined_row(**names: str) -> Row:
-    """Lay out one undefined figure of nothing: a picture whose figures do not exist is drawn all the same."""
+    """Lay out one undefined figure, so that a picture without figures is drawn all the same."""
     return {**names, "n": 0, "estimate": None, "ci_low": None, "ci_high": None}
 
 
 def undefined_rows(measures: Iterable[str]) -> list[Row]:
-    """Lay out an undefined row for each measure, for a run that has none of them."""
+    """Lay out an undefined row for each measure, for a run without any of them."""
     return [undefined_row(group="overall", measure=words(measure)) for measure in measures]
 
 
@@ -179,7 +179,7 @@ def forest_row(group: str, measure: str, effect: Effect) -> Row:
 def forest(
     effects: Sequence[Effect], families: Iterable[str], measures: Iterable[str], order: Sequence[str] = ()
 ) -> list[Row]:
-    """Lay out measures one after the other, each by family and group, the groups of `order` first."""
+    """Lay out each measure by family and group, the groups of `order` first."""
     return [
         forest_row("overall" if family == "overall" else words(effect.group), words(measure), effect)
         for measure in measures
@@ -194,7 +194,7 @@ def with_reference(rows: Iterable[Row], value: float) -> list[Row]:
 
 
 def heatmap_cell(column: str, line: str, measure: str) -> Row:
-    """Name the cell of a heatmap, by its column and line, in the picture of a measure."""
+    """Name a heatmap's cell by its column, line and measure."""
     return {"dimension": column, "other": line, "measure": words(measure)}
 
 

@@ -1,8 +1,8 @@
 """The primary endpoint of a study: the one figure, declared in params.yaml before the run, that a conclusion rests on.
 
 All other figures are secondary: they describe, and suggest what to look at next. A single primary test needs no
-adjustment for multiplicity. Its margin is the largest difference from the null value that would be of no consequence;
-the study is `underpowered` where it cannot be relied upon to detect a difference of that size.
+adjustment for multiplicity. Its margin is the largest difference from the null value that would be of no consequence; a
+study that cannot be relied upon to detect a difference of that size is `underpowered`.
 Source: ICH E9 (1998), Statistical Principles for Clinical Trials, sections 2.2.2 and 3.5.
 """
 
@@ -24,9 +24,9 @@ OVERALL = "overall"
 def primary_figure(study: Study, endpoint: Endpoint) -> Figure:
     """Find the figure that a study declares as its primary endpoint.
 
-    Raises EquipoiseError for a name that is none of the study's headline figures; where the figure has a null value,
-    for a margin that is missing, or given without its reason; where it has none, for a margin, a direction or a
-    condition of a verdict.
+    Raises EquipoiseError for a name that is not one of the study's headline figures; for a figure with a null value,
+    also for a margin that is missing or given without a reason; for one without a null value, for a margin, a direction
+    or a condition of a verdict.
     """
     where = f"{FILE}: decision.endpoints.{study.name}"
     known = {figure.name.removeprefix(f"{study.name}."): figure for figure in study.figures if figure.pick is None}
@@ -53,9 +53,9 @@ def primary_figure(study: Study, endpoint: Endpoint) -> Figure:
 def with_primary(result: StudyResult, study: Study, endpoint: Endpoint) -> StudyResult:
     """Mark the effects of the study's primary endpoint, and find the groups that are too small to detect its margin.
 
-    A group is underpowered where the smallest effect that its test detects with the wanted power exceeds the margin, or
-    where none is detectable; the power is that of a single test. The groups are those for which the study gives the
-    endpoint's minimum detectable effect; a study without one has no such finding.
+    A group is underpowered if the smallest effect that its test detects with the wanted power exceeds the margin, or if
+    none is detectable; the power is that of a single test. Only groups for which the study estimates the endpoint's
+    minimum detectable effect have this finding.
     """
     figure = primary_figure(study, endpoint)
     effects = [row.model_copy(update={"primary": True}) if figure.covers(row) else row for row in result.effects]

@@ -1,13 +1,13 @@
-"""What figures and guards need of a response, and what its prompt and other responses say about it.
+"""Responses without their texts, the check that they match the prompts, and the search for duplicates among them.
 
-A response is noted as its counts, and digests by which equal results are found: the texts themselves are most of a
-run's bytes, and no figure is made from them. Every prompt that the model answers has one response, and nothing else has
-any, or the run stops: a figure over some of the prompts would not be the figure that its name says. Two responses to
-one prompt are refused where the rows are read (`equipoise.core.jsonl.read`).
+A response is noted as its counts and as digests by which equal results are found: the texts are most of a run's bytes,
+and no figure is computed from them. A run stops unless every prompt has exactly one response and every response a
+prompt: a figure over some of the prompts would not be what its name says. Two responses to one prompt are refused when
+the rows are read (`equipoise.core.jsonl.read`).
 
-Duplicate results may be a copied row, a cache that mixed up two questions, or a model that says one thing to all. What
-a prompt got is compared with what other prompts got, by content. Prompts that are the same word for word are never
-compared: equal questions have equal answers. Nor are texts on one case, whose arms differ in a word or two.
+A duplicate result may come from a copied row, a cache that mixed up two questions, or a model that gives everyone the
+same answer. Results are compared by content, but never those of prompts that are the same word for word, which have
+equal answers, nor those of one case, whose arms differ in a word or two.
 """
 
 import hashlib
@@ -23,15 +23,15 @@ from equipoise.core.prompts import Prompt, Response
 from equipoise.text.reasoning import remove_tags
 
 LONG = 50
-"""Words from which two replies are never the same by chance."""
+"""Words from which equal replies are not due to chance."""
 
 
 class Noted(NamedTuple):
     """One response without its texts.
 
     `finished`, `prompt_tokens` and `generated_tokens` are the response's. `empty` says whether a reply has no words
-    outside its tags. `said` is a digest of the replies where a model has many ways to word them, `sure` holds one of
-    each thing that two prompts never share by chance: likelihoods, long replies.
+    outside its tags. `wording` is a digest of free text; `sure` has digests of what two prompts never share by chance:
+    likelihoods and long replies.
     """
 
     key: str
@@ -40,12 +40,12 @@ class Noted(NamedTuple):
     prompt_tokens: int
     generated_tokens: int
     empty: bool
-    said: bytes | None
+    wording: bytes | None
     sure: tuple[bytes, ...]
 
 
 def note(response: Response, *, free_text: bool) -> Noted:
-    """Note a response; `free_text` says whether the study is answered in sentences of the model's own."""
+    """Note a response; `free_text` says whether the model answers the study in sentences of its own."""
     words = sum(len(reply.split()) for reply in response.replies)
     return Noted(
         key=response.key,
@@ -54,7 +54,7 @@ def note(response: Response, *, free_text: bool) -> Noted:
         prompt_tokens=response.prompt_tokens,
         generated_tokens=response.generated_tokens,
         empty=not all(remove_tags(reply).strip() for reply in response.replies),
-        said=_digest(response.replies) if free_text and words else None,
+        wording=_digest(response.replies) if free_text and words else None,
         sure=tuple(_sure(response, words)),
     )
 
@@ -71,7 +71,7 @@ def _digest(content: Hashable) -> bytes:
 
 
 class Asked(NamedTuple):
-    """One prompt as guards need it: its place in the file, and a digest of all that the model is given."""
+    """One prompt without its text: its place in the file, and a digest of all that the model is given."""
 
     file: Path
     row: int
@@ -80,16 +80,16 @@ class Asked(NamedTuple):
     content: bytes
 
 
-def asked(file: Path, prompts: Iterable[Prompt]) -> list[Asked]:
+def note_prompts(file: Path, prompts: Iterable[Prompt]) -> list[Asked]:
     """Note the prompts of a file, in file order."""
     return [Asked(file, row, prompt.study, prompt.key, _content(prompt)) for row, prompt in enumerate(prompts, start=1)]
 
 
 def require_answered(prompts: Sequence[Asked], responses: Sequence[Noted], file: Path) -> None:
-    """Refuse responses that are not those of the prompts, one each.
+    """Require exactly one response for each prompt, and no other.
 
-    `file` is that of the responses, which are in file order. EquipoiseError that names the file and the row of the
-    first fault.
+    `responses` are in the order of their `file`. Raises EquipoiseError that names the file and the row of the first
+    fault.
     """
     wanted = {prompt.key for prompt in prompts}
     given = {response.key for response in responses}
@@ -110,81 +110,81 @@ def require_answered(prompts: Sequence[Asked], responses: Sequence[Noted], file:
 
 
 def _content(prompt: Prompt) -> bytes:
-    """Digest all that the model is given: not the key, nor the beginning that prompts share, which is in the turns."""
+    """Digest all that the model is given; the beginning that prompts share is in the turns."""
     content = (prompt.system, prompt.prefix, prompt.turns, prompt.given, prompt.candidates, prompt.reply, prompt.limit)
     return hashlib.sha256(repr(content).encode(errors="surrogatepass")).digest()
 
 
 COMPARED = 5
-"""Fewest cases on which two arms are compared: below, equal replies may be chance."""
+"""The fewest cases on which two arms are compared: with fewer, equal replies may be chance."""
 
 
 class Result(NamedTuple):
-    """What one prompt got.
+    """The result of one prompt.
 
-    `case` is what the text is about (a presentation, a question, a message), `unit` what its arms are arms of, `asked`
-    represents the prompt's words. `said` and `sure` are those of `equipoise.figures.responses`.
+    `case` is what the text is about (a presentation, a question, a message), `unit` what the arm is an arm of, `prompt`
+    represents the prompt's words. `wording` and `sure` are those of `Noted`.
     """
 
     case: Hashable
     unit: str
     arm: str
-    asked: Hashable
-    said: Hashable | None
+    prompt: Hashable
+    wording: Hashable | None
     sure: tuple[Hashable, ...]
 
 
 def results(
-    responses: Iterable[Noted], presentations: Mapping[str, str], asked: Mapping[str, Hashable], *, arms: bool = True
+    responses: Iterable[Noted], presentations: Mapping[str, str], contents: Mapping[str, Hashable], *, arms: bool = True
 ) -> list[Result]:
-    """Note what responses hold; `presentations` are those of vignettes, `asked` the prompts' contents, both by key.
+    """List the results of responses, given the vignettes' `presentations` and the prompts' `contents`, both by key.
 
-    Where a prompt is not known, it counts as one of its own. A key begins with the unit, and its arm follows; without
-    `arms` the whole key is the unit.
+    An unknown prompt counts as different from all others. A key is the unit followed by the arm; without `arms` the
+    whole key is the unit.
     """
     rows = []
     for response in responses:
         unit, _, arm = response.key.partition("/") if arms else (response.key, "", "")
         case = presentations.get(unnumbered(response.key), unit)
-        content = asked.get(response.key, response.key)
-        rows.append(Result(case, unit, arm, content, response.said, response.sure))
+        content = contents.get(response.key, response.key)
+        rows.append(Result(case, unit, arm, content, response.wording, response.sure))
     return rows
 
 
 def copied(rows: Sequence[Result]) -> tuple[int, int]:
-    """Count the results that no two prompts share by chance, and those that another case's prompt shares."""
+    """Count the results that two prompts never share by chance, and those that a prompt on another case shares."""
     elsewhere = _Holders((row, content) for row in rows for content in row.sure)
     shared = sum(any(elsewhere(row, content) for content in row.sure) for row in rows)
     return sum(bool(row.sure) for row in rows), shared
 
 
 def repeated(rows: Sequence[Result]) -> tuple[int, int]:
-    """Count the replies in sentences, and those that a prompt on another case got word for word."""
-    written = [row for row in rows if row.said is not None]
-    elsewhere = _Holders((row, row.said) for row in written)
-    return len(written), sum(elsewhere(row, row.said) for row in written)
+    """Count the replies in free text, and those that equal a reply to another case word for word."""
+    written = [row for row in rows if row.wording is not None]
+    elsewhere = _Holders((row, row.wording) for row in written)
+    return len(written), sum(elsewhere(row, row.wording) for row in written)
 
 
 def identical_arms(rows: Sequence[Result]) -> tuple[int, int]:
-    """Count the pairs of arms compared, and those that agree in all results though they were asked otherwise.
+    """Count the pairs of arms compared, and those that agree in all results though their prompts differ.
 
-    Two arms are compared on the units where both have a result that tells (`said` or `sure`), at least five.
+    Two arms are compared on the units where both have a `wording` or something `sure`, at least `COMPARED`.
     """
     arms: dict[str, dict[str, tuple[Hashable, Hashable]]] = defaultdict(dict)
     for row in rows:
-        if row.said is not None or row.sure:
-            arms[row.arm][row.unit] = (row.asked, (row.said, row.sure))
+        if row.wording is not None or row.sure:
+            arms[row.arm][row.unit] = (row.prompt, (row.wording, row.sure))
     return agreeing(arms)
 
 
 def agreeing(arms: Mapping[str, Mapping[str, tuple[Hashable, Hashable]]]) -> tuple[int, int]:
-    """Count the pairs of arms that can be compared, and those that agree; an arm holds (asked, result) by unit."""
+    """Count the pairs of arms that can be compared, and those that agree; an arm has (prompt, result) by unit."""
     compared = same = 0
     for first, second in combinations(sorted(arms), 2):
         n, alike = 0, True
-        for unit, (asked, result) in arms[first].items():
+        for unit, (prompt, result) in arms[first].items():
             other = arms[second].get(unit)
-            if other is not None and other[0] != asked:
+            if other is not None and other[0] != prompt:
                 n += 1
                 alike = alike and other[1] == result
             if n >= COMPARED and not alike:
@@ -197,21 +197,21 @@ def agreeing(arms: Mapping[str, Mapping[str, tuple[Hashable, Hashable]]]) -> tup
 class _Holders:
     """The results that have each content.
 
-    Called with one of them, it says whether a prompt on another case, in other words, has the content too.
+    Called with one of them, it says whether a different prompt on another case has the content too.
     """
 
     def __init__(self, held: Iterable[tuple[Result, Hashable]]) -> None:
         rows = list(held)
         counts = Counter(content for _, content in rows)
-        # Nearly every content appears once: only the others are looked into.
+        # Nearly every content appears once; only the others are indexed.
         self._all = {content: count for content, count in counts.items() if count > 1}
         twice = [(row, content) for row, content in rows if content in self._all]
         self._case = Counter((content, row.case) for row, content in twice)
-        self._asked = Counter((content, row.asked) for row, content in twice)
-        self._both = Counter((content, row.case, row.asked) for row, content in twice)
+        self._prompt = Counter((content, row.prompt) for row, content in twice)
+        self._both = Counter((content, row.case, row.prompt) for row, content in twice)
 
     def __call__(self, row: Result, content: Hashable) -> bool:
         if content not in self._all:
             return False
-        alike = self._case[content, row.case] + self._asked[content, row.asked]
-        return self._all[content] > alike - self._both[content, row.case, row.asked]
+        alike = self._case[content, row.case] + self._prompt[content, row.prompt]
+        return self._all[content] > alike - self._both[content, row.case, row.prompt]

@@ -1,4 +1,4 @@
-"""The result of a study: its effects, what was found in its groups, its guards and counts, and the verdict."""
+"""The result of a study: its effects, findings, guards, counts and verdict."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ Question = Literal["influence_found", "label_skew_alarm", "underpowered"]
 
 
 class Finding(NamedTuple):
-    """The answer to a question with yes or no about one group of a study, from `n` items; None where undefined.
+    """The answer to a yes-or-no question about one group of a study, from `n` items; None where undefined.
 
     `influence_found`: demographics move answers. `label_skew_alarm`: one letter is given far too often.
     `underpowered`: the group is too small to show a difference of the primary endpoint's margin.
@@ -32,10 +32,10 @@ class Finding(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """What was asked and what came back, over all prompts of a study; None where the study does not count it.
+    """Counts over all prompts of a study; None for what the study does not count.
 
-    `unfinished` counts prompts with a reply that the length limit ended. `unparsed` and `refusals` are of the reading
-    that the study uses, the last two of the generated text, which is read beside a likelihood.
+    `unfinished` counts prompts with a reply that the length limit ended. `unparsed` and `refusals` belong to the
+    reading that the study uses, the last two to the generated text where likelihoods are read too.
     """
 
     n_prompts: int
@@ -49,7 +49,7 @@ class Counts(NamedTuple):
 
     @classmethod
     def of(cls, responses: Sequence[Noted], **read: int) -> Self:
-        """Count responses; `read` are the counts of answers that could not be read, and of refusals."""
+        """Count responses; `read` has the counts of unreadable answers and refusals."""
         return cls(
             n_prompts=len(responses),
             prompt_tokens=sum(response.prompt_tokens for response in responses),
@@ -72,18 +72,17 @@ class Looked(NamedTuple):
 
 
 class Deciding(NamedTuple):
-    """The effect that a verdict rests on, and the same with its interval corrected for skewness, where there is one."""
+    """The effect that a verdict rests on, and the same with an interval corrected for skewness, if there is one."""
 
     effect: Effect
     skewed: Effect | None
 
 
 class Verdict(NamedTuple):
-    """The verdict on a study's primary endpoint; `because` says why it is undecided, and is empty where it is not.
+    """The verdict on a study's primary endpoint; `because` says why it is undecided, and is otherwise empty.
 
-    `row` is the endpoint, or, of a decision at a confidence level of its own, the endpoint at that `level`, which is
-    None elsewhere. `looked` is how far a study that stops when its verdict is in was asked; None of one that was asked
-    as a whole.
+    `row` is the endpoint, at the confidence `level` of decisions where they have their own. `looked` says how much of
+    a study with early stopping was asked; None without early stopping.
     """
 
     word: Word
@@ -96,7 +95,7 @@ class Verdict(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """The verdict, why it is undecided where it is, and the figure with its interval and margin."""
+        """The verdict, why it is undecided, and the figure with its interval and margin."""
         row = self.row
         value = "undefined" if row.estimate is None else number(row.estimate)
         if row.ci_low is not None and row.ci_high is not None:
@@ -108,8 +107,8 @@ class Verdict(NamedTuple):
         if self.looked is None:
             return sentence
         stopped = "Stopped early: " if self.looked.asked < self.looked.planned else ""
-        asked = f"{self.looked.asked} of {self.looked.planned} stories or questions were asked"
-        return f"{sentence} {stopped}{asked}; the interval holds at all looks together."
+        counts = f"{self.looked.asked} of {self.looked.planned} stories or questions were asked"
+        return f"{sentence} {stopped}{counts}; the interval holds at all looks together."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,12 +118,12 @@ class StudyResult:
     Attributes:
         study: The name of the study.
         effects: Its estimates.
-        findings: The answers to questions with yes or no about its groups.
+        findings: The answers to yes-or-no questions about its groups.
         guards: Whether its rows can be trusted.
-        counts: What was asked and came back; None where the study keeps no count.
-        deciding: The primary endpoint at the confidence level of decisions, where that is not the level of the effects.
-        looked: How far a study was asked that stops when its verdict is in; None where it was asked as a whole.
-        verdict: The verdict; None where no endpoint with a margin is declared.
+        counts: Its prompts and replies counted; None where the study keeps no count.
+        deciding: The primary endpoint at the confidence level of decisions, if that is not the level of the effects.
+        looked: How much of a study with early stopping was asked; None without early stopping.
+        verdict: The verdict; None without an endpoint that has a margin.
     """
 
     study: str
@@ -148,17 +147,17 @@ class StudyResult:
 
     @property
     def margin(self) -> float | None:
-        """The margin of the primary endpoint, where one is declared."""
+        """The margin of the primary endpoint, if one is declared."""
         return None if self.verdict is None else self.verdict.endpoint.margin
 
     @property
     def influence_found(self) -> bool | None:
-        """Whether demographics move the answers of the study; None where that is undefined, or is not asked."""
+        """Whether demographics move the answers of the study; None where undefined, or not a question of the study."""
         return self.answer("influence_found", Group("overall", "all", self.study))
 
     @property
     def totals(self) -> dict[str, int]:
-        """The counts that stand beside the figures in the metrics file."""
+        """The counts written beside the figures in the metrics file."""
         labels = self.effect("overall/all/labels")
         totals = {
             "guards_triggered": len(self.warnings) if self.guards else None,
@@ -174,12 +173,12 @@ class StudyResult:
         return next((row for row in self.effects if row.place == place), None)
 
     def answer(self, question: Question, group: Group) -> bool | None:
-        """Give the answer to a question about a group; None where it is undefined, or was not asked."""
+        """Find the answer to a question about a group; None where it is undefined or missing."""
         answers = (row.answer for row in self.findings if (row.question, row.group) == (question, group))
         return next(answers, None)
 
     def endpoint(self, figure: Figure) -> Deciding | None:
-        """Find the effect that a verdict on a figure rests on; None where the study has no such effect."""
+        """Find the effect that a verdict on a figure rests on; None if the study has no such effect."""
         if self.deciding is not None:
             return self.deciding
         row = next((row for row in self.effects if figure.covers(row)), None)

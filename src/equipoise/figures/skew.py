@@ -1,6 +1,7 @@
-"""Alarms for answers of which one kind is given far too often, whatever is asked.
+"""Alarms for one kind of answer that is given far too often, whatever the question.
 
-A letter, as by a parser that reads "a" as A; or the stereotyped diagnosis, as by a model that likes its wording.
+The kind may be a letter, due to a parser that reads "a" as A, or the stereotyped diagnosis, due to a model that prefers
+its wording.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""A study in one declaration: what it asks, its settings, its figures and plots, and the files that it reads."""
+"""The declaration of a study: its question, settings, figures, plots, and the files that it reads."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,12 +21,12 @@ Rows = Mapping[str, Effect]
 
 
 def value_of(rows: Rows, key: str) -> float | None:
-    """Give the estimate of a key, or None."""
+    """Find the estimate of a key, or None."""
     return rows[key].estimate if key in rows else None
 
 
 class Likelihoods(NamedTuple):
-    """A setting that asks the model for likelihoods: `section.field` is `value`, and `other` does without."""
+    """A setting that needs likelihoods: `section.field` with `value`; with `other` it does not."""
 
     section: str
     field: str
@@ -43,38 +43,35 @@ class Study:
     """One study, as its folder declares it in `study.py`; `equipoise.studies.registry` collects them.
 
     Its steps are the functions `build`, `infer`, `score` and `measure` in the modules of these names beside `study.py`
-    (`equipoise.pipeline.steps`). Further modules are there where a study has what they hold, each found by its name:
-    `stopping`, for a study that can stop when its verdict is in; `commands`, the list of its commands; `checks`, what
-    `equipoise check` reads of it; `anchors`, its published figures; `tables`, answers that `equipoise.compare` takes.
+    (`equipoise.pipeline.steps`). Optional modules are found by their names: `stopping`, for a study that can stop
+    early; `commands`, its commands; `checks`, what `equipoise check` reads; `anchors`, its published figures; `tables`,
+    answers that `equipoise.compare` accepts.
 
     Attributes:
         name: The name of the folder, which is also that of the study in params.yaml and below `data/`.
         title: The name that readers see.
         question: What the study asks, in one sentence.
-        whom: Of whom it asks: one or two sentences for the report.
+        whom: Whom it is about: one or two sentences for the report.
         sections: The sections of params.yaml that belong to the study, with their types.
         likelihoods: The setting, if any, under which it needs likelihoods.
         figures: Its headline figures, in the order in which they are shown.
         plots: Its plots, by the stem of their files.
-        comparison: A run's rows of the study, and how two runs are compared; None where none of its figures is.
+        comparison: A run's rows of the study, and how two runs are compared; None if no figure is compared.
         faults: Measures that are 0 in a sound run.
         sentence: Says in one sentence what was found; empty where there was nothing to compare.
         page: The page of the documentation about its endpoint, below docs/ and without `.md`; empty for the page on
             verdicts.
-        free_text: Whether the model answers in sentences of its own. Elsewhere a reply is a letter, and many are
-        rightly
-            the same.
+        free_text: Whether the model answers in sentences of its own; otherwise replies are letters, and often equal.
         reasons: Whether it reasons about each case in a turn of its own before it answers.
-        saved_outputs: Whether what is read was saved outside, and nothing is asked: only a model with such outputs
-            answers the study.
+        saved_outputs: Whether it reads outputs saved elsewhere instead of asking a model.
         inputs: Files and folders below `data` that its figures depend on, items apart.
         items: Gives the stem of the file in data/items that it reads, or None.
         item: The type of the rows in that file, where they are not multiple-choice questions.
-        judges: Names the judges of the registry that it uses beside the run's own.
+        judges: Names further judges of the registry that it uses.
         masked: Names the masked model of the registry that it asks, or None.
-        reads: For each stage, the files and folders that it reads beside settings and the outs of other stages.
-        cases_view: Lays out the cases of a run for the report, from the folder of its rows and the settings; None where
-            it shows none. The report shows those of the first study that has any.
+        reads: For each stage, the files and folders that it reads apart from settings and other stages' outputs.
+        cases_view: Lays out a run's cases for the report, from the data folder and the settings; None for no cases. The
+            report shows those of the first study that has any.
         requires: Refuses settings that cannot work, with an EquipoiseError; takes the settings, the
             project's root and the machine.
     """

@@ -9,14 +9,14 @@ from equipoise.figures.study import Study
 
 
 def summary_metrics(study: Study, result: StudyResult, decision: Decision) -> Nested:
-    """Give a study's primary figure by name, its estimate, `n`, the items behind that, and the verdict on it.
+    """Lay out the name of a study's primary figure, its estimate, its `n` and the verdict on it.
 
-    All studies have the same keys, so that DVC's tables have a row for each study and few columns. Of an endpoint that
-    every group of a family has, such as every city, the figure is the lowest, and named so. An undefined estimate is
-    left out. A study that declares no endpoint has the largest `n` of its headline figures alone.
+    All studies have the same keys, so that DVC's tables have a row for each study and few columns. For an endpoint over
+    groups, such as cities, the figure is the lowest one, and named so. An undefined estimate is left out. A study
+    without an endpoint has only the largest `n` of its headline figures.
 
     Raises:
-        EquipoiseError: an endpoint is no figure of its study.
+        EquipoiseError: an endpoint is not a figure of its study.
     """
     endpoint = decision.endpoints.get(study.name)
     if endpoint is None:
@@ -32,7 +32,7 @@ def _name(figure: Figure) -> str:
 
 
 def _lowest(figure: Figure, result: StudyResult) -> Nested:
-    """Give the lowest estimate of the groups of a figure with its `n`; the largest `n` alone where none is defined."""
+    """Find the lowest estimate of a figure's groups with its `n`; only the largest `n` if none is defined."""
     rows = [row for row in result.effects if figure.covers(row)]
     defined = [(row.estimate, row.n) for row in rows if row.estimate is not None]
     if not defined:

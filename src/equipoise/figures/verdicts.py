@@ -1,25 +1,25 @@
-"""Verdicts: what a study's primary endpoint allows to be said of a model, or of the change from one run to another.
+"""Verdicts: what a study's primary endpoint says about a model, or about the change from one run to another.
 
-**Of a model.** The endpoint's interval, of level 1 - alpha (of `decision`, else of `measure`), is held against the
-margin: *biased beyond the margin* where the whole interval lies beyond it on one side, *no bias beyond the margin*
-where it lies within, *undecided* where it does neither. Each is a one-sided test of size alpha / 2 at the margin; the
-second is that of two one-sided tests (Schuirmann 1987, J Pharmacokinet Biopharm 15:657-680), or of one where bias lies
-on one side alone (non-inferiority). A one-sided 2.5 % is what ICH E9 (1998, section 5.5) asks of such trials.
+**On a model.** The endpoint's interval, of level 1 - alpha (of `decision`, else of `measure`), is compared with the
+margin: *biased beyond the margin* if the whole interval is beyond it on one side, *no bias beyond the margin* if it is
+within, otherwise *undecided*. Each is a one-sided test of size alpha / 2 at the margin; the second is that of two
+one-sided tests (Schuirmann 1987, J Pharmacokinet Biopharm 15:657-680), or of one where only one side is bias
+(non-inferiority). ICH E9 (1998, section 5.5) asks for a one-sided 2.5 % in such trials.
 
-**Preconditions.** A test of no difference is passed by whatever cannot see one: a model that guesses, a run cut short.
-A verdict therefore needs every guard silent, the endpoint defined with an interval that keeps its level, assay
-sensitivity (ICH E10, 2000, section 1.5) and a noise floor within the margin. What is not met is named, and the verdict
-is undecided. A study that declares no measure of assay sensitivity can find bias, and never its absence.
+**Preconditions.** Whatever cannot detect a difference passes a test of no difference: a model that guesses, a run cut
+short. A verdict therefore requires that no guard warns, that the endpoint is defined with an interval that keeps its
+level, assay sensitivity (ICH E10, 2000, section 1.5), and a noise floor within the margin. Otherwise the verdict is
+undecided and names what is not met. A study without a measure of assay sensitivity can find bias, never its absence.
 
-**Skewness.** Student's t interval of a few skewed values misses the truth too often on one side. Where the endpoint is
-a mean, a verdict is therefore that of two intervals, the printed one and the one corrected for skewness
+**Skewness.** Student's t interval of a few skewed values misses the truth too often on one side. If the endpoint is a
+mean, two intervals must therefore agree on the verdict: the printed one, and the one corrected for skewness
 (`stats.clusters.Mean.skewed_interval`).
 
-**Of a study that stops early.** It stops when its verdict is in (`pipeline.sequential`), and is judged by intervals
-that hold at all looks together (`at_all_looks`), its endpoint's and those of assay sensitivity.
+**Early stopping.** A study that stops at its verdict (`pipeline.sequential`) is judged by intervals of the endpoint and
+of assay sensitivity that are valid at all looks together (`at_all_looks`).
 
-**Of a change.** Bias is the distance from the null value, on the side where it counts; the change in it is judged
-against the same margin: *worse*, *not worse* or *undecided* (`change_verdict`).
+**On a change.** Bias is the distance from the null value, on the side where it counts; its change is judged against the
+same margin: *worse*, *not worse* or *undecided* (`change_verdict`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -42,9 +42,9 @@ BLIND = "no measure of assay sensitivity is declared, without which no bias is n
 
 
 def verdict(study: Study, result: StudyResult, decision: Decision) -> Verdict | None:
-    """Give the verdict on the result of a study; None where no endpoint with a margin is declared.
+    """Judge the result of a study; None without a declared endpoint that has a margin.
 
-    Raises EquipoiseError for an endpoint that is no figure of the study.
+    Raises EquipoiseError for an endpoint that is not a figure of the study.
     """
     endpoint = decision.endpoints.get(study.name)
     if endpoint is None or endpoint.margin is None:
@@ -75,11 +75,10 @@ def _from_null(low: float, high: float, null: float) -> Interval:
 
 
 def at_all_looks(result: StudyResult, endpoint: Endpoint, repeated: Mapping[str, Effect]) -> StudyResult:
-    """Give what a verdict reads intervals that hold at all looks together.
+    """Replace the intervals of the primary endpoint and its floors by those that are valid at all looks together.
 
-    `repeated` are the effects at the level of the last look (`stats.repeated.level`), by key. The intervals of the
-    primary endpoint and of its floors are replaced by theirs. A test of the endpoint, of a fixed sample, has no meaning
-    and is left out.
+    `repeated` has the effects at the level of the last look (`stats.repeated.level`), by key. Tests of the endpoint,
+    which assume a fixed sample, are removed.
     """
     read = {f"{result.study}/{place}" for place in endpoint.floors}
     read |= {f"{row.key}{suffix}" for row in result.effects if row.primary for suffix in ("", SKEWED)}
@@ -94,7 +93,7 @@ def at_all_looks(result: StudyResult, endpoint: Endpoint, repeated: Mapping[str,
 
 
 def held_against(interval: Interval, margin: float, direction: Direction) -> Word:
-    """Hold the interval of a difference from the null value against the margin."""
+    """Compare the interval of a difference from the null value with the margin."""
     above = interval.low > margin and direction != "below"
     below = interval.high < -margin and direction != "above"
     if above or below:
@@ -104,7 +103,7 @@ def held_against(interval: Interval, margin: float, direction: Direction) -> Wor
 
 
 def preconditions(result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
-    """Name, in words, each precondition of a verdict that a run does not meet."""
+    """Describe each precondition of a verdict that a run does not meet."""
     for guard in result.warnings:
         yield f"the guard on {_words(guard.name)} warns ({guard.wrong} of {guard.n})"
     for place, floor in endpoint.floors.items():
@@ -123,7 +122,7 @@ def preconditions(result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
 
 
 def verdict_metrics(verdict: Verdict | None) -> Nested:
-    """Lay a verdict out for the metrics file: its words, why it is undecided, the margin, and how far was asked."""
+    """Lay a verdict out for the metrics file: its words, why it is undecided, the margin, and the clusters asked."""
     if verdict is None or verdict.endpoint.margin is None:
         return {}
     because: Nested = {"because": "; ".join(verdict.because)} if verdict.because else {}
@@ -135,14 +134,14 @@ def change_verdict(change: Interval, other: Interval, margin: float, direction: 
     """Judge whether bias grew by more than the margin, from two intervals of level 1 - alpha.
 
     With b and h the differences of BASE's and HEAD's figure from the null value, `change` is the interval of h - b.
-    Where bias lies on both sides it is |h| - |b|, and `other` the interval of h + b; where it lies on one side alone it
-    is max(h, 0) - max(b, 0), or the same of -h and -b, and `other` the interval of h. Since
+    If both sides are bias, it grew by |h| - |b|, and `other` is the interval of h + b; if one side is, it grew by
+    max(h, 0) - max(b, 0), or the same of -h and -b, and `other` is the interval of h. Since
 
         |h| - |b| = max(min(h - b, h + b), min(-h - b, b - h))
         max(h, 0) - max(b, 0) = max(min(h - b, h), min(-b, 0)),   the latter of which is never above a margin,
 
-    a minimum is above the margin only where both of its terms are, each tested at alpha / 2, and below where either is,
-    so that a false *worse* has a probability of at most alpha / 2 a side, a false *not worse* of at most alpha.
+    a minimum is above the margin only if both of its terms are, each tested at alpha / 2, and below if either is, so
+    that a false *worse* has a probability of at most alpha / 2 a side, a false *not worse* of at most alpha.
     """
     if direction == "below":
         change, other = _mirrored(change), _mirrored(other)
@@ -160,7 +159,7 @@ def _mirrored(interval: Interval) -> Interval:
 
 
 def _undefined(row: Effect) -> Iterator[str]:
-    """Say why an endpoint's interval cannot be relied on."""
+    """Explain why an endpoint's interval cannot be relied on."""
     if row.estimate is None:
         yield f"the figure is undefined (n = {row.n})"
     elif row.ci_low is None or row.ci_high is None:
@@ -174,5 +173,5 @@ def _words(name: str) -> str:
 
 
 def _two(value: float) -> str:
-    """Write a figure with two decimals."""
+    """Write a number with two decimals."""
     return number(round(value, 2))[:-1]

@@ -1,6 +1,6 @@
-"""Views of cases: what a study shows of each pair, laid out by the report's page and by the terminal.
+"""Views of a study's pairs (`Study.cases_view`), which the report's page and the terminal lay out.
 
-A study makes them (`Study.cases_view`). Their texts are cut into plain and marked parts.
+Texts are split into plain and marked parts.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ STATES = {"silent": "silent bias", "biased": "biased, considered", "unbiased": "
 
 
 class Part(NamedTuple):
-    """A part of a text, whether it is marked, and whether the other arm's text has other words there."""
+    """A part of a text, whether it is marked, and whether the other arm's text differs there."""
 
     text: str
     marked: bool
@@ -19,10 +19,10 @@ class Part(NamedTuple):
 
 
 class ArmView(NamedTuple):
-    """An arm as it is shown. The reasoning is in three parts, of which the second is the deciding sentence.
+    """An arm as it is shown. The reasoning is in three parts: before, in and after the deciding sentence.
 
-    `answer` is the reply as written, `read` the answer that counts, `worded` the kind of answer that the words of the
-    reply were read as, and `differing` says how many words of the reasoning the other arm's has not.
+    `answer` is the reply as written, `read` the answer that counts, `worded` the kind of answer by the words of the
+    reply. `differing` says how many words of the reasoning are not in the other arm's.
     """
 
     role: str
@@ -41,7 +41,7 @@ class ArmView(NamedTuple):
 class PairView(NamedTuple):
     """A pair as it is shown; `state` is a key of `STATES`.
 
-    `agree` is true where each arm's answer is of the kind that the words of its reply were read as.
+    `agree` says whether each arm's answer is of the same kind as the words of its reply.
     """
 
     key: str
@@ -62,15 +62,15 @@ class PairView(NamedTuple):
 
 
 class CasesView(NamedTuple):
-    """The pairs of a run, the dimensions that they vary, and what a reader must know to read them.
+    """The pairs of a run, the dimensions that they vary, and what readers need to know.
 
-    `profile` names the set of cases. `prompts` are the words in which the model was asked, each with a title, after the
-    line `asked`; `answering` says how an answer is read.
+    `profile` names the set of cases. `prompts` are the prompts with their titles, below the line `introduction`;
+    `answering` says how an answer is read.
     """
 
     pairs: Sequence[PairView]
     dimensions: Sequence[str]
     profile: str
-    asked: str
+    introduction: str
     prompts: Sequence[tuple[str, str]]
     answering: str

@@ -1,10 +1,10 @@
-"""Numbers in words, for readers who know none of the figures."""
+"""Numbers in words, for readers who do not know the figures."""
 
 from collections.abc import Sequence
 
 
 def count(value: float) -> str:
-    """Write a number of cases; a mean over several wordings, or half a case, has a decimal."""
+    """Write a number of cases, with a decimal for means and halves."""
     return f"{round(value, 1) + 0.0:g}"
 
 

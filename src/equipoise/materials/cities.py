@@ -1,6 +1,6 @@
-"""Cities: how their population divides by race, gender and income, and how common each group of diseases is there.
+"""Cities: their population by race, gender and income, and the prevalence of each group of diseases.
 
-`data/cities.yaml` is the one place where a city is defined; a user adds one by adding a block.
+`data/cities.yaml` is the only place where cities are defined; a user adds a city by adding a block.
 """
 
 from pathlib import Path
@@ -14,7 +14,7 @@ from equipoise.materials.questions import GROUPS, Attribute, Disease, Group
 
 FILE = Path("data/cities.yaml")
 TOLERANCE = 1e-9
-"""How far proportions may be from adding up to 1."""
+"""The largest difference from 1 of a sum of proportions."""
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
@@ -47,14 +47,14 @@ class Composition(Frozen):
 
 
 class Prevalence(Frozen):
-    """How common a group of diseases is, as reported; its weight before normalising."""
+    """The reported prevalence of a group of diseases: its weight before normalisation."""
 
     prevalence: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
     source: Text
 
 
 class City(Frozen):
-    """One city. Either table may be left out: a city without diseases has no figures by disease."""
+    """A city. Either table may be left out: a city without diseases has no figures by disease."""
 
     title: Text
     composition: dict[Attribute, Composition] = {}
@@ -67,18 +67,18 @@ class City(Frozen):
         for attribute, composition in self.composition.items():
             wanted = list(GROUPS[attribute].values())
             if composition.proportions.keys() != set(wanted):
-                found = ", ".join(composition.proportions)
-                message = f"composition of {attribute} is over {found}: give proportions of {' and '.join(wanted)}"
+                groups = ", ".join(composition.proportions)
+                message = f"composition of {attribute} is over {groups}: give proportions of {' and '.join(wanted)}"
                 raise ValueError(message)
         return self
 
     def reference_group(self, attribute: Attribute) -> Group:
-        """Say whether the reference group of an attribute is the privileged one; KeyError where it has none."""
+        """Say whether the reference group of an attribute is the privileged one; KeyError if it has no composition."""
         reference = self.composition[attribute].reference
         return "privileged" if reference == GROUPS[attribute]["privileged"] else "unprivileged"
 
     def disease_weights(self) -> dict[Disease, float]:
-        """Give the prevalences rescaled to add up to 1, in file order; empty without diseases.
+        """Return the prevalences rescaled to add up to 1, in file order; empty without diseases.
 
         Source: EquiLens' metrics reference, disease composition normalisation.
         """
@@ -87,14 +87,14 @@ class City(Frozen):
 
 
 class Cities(RootModel[Annotated[dict[Annotated[str, Field(pattern=r"^[a-z0-9_]+$")], City], Field(min_length=1)]]):
-    """The file: cities by the name that metrics know them by."""
+    """The file: cities by the name that metrics use."""
 
 
 def city_title(name: str) -> str:
-    """Write the name of a city in the data files for readers."""
+    """Turn the name of a city in the data files into its title."""
     return name.replace("_", " ").title()
 
 
 def load_cities(path: Path = FILE) -> dict[str, City]:
-    """Read the cities, in file order; a fault is an EquipoiseError that names the file and the field."""
+    """Read the cities in file order; an error is an EquipoiseError that names the file and the field."""
     return load_yaml(path, Cities).root

@@ -13,7 +13,7 @@ _SLOT = re.compile(r"\{(\w+)\}")
 
 
 class AgentPrompt(Frozen):
-    """A prompt with slots in braces; `user` must have each of them."""
+    """A prompt with slots in braces; `user` must contain each of them."""
 
     slots: ClassVar[tuple[str, ...]]
 
@@ -34,19 +34,19 @@ class EvaluationPrompt(AgentPrompt):
     slots = ("question", "options")
 
     def ask(self, text: str, options: Mapping[str, str]) -> tuple[str, str]:
-        """Give the system and user message that ask one question."""
+        """Return the system and user message that ask one question."""
         return self.system, fill(self.user, question=text, options=listed(options))
 
     def lead(self, text: str) -> str:
-        """Give the beginning of the user message that all orders of the options share."""
+        """Return the beginning of the user message that all orders of the options share."""
         return fill(self.user.partition("{options}")[0], question=text)
 
 
 def fill(text: str, **slots: str) -> str:
-    """Fill the slots of a prompt in one pass, so that braces in what is filled in stay as they are."""
+    """Fill the slots of a prompt in one pass, so that braces in the values stay as they are."""
     return _SLOT.sub(lambda match: slots[match[1]], text)
 
 
 def listed(options: Mapping[str, str]) -> str:
-    """Write the options one a line, `A. text`."""
+    """Write the options as lines of the form `A. text`."""
     return "\n".join(f"{letter}. {option}" for letter, option in options.items())

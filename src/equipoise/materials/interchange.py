@@ -1,6 +1,6 @@
-"""The interchange format of vignette studies: our vignettes as one JSON object, `{"cases": [...]}`.
+"""The interchange format of vignette studies: vignettes as one JSON object, `{"cases": [...]}`.
 
-A case has `id`, `prompt`, `bias_feature` and `bias_label`; what the format has no field for is `metadata`.
+A case has `id`, `prompt`, `bias_feature` and `bias_label`; everything else is in `metadata`.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ CASES = "cases"
 
 
 def published(vignettes: Iterable[Vignette]) -> dict[str, Any]:
-    """Put our vignettes in the interchange format, an arm a case; what the format has no field for is metadata."""
+    """Convert vignettes to the interchange format, one case per arm."""
     return {
         CASES: [
             {
@@ -29,7 +29,7 @@ def published(vignettes: Iterable[Vignette]) -> dict[str, Any]:
                     "features": vignette.features,
                     "synonyms": [
                         *vignette.stereotyped.synonyms,
-                        *(wording for one in vignette.components for wording in (one.label, *one.synonyms)),
+                        *(name for answer in vignette.components for name in (answer.label, *answer.synonyms)),
                     ],
                     "pair": vignette.pair,
                     "tier": vignette.tier,
@@ -40,14 +40,14 @@ def published(vignettes: Iterable[Vignette]) -> dict[str, Any]:
                     "licence": vignette.licence,
                 },
             }
-            for vignette in sorted(vignettes, key=lambda one: one.key)
+            for vignette in sorted(vignettes, key=lambda row: row.key)
         ]
     }
 
 
 def is_published(path: Path) -> bool:
-    """Whether a file holds cases that `published` wrote: in all of them the metadata name the pair and the tier."""
+    """Whether a file contains cases that `published` wrote: the metadata of every case name its pair and tier."""
     value = jsonl.json_value(str(path), jsonl.read_text(path))
     cases = value.get(CASES) if isinstance(value, dict) else None
-    metadata = [one.get("metadata") if isinstance(one, dict) else None for one in cases] if cases else [None]
-    return all(isinstance(one, dict) and {"pair", "tier"} <= one.keys() for one in metadata)
+    metadata = [case.get("metadata") if isinstance(case, dict) else None for case in cases] if cases else [None]
+    return all(isinstance(fields, dict) and {"pair", "tier"} <= fields.keys() for fields in metadata)

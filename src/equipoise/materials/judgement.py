@@ -1,4 +1,4 @@
-"""Responses to vignettes, read: the answer, and what the reasoning does with the feature."""
+"""Judgements of responses to vignettes: the answer, and what the reasoning does with the patient's feature."""
 
 from typing import Literal
 
@@ -13,7 +13,7 @@ class Reading(Frozen):
 
     `mentioned` (restated) and `considered` (weighed or dismissed) are two judgements, each with the probability behind
     it; `window` is the sentence or passage that decided. `keyword` is the published baseline: the feature's word occurs
-    in the reasoning. `unsure` says that the judge's probability of consideration is too near to its turn to rely on.
+    in the reasoning. `unsure`: the judge's probability of consideration is too close to the threshold to rely on.
     """
 
     mentioned: bool
@@ -32,11 +32,11 @@ class Reading(Frozen):
 
 
 class Judgement(Reading, Row):
-    """One response, read: which answer it gives, and what its reasoning does with the patient's feature.
+    """The judgement of one response: which answer it gives, and what its reasoning does with the patient's feature.
 
-    `answer` is the reading chosen by `score.answering`, `label` the answer of the case's set that it gives (empty where
-    it gives none of them); both readings are given beside it where they exist. `log_odds` is
-    log p(stereotyped) - log p(expected), in nats; each is a total, or as `score.length` has it. In
+    `answer` is the reading chosen by `score.answering`, and `label` the answer of the case's set that it gives (empty
+    if it gives none of them); `answer_likelihood` and `answer_generated` are both readings where they exist. `log_odds`
+    is log p(stereotyped) - log p(expected), in nats; each term is a total, or as `score.length` sets it. In
     `log_odds_per_token` each is the mean per token.
     """
 

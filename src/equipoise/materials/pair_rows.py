@@ -1,4 +1,4 @@
-"""Runs whose answers are about the arms of pairs, as they are compared: what studies of pairs share."""
+"""The rows that studies of pairs compare between two runs."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -13,9 +13,9 @@ STEREOTYPED = "stereotyped"
 
 
 class PairRows(RunRows[R]):
-    """A run's rows that make pairs: items are those of the headline figures, and the story of a pair is its cluster.
+    """The pairs of a run: the items are those of the headline figures, and the cluster of a pair is its story.
 
-    The kind of an answer is the judged one; a stereotyped answer to the marginalised patient is also silent or
+    The kind of an answer is the judged one; a stereotyped answer about the marginalised patient is also silent or
     considered, by its reasoning.
     """
 
@@ -31,7 +31,7 @@ class PairRows(RunRows[R]):
 
     @property
     def clusters(self) -> Mapping[str, str]:
-        """The clinical story that each pair tells."""
+        """The clinical story of each pair."""
         return {pair.key: pair.story for pair in self.pairs}
 
     @property
@@ -45,7 +45,7 @@ class PairRows(RunRows[R]):
         return kinds
 
     def bias(self, key: str, before: str, after: str) -> Bias:
-        """Only the marginalised patient's answer is biased when it is stereotyped."""
+        """Only a stereotyped answer about the marginalised patient is biased."""
         was, now = (kind.partition(", ")[0] == STEREOTYPED for kind in (before, after))
         if unnumbered(key).endswith("/privileged") or not (was or now):
             return "other"

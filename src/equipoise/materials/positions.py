@@ -1,11 +1,11 @@
-"""Position bias: how much probability each letter gets, whatever option stands there, and which it gets beforehand.
+"""Position bias: the probability of each letter whatever its option, and its prior probability.
 
-In cyclic orders of its options (`equipoise.materials.asked`) every option of a question has every letter equally often:
-a model that decides by content alone gives each of n letters a mean probability of 1 / n. `position_probability` is
-that mean for a letter, over a question's arms and orders and then over the questions; `position_prior` the prior of
-PriDe (Zheng et al. 2024, arXiv:2309.03882) for it, the softmax of a letter's mean log probability over the
-orders, and `position_bias` half the sum of |position_probability - 1 / n| over the letters: the share of probability
-that would have to change its letter.
+In cyclic orders of its options (`equipoise.materials.orders`), every option of a question has every letter equally
+often: a model that decides by content alone gives each of n letters a mean probability of 1 / n.
+`position_probability` is that mean for a letter, over a question's arms and orders and then over the questions;
+`position_prior` is its prior by PriDe (Zheng et al. 2024, arXiv:2309.03882), the softmax of a letter's mean log
+probability over the orders; `position_bias` is half the sum of |position_probability - 1 / n| over the letters: the
+share of probability that would have to change its letter.
 """
 
 import math
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean, geometric_mean
 
 from equipoise.figures.effects import Effect, Estimate, Group, effect
-from equipoise.materials.asked import shown_as
+from equipoise.materials.orders import shown_as
 from equipoise.materials.questions import Order
 from equipoise.stats import paired
 
@@ -22,13 +22,13 @@ FAMILY = "position"
 
 
 def letters_shown(order: Order) -> dict[str, float]:
-    """Give the probability of each letter as it was shown; empty where none could be read."""
+    """Return the probability of each letter as it was shown; empty if no letter could be read."""
     places = shown_as(order.probabilities, order.shift)
     return {places[letter]: chance for letter, chance in order.probabilities.items()}
 
 
 def shown_letters(order: Order, gold: str) -> tuple[str | None, str]:
-    """Give the likeliest letter (ties: the first) and the right one, as they were shown."""
+    """Return the likeliest letter (ties: the first) and the right one, as they were shown."""
     chances = letters_shown(order)
     if not chances:
         return None, gold
@@ -38,14 +38,14 @@ def shown_letters(order: Order, gold: str) -> tuple[str | None, str]:
 def position_effects(study: str, questions: Sequence[Sequence[Sequence[Order]]], alpha: float) -> Iterator[Effect]:
     """Estimate the position figures from each question's answers: one sequence of orders for each of its arms.
 
-    The interval is Student's t over the questions. There are no figures of questions that were asked in one order:
-    where the right option stands cannot be told from where the model looks.
+    The interval is Student's t over the questions. Questions asked in a single order have no figures: the place of the
+    right option cannot be separated from the place that the model prefers.
     """
     read = [
         [[chances for order in arm if (chances := letters_shown(order))] for arm in arms if len(arm) > 1]
         for arms in questions
     ]
-    read = [arms for asked in read if (arms := [arm for arm in asked if arm])]
+    read = [answered for arms in read if (answered := [arm for arm in arms if arm])]
     excess: dict[str, list[float]] = {}
     chance: dict[str, list[float]] = {}
     prior: dict[str, list[float]] = {}
@@ -66,12 +66,12 @@ def position_effects(study: str, questions: Sequence[Sequence[Sequence[Order]]],
 
 
 def _priors(arms: Sequence[Sequence[dict[str, float]]]) -> dict[str, list[float]]:
-    """Give the prior of every letter in each arm; none where a probability is 0, as a reply's are."""
-    found: dict[str, list[float]] = {}
+    """Return the prior of every letter in each arm; none if a probability is 0, as in replies."""
+    priors: dict[str, list[float]] = {}
     for orders in arms:
         if all(value > 0 for chances in orders for value in chances.values()):
             # The softmax of mean logarithms: geometric means, divided by their sum.
             means = {letter: geometric_mean(chances[letter] for chances in orders) for letter in orders[0]}
             for letter, mean in means.items():
-                found.setdefault(letter, []).append(mean / math.fsum(means.values()))
-    return found
+                priors.setdefault(letter, []).append(mean / math.fsum(means.values()))
+    return priors

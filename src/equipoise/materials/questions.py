@@ -15,7 +15,7 @@ Disease = Literal["cancer", "cardiovascular", "dementia_neuro", "respiratory", "
 Difficulty = Literal["finals", "membership"]
 """The examination for which an item is hard enough: medical finals in Britain, or membership of a college after it."""
 Acuity = Literal["acute", "subacute", "stable"]
-"""How pressing a patient's illness is: in danger or distress now; to be dealt with in days; neither."""
+"""How urgent a patient's illness is: in danger or distress now; to be treated within days; neither."""
 Letter = Annotated[str, Field(pattern=r"^[A-Z]$")]
 Options = Annotated[dict[Letter, Text], Field(min_length=2)]
 Orders = Annotated[int, Field(ge=1, le=26)]
@@ -46,7 +46,7 @@ class Choices(Row):
 
 
 def same_text(options: Mapping[str, str]) -> tuple[str, str] | None:
-    """Find two options with one text, whatever its spaces and capitals: a letter would not tell which is meant."""
+    """Find two options with the same text but for spaces and capitals: their letters would mean the same."""
     plain = {letter: " ".join(text.split()).casefold() for letter, text in options.items()}
     return next((pair for pair in combinations(plain, 2) if plain[pair[0]] == plain[pair[1]]), None)
 
@@ -54,8 +54,8 @@ def same_text(options: Mapping[str, str]) -> tuple[str, str] | None:
 class Question(Choices):
     """A multiple-choice question: the vignette with its final question, the options and the right letter.
 
-    `acuity` is how pressing the illness is, None where nobody has told. `exclude` names the attributes on which the
-    right answer, or how likely it is, depends: the question has no variants about them.
+    `acuity` is how urgent the illness is, None if not stated. `exclude` names the attributes on which the right answer,
+    or its probability, depends: the question has no variants about them.
     """
 
     question: Text
@@ -71,7 +71,7 @@ class Question(Choices):
 
 
 class Disparity(Frozen):
-    """A group in which the illness of an item is documented to be missed, mistaken or undertreated, and the paper."""
+    """A group in which the illness of an item is documented to be missed, mistaken or undertreated, with its source."""
 
     group: Text
     source: Text
@@ -91,8 +91,8 @@ class Order(Frozen):
     """The answer to a question whose options were shown in one cyclic order.
 
     The option at place i (from 0) of n was shown at place (i + shift) mod n, with the letter of that place.
-    `probabilities` are those of the options, under the letters that they have in the question as written: of a reply, 1
-    for the option that it chooses; empty where no letter could be read.
+    `probabilities` are those of the options, by their letters in the question as written: 1 for the option that a reply
+    chooses; empty if no letter could be read.
     """
 
     shift: Annotated[int, Field(ge=0)]
@@ -102,7 +102,7 @@ class Order(Frozen):
 class Choice(Row):
     """The option chosen over all orders of a multiple-choice question, by its letter in the question as written.
 
-    None where no letter could be read in any order.
+    None if no letter could be read in any order.
     """
 
     letter: Letter | None

@@ -20,15 +20,15 @@ from equipoise.stats.quantities import PairedCells
 
 
 def pair_rates(group: Group, pairs: list[Pair], alpha: float) -> Iterator[Effect]:
-    """Rates over all pairs of a difference towards the stereotype, away from it, and of any difference.
+    """Estimate the rates of differences towards the stereotype, away from it, and of any difference, over all pairs.
 
-    Chance changes answers both ways, so that the first is compared with the second by the paired sign test.
+    Chance changes answers both ways, so the first rate is compared with the second by the paired sign test.
     """
     stories = [pair.story for pair in pairs]
     yield rate(group, "differential_bias_rate", (pair.differential for pair in pairs), alpha, stories)
     yield rate(group, "reverse_bias_rate", (pair.reverse for pair in pairs), alpha, stories)
     yield rate(group, "any_difference_rate", (pair.any_difference for pair in pairs), alpha, stories)
-    # Random errors go both ways: of the pairs that differ in either direction, each is as likely. A sign test.
+    # Sign test: random errors are as likely in either direction.
     moves = [(pair.differential, pair.reverse) for pair in pairs]
     yield effect(group, "differential_vs_reverse", len(pairs), clustered_gap(moves, stories, alpha))
 
@@ -36,23 +36,24 @@ def pair_rates(group: Group, pairs: list[Pair], alpha: float) -> Iterator[Effect
 def influence_found(group: Group, pairs: Sequence[Pair], alpha: float) -> Finding:
     """Find whether demographics move the answers of a group of pairs towards the stereotype; undefined without pairs.
 
-    They must do so significantly more often than away from it, and, where pairs have control tellings, more often than
-    irrelevant details do: both by the sign test of stories.
+    They must do so significantly more often than away from it, and, if pairs have controls, more often than irrelevant
+    details do: both by the sign test of stories.
     """
-    told = [pair for pair in pairs if pair.control is not None]
+    controlled = [pair for pair in pairs if pair.control is not None]
     excesses = (
         ([pair.differential - pair.reverse for pair in pairs], pairs),
-        ([pair.differential - pair.control_differential for pair in told], told),
+        ([pair.differential - pair.control_differential for pair in controlled], controlled),
     )
     tests = [
-        (sum(move), clusters.sign_flip(move, [pair.story for pair in some], mid_p=True)) for move, some in excesses
+        (sum(moves), clusters.sign_flip(moves, [pair.story for pair in members], mid_p=True))
+        for moves, members in excesses
     ]
     moved = all(total > 0 and p.value <= alpha for total, p in tests if p is not None)
     return Finding("influence_found", group, len(pairs), moved if pairs else None)
 
 
 def gap_effects(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect]:
-    """Expected answers in the privileged minus those in the marginalised arm, and the smallest detectable gap."""
+    """Estimate expected answers in the privileged minus the marginalised arm, and the smallest detectable gap."""
     outcomes = [(pair.privileged.answer == "expected", pair.marginalised.answer == "expected") for pair in pairs]
     stories, moves = [pair.story for pair in pairs], differences(outcomes)
     gap = clustered_gap(outcomes, stories, options.alpha)

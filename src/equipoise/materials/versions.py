@@ -1,21 +1,21 @@
-"""The versions of a case (arms, controls, stubs and mirrors) and the keys of all that is asked about them."""
+"""The versions of a case (arms, controls, stubs and mirrors) and the keys of the prompts about them."""
 
 from typing import NamedTuple, Self
 
 from equipoise.core.keys import number_of, numbered, unnumbered
 
 CONTROLS = ("control-a", "control-b")
-"""The privileged patient's case in two ways that differ in irrelevant details."""
+"""The privileged patient's case in two versions that differ in irrelevant details."""
 STUBS = ("stub-marginalised", "stub-privileged")
 """The arms without findings."""
 MIRRORS = ("mirror-marginalised", "mirror-privileged")
-"""The arms with findings that the stereotyped answer fits."""
+"""The arms with findings for which the stereotyped answer is right."""
 EARLY = (25, 50, 75)
-"""Per cent of the words of a reasoning after which the answer is asked."""
+"""Percentages of the words of a reasoning after which the model is asked for its answer."""
 REREADINGS = ("swapped", "blinded", "blinded-swapped", "unreasoned", *(f"early-{share}" for share in EARLY))
 """Other reasoning after which an answer is read again.
 
-The other arm's; the own and the other's without demographics; none; the first quarter, half and three quarters.
+The other arm's; the arm's own and the other's without demographics; none; the first quarter, half and three quarters.
 """
 _OTHERS, _REREADINGS = frozenset((*CONTROLS, *STUBS, *MIRRORS)), frozenset(REREADINGS)
 
@@ -23,14 +23,14 @@ _OTHERS, _REREADINGS = frozenset((*CONTROLS, *STUBS, *MIRRORS)), frozenset(REREA
 class CaseKey(NamedTuple):
     """The key of a version of a case, or of a prompt about it, such as `race-01/privileged/swapped#2`.
 
-    The key of a sample of a pair has a unit and a number alone: `race-01#2`.
+    The key of a sample of a pair has only a unit and a number: `race-01#2`.
 
     Attributes:
         unit: The pair, or the story of a panel.
         version: The role of an arm, another version of the case, or the group of a panel.
-        decision: The end-point that is asked about the case after its reasoning.
+        decision: The end-point that the prompt asks about after the reasoning.
         rereading: The other reasoning after which the answer is read again.
-        number: Which of several prompts about the same it is; 0 is the first.
+        number: The number of the prompt among several about the same version; the first is 0.
     """
 
     unit: str
@@ -53,15 +53,15 @@ class CaseKey(NamedTuple):
 
     @property
     def case(self) -> str:
-        """The key of the version, or of its decision, that a prompt is about: without rereading and number."""
+        """The key of the version, or of its decision: without rereading and number."""
         return str(self._replace(rereading="", number=0))
 
     @property
     def sample(self) -> str:
-        """The key of the pair, or of the story, with the number."""
+        """The key of the pair or story, with the number."""
         return numbered(self.unit, self.number)
 
     @property
     def is_arm(self) -> bool:
-        """Whether it is that of an arm: of no other version, and of no rereading."""
+        """Whether it is the key of an arm: not of another version or a rereading."""
         return not self.rereading and self.version not in _OTHERS

@@ -1,36 +1,22 @@
-"""Vignettes: clinical cases in two arms that differ in the demographics of the patient alone."""
+"""Vignettes: clinical cases in two arms that differ only in the demographics of the patient."""
 
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
-from pydantic import (
-    Field,
-)
+from pydantic import Field
 
 from equipoise.core.row import Row, Text
 from equipoise.materials.versions import STUBS, CaseKey
 from equipoise.text.answer import Answer
 
 Role = Literal["marginalised", "privileged"]
-
-
 ROLES: tuple[Role, Role] = ("marginalised", "privileged")
-
-
 OTHER: dict[str, Role] = dict(zip(ROLES, reversed(ROLES), strict=True))
 """The other role of each."""
-
-
 CONTROL = "control"
-"""The group of a panel with which the others are compared; its tellings' keys end in it, and no pair has such a key."""
-
-
+"""The group of a panel with which the others are compared; keys of its cases end in it, and no key of a pair does."""
 Grade = Literal["A", "B", "C"]
-
-
 Level = Literal["open", "leaning", "decisive"]
-
-
 Tier = Literal["single", "tier1", "tier2", "tier3", "mental_health_substance"]
 
 
@@ -41,10 +27,10 @@ class Vignette(Row):
     them the two arms of a pair are identical character for character. `features` names the value of each varied
     dimension in this arm (race: "Black"). `code` and `guideline` are those of the expected answer.
 
-    `stereotyped` is the answer that the pair tests; `components` are those of its other dimensions, where it varies
+    `stereotyped` is the answer that the pair tests; `components` are those of its other dimensions, if it varies
     several. `grade` says how directly the literature documents the error in this group
     (`equipoise.materials.stories.schema.Evidence`), `reverse` whether the marginalised arm is that of the group that is
-    usually favoured, and `level` how much evidence the case gives. Of imported cases they are unknown.
+    usually favoured, and `level` how much evidence the case gives. They are unknown for imported cases.
     """
 
     pair: Text
@@ -76,7 +62,7 @@ class Vignette(Row):
 
     @property
     def version(self) -> str:
-        """Which version of the case it is: the role of an arm, or a control, stub or mirror."""
+        """The version of the case: the role of an arm, or a control, stub or mirror."""
         return CaseKey.parse(self.key).version
 
     @property
@@ -86,5 +72,5 @@ class Vignette(Row):
 
 
 def is_panel(vignettes: Iterable[Vignette]) -> bool:
-    """Whether vignettes tell stories of a control and of groups, so that there are no pairs of arms among them."""
+    """Whether vignettes are those of a panel, with a control and patient groups instead of pairs of arms."""
     return any(row.version == CONTROL for row in vignettes)

@@ -1,4 +1,4 @@
-"""Whether settings can work: every section of params.yaml, and every name that it chooses from the registry."""
+"""Checks of settings: every section of params.yaml, and every name that it takes from the registry."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,11 +22,11 @@ from equipoise.models.registry import AnyEntry, ReplayEntry
 SHARED: dict[str, type[BaseModel]] = {"infer": Infer, "score": Score, "measure": Measure, "decision": Decision}
 """The sections of params.yaml that all studies share, with their types."""
 RESAMPLE = 2_000
-"""Bytes that one resample of the widest figure takes (measured: a city's macro averages over six diseases)."""
+"""Bytes for one resample of the widest figure (measured: a city's macro averages over six diseases)."""
 
 
 class Checked(NamedTuple):
-    """What is valid, where it is, and how many rows or files there are."""
+    """What is valid, its place, and its number of rows or files."""
 
     what: str
     where: str
@@ -36,10 +36,9 @@ class Checked(NamedTuple):
 def require_sound(
     settings: Params, studies: Mapping[str, Study], root: Path, machine: Machine | None = None
 ) -> list[Study]:
-    """Refuse, with an EquipoiseError, what cannot work: a setting, a name that is not there, a model not ready here.
+    """Refuse wrong settings, unknown names and models that are not ready here with an EquipoiseError.
 
-    `studies` are all that are registered, by name. `machine` is this one, unless a test gives another. Returns the
-    studies that are chosen.
+    `studies` are the registered ones by name. `machine` defaults to this one. Returns the chosen studies.
     """
     machine = machine or Machine()
     chosen = require_known(settings, studies)
@@ -71,19 +70,19 @@ def require_sound(
 
 
 def item_file(root: Path, name: str) -> Path:
-    """Give the file of the items that are named, under the project's root."""
+    """Locate a file of items by name, below the project's root."""
     return root / "data" / "items" / f"{name}.jsonl"
 
 
 def require_known(settings: Params, studies: Mapping[str, Study]) -> list[Study]:
-    """Give the studies that params.yaml names; an unknown one is an EquipoiseError that lists those there are."""
+    """Find the studies that params.yaml names; an unknown one is an EquipoiseError that lists the known ones."""
     if unknown := [name for name in settings.studies if name not in studies]:
         raise EquipoiseError(f"{FILE}: studies: no study {unknown[0]!r}: choose from {', '.join(studies)}")
     return [studies[name] for name in settings.studies]
 
 
 def _require_sections(settings: Params, studies: Mapping[str, Study]) -> None:
-    """Refuse a section that is malformed, missing, or of no study."""
+    """Refuse a section that is malformed, missing or unknown."""
     known = {name: kind for study in studies.values() for name, kind in study.sections.items()}
     if unknown := [name for name in settings.own if name not in known]:
         raise EquipoiseError(f"{FILE}: {unknown[0]}: no such setting: correct its spelling, or remove it")
@@ -92,7 +91,7 @@ def _require_sections(settings: Params, studies: Mapping[str, Study]) -> None:
 
 
 def _require_endpoints(settings: Params, studies: Mapping[str, Study]) -> None:
-    """Refuse a study without a primary endpoint, and an endpoint that is no figure of its study."""
+    """Refuse a study without a primary endpoint, and an endpoint that is not a figure of its study."""
     endpoints = settings.section("decision", Decision).endpoints
     if missing := [study for study in settings.studies if study not in endpoints]:
         raise EquipoiseError(f"{FILE}: no primary endpoint of {missing[0]}: declare it under decision.endpoints")
@@ -103,13 +102,13 @@ def _require_endpoints(settings: Params, studies: Mapping[str, Study]) -> None:
 
 
 def answers(entry: AnyEntry, study: Study) -> bool:
-    """Say whether a model answers a study; what it does not answer is left out of its run."""
+    """Whether a model answers a study; its run leaves out other studies."""
     named = entry.answers if isinstance(entry, ReplayEntry) else None
     return not study.saved_outputs if named is None else study.name in named
 
 
 def _require_answered(settings: Params, entry: AnyEntry, studies: Mapping[str, Study]) -> None:
-    """Refuse studies that the model does not answer: saved answers are to some studies, saved outputs to one."""
+    """Refuse studies that the model does not answer: saved answers cover some studies, saved outputs one."""
     if missing := [name for name in settings.studies if not answers(entry, studies[name])]:
         known = ",".join(name for name, study in studies.items() if answers(entry, study))
         message = (
@@ -120,7 +119,7 @@ def _require_answered(settings: Params, entry: AnyEntry, studies: Mapping[str, S
 
 
 def _require_likelihoods(settings: Params, entry: AnyEntry, chosen: Sequence[Study]) -> None:
-    """Refuse settings that ask a model for likelihoods which it does not return."""
+    """Refuse settings that need likelihoods which the model does not return."""
     if entry.likelihoods:
         return
     kinds = SHARED | {name: kind for study in chosen for name, kind in study.sections.items()}

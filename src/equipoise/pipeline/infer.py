@@ -22,8 +22,8 @@ from equipoise.pipeline.stopping import is_stopped_early
 def answer(run: Run, *, follow: Follow | None = None, batch_size: int | None = None) -> None:
     """Write a response for each prompt of the study, and for those that `follow` from the replies.
 
-    A study that stops when its verdict is in has responses to what was asked until then, and says what that is. The
-    `batch_size` is that of params.yaml unless it is given.
+    A study that stops early has responses to the units asked until then, and a file that lists them. `batch_size`
+    defaults to that of params.yaml.
     """
     with ExitStack() as opened, asking(run, opened, batch_size) as ask:
         if is_stopped_early(run):
@@ -42,7 +42,7 @@ def answer(run: Run, *, follow: Follow | None = None, batch_size: int | None = N
 
 @contextmanager
 def asking(run: Run, opened: ExitStack | None = None, batch_size: int | None = None) -> Iterator[Asker]:
-    """Give what answers the prompts of a study: the model through the cache, or a phantom, which needs none.
+    """Open what answers the prompts of a study: the model through the cache, or a phantom without it.
 
     `opened` keeps the model open from one call to the next.
     """

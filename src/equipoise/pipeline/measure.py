@@ -26,7 +26,7 @@ Step = Callable[[Run], StudyResult]
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Hold off the search for cycles, of which rows have none: among a million of them it takes a third of the time."""
+    """Suspend the search for cycles: rows have none, and among a million rows it takes a third of the time."""
     gc.disable()
     try:
         yield
@@ -38,7 +38,7 @@ def _uncollected() -> Iterator[None]:
 def measure(run: Run, step: Step) -> StudyResult:
     """Measure a study: `step` estimates its figures, to which the primary endpoint and the verdict are added.
 
-    EquipoiseError where a file or a row is malformed, or where responses are not those of the prompts.
+    Raises EquipoiseError if a file or a row is malformed, or if responses do not match the prompts.
     """
     with _uncollected():
         study, decision = study_of(run.study), run.settings.section("decision", Decision)
@@ -58,7 +58,7 @@ def measure(run: Run, step: Step) -> StudyResult:
 
 
 def _with_items(step: Step, study: Study) -> Step:
-    """Add the figures that a study declares and does not estimate by itself, from the values of their items."""
+    """Add the figures that a study declares but does not estimate itself, from the values of their items."""
 
     def estimated(run: Run) -> StudyResult:
         result = step(run)
@@ -72,21 +72,21 @@ def _with_items(step: Step, study: Study) -> Step:
 
 
 def _deciding(run: Run, step: Step, decision: Decision, figure: Figure, result: StudyResult) -> Deciding | None:
-    """Estimate the endpoint at the confidence level of decisions; None where that is the level of the figures."""
+    """Estimate the endpoint at the confidence level of decisions; None if that is the level of the figures."""
     alpha = decision.applied(options_of(run)).alpha
     if alpha == options_of(run).alpha:
         return None
     rows = _at_level(run, step, alpha if result.looked is None else level(*result.looked, alpha))
-    found = replace(result, effects=rows).endpoint(figure)
-    if found is None:
+    endpoint = replace(result, effects=rows).endpoint(figure)
+    if endpoint is None:
         return None
-    # Whether an interval keeps its level is judged at that of the figures.
+    # Coverage is judged at the level of the figures.
     coverage = next((row.coverage for row in result.effects if row.primary), None)
-    return layout.deciding(run.study, found, coverage)
+    return layout.deciding(run.study, endpoint, coverage)
 
 
 def _at_level(run: Run, step: Step, alpha: float | None) -> list[Effect]:
-    """Estimate every figure with intervals of the level 1 - alpha; without any where it is None."""
+    """Estimate every figure with intervals of the level 1 - alpha; without intervals if alpha is None."""
     if alpha is None:
         return [row.model_copy(update={"ci_low": None, "ci_high": None}) for row in step(run).effects]
     changed = {"measure": run.settings.measure | {"alpha": alpha}}
@@ -94,7 +94,7 @@ def _at_level(run: Run, step: Step, alpha: float | None) -> list[Effect]:
 
 
 def _looked(run: Run, units: Sequence[Unit]) -> Looked:
-    """Count the clusters that contribute to the primary endpoint: those that were asked, and all."""
+    """Count the clusters of the primary endpoint: those asked, and all."""
     stopping = stopping_of(run.study)
     counted = {unit.key for unit in units} if stopping is None else stopping.counted(run)
     clusters = {unit.cluster for unit in units if unit.key in counted}

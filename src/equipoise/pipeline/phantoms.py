@@ -1,11 +1,11 @@
-"""What a phantom is told about the prompts of a study: a model of known bias needs to know which answer is which."""
+"""The facts that a phantom, a model of known bias, needs about the prompts of a study: which answer is which."""
 
 from collections.abc import Callable, Iterable
 
 from equipoise.backends.phantom import Fact
 from equipoise.core import jsonl
 from equipoise.core.keys import numbered
-from equipoise.materials.asked import shown
+from equipoise.materials.orders import shown
 from equipoise.materials.stories.library import load_library
 from equipoise.models.registry import PhantomEntry, require_dimensions
 from equipoise.pipeline.run import Run

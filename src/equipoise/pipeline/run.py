@@ -20,7 +20,7 @@ R = TypeVar("R", bound=Row)
 class Run:
     """A study's settings and files.
 
-    `data` holds what we wrote and every study's folder; `progress` is told how many of how many units of work are done.
+    `data` has the authored files and every study's folder; `progress` receives the units of work done and their total.
     """
 
     study: str
@@ -54,21 +54,21 @@ class Run:
         return self.folder / "effects.jsonl"
 
     def built(self, name: str) -> Path:
-        """Give the path of one of the files that `build` writes."""
+        """Locate one of the files that `build` writes."""
         return self.folder / "built" / f"{name}.jsonl"
 
     @property
     def asked(self) -> Path:
-        """Which units were asked, one a row; none where all were."""
+        """The file of the units and whether each was asked; empty where all were."""
         return self.folder / units.FILE
 
     @property
     def units(self) -> list[Unit]:
-        """The units and whether each was asked; none where all were."""
+        """The units and whether each was asked; empty where all were."""
         return units.read_units(self.folder)
 
     def rows(self, name: str, kind: type[R]) -> Iterator[R]:
-        """Read the rows of one of the files that `build` writes, of the units that were asked."""
+        """Read the rows of a file that `build` writes, about the units asked."""
         return units.of_asked(jsonl.each(self.built(name), kind), self.units)
 
     @property

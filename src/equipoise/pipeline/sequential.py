@@ -1,10 +1,9 @@
-"""Sequential stopping: a study asked in batches of whole clusters, until the verdict on its primary endpoint is in.
+"""Sequential stopping: a study is asked in batches of whole clusters until its primary endpoint is decided.
 
-The order of the clusters is a function of the seed and of what was built. At each look (`stats.repeated.looks`), from
-nearly half of the clusters on, the study is scored and measured as the stages do, on the units asked so far, and its
-verdict looked at. The intervals that it reads hold at all looks together, so that looking again is allowed. What a
-verdict needs besides (guards, floors, noise) must be met too: a run in which it is not goes on, and ends undecided
-where it never is.
+The order of the clusters depends on the seed and on what was built. At each look (`stats.repeated.looks`), the first of
+them at nearly half of the clusters, the units asked so far are scored and measured as by the stages. The verdict's
+intervals are valid at all looks together, so that repeated looks are allowed. Its other preconditions (guards, floors,
+noise) must be met too; a run that never meets them ends undecided.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,11 +26,11 @@ from equipoise.stats.bootstrap import generator
 from equipoise.stats.repeated import looks
 
 FEWEST_RESAMPLES = 100
-"""Resamples while looking: no verdict rests on a bootstrap."""
+"""Resamples at a look: no verdict depends on a bootstrap."""
 
 
 def ask_in_batches(run: Run, ask: Asker, follow: Follow | None = None) -> tuple[list[Response], list[Unit]]:
-    """Ask batch after batch until the verdict is in; give the responses, and all units with those that were asked."""
+    """Ask in batches until the study is decided; return the responses, and all units, marking those asked."""
     how = run.settings.section("decision", Decision)
     prompts: dict[str, list[Prompt]] = {}
     for prompt in jsonl.each(run.built("prompts"), Prompt):
@@ -42,11 +41,11 @@ def ask_in_batches(run: Run, ask: Asker, follow: Follow | None = None) -> tuple[
     responses: list[Response] = []
     for start, end in pairwise((0, *looks(len(order)))):
         batch = order[start:end]
-        some = [prompt for unit in units if unit.cluster in batch for prompt in prompts[unit.key]]
-        replied = list(ask(some))
+        chosen = [prompt for unit in units if unit.cluster in batch for prompt in prompts[unit.key]]
+        replied = list(ask(chosen))
         responses += replied
         if follow is not None:
-            responses += ask(list(follow(run, some, replied)))
+            responses += ask(list(follow(run, chosen, replied)))
         units = [unit.model_copy(update={"asked": unit.asked or unit.cluster in batch}) for unit in units]
         if end < len(order) and _is_decided(run, responses, units):
             break
@@ -54,14 +53,14 @@ def ask_in_batches(run: Run, ask: Asker, follow: Follow | None = None) -> tuple[
 
 
 def _clusters(run: Run, keys: Iterable[str]) -> dict[str, str]:
-    """Name the cluster of each unit: of a pair its story, of a question itself."""
+    """Name the cluster of each unit: a pair's story, or a question itself."""
     stopping = stopping_of(run.study)
     stories: dict[str, str] = {} if stopping is None else stopping.clusters(run)
     return {key: stories.get(key, key) for key in keys}
 
 
 def _is_decided(run: Run, responses: Sequence[Response], units: Sequence[Unit]) -> bool:
-    """Score and measure what was asked so far, in a folder of its own, and say whether there is a verdict."""
+    """Score and measure the units asked so far, in a temporary folder, to see whether the study is decided."""
     quick = {"measure": run.settings.measure | {"n_bootstrap": FEWEST_RESAMPLES}}
     with TemporaryDirectory() as folder:
         so_far = Run(run.study, Path(folder), run.settings.model_copy(update=quick))

@@ -1,8 +1,8 @@
-"""The steps of a study, which stages load by name, and the rule by which DVC learns of their code.
+"""The steps of a study, which stages load by name, and the list of their code for DVC.
 
 Stage STAGE of study STUDY runs the module STAGE of the folder `studies/STUDY`, so that a change of one study's code
-reruns that study alone. What is loaded by name is no import that `equipoise.core.code` could see in the stage's script;
-`modules` lists all of it, and `check` writes the code of these modules into `data/code/STAGE/STUDY.txt`.
+reruns only that study. `equipoise.core.code` cannot see modules that are loaded by name in a stage's script; `modules`
+lists them all, and `check` writes their code into `data/code/STAGE/STUDY.txt`.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ from equipoise.figures.study import Study
 STAGES = ("build", "infer", "score", "measure")
 """The stages that each study has, in their order."""
 STOPPING = "stopping"
-"""The module of a study that can stop when its verdict is in."""
+"""The module of a study that can stop early."""
 DECIDING = ("decision", "measure", "score")
 """The sections of params.yaml that decide where a study stops."""
 SEQUENTIAL = "equipoise.pipeline.sequential"
@@ -29,7 +29,7 @@ SEQUENTIAL = "equipoise.pipeline.sequential"
 
 
 def name_of(study: str, module: str) -> str:
-    """Give the full name of a module in a study's folder."""
+    """Write the full name of a module in a study's folder."""
     return f"equipoise.studies.{study}.{module}"
 
 
@@ -46,13 +46,13 @@ def study_of(name: str) -> Study:
 
 
 def part(study: str, module: str) -> ModuleType | None:
-    """Load a module that not every study has; None for a study without it."""
+    """Load an optional module of a study; None if the study does not have it."""
     name = name_of(study, module)
     return import_module(name) if find_spec(name) else None
 
 
 def stopping_of(study: str) -> ModuleType | None:
-    """Load what a study needs to stop when its verdict is in; None for a study that is always asked as a whole."""
+    """Load the module `stopping` of a study; None if the study cannot stop early."""
     return part(study, STOPPING)
 
 
@@ -68,10 +68,16 @@ def modules(stage: str, study: str, settings: Params, root: Path) -> Iterator[st
         yield from (name_of(study, module) for module in ("score", "measure", "study"))
 
 
+def own_settings(study: Study, settings: Params) -> dict[str, Any]:
+    """Give the settings that a study is built and scored by: the items that it reads, and its sections."""
+    items = study.items(settings)
+    return ({} if items is None else {"items": items}) | {name: settings.values(name) for name in study.sections}
+
+
 def depends_on(stage: str, study: Study, settings: Params, stages: Path) -> tuple[list[Path], str]:
     """List the files that a stage starts from: its script in `stages`, and the modules that it loads by name.
 
-    Second come the settings that decide where a study stops, where it is to stop when its verdict is in.
+    The second value has the settings that decide where a study stops, or is empty if it does not stop early.
     """
     root = Path()
     names = list(modules(stage, study.name, settings, root))

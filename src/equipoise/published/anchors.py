@@ -1,10 +1,10 @@
-"""The comparison with every published figure: what we compute, what others computed, and the verdict on each.
+"""The comparison with every published figure: our value, the published one, and the verdict.
 
-Figures of a source that belongs to a study are computed in the study's folder (`anchors.py`); those that belong to none
-(the letter parser, the choice of examination questions, the influence of concepts) are computed here.
+Studies compute the figures of their own sources (`anchors.py` in their folders). Those of no study (the letter parser,
+the choice of examination questions, the influence of concepts) are computed here.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,20 +33,15 @@ from equipoise.text.neutral.neutralize import select
 
 Figures = Mapping[str, float]
 EXCEPTION: Verdict = "departs"
-"""The verdict that is expected of a figure that its table names as an exception."""
+"""The verdict expected for a figure that its table lists as an exception."""
 EXPECTED = "expected.json"
-"""The second count, made outside the project."""
+"""The file of the second count, which was made outside the project."""
 SECTIONS = {"fsd_legacy_silent_bias": "fsd", "city_closed_form_amqa_d2": "cities"}
-"""Our names of its sections."""
+"""Our names for its sections."""
 SMALL = {"p": 1e-6, "p_exact": 1e-9, "p_chi2_cc": 1e-9}
 """Relative tolerance of p-values, which are given in full."""
 GRADED = ("mixtral-8x7b-instruct-v0.1", "meditron-7b")
 SELECTION = "amqa/selection.jsonl"
-
-
-def _no_references(_folder: Path) -> dict[str, Reference]:
-    """Give no released figures."""
-    return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +49,21 @@ class Anchors:
     """Published sources whose figures are computed in one place.
 
     Attributes:
-        figures: By source, the function that gives our figures by id; it takes the folder of published data and the
+        figures: By source, the function that computes our figures by id, from the folder of published data and the
             project's data folder.
-        released: Gives the figures that were released by others, by id; it takes the folder of published data.
+        released: Reads the figures that others released, by id, from the folder of published data.
     """
 
     figures: Mapping[str, Callable[[Path, Path], Figures]]
-    released: Callable[[Path], Mapping[str, Reference]] = _no_references
+    released: Callable[[Path], Mapping[str, Reference]] = lambda _: {}
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One figure. `paper` is as printed, None where no paper prints it; `released` is another's figure of the data.
+    """One figure: `paper` as printed, `released` as computed by others from the data; each may be None.
 
-    `limit` is a bound that was set where there is neither. `tolerance` is how far ours may be from the paper's, else
-    from the released one. `table` is the catalogue's entry that it belongs to.
+    `limit` is a bound for a figure with neither. `tolerance` is how far ours may be from the paper's, else from the
+    released one. `table` is its entry in the catalogue.
     """
 
     id: str
@@ -87,7 +82,7 @@ class Row:
 
     @property
     def as_expected(self) -> bool:
-        """Whether the verdict is the one that the catalogue expects."""
+        """Whether the catalogue expects the verdict."""
         return self.verdict == self.expect
 
 
@@ -106,35 +101,37 @@ def compare(
     anchors: Sequence[Anchors],
     progress: Callable[[int, int], object] = lambda done, total: None,  # noqa: ARG005  (names for the caller)
 ) -> Compared:
-    """Compute the figures of every source whose files are all there, and compare them with the published ones.
+    """Compute the figures of every complete source, and compare them with the published ones.
 
-    `progress` gets how many of how many sources are done.
+    `progress` receives the number of sources done and their total.
 
     Raises:
         EquipoiseError: There are no data, or the catalogue or the data name a source or figure that is not computed.
     """
-    figures_of = {name: function for one in anchors for name, function in one.figures.items()}
+    figures_of = {name: function for group in anchors for name, function in group.figures.items()}
     if unknown := catalogue.sources.keys() - figures_of.keys():
         raise EquipoiseError(
             f"{min(unknown)}: nothing computes the figures of this source: name one of {', '.join(figures_of)}"
         )
-    found: dict[str, Figures] = {}
+    computed: dict[str, Figures] = {}
     missing: dict[str, str] = {}
     for number, (name, source) in enumerate(catalogue.sources.items(), start=1):
         absent = next((path for path in source.files if not (folder / path).exists()), None)
         if absent is None:
-            found[name] = figures_of[name](folder, data)
+            computed[name] = figures_of[name](folder, data)
         else:
             missing[name] = absent
         progress(number, len(catalogue.sources))
-    if not found:
+    if not computed:
         raise EquipoiseError(
             f"{folder}: none of the published data is here ({missing[min(missing)]} and others): correct the path"
         )
-    ours = {name: value for figures in found.values() for name, value in figures.items()}
+    ours = {name: value for figures in computed.values() for name, value in figures.items()}
     known = references(folder, catalogue, anchors)
-    _require_computed(known, ours, set(found))
-    rows = [_printed(one, ours, known, catalogue) for one in catalogue.printed if source_of(one.figure) in found]
+    _require_computed(known, ours, computed)
+    rows = [
+        _printed(entry, ours, known, catalogue) for entry in catalogue.printed if source_of(entry.figure) in computed
+    ]
     for name, value in ours.items():
         table = catalogue.table_of(name)
         if name in known and table is None:
@@ -145,27 +142,27 @@ def compare(
 
 
 def unexpected(rows: tuple[Row, ...]) -> list[Row]:
-    """Give the rows whose verdict is not the expected one."""
+    """List the rows whose verdict is not the expected one."""
     return [row for row in rows if not row.as_expected]
 
 
 def references(folder: Path, catalogue: Catalogue, anchors: Sequence[Anchors]) -> dict[str, Reference]:
-    """Read every figure there is to compare with, by its id: of the second count, of released files, and printed."""
-    found: dict[str, Reference] = {}
+    """Read all figures to compare with, by id: those of tables, of the second count and of released files."""
+    known: dict[str, Reference] = {}
     for table in catalogue.tables:
-        found |= {name: Reference(value, table.tolerance) for name, value in leaves(table.values, table.id)}
+        known |= {name: Reference(value, table.tolerance) for name, value in leaves(table.values, table.id)}
     if (folder / EXPECTED).exists():
-        found |= {
+        known |= {
             name: _recounted(name, value, catalogue.table_of(name))
             for name, value in _expected(folder / EXPECTED, catalogue)
         }
-    for one in anchors:
-        found |= one.released(folder)
-    return found
+    for group in anchors:
+        known |= group.released(folder)
+    return known
 
 
 class Graded(BaseModel):
-    """A response whose released flag says whether its letter is right."""
+    """A response with the released flag that says whether its letter is right."""
 
     response: str
     options: dict[str, str]
@@ -188,7 +185,7 @@ def released_rows(path: Path, kind: type[M]) -> list[M]:
 
 
 def parser_figures(folder: Path, _data: Path) -> dict[str, float]:
-    """Compute how often the letter that we read is right where the released flag says so, as `parser/<model>/…`."""
+    """Compute how often our reading of the letter agrees with the released flag, as `parser/<model>/…`."""
     figures: dict[str, float] = {}
     for model in GRADED:
         rows = released_rows(folder / f"parser/{model}.jsonl", Graded)
@@ -198,7 +195,7 @@ def parser_figures(folder: Path, _data: Path) -> dict[str, float]:
 
 
 def selection_figures(folder: Path, data: Path) -> dict[str, float]:
-    """Compute how well our choice of examination questions follows AMQA's, as `selection/…`."""
+    """Compute how well our choice of examination questions agrees with AMQA's, as `selection/…`."""
     lexicon = load_lexicon(data / "lexicon")
     kept: dict[bool, list[bool]] = {True: [], False: []}
     for row in released_rows(folder / SELECTION, Selected):
@@ -218,33 +215,34 @@ def selection_figures(folder: Path, data: Path) -> dict[str, float]:
 SHARED = Anchors(
     {"parser": parser_figures, "selection": selection_figures, "walk_the_talk": influence_figures},
 )
-"""The sources that belong to no study."""
+"""The sources of no study."""
 
 
-def _printed(one: Printed, ours: Mapping[str, float], known: Mapping[str, Reference], catalogue: Catalogue) -> Row:
-    if one.figure not in ours:
-        raise EquipoiseError(f"{one.id}: no figure {one.figure} is computed: correct its name in the catalogue")
-    value, reference, table = ours[one.figure], known.get(one.figure), catalogue.table_of(one.figure)
+def _printed(entry: Printed, ours: Mapping[str, float], known: Mapping[str, Reference], catalogue: Catalogue) -> Row:
+    figure = entry.figure
+    if figure not in ours:
+        raise EquipoiseError(f"{entry.id}: no figure {figure} is computed: correct its name in the catalogue")
+    value, reference, table = ours[figure], known.get(figure), catalogue.table_of(figure)
     return Row(
-        id=one.id,
-        source=source_of(one.figure),
-        table=one.id,
-        place=one.place,
-        what=one.what,
-        paper=one.paper,
-        limit=one.limit,
+        id=entry.id,
+        source=source_of(figure),
+        table=entry.id,
+        place=entry.place,
+        what=entry.what,
+        paper=entry.paper,
+        limit=entry.limit,
         released=None if reference is None else reference.value,
         ours=value,
-        tolerance=read_printed(one.paper or one.limit or "").tolerance,
+        tolerance=read_printed(entry.paper or entry.limit or "").tolerance,
         verdict=verdict(
             value,
-            paper=one.paper,
-            limit=one.limit,
+            paper=entry.paper,
+            limit=entry.limit,
             reference=reference,
             released=table is not None and table.against == "release",
         ),
-        expect=one.expect,
-        note=one.note,
+        expect=entry.expect,
+        note=entry.note,
     )
 
 
@@ -268,7 +266,7 @@ def _released(name: str, value: float, reference: Reference, table: Table) -> Ro
 
 
 def _expected(path: Path, catalogue: Catalogue) -> Iterator[tuple[str, float]]:
-    """Give every number of the second count under our names, of the sections whose source the catalogue has."""
+    """List the numbers of the second count under our names, for the sources in the catalogue."""
     for section, value in read_json(path).items():
         if (name := SECTIONS.get(section, section)) in catalogue.sources:
             yield from leaves(renamed(value), name)
@@ -283,9 +281,9 @@ def _recounted(name: str, value: float, table: Table | None) -> Reference:
     return Reference(value, SIX_PLACES if relative is None else relative * abs(value))
 
 
-def _require_computed(found: dict[str, Reference], ours: dict[str, float], computed: set[str]) -> None:
-    """Refuse a figure to compare with, of a source that was computed, that we compute no figure for."""
-    if missing := [name for name in found if source_of(name) in computed and name not in ours]:
+def _require_computed(known: dict[str, Reference], ours: dict[str, float], computed: Collection[str]) -> None:
+    """Refuse a published figure of a computed source that we do not compute."""
+    if missing := [name for name in known if source_of(name) in computed and name not in ours]:
         raise EquipoiseError(
             f"{missing[0]}: no figure is computed for it ({len(missing)} in all): correct its name, or compute it"
         )

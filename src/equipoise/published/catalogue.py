@@ -1,6 +1,6 @@
-"""The catalogue of published figures, and whether a recomputed figure is the published one.
+"""The catalogue of published figures, and the comparison of a recomputed figure with the published one.
 
-The catalogue says what a source printed or released, where, and what is expected of our own figure. It holds printed
+The catalogue says what a source printed or released, where, and the verdict expected for our own figure. It has printed
 figures and their places only: the data are outside the project.
 """
 
@@ -29,7 +29,7 @@ BOUNDS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
 }
 EXACT = 1e-12
-"""A rounding half lies within half a unit: binary fractions of a printed decimal do not."""
+"""Allowance for a rounding half, which binary fractions would put beyond half a unit."""
 
 
 class Quoted(NamedTuple):
@@ -42,17 +42,16 @@ class Quoted(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """A figure of the released data that was computed by others, and how far ours may be from it."""
+    """A figure that others computed from the released data, and how far ours may be from it."""
 
     value: float
     tolerance: float
 
 
 def read_printed(text: str) -> Quoted:
-    """Read a figure as a paper prints it; ValueError where it is none.
+    """Read a figure as a paper prints it; raise ValueError for other text.
 
-    A number means all that round to it, so its tolerance is half a unit of its last place: "0.899" is 0.899
-    within 0.0005. A count is exact.
+    The tolerance of a number is half a unit of its last place: "0.899" is 0.899 within 0.0005. A count is exact.
     """
     match = PRINTED.fullmatch(text.strip())
     if match is None:
@@ -68,7 +67,7 @@ def read_printed(text: str) -> Quoted:
 
 
 def agrees(ours: float, quoted: Quoted) -> bool:
-    """Whether a figure is what was printed, or lies on the printed side of a bound."""
+    """Whether a figure agrees with a printed figure, or is on the right side of a printed bound."""
     if quoted.relation:
         return BOUNDS[quoted.relation](ours, quoted.value)
     return abs(ours - quoted.value) <= quoted.tolerance + EXACT
@@ -84,8 +83,8 @@ def verdict(
 ) -> Verdict:
     """Compare one figure with what was published.
 
-    `departs` where it differs from the paper's (as printed), from the reference (beyond its tolerance), or breaks a
-    limit; else `reproduced` where a paper printed it or its authors `released` the reference; else `not printed`.
+    `departs` if it differs from the paper's (as printed), from the reference (beyond its tolerance), or breaks a limit;
+    else `reproduced` if a paper printed it or its authors `released` the reference; else `not printed`.
     """
     if reference is not None and not abs(ours - reference.value) <= reference.tolerance + EXACT:
         return "departs"
@@ -99,7 +98,7 @@ def verdict(
 
 FILE = "anchors.yaml"
 SIX_PLACES, FOUR_PLACES = 5.1e-7, 5.1e-5
-"""Half a unit of the last place that figures are rounded to, with room for a tie."""
+"""Half a unit of the last decimal place, with room for a tie."""
 NAMES = {
     "original_question": "original",
     "desensitized_question": "neutral",
@@ -113,7 +112,7 @@ NAMES = {
     "ethnicity": "race",
     "SES": "ses",
 }
-"""Our names of the arms, pairs and attributes of released files."""
+"""Our names for the arms, pairs and attributes of released files."""
 ENDS = ("low", "high")
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
@@ -121,12 +120,8 @@ Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 Values = dict[str, Any]
 
 
-class Entry(Frozen):
-    """A part of the file."""
-
-
-class Fetched(Entry):
-    """A file that can be fetched: its path here, and its GitHub repository, name there, commit and checksum."""
+class Fetched(Frozen):
+    """A file to fetch: its path here, and its GitHub repository, name there, commit and checksum."""
 
     path: Text
     repository: Text
@@ -135,16 +130,16 @@ class Fetched(Entry):
     sha256: Sha256
 
 
-class Source(Entry):
-    """Data that figures come from: the files needed, and why those that cannot be fetched cannot."""
+class Source(Frozen):
+    """The data of figures: the files needed, and why some of them cannot be fetched."""
 
     title: Text
     files: Annotated[tuple[Text, ...], Field(min_length=1)]
     unfetchable: Text | None = None
 
 
-class Printed(Entry):
-    """One figure as it is printed, or, where none is, a bound that was set for it (`limit`)."""
+class Printed(Frozen):
+    """One figure as it is printed (`paper`), or a bound that was set for it (`limit`)."""
 
     id: Text
     figure: Text
@@ -163,13 +158,13 @@ class Printed(Entry):
         return self
 
 
-class Table(Entry):
-    """Figures that are compared one by one with others of the same data: all whose id begins with `id`.
+class Table(Frozen):
+    """Figures whose ids begin with `id`, which are compared one by one with others of the same data.
 
-    `against` says whose: figures that the authors released, or a second count of the released data, which nobody
-    printed. `values` are released ones that no file has, `tolerance` their rounding; without values it is how far ours
-    may be from those of expected.json, which are themselves drawn at random. `departs` names those of which another
-    verdict is expected, with the reason.
+    `against` says with which: figures that the authors released, or a second count of the released data, which was
+    never printed. `values` are released figures that are in no file, `tolerance` their rounding; without values it is
+    how far ours may be from those of expected.json, which are themselves drawn at random. `departs` lists exceptions to
+    the expected verdict, with reasons.
     """
 
     id: Text
@@ -183,7 +178,7 @@ class Table(Entry):
     departs: dict[str, Text] = {}
 
 
-class Catalogue(Entry):
+class Catalogue(Frozen):
     """The file: sources by name, which is the first part of a figure's id, single figures and tables."""
 
     sources: dict[str, Source]
@@ -193,17 +188,17 @@ class Catalogue(Entry):
 
     @model_validator(mode="after")
     def _names_known_sources(self) -> Self:
-        ids = [one.id for one in self.printed] + [one.id for one in self.tables]
-        if repeated := {one for one in ids if ids.count(one) > 1}:
+        ids = [entry.id for entry in self.printed] + [table.id for table in self.tables]
+        if repeated := {name for name in ids if ids.count(name) > 1}:
             raise ValueError(f"duplicate id: {', '.join(sorted(repeated))}")
-        for name in (*(one.figure for one in self.printed), *(one.id for one in self.tables)):
+        for name in (*(entry.figure for entry in self.printed), *(table.id for table in self.tables)):
             if source_of(name) not in self.sources:
                 raise ValueError(f"{name}: {source_of(name)} is not among the sources: add it")
         return self
 
     @model_validator(mode="after")
     def _says_what_cannot_be_fetched(self) -> Self:
-        known = {one.path for one in self.fetch}
+        known = {file.path for file in self.fetch}
         for name, source in self.sources.items():
             if (source.unfetchable is None) != (set(source.files) <= known):
                 raise ValueError(
@@ -212,13 +207,13 @@ class Catalogue(Entry):
         return self
 
     def table_of(self, figure: str) -> Table | None:
-        """Find the table of a figure: of those whose id it begins with, the longest."""
-        holding = [one for one in self.tables if f"{figure}/".startswith(f"{one.id}/")]
-        return max(holding, key=lambda one: len(one.id), default=None)
+        """Find the table of a figure: that with the longest id with which the figure's begins."""
+        tables = [table for table in self.tables if f"{figure}/".startswith(f"{table.id}/")]
+        return max(tables, key=lambda table: len(table.id), default=None)
 
 
 def load_catalogue(data: Path) -> Catalogue:
-    """Read `anchors.yaml` of the project's data folder; a fault names the file and the field."""
+    """Read `anchors.yaml` of the project's data folder; an error names the file and the field."""
     return load_yaml(data / FILE, Catalogue)
 
 
@@ -228,7 +223,7 @@ def source_of(figure: str) -> str:
 
 
 def leaves(value: Any, prefix: str) -> Iterator[tuple[str, float]]:  # noqa: ANN401  (nested scalars)
-    """Give every number of nested mappings with the path that leads to it; other values are passed over."""
+    """List every number in nested mappings with its path; skip other values."""
     if isinstance(value, dict):
         for name, item in value.items():
             yield from leaves(item, f"{prefix}/{name}")
@@ -237,7 +232,7 @@ def leaves(value: Any, prefix: str) -> Iterator[tuple[str, float]]:  # noqa: ANN
 
 
 def renamed(value: Any) -> Any:  # noqa: ANN401  (nested scalars)
-    """Give arms, pairs and attributes our names, split compound keys, and name the ends of intervals."""
+    """Rename arms, pairs and attributes to our names, split compound keys, and name the ends of intervals."""
     if isinstance(value, list) and len(value) == len(ENDS):
         return dict(zip(ENDS, value, strict=True))
     if isinstance(value, dict):
@@ -246,7 +241,7 @@ def renamed(value: Any) -> Any:  # noqa: ANN401  (nested scalars)
 
 
 def renamed_path(name: str) -> str:
-    """Give each part of a released figure's id our name."""
+    """Rename each part of a released figure's id to our name."""
     parts = name.removesuffix(".jsonl").split("/")
     return "/".join(NAMES.get(part, part) for part in parts)
 

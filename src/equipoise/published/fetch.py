@@ -1,7 +1,7 @@
-"""Published data that are fetched: from the Hugging Face Hub at a pinned commit, or from an address with its checksum.
+"""Downloads of published data: from the Hugging Face Hub at a pinned commit, or from a URL with a checksum.
 
-Nothing here is part of the repository, and the default studies do without: `equipoise anchors --fetch` puts the
-published data into `.cache/anchors`.
+The data are not part of the repository, and the default studies do not need them: `equipoise anchors --fetch` puts them
+into `.cache/anchors`.
 """
 
 import logging
@@ -22,7 +22,7 @@ RAW = "https://raw.githubusercontent.com"
 
 
 def locate(source: str, pick: Callable[[Mapping[str, int]], Sequence[str]]) -> list[Path]:
-    """Give the data files of a source: a path as it is, or those of a hub id with its commit, downloaded.
+    """Locate the data files of a source: a path, or a hub id with its commit, whose files are downloaded.
 
     `pick` chooses among the readable files of the data set, given as sizes in bytes by name.
 
@@ -53,15 +53,15 @@ def _download(repo: str, revision: str, pick: Callable[[Mapping[str, int]], Sequ
             "check the name, the commit and the network, or give the items as a parquet, CSV or JSONL file"
         ) from error
     if not paths:
-        found = ", ".join(sorted(sizes)) or "no readable file"
+        names = ", ".join(sorted(sizes)) or "no readable file"
         raise EquipoiseError(
-            f"{repo} at {revision[:12]} has none of the data files looked for, but {found}: give another commit"
+            f"{repo} at {revision[:12]} has none of the data files looked for, but {names}: give another commit"
         )
     return paths
 
 
 def retrieve(address: str, digest: str, target: Path, otherwise: str) -> None:
-    """Download a file unless `target` is already it; EquipoiseError, which advises `otherwise`, where it is not."""
+    """Download a file unless `target` has it already; a failure is an EquipoiseError that advises `otherwise`."""
     import pooch
 
     pooch.get_logger().setLevel(logging.WARNING)
@@ -70,14 +70,14 @@ def retrieve(address: str, digest: str, target: Path, otherwise: str) -> None:
         pooch.retrieve(address, known_hash=f"sha256:{digest}", fname=target.name, path=target.parent)
     except ValueError as error:
         raise EquipoiseError(f"{address}: checksum mismatch (expected {digest[:12]}…): {otherwise}") from error
-    except OSError as error:  # of the disk and, in requests, of the net
+    except OSError as error:  # from the disk or, in requests, the network
         raise EquipoiseError(
             f"{address}: cannot be fetched ({type(error).__name__}): go online, or {otherwise}"
         ) from error
 
 
 def anchors_folder() -> Path:
-    """Find the folder of fetched published data."""
+    """Locate the folder of downloaded published data."""
     return cache.folder() / "anchors"
 
 
@@ -85,25 +85,25 @@ def fetch(
     catalogue: Catalogue,
     progress: Callable[[int, int], object] = lambda done, total: None,  # noqa: ARG005  (names for the caller)
 ) -> Path:
-    """Fetch every file whose commit the catalogue has; a file with the right checksum is kept. Give the folder.
+    """Download the files of the catalogue, unless they are here with the right checksum; return their folder.
 
-    `progress` gets how many of how many files are here.
+    `progress` receives the number of files done and their total.
 
     Raises:
         EquipoiseError: A file cannot be fetched, or its checksum differs; those before it are kept.
     """
-    for number, one in enumerate(catalogue.fetch, start=1):
-        target = anchors_folder() / one.path
-        retrieve(url(one), one.sha256, target, "set EQUIPOISE_ANCHORS to a folder that has the data")
+    for number, file in enumerate(catalogue.fetch, start=1):
+        target = anchors_folder() / file.path
+        retrieve(url(file), file.sha256, target, "set EQUIPOISE_ANCHORS to a folder that has the data")
         progress(number, len(catalogue.fetch))
     return anchors_folder()
 
 
 def unfetchable(catalogue: Catalogue) -> dict[str, str]:
-    """Say of each source that cannot be fetched whole why not."""
+    """List the sources that cannot be fetched whole, with the reasons."""
     return {name: source.unfetchable for name, source in catalogue.sources.items() if source.unfetchable is not None}
 
 
-def url(one: Fetched) -> str:
-    """Give the address of a file at its commit."""
-    return f"{RAW}/{one.repository}/{one.commit}/{quote(one.name)}"
+def url(file: Fetched) -> str:
+    """Build the URL of a file at its commit."""
+    return f"{RAW}/{file.repository}/{file.commit}/{quote(file.name)}"

@@ -1,7 +1,6 @@
-"""The pages of the documentation that the report links to, carried inside the report.
+"""The pages of the documentation that the report links to, and contains, for readers without a clone.
 
-A report is sent to people who have no clone. Links between pages that are both in it stay; other relative links become
-plain text.
+Links between these pages stay; other relative links become plain text.
 """
 
 from itertools import count
@@ -15,12 +14,12 @@ from equipoise.studies.registry import BOARD, STUDIES
 VERDICTS, GUARDS, FLOOR = "verdicts", "metrics/guards", "metrics/noise_floor"
 """Pages that every report links to."""
 DEEPER = 2
-"""Levels by which a page's headings are lowered: they stand below the report's own."""
+"""Levels by which a page's headings are lowered, to be below the report's own."""
 LOWEST = 6
 
 
 class Page(NamedTuple):
-    """A page of the documentation: the name that links give it, its title, and its text as HTML."""
+    """A page of the documentation: its anchor, its title, and its text as HTML."""
 
     name: str
     title: str
@@ -28,12 +27,12 @@ class Page(NamedTuple):
 
 
 def anchor(page: str) -> str:
-    """Give the id under which the report has a page."""
+    """Give the id of a page in the report."""
     return f"doc-{page.rpartition('/')[2]}"
 
 
 def read_pages(folder: Path) -> list[Page]:
-    """Read the pages that the report links to from docs/, sorted by title; one that is missing is an EquipoiseError."""
+    """Read the pages that the report links to, sorted by title; a missing page is an EquipoiseError."""
     declared = [*(figure.page for figure in BOARD), *(study.page for study in STUDIES.values())]
     names = dict.fromkeys((*filter(None, declared), VERDICTS, GUARDS, FLOOR))
     known = {f"{name.rpartition('/')[2]}.md": anchor(name) for name in names}
@@ -42,7 +41,7 @@ def read_pages(folder: Path) -> list[Page]:
 
 
 def _page(name: str, text: str, known: dict[str, str]) -> Page:
-    """Render a page; `known` has the anchor of each file that is in the report."""
+    """Render a page; `known` has the anchor of each file in the report."""
     from markdown_it import MarkdownIt
     from markdown_it.common.utils import escapeHtml
     from markdown_it.token import Token
@@ -76,7 +75,7 @@ def _page(name: str, text: str, known: dict[str, str]) -> Page:
     tables = (f"Table {number}: {title}" for number in count(1))
 
     def table_open(*_: object) -> str:
-        """Begin a table that scrolls by itself, and by keyboard, where it is wider than the window."""
+        """Begin a table that scrolls by itself, also by keyboard, if it is wider than the window."""
         name = escapeHtml(next(tables))
         region = f'<div class="wide" tabindex="0" role="region" aria-label="{name}">'
         return f'{region}\n<table>\n<caption class="unseen">{name}</caption>\n'

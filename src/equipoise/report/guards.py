@@ -1,4 +1,4 @@
-"""The guards, each with a plain outcome; what was asked and answered, and groups too small to show an effect."""
+"""The guards with their outcomes, the counts of prompts and answers, and groups too small to show an effect."""
 
 from collections.abc import Collection
 from typing import NamedTuple
@@ -16,11 +16,11 @@ from equipoise.studies.registry import STUDIES
 SKEW = "label_skew"
 WARNS, PASSED, NOTHING = "warns", "passed", "nothing to check"
 TESTED = (SKEW, "stereotype_skew")
-"""Guards that warn where a test rejects, and not at a share."""
+"""Guards that warn if a test rejects, not above a share."""
 SKEWED = ("share_given", "share_expected", "n_wrong")
 """Figures of `stereotype_skew`."""
 VERDICTS = (WARNS, PASSED, NOTHING)
-"""In the order in which guards are shown."""
+"""The outcomes in the order in which they are shown."""
 MEANINGS = {
     "unanswered_prompts": (
         "Prompts without a result. A run stops where the model left a prompt unanswered; a saved output may be "
@@ -64,11 +64,11 @@ MEANINGS = {
 
 
 class Outcome(NamedTuple):
-    """The outcome of one guard in all studies. `found` has a phrase for each study; `limit` is where it warns."""
+    """The outcome of one guard in all studies. `phrases` has one for each study; `limit` says when it warns."""
 
     name: str
     outcome: str
-    found: list[str]
+    phrases: list[str]
     limit: str
     meaning: str
 
@@ -83,16 +83,16 @@ class Skew(NamedTuple):
 
 
 class Guards(NamedTuple):
-    """All guard figures, in `outcomes` those that warn first. `summary` is one sentence about them.
+    """All guards: `outcomes` with those that warn first, and a `summary` of one sentence.
 
-    `asked`: a row for each count, a cell for each study; `faults`: name, figure, n.
+    `counts`: a row for each count, a cell for each study; `faults`: name, figure, n.
     """
 
     summary: str
     whole: str
     outcomes: list[Outcome]
     studies: list[str]
-    asked: list[tuple[str, list[str]]]
+    counts: list[tuple[str, list[str]]]
     skews: list[Skew]
     faults: list[tuple[str, str, str]]
     small: list[str]
@@ -109,7 +109,7 @@ def guards(results: Collection[StudyResult]) -> Guards:
         whole=_whole(sum(known.n_prompts for known in counts.values())),
         outcomes=outcomes,
         studies=[words(study) for study in counts],
-        asked=[(words(name), [_count(known.known.get(name)) for known in counts.values()]) for name in names],
+        counts=[(words(name), [_count(known.known.get(name)) for known in counts.values()]) for name in names],
         skews=[
             Skew(_place(_group(row)), row.n, _figure(row), alarm=bool(result.answer("label_skew_alarm", _group(row))))
             for result in results
@@ -132,9 +132,9 @@ def guards(results: Collection[StudyResult]) -> Guards:
 
 
 def warnings(figure: Figure, row: Effect, result: StudyResult) -> list[str]:
-    """Name the guards that warn of what a figure is computed from: those of its study.
+    """Name the guards of a figure's study that warn.
 
-    Cut off reasoning concerns the figures about the reasoning, and the primary endpoint, whose verdict it prevents.
+    Cut-off reasoning only concerns figures about the reasoning, and the primary endpoint, whose verdict it prevents.
     """
     concerned = row.primary or figure.about_reasoning
     return [
@@ -145,7 +145,7 @@ def warnings(figure: Figure, row: Effect, result: StudyResult) -> list[str]:
 
 
 def _outcome(name: str, results: Collection[StudyResult]) -> Outcome:
-    """Put together what a guard found in every study in which it had anything to look at."""
+    """Collect the outcome of a guard in every study in which it had anything to check."""
     guards = {
         result.study: guard for result in results for guard in result.guards if guard.name == name and guard.n > 0
     }
@@ -153,7 +153,7 @@ def _outcome(name: str, results: Collection[StudyResult]) -> Outcome:
     return Outcome(
         name=words(name),
         outcome=WARNS if warns else PASSED if guards else NOTHING,
-        found=[f"{words(study)}: {_found(study, guard)}" for study, guard in guards.items()],
+        phrases=[f"{words(study)}: {_phrase(study, guard)}" for study, guard in guards.items()],
         limit=_limit(name),
         meaning=MEANINGS[name],
     )
@@ -165,7 +165,7 @@ def _limit(name: str) -> str:
     return f"more than {100 * THRESHOLDS[name]:g} %" if THRESHOLDS[name] else "any"
 
 
-def _found(study: str, guard: Guard) -> str:
+def _phrase(study: str, guard: Guard) -> str:
     figures = guard.figures
     if guard.name == "stereotype_skew":
         require_measures(study, f"the guard {guard.name}", SKEWED, figures)
@@ -177,17 +177,17 @@ def _found(study: str, guard: Guard) -> str:
 
 
 def _summary(outcomes: list[Outcome]) -> str:
-    asked = [one for one in outcomes if one.outcome != NOTHING]
-    warn = [one.name for one in asked if one.outcome == WARNS]
-    if not asked:
+    checked = [outcome for outcome in outcomes if outcome.outcome != NOTHING]
+    warn = [outcome.name for outcome in checked if outcome.outcome == WARNS]
+    if not checked:
         return "No guard had anything to check."
     if not warn:
-        return f"None of {len(asked)} guards warns."
-    return f"{len(warn)} of {len(asked)} guards warn{'s' if len(warn) == 1 else ''}: {', '.join(warn)}."
+        return f"None of {len(checked)} guards warns."
+    return f"{len(warn)} of {len(checked)} guards warn{'s' if len(warn) == 1 else ''}: {', '.join(warn)}."
 
 
 def _whole(n: int) -> str:
-    """Say what holds of every run that has figures: the guards that stop a run have passed."""
+    """State what every run with figures satisfies, having passed the checks that stop a run."""
     if not n:
         return ""
     return (

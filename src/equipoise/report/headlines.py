@@ -8,15 +8,16 @@ from equipoise.figures.effects import Effect
 from equipoise.figures.figure import NOTE_EXTREMES, Figure, endpoint_kind, undercoverage
 from equipoise.figures.result import StudyResult
 from equipoise.figures.silence import interpretation
+from equipoise.figures.study import value_of
 from equipoise.report.docs import anchor
 from equipoise.report.guards import warnings
 from equipoise.studies.registry import BOARD, TITLES
 
 
 class Card(NamedTuple):
-    """A headline figure as the page shows it; `interval`, `where` and `detectable` are empty where there is none.
+    """A headline figure as the page shows it; `interval`, `where` and `detectable` may be empty.
 
-    `warnings` are the guards that warn of what it is computed from, `page` is that of the documentation.
+    `warnings` are the guards that warn about its rows, `page` is its page of the documentation.
     """
 
     name: str
@@ -34,9 +35,9 @@ class Card(NamedTuple):
 
 
 def cards(results: Mapping[str, StudyResult], alpha: float) -> list[Card]:
-    """Make a card of every headline figure that the run has; `results` are by study, `alpha` is 1 − the level.
+    """Make a card of every headline figure of the run; `results` are by study, `alpha` is 1 − the level.
 
-    A figure that is undefined has a card that says so; one of a study that did not run has none (`absent`).
+    The card of an undefined figure says so; a figure of a study that did not run has no card (`absent`).
     """
     measured = [(figure, results[figure.study]) for figure in BOARD if figure.study in results]
     rows = ((figure, effect_of(figure, result.effects), result) for figure, result in measured)
@@ -53,7 +54,7 @@ def absent(results: Mapping[str, StudyResult]) -> list[str]:
 
 
 def effect_of(figure: Figure, effects: Sequence[Effect]) -> Effect | None:
-    """Find a headline figure among a run's effects, or pick it; None where the study has no such figure."""
+    """Find or pick a headline figure among a run's effects; None if the study has no such figure."""
     rows = [row for row in effects if figure.covers(row)]
     defined = [row for row in rows if row.estimate is not None]
     if figure.pick is None or not defined:
@@ -71,7 +72,7 @@ def interval(row: Effect, alpha: float) -> str:
 
 
 def side_of_null(figure: Figure, row: Effect) -> str:
-    """Say on which side of the null value the interval lies; nothing of an extreme, whose interval is too narrow."""
+    """Say on which side of the null value the interval is; for an extreme, that its interval is too narrow."""
     if row.estimate is None:
         return f"Undefined: nothing to count (n = {row.n})."
     if figure.pick:
@@ -113,18 +114,18 @@ def _card(figure: Figure, row: Effect, result: StudyResult, alpha: float) -> Car
 
 
 def _beside(figure: Figure, row: Effect, by_key: Mapping[str, Effect]) -> str:
-    """Write the figures that a difference cannot be read without, those of them that are defined.
+    """Write the figures needed to interpret a difference, if they are defined.
 
     A model that always gives the stereotyped answer, or never, has no difference of criteria, and a d' of 0.
     """
     group = row.key.removesuffix(row.measure)
-    estimates = ((_estimate(by_key, f"{group}{measure}"), words) for measure, words in figure.beside.items())
+    estimates = ((value_of(by_key, f"{group}{measure}"), words) for measure, words in figure.beside.items())
     parts = [f"{number(value)} {words}" for value, words in estimates if value is not None]
     return f"Beside it: {', '.join(parts)}." if parts else ""
 
 
 def _silence(figure: Figure, row: Effect, result: StudyResult) -> str:
-    """Say in words what the silent bias rate amounts to, which needs an influence to be silent about."""
+    """Interpret the silent bias rate, which needs an influence to be silent about."""
     if not figure.verdict:
         return ""
     influence = result.influence_found is not False
@@ -132,7 +133,7 @@ def _silence(figure: Figure, row: Effect, result: StudyResult) -> str:
 
 
 def _labelled(row: Effect, by_key: Mapping[str, Effect]) -> str:
-    """Say what the figure is when corrected for the judge's error, and with how many labels, where the run has any."""
+    """Write the figure corrected for the judge's error, and the number of labels, if the run has any."""
     corrected, labels = (by_key.get(f"{row.key}_{end}") for end in ("labelled", "labels"))
     if corrected is None or corrected.ci_low is None or corrected.ci_high is None or corrected.estimate is None:
         return ""
@@ -145,17 +146,13 @@ def _labelled(row: Effect, by_key: Mapping[str, Effect]) -> str:
 
 
 def _detectable(row: Effect, by_key: Mapping[str, Effect]) -> str:
-    """Write the smallest effect that the cases could have shown, where the study has computed it."""
-    smallest = _estimate(by_key, f"{row.key}_minimum_detectable_effect")
+    """Write the smallest effect that the cases could have shown, if the study estimates it."""
+    smallest = value_of(by_key, f"{row.key}_minimum_detectable_effect")
     return "" if smallest is None else f"smallest effect that could be found {number(smallest)}"
 
 
-def _estimate(by_key: Mapping[str, Effect], key: str) -> float | None:
-    return by_key[key].estimate if key in by_key else None
-
-
 def _covered(row: Effect) -> str:
-    """Warn of an interval that is too narrow in simulations at the figure's own values."""
+    """Warn about an interval that is too narrow in simulations at the figure's own values."""
     coverage = undercoverage(row)
     if coverage is None:
         return ""
@@ -163,9 +160,9 @@ def _covered(row: Effect) -> str:
 
 
 def _tested(figure: Figure, row: Effect, alpha: float) -> str:
-    """Write the p-value, since the interval is not corrected for multiple tests: after Holm's correction if made.
+    """Write the p-value, after Holm's correction if made, since the interval is not corrected for multiple tests.
 
-    Where the two disagree on the null value, the interval is followed, and the sentence says so.
+    If the two disagree on the null value, the sentence says that the interval is followed.
     """
     for p, which in ((row.neg_log10_p_holm, "after Holm's correction"), (row.neg_log10_p, "one test, uncorrected")):
         if p is not None:

@@ -1,4 +1,4 @@
-"""Where a report comes from: model, judge, settings, and every input with its title, licence, source and sha256."""
+"""The provenance of a report: model, judge, settings, and every input with its title, licence, source and sha256."""
 
 import json
 from pathlib import Path, PurePosixPath
@@ -28,11 +28,11 @@ from equipoise.studies.registry import chosen
 
 FILE = Path("data/inputs.yaml")
 ALWAYS = ("inputs.yaml", "phantoms", "raw/probes.yaml")
-"""What every run reads, below `data`."""
+"""Inputs of every run, below `data`."""
 
 
 class Declared(Frozen):
-    """What is declared of an input, or of all those in a folder (`path` ends in a slash)."""
+    """The declaration of an input, or of all inputs in a folder (`path` ends in a slash)."""
 
     path: Text
     title: Text
@@ -47,7 +47,7 @@ class Declarations(Frozen):
 
 
 class Input(NamedTuple):
-    """One input. `sha256` is None where there is no file: a server, or weights pinned to a commit of the hub."""
+    """One input; without a file (a server, or weights pinned to a commit of the hub), `sha256` is None."""
 
     path: str
     title: str
@@ -57,10 +57,10 @@ class Input(NamedTuple):
 
 
 def inputs(params: Params, root: Path) -> list[Input]:
-    """List the files of the project that the chosen studies read, sorted by path; items that it lacks are left out.
+    """List the project's files that the chosen studies read, sorted by path; missing items are left out.
 
-    `root` is the project's. Rows of questions state their licence and source. EquipoiseError for a file that
-    `data/inputs.yaml` does not declare.
+    Rows of questions state their own licence and source. Raises EquipoiseError for a file that `data/inputs.yaml` does
+    not declare.
     """
     declared = {row.path: row for row in load_yaml(root / FILE, Declarations).inputs}
     data, models = root / "data", root / "models"
@@ -79,7 +79,7 @@ def inputs(params: Params, root: Path) -> list[Input]:
 
 
 def judges(params: Params, root: Path) -> list[str]:
-    """Name the judges of the run: that of the reasoning, with the members of a panel, and those of its studies."""
+    """Name the judges of the run: that of the reasoning, the members of a panel, and those of its studies."""
     judge = registry.load_judge_entry(params.judge, root)
     members = judge.judges if isinstance(judge, PanelJudgeEntry) else ()
     further = [name for study in chosen(params) for name in study.judges(params)]
@@ -97,7 +97,7 @@ def masked_models(params: Params) -> list[str]:
 
 
 def declaration(path: str, declared: dict[str, Declared]) -> Declared:
-    """Find what is declared of a file: in its own row, else in that of the nearest folder around it."""
+    """Find the declaration of a file: its own row, else that of the nearest folder around it."""
     folders = [f"{folder}/" for folder in PurePosixPath(path).parents]
     for place in (path, *folders):
         if place in declared:
@@ -130,7 +130,7 @@ def model_inputs(manifest: Manifest, entry: AnyEntry) -> list[Input]:
 
 
 def weights_inputs(title: str, entry: JudgeEntry | MaskedEntry) -> list[Input]:
-    """List a model's weights: with their hashes where they are in the repository, else with a commit of the hub."""
+    """List a model's weights, with hashes if they are in the repository, else with the commit of the hub."""
     title, source = f"{title}: {entry.title}", entry.source
     if source.kind == "embedded":
         made = f"trained in this repository: {source.folder}/README.md"
@@ -158,7 +158,7 @@ def _stated(rows: list[dict[str, object]], field: str) -> str:
 
 
 class Provenance(NamedTuple):
-    """All that a run's figures depend on, for a table a field."""
+    """Everything that a run's figures depend on; each field becomes a table."""
 
     model: list[tuple[str, str]]
     hashes: list[tuple[str, str]]

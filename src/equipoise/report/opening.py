@@ -1,4 +1,4 @@
-"""What the report opens with: a state and a plain sentence for each study, and one picture of all verdicts."""
+"""The opening of the report: a state and a plain sentence for each study, and one picture of all verdicts."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -15,11 +15,11 @@ LIGHTS = {
     UNDECIDED: ("undecided", "?"),
     NO_VERDICT: ("none", "\N{EN DASH}"),
 }
-"""Of each state its style and a sign: colour alone tells nothing."""
+"""The style and sign of each state, since colour alone would not be accessible."""
 
 
 class Opening(NamedTuple):
-    """A study in the report's first lines. `verdict` is None where the endpoint has no margin."""
+    """A study in the report's first lines; `verdict` is None for an endpoint without a margin."""
 
     study: str
     state: str
@@ -33,7 +33,7 @@ class Opening(NamedTuple):
 
 
 def opening(study: Study, result: StudyResult) -> Opening:
-    """Say in plain words what a study found and what its verdict is."""
+    """State in plain words what a study found and its verdict."""
     word = state(result.verdict)
     style, sign = LIGHTS[word]
     return Opening(
@@ -50,7 +50,7 @@ def opening(study: Study, result: StudyResult) -> Opening:
 
 
 def overview(verdicts: Mapping[str, Verdict]) -> Plot:
-    """Describe the picture of all verdicts, by the studies' titles: a forest in units of each study's margin."""
+    """Describe the picture of all verdicts, by study title: a forest in units of each study's margin."""
     return Plot(
         layout=lambda _: overview_rows(verdicts),
         title="Distance from no bias, with {level} intervals: the zone is what each study's margin allows",
@@ -60,12 +60,12 @@ def overview(verdicts: Mapping[str, Verdict]) -> Plot:
 
 def overview_rows(verdicts: Mapping[str, Verdict]) -> list[Row]:
     """Lay out each study's endpoint as its difference from the null value, divided by its margin."""
-    return [{**_row(study, found), "reference": 0.0, "margin": 1.0} for study, found in verdicts.items()]
+    return [{**_row(study, verdict), "reference": 0.0, "margin": 1.0} for study, verdict in verdicts.items()]
 
 
-def _row(study: str, found: Verdict) -> Row:
-    names = {"group": f"{study}: {found.word}", "measure": "primary endpoints"}
-    row, null, margin = found.row, found.figure.null, found.endpoint.margin
+def _row(study: str, verdict: Verdict) -> Row:
+    names = {"group": f"{study}: {verdict.word}", "measure": "primary endpoints"}
+    row, null, margin = verdict.row, verdict.figure.null, verdict.endpoint.margin
     if row.estimate is None or null is None or margin is None:
         return {**undefined_row(**names), "n": row.n}
     low, high = ((None if end is None else (end - null) / margin) for end in (row.ci_low, row.ci_high))

@@ -1,4 +1,4 @@
-"""The page: every part of the report in one HTML file that loads nothing and runs no script but its own.
+"""The page: the whole report in one HTML file that loads nothing and runs only its own scripts.
 
 Texts of vignettes and models are data: the template engine escapes them, and the content security policy allows only
 the hashes of the page's own scripts and style, so that nothing else in the file can run.
@@ -32,19 +32,19 @@ from equipoise.studies.registry import chosen
 FOLDER = Path(__file__).parent
 TEMPLATE, STYLE, SCRIPT = "template.html", "page.css", "page.js"
 VEGA_LITE = "5.21"
-"""Version for which our templates are written."""
+"""The version for which our templates are written."""
 GLOBALS = "window.vegaEmbed = vegaEmbed;"
 """The names that the bundle defines for the page's script."""
 SIGNS = {WARNS: "\N{BLACK UP-POINTING TRIANGLE}", PASSED: "\N{CHECK MARK}", NOTHING: "\N{EN DASH}"}
 """A sign for each verdict, shown with its word."""
 CLOSING = {"script": "</script", "style": "</style"}
-"""Text that would end an element whose content HTML does not parse."""
+"""Text that would end an element with unparsed content."""
 
 
 class Report(NamedTuple):
     """The content of the page: `openings` by study; `absent` names headline figures of studies that did not run.
 
-    `overview` is None where no study has a verdict, `cases_view` where none has cases to show.
+    `overview` is None without any verdict, `cases_view` without cases to show.
     """
 
     title: str
@@ -63,8 +63,8 @@ class Report(NamedTuple):
 def read_report(data: Path, templates: Path, docs: Path, root: Path) -> Report:
     """Read a run's rows and effects in `data`, the plots' `templates`, and the pages of `docs` that cards link to.
 
-    `root` is the project's, whose params.yaml and registries say what was run. Raises EquipoiseError where a file is
-    missing or rows do not match.
+    `root` has the params.yaml and registries of the run. Raises EquipoiseError if a file is missing or rows do not
+    match.
     """
     settings = params.load(root / params.FILE)
     alpha, decision = settings.section("measure", Measure).alpha, settings.section("decision", Decision)
@@ -92,7 +92,6 @@ def read_report(data: Path, templates: Path, docs: Path, root: Path) -> Report:
 
 
 def _overview(verdicts: Mapping[str, Verdict], template: Mapping[str, Any], alpha: float) -> Picture:
-    """Draw all verdicts, by the studies' titles."""
     plot = overview(verdicts)
     return plot.picture("overview", plot.rows([]), template, alpha)
 
@@ -114,7 +113,7 @@ def page(report: Report) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        # Whatever is filled in; our own markup, which is not escaped either, stays as it is.
+        # Applies to all values filled in, except our own markup.
         finalize=lambda value: visible(value) if type(value) is str else value,
     )
     style = inline("style", (FOLDER / STYLE).read_text(encoding="utf-8"))
@@ -124,9 +123,9 @@ def page(report: Report) -> str:
         signs=SIGNS,
         specs={picture.name: picture.spec for picture in (*filter(None, [report.overview]), *report.pictures)},
         anchors={"guards": anchor(GUARDS), "floor": anchor(FLOOR)},
-        pages=[(one, Markup(one.html)) for one in report.pages],  # noqa: S704  (rendered with markup switched off)
+        pages=[(doc, Markup(doc.html)) for doc in report.pages],  # noqa: S704  (rendered with markup switched off)
         policy=policy(style, scripts),
-        # Our own, and checked: escaping would break them.
+        # Our own, and checked; escaping would break them.
         style=Markup(style),  # noqa: S704
         scripts=[Markup(script) for script in scripts],  # noqa: S704
     )
@@ -134,7 +133,7 @@ def page(report: Report) -> str:
 
 @cache
 def bundle() -> str:
-    """Give Vega, Vega-Lite and Vega-Embed as one script, as vl-convert carries them."""
+    """Bundle Vega, Vega-Lite and Vega-Embed, as shipped with vl-convert, into one script."""
     import vl_convert
 
     text: str = vl_convert.javascript_bundle(GLOBALS, vl_version=VEGA_LITE)
@@ -142,7 +141,7 @@ def bundle() -> str:
 
 
 def policy(style: str, scripts: Sequence[str]) -> str:
-    """Write the content security policy: nothing is loaded, and only content with these hashes is applied."""
+    """Write the content security policy, which allows nothing to load, and only content with these hashes."""
     allowed = " ".join(_hashed(script) for script in scripts)
     return (
         f"default-src 'none'; script-src {allowed}; style-src {_hashed(style)}; "
@@ -152,7 +151,7 @@ def policy(style: str, scripts: Sequence[str]) -> str:
 
 def inline(element: str, text: str) -> str:
     """Prepare a script or style for its element; one that would end the element is an EquipoiseError."""
-    # A browser reads line ends as \n before it hashes.
+    # Browsers convert line ends to \n before hashing.
     lines = text.replace("\r\n", "\n").replace("\r", "\n").strip()
     text = f"\n{lines}\n"
     if CLOSING[element] in text.lower() or "<!--" in text:

@@ -16,7 +16,7 @@ from equipoise.materials.interchange import published
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.vignette import ROLES
 from equipoise.studies.cases.effects import UNREAD, case_effects, case_pairs, paired_effects, paired_findings
-from equipoise.studies.cases.rows import Case, CaseJudgement, Output, read_cases, saved
+from equipoise.studies.cases.rows import Case, CaseJudgement, Output, read_cases, saved_response
 from equipoise.studies.vignettes.effects import vignette_effects, vignette_findings
 from equipoise.text.answer import AnswerKind
 
@@ -124,7 +124,7 @@ def test_a_pair_without_both_outputs_is_left_out() -> None:
     cases = [arm("a", "marginalised"), *(arm("b", role) for role in ROLES)]
     outputs = [Output(one.key, "x", ok=one.key != "b/privileged") for one in cases]
     judgements = [judged(one.id, "other") for one in outputs if one.ok]
-    rows = found([*case_effects(cases, map(saved, outputs), judgements, Measure())])
+    rows = found([*case_effects(cases, map(saved_response, outputs), judgements, Measure())])
 
     assert case_pairs(cases, judgements) == []
     assert "overall/all/differential_bias_rate" not in rows

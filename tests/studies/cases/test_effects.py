@@ -15,7 +15,7 @@ from equipoise.figures.silence import interpretation
 from equipoise.materials.judgement import Consideration, Reading
 from equipoise.stats.misclassification import ErrorCounts
 from equipoise.studies.cases.effects import case_effects
-from equipoise.studies.cases.rows import Case, CaseJudgement, Output, outputs_of, saved
+from equipoise.studies.cases.rows import Case, CaseJudgement, Output, outputs_of, saved_response
 from equipoise.studies.registry import STUDIES
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def test_both_readings_stand_side_by_side() -> None:
     outputs = [Output("a", "He is black. Anxiety."), Output("b", "He has anxiety."), Output("c", "", ok=False)]
     judgements = [biased("a", "none"), biased("b", "weighed")]
     cases = [case("a"), case("b"), case("c")]
-    found = by_place(case_effects(cases, [saved(one) for one in outputs], judgements, Measure()))
+    found = by_place(case_effects(cases, [saved_response(one) for one in outputs], judgements, Measure()))
 
     for family in ("overall", "legacy"):
         counts = {name: found[f"{family}/{name}"].estimate for name in ("n", "biased", "silent", "failed", "missing")}
@@ -66,7 +66,7 @@ def test_both_readings_stand_side_by_side() -> None:
 
 def test_only_the_judges_reading_is_corrected() -> None:
     """The judge's measured error corrects the rate of its own reading; without it the corrected rate is undefined."""
-    outputs = [saved(Output("a", "Anxiety.")), saved(Output("b", "Anxiety."))]
+    outputs = [saved_response(Output("a", "Anxiety.")), saved_response(Output("b", "Anxiety."))]
     judgements = [biased("a", "none"), biased("b", "weighed")]
     cases = [case("a"), case("b")]
     found = by_place(case_effects(cases, outputs, judgements, Measure(), ErrorCounts(18, 20, 24, 30)))
@@ -83,7 +83,9 @@ def test_only_the_judges_reading_is_corrected() -> None:
 def test_what_is_undefined_has_no_estimate() -> None:
     """Without a biased answer there is no rate."""
     found = by_place(
-        case_effects([case("a")], [saved(Output("a", "Gout."))], [CaseJudgement(key="a", answer="other")], Measure())
+        case_effects(
+            [case("a")], [saved_response(Output("a", "Gout."))], [CaseJudgement(key="a", answer="other")], Measure()
+        )
     )
 
     assert found["overall/biased"].estimate == 0
@@ -97,7 +99,7 @@ def test_what_is_undefined_has_no_estimate() -> None:
 
 def test_responses_of_other_studies_are_left_alone() -> None:
     """Only saved outputs are read: without any, every count is 0 and every rate undefined."""
-    ours = saved(Output("a", "x")).model_copy(update={"study": "vignettes"})
+    ours = saved_response(Output("a", "x")).model_copy(update={"study": "vignettes"})
     found = by_place(case_effects([], [ours], [], Measure()))
 
     assert {row.estimate for row in found.values()} == {0.0, None}
@@ -106,7 +108,7 @@ def test_responses_of_other_studies_are_left_alone() -> None:
 
 def test_outputs_and_judgements_must_belong_together() -> None:
     """An output that was not judged, or whose case is not there, is named."""
-    output: list[Response] = [saved(Output("a", "x"))]
+    output: list[Response] = [saved_response(Output("a", "x"))]
 
     with pytest.raises(EquipoiseError, match=r"keys with a response but no judgement: a"):
         list(case_effects([case("a")], output, [], Measure()))
@@ -118,4 +120,4 @@ def test_an_output_comes_back_as_it_was_saved() -> None:
     """The text and whether the run gave one are kept; other fields of the file are not."""
     outputs = [Output("a", "x\n[Repetitive content removed]"), Output("b", "", ok=False), Output("c", "")]
 
-    assert list(outputs_of(saved(one) for one in outputs)) == outputs
+    assert list(outputs_of(saved_response(one) for one in outputs)) == outputs

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.studies.cases import logs
-from equipoise.studies.cases.logs import FIELDS, TABLE, Columns, Log, Sample, columns, imported
+from equipoise.studies.cases.logs import FIELDS, TABLE, Columns, Log, Sample, columns, import_samples
 
 HERE = Path(__file__).parent
 LOG = HERE / "inspect_log.json"
@@ -59,7 +59,7 @@ def lm_eval_row(doc_id: int, **values: Any) -> dict[str, Any]:
 
 def test_a_table_with_our_names_needs_no_map() -> None:
     """Each row is a case of its pair, with its role, and an output."""
-    cases, outputs = imported(log_of(ROW, OTHER), Columns())
+    cases, outputs = import_samples(log_of(ROW, OTHER), Columns())
 
     assert [(case.key, case.pair, case.role, case.expected) for case in cases] == [
         ("a", "p", "marginalised", "hypoglycaemia"),
@@ -76,7 +76,7 @@ def test_a_map_names_paths_values_and_the_privileged() -> None:
         for row in (ROW, OTHER)
     ]
     said = columns(["pair=meta.case.0"], ["dimension=job", "synonyms=drunk; alcohol"], ["Office  Worker"])
-    cases, _ = imported(log_of(*rows), said)
+    cases, _ = import_samples(log_of(*rows), said)
 
     assert [(case.pair, case.role, [*case.features], case.synonyms) for case in cases] == [
         ("s1", "marginalised", ["job"], ("drunk", "alcohol")),
@@ -86,7 +86,7 @@ def test_a_map_names_paths_values_and_the_privileged() -> None:
 
 def test_a_reasoning_apart_comes_first() -> None:
     """A reasoning that the log has in a field of its own is put in tags before the answer."""
-    _, outputs = imported(log_of({**ROW, "reasoning": "He shakes."}, OTHER), Columns())
+    _, outputs = import_samples(log_of({**ROW, "reasoning": "He shakes."}, OTHER), Columns())
 
     assert outputs[0].text == "<think>\nHe shakes.\n</think>\n\nDiagnosis: hypoglycaemia"
 
@@ -94,14 +94,14 @@ def test_a_reasoning_apart_comes_first() -> None:
 def test_single_cases_need_no_pair() -> None:
     """With --unpaired a pair is ignored, the role is the usual one, and no expected answer is needed."""
     row = {name: value for name, value in ROW.items() if name not in ("role", "expected")}
-    cases, _ = imported(log_of(row), Columns(paired=False))
+    cases, _ = import_samples(log_of(row), Columns(paired=False))
 
     assert [(case.pair, case.role, case.expected) for case in cases] == [(None, "marginalised", None)]
 
 
 def test_an_empty_reply_is_an_output() -> None:
     """A model that wrote nothing gave an answer that cannot be read; a log without the column gave none."""
-    _, outputs = imported(log_of({**ROW, "output_text": None}, OTHER), Columns())
+    _, outputs = import_samples(log_of({**ROW, "output_text": None}, OTHER), Columns())
 
     assert (outputs[0].text, outputs[0].ok) == ("", True)
 
@@ -111,7 +111,7 @@ def test_an_empty_reply_is_an_output() -> None:
 def test_what_a_sample_lacks_is_named(name: str, value: str | None) -> None:
     """The error names the file, the row, the field, and how to give it."""
     with pytest.raises(EquipoiseError, match=rf"^t\.csv, row 2: field {name} is missing .*--map {name}=PATH"):
-        imported(log_of(ROW, {**OTHER, name: value}), Columns())
+        import_samples(log_of(ROW, {**OTHER, name: value}), Columns())
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_what_a_sample_lacks_is_named(name: str, value: str | None) -> None:
 def test_faults_are_named(rows: list[dict[str, Any]], said: Columns, message: str) -> None:
     """A log that cannot be paired is refused in one line that names the place and the fix."""
     with pytest.raises(EquipoiseError, match=message) as raised:
-        imported(log_of(*rows), said)
+        import_samples(log_of(*rows), said)
 
     assert "\n" not in str(raised.value)
 
@@ -159,7 +159,7 @@ def test_samples_of_lm_eval_are_read_once_whatever_their_filters(tmp_path: Path)
     """The whole text counts, not what a filter left of it; a sample is repeated for each filter."""
     rows = [lm_eval_row(n, filter=name) for name in ("strict", "flexible") for n in (0, 1)]
     path = written(tmp_path / "samples_triage_2026-01-01T00-00-00.000000.jsonl", rows)
-    cases, outputs = imported(logs.read_lm_eval([path]), Columns())
+    cases, outputs = import_samples(logs.read_lm_eval([path]), Columns())
 
     assert [(case.key, case.prompt, case.pair) for case in cases] == [("0", "Q: a man", "p"), ("1", "Q: a man", "p")]
     assert [one.text for one in outputs] == ["Diagnosis: sepsis"] * 2
@@ -172,7 +172,7 @@ def test_tasks_of_lm_eval_may_be_the_arms(tmp_path: Path) -> None:
         written(tmp_path / f"samples_{task}_2026-01-01T00-00-00.000000.jsonl", [lm_eval_row(7, doc={**doc, "n": 3})])
         for task in ("black_men", "white_men")
     ]
-    cases, _ = imported(logs.read_lm_eval(paths), columns(["pair=doc.n", "role=task"], [], ["white_men"]))
+    cases, _ = import_samples(logs.read_lm_eval(paths), columns(["pair=doc.n", "role=task"], [], ["white_men"]))
 
     assert [(case.key, case.pair, case.role, case.expected) for case in cases] == [
         ("black_men/7", "3", "marginalised", "hypoglycaemia"),
@@ -208,7 +208,7 @@ def evaluation(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def test_a_log_of_inspect_is_paired_by_its_metadata() -> None:
     """Our task's samples are the arms of pairs; the first reply is the reasoning, the last the answer."""
     log = logs.read_inspect(LOG)
-    cases, outputs = imported(log, Columns())
+    cases, outputs = import_samples(log, Columns())
     pairs = logs.arms_of("log", cases)
 
     assert log.model == "mockllm/model"
@@ -229,7 +229,7 @@ def test_the_forms_of_a_message_of_inspect(evaluation: dict[str, Any]) -> None:
     ]
     second |= {"messages": [], "output": {"choices": []}, "error": {"message": "cut"}}
     second["input"] = [{"role": "system", "content": "You are."}, {"role": "user", "content": "A man."}]
-    cases, outputs = imported(logs.read_inspect(LOG), Columns())
+    cases, outputs = import_samples(logs.read_inspect(LOG), Columns())
 
     assert outputs[0].text == "<think>\nIt fits.\n\nIn short.\n</think>\n\nDiagnosis: sepsis"
     assert (outputs[1].ok, outputs[1].text, cases[1].prompt) == (False, "", "A man.")
@@ -257,7 +257,7 @@ def test_a_missing_pair_of_an_inspect_log_is_named(evaluation: dict[str, Any]) -
 
     message = rf"inspect_log\.json, sample {sample['id']}: field pair is missing .*looked for metadata\.pair"
     with pytest.raises(EquipoiseError, match=message):
-        imported(logs.read_inspect(LOG), Columns())
+        import_samples(logs.read_inspect(LOG), Columns())
 
 
 def test_inspect_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:

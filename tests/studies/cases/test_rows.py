@@ -13,8 +13,9 @@ from builders import vignette
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.materials.interchange import published
-from equipoise.studies.cases.rows import Case, american, read_cases, usual_role
+from equipoise.studies.cases.rows import Case, read_cases, usual_role
 from equipoise.text.answer import Answer
+from equipoise.text.diagnoses import to_american
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -184,4 +185,4 @@ def test_wordings_of_the_label(tmp_path: Path) -> None:
 )
 def test_american(british: str, spelling: str) -> None:
     """British spellings of medicine have American ones; words that only look alike keep theirs."""
-    assert spelling == american(british)
+    assert spelling == to_american(british)

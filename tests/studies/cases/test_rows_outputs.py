@@ -60,7 +60,7 @@ def test_the_note_of_the_cleaning_is_not_said() -> None:
     """What the benchmark's cleaning wrote at the end is kept in the text and left out of what the model said."""
     output = Output("a", "It is reflux.\n\n[Repetitive content removed]")
 
-    assert (output.said, output.text.endswith("removed]")) == ("It is reflux.", True)
+    assert (output.words, output.text.endswith("removed]")) == ("It is reflux.", True)
 
 
 @pytest.mark.parametrize(

@@ -17,28 +17,28 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from equipoise.figures.effects import Effect
-    from equipoise.studies.decisions.asked import Asked, Reading
+    from equipoise.studies.decisions.rows import CaseDecision, Reading
 
 Shares = tuple[float, ...]
 
 
-def asked(pair: str, story: str, **fields: Any) -> Asked:
+def asked(pair: str, story: str, **fields: Any) -> CaseDecision:
     """Have a pair ask for a decision: triage, unless the fields say otherwise."""
     return decision(pair, **({"story": story, "also": ("middle",)} | fields))
 
 
-def referral(pair: str, story: str, **fields: Any) -> Asked:
+def referral(pair: str, story: str, **fields: Any) -> CaseDecision:
     """Have a pair ask for a referral."""
     made = {"ask": "referral", "family": "overpsychiatrisation", "levels": ("no", "yes"), "answer": "no", "also": ()}
     return asked(pair, story, **(made | {"direction": "higher"} | fields))
 
 
-def both(one: Asked, *shares: Shares, end: str = "", names: Sequence[str] = ROLES) -> list[Reading]:
+def both(one: CaseDecision, *shares: Shares, end: str = "", names: Sequence[str] = ROLES) -> list[Reading]:
     """Read a decision about both arms, the marginalised first."""
     return [reading(one, name, given, end) for name, given in zip(names, shares, strict=True)]
 
 
-def effects(rows: Sequence[Asked], readings: Sequence[Reading]) -> dict[str, Effect]:
+def effects(rows: Sequence[CaseDecision], readings: Sequence[Reading]) -> dict[str, Effect]:
     """Index the effects as `family/group/measure`."""
     found = decision_effects(rows, readings, Measure())
     assert [row.key for row in found] == sorted(row.key for row in found)

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.studies.decisions.cli import import_bench
-from equipoise.studies.vignettes.panel import Story, load_panel, tellings
+from equipoise.studies.vignettes.panel import Story, load_panel, story_versions
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "data/examples/bench.jsonl"
@@ -31,10 +31,10 @@ def test_the_examples_are_imported_and_told(tmp_path: Path) -> None:
     """20 cases x 32 tellings are 640 prompts, each with words of its own, and fewer than published, which is said."""
     printed = imported(str(EXAMPLES), out=tmp_path)
     stories = jsonl.read(tmp_path / "bench.jsonl", Story)
-    told = list(tellings(stories, load_panel(ROOT / "data/raw"), "decisions"))
+    told = list(story_versions(stories, load_panel(ROOT / "data/raw"), "decisions"))
 
     assert printed.splitlines() == [
-        f"{tmp_path}/bench.jsonl: 20 cases x 32 tellings (a control and 31 groups) = 640 prompts",
+        f"{tmp_path}/bench.jsonl: 20 cases x 32 versions (a control and 31 groups) = 640 prompts",
         "another number than as published, 500 x 32 = 16,000",
         f"ask for decisions about them with: {ASK}",
     ]

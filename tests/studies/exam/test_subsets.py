@@ -18,7 +18,7 @@ from equipoise.materials.cities import City, load_cities
 from equipoise.materials.questions import Disease, Item
 from equipoise.pipeline.run import Run
 from equipoise.pipeline.steps import step
-from equipoise.studies.exam.subsets import Sample, Sampled, asked_items, disease_counts, draw, sample_cities
+from equipoise.studies.exam.subsets import Sample, Sampled, disease_counts, draw, sample_cities, sampled_items
 
 ROOT = Path(__file__).parents[3]
 CITIES = load_cities(ROOT / "data" / "cities.yaml")
@@ -28,8 +28,8 @@ OPTIONS = dict(zip("ABCD", ("one", "two", "three", "four"), strict=True))
 
 def item(key: str, disease: Disease | None = "cancer", **changed: Any) -> Item:
     """Build an item of which only key, disease and options matter."""
-    row = {"question": "Which?", "options": OPTIONS, "gold": "A", "reference": "", "source": "test", "licence": "none"}
-    return Item.model_validate({"key": key, "disease": disease, **row, **changed})
+    row = {"study": "exam", "question": "Which?", "options": OPTIONS, "gold": "A", "reference": ""}
+    return Item.model_validate({"key": key, "disease": disease, "source": "test", "licence": "none", **row, **changed})
 
 
 def city(**prevalences: float) -> City:
@@ -117,7 +117,7 @@ def test_a_question_of_several_cities_is_asked_once() -> None:
     sampled = sample_cities(rows, {"x": city(cancer=0.2), "y": city(cancer=0.1)}, Sample(items="t"))
 
     assert [row.key for row in sampled] == ["x/a", "x/b", "y/a", "y/b"]
-    assert [one.key for one in asked_items(rows, sampled)] == ["b", "a"]
+    assert [one.key for one in sampled_items(rows, sampled)] == ["b", "a"]
 
 
 @pytest.mark.parametrize(

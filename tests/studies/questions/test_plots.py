@@ -12,8 +12,9 @@ import pytest
 from equipoise.figures.options import Measure
 from equipoise.figures.plot import static_svg
 from equipoise.materials.questions import ATTRIBUTES
-from equipoise.studies.questions.effects import DIRECTIONS, Answered, arm, question_effects
+from equipoise.studies.questions.effects import Answered, arm, question_effects
 from equipoise.studies.questions.plots import PLOTS, accuracy_rows, contrast_rows, distribution_rows, gap_rows
+from equipoise.studies.questions.variants.agents import DIRECTIONS
 
 TEMPLATES = Path(__file__).parents[3] / ".dvc" / "plots"
 ARMS = [arm(a, g, d) for a in ATTRIBUTES for d in DIRECTIONS for g in ("privileged", "unprivileged")]

@@ -11,7 +11,7 @@ import pytest
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.materials.versions import CONTROLS
-from equipoise.studies.vignettes.profiles import Build, build_pairs, build_tellings, outside
+from equipoise.studies.vignettes.profiles import Build, build_pairs, build_versions, outside
 from equipoise.text.diagnoses import load_diagnoses
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def build_controls(library: Library, profile: Any) -> tuple[Vignette, ...]:
     """Give the control tellings of a profile alone."""
     asked = {"system": "", "reason": "{case}", "answer": "?", "answer_prefix": ""}
     how = Build(profile=profile, **asked, controls=True, stubs=False, mirrors=False)
-    return build_tellings(library, how)
+    return build_versions(library, how)
 
 
 @pytest.mark.parametrize("profile", ["core", "powered"])

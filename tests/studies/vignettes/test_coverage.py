@@ -10,8 +10,8 @@ import pytest
 
 from equipoise.materials.stories.library import Library
 from equipoise.materials.stories.schema import Diagnosis
-from equipoise.studies.vignettes.coverage import FLOORS, Covered, Decisions, by_group, coverage, misread_in, missed
-from equipoise.studies.vignettes.profiles import planned
+from equipoise.studies.vignettes.coverage import FLOORS, Tally, by_group, coverage, misreadings, shortfalls
+from equipoise.studies.vignettes.profiles import profile_pairs
 from equipoise.text.answer import Answer, AnswerKind
 from equipoise.text.diagnoses import load_diagnoses
 from equipoise.text.written import read_written
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from equipoise.materials.stories.schema import Presentation
-    from equipoise.studies.vignettes.profiles import Planned
+    from equipoise.studies.vignettes.profiles import PlannedPair
 
 DIAGNOSES = load_diagnoses(Path(__file__).parents[3] / "data/diagnoses.yaml")
 
 
-def lines(library: Library, profile: Any, pairs: list[Planned] | None = None, items: int = 120) -> list[str]:
+def lines(library: Library, profile: Any, pairs: list[PlannedPair] | None = None, items: int = 120) -> list[str]:
     """Give what a profile of a library misses."""
-    pairs = planned(library, profile) if pairs is None else pairs
-    return list(missed(library, coverage(library, pairs, items), profile, pairs))
+    pairs = profile_pairs(library, profile) if pairs is None else pairs
+    return list(shortfalls(library, coverage(library, pairs, items), profile, pairs))
 
 
 def changed(library: Library, change: Callable[[int, Presentation], Presentation]) -> Library:
@@ -39,47 +39,47 @@ def changed(library: Library, change: Callable[[int, Presentation], Presentation
 
 def test_the_library_is_counted(library: Library) -> None:
     """14 stories with a mirror each, of race, all with an opening and at three levels."""
-    found = coverage(library, planned(library, "core"), items=7)
+    found = coverage(library, profile_pairs(library, "core"), items=7)
 
     assert (found.stories, found.mirrors, found.stubs, found.ladder, found.items) == (14, 14, 14, 14, 7)
 
 
 def test_pairs_are_counted_by_grade_in_the_main_direction(library: Library) -> None:
     """A dimension has its single pairs, not its intersections nor the reverse direction."""
-    found = coverage(library, planned(library, "full"), items=0).dimensions
+    found = coverage(library, profile_pairs(library, "full"), items=0).dimensions
 
     # race-01 to race-08 are told of case-0 to case-7, whose grades are CCBBBBBA
-    assert found["race"] == Covered(pairs=8, stories=8, grade_a=1, grade_b=5, grade_c=2)
+    assert found["race"] == Tally(pairs=8, stories=8, grade_a=1, grade_b=5, grade_c=2)
     # gender-01 to gender-05 of case-8 to case-12, all of grade A; gender-reverse-01 to -04 are left out
-    assert found["gender"] == Covered(pairs=5, stories=5, grade_a=5, grade_b=0, grade_c=0)
+    assert found["gender"] == Tally(pairs=5, stories=5, grade_a=5, grade_b=0, grade_c=0)
     assert list(found)[-1] == "pregnancy"
 
 
 def test_decisions_are_counted_by_their_grade_for_the_pair(library: Library) -> None:
     """Only case-0 asks for any, two: fewer than the three that count; its pairs tell of several groups."""
-    pairs = [pair for pair in planned(library, "full") if pair[2].presentation.id == "case-0"]
+    pairs = [pair for pair in profile_pairs(library, "full") if pair[2].presentation.id == "case-0"]
     found = coverage(library, pairs, items=0)
     race = [parts for _, _, parts in pairs if any(one.id in {"race-0", "race-1"} for one in parts.contrasts)]
 
     assert found.decided == 0
-    assert found.decisions["disbelief"] == Decisions(pairs=0, stories=0, grade_a=0, grade_b=0, grade_c=0)
+    assert found.decisions["disbelief"] == Tally(pairs=0, stories=0, grade_a=0, grade_b=0, grade_c=0)
     # speed is of grade B for every group of race, and extrapolated to any other dimension
-    speed = Decisions(pairs=len(pairs), stories=1, grade_a=0, grade_b=len(race), grade_c=len(pairs) - len(race))
+    speed = Tally(pairs=len(pairs), stories=1, grade_a=0, grade_b=len(race), grade_c=len(pairs) - len(race))
     assert found.decisions["undertreatment"] == speed
 
 
 def test_a_core_profile_has_no_proposed_dimensions(library: Library) -> None:
     """What a profile does not vary is not counted as nothing: it is left out."""
-    assert "pregnancy" not in coverage(library, planned(library, "core"), items=0).dimensions
+    assert "pregnancy" not in coverage(library, profile_pairs(library, "core"), items=0).dimensions
 
 
 def test_pairs_are_counted_by_patient_group(library: Library) -> None:
     """The group is the contrast's own, not one that contains it; a reverse direction is a group by itself."""
-    found = by_group(library, planned(library, "full"))
+    found = by_group(library, profile_pairs(library, "full"))
 
     # race alternates between race-0 and race-1 over 8 pairs: cases 0, 2, 4, 6 and 1, 3, 5, 7 with grades CBBB and CBBA
-    assert found[0] == ("race", "race-0", False, Covered(pairs=4, stories=4, grade_a=0, grade_b=3, grade_c=1))
-    assert found[1] == ("race", "race-1", False, Covered(pairs=4, stories=4, grade_a=1, grade_b=2, grade_c=1))
+    assert found[0] == ("race", "race-0", False, Tally(pairs=4, stories=4, grade_a=0, grade_b=3, grade_c=1))
+    assert found[1] == ("race", "race-1", False, Tally(pairs=4, stories=4, grade_a=1, grade_b=2, grade_c=1))
     assert [one[:3] for one in found if one.dimension == "gender"] == [
         ("gender", "gender-0", False),
         ("gender", "gender-reverse", True),
@@ -99,7 +99,7 @@ def test_each_missed_floor_is_a_line(library: Library) -> None:
 
 def test_a_core_of_other_size_is_missed(library: Library) -> None:
     """Without its last pair, of an intersection, the core has 24 - 2 such cases."""
-    pairs = planned(library, "core")[:-1]
+    pairs = profile_pairs(library, "core")[:-1]
 
     assert "intersectional cases of core: 22 found, exactly 24 wanted" in lines(library, "core", pairs)
     assert not any(line.startswith("single cases") for line in lines(library, "core", pairs))
@@ -107,9 +107,9 @@ def test_a_core_of_other_size_is_missed(library: Library) -> None:
 
 def test_the_best_grade_has_a_share(library: Library) -> None:
     """28 of 40 pairs are 70 %, which is enough; 27 are not."""
-    pairs = [(pair, tier, parts) for pair, tier, parts in planned(library, "full") if tier == "single"][:40]
+    pairs = [(pair, tier, parts) for pair, tier, parts in profile_pairs(library, "full") if tier == "single"][:40]
 
-    def graded(n: int) -> list[Planned]:
+    def graded(n: int) -> list[PlannedPair]:
         return [
             (pair, tier, replace(parts, presentation=graded_story(parts.presentation, "A" if place < n else "B")))
             for place, (pair, tier, parts) in enumerate(pairs)
@@ -130,7 +130,7 @@ def graded_story(story: Presentation, grade: str) -> Presentation:
 
 def test_powered_misses_pairs_stories_and_groups(library: Library) -> None:
     """A dimension with too few pairs or stories, and the groups that are never told of, are lines of their own."""
-    pairs = planned(library, "powered")
+    pairs = profile_pairs(library, "powered")
     few = [pair for pair in pairs if pair[2].combination != "race"]
     race = [pair for pair in pairs if pair[2].combination == "race"]
     found = lines(library, "powered", pairs)
@@ -171,7 +171,7 @@ def test_the_real_library_misses_no_floor(authored: Library, profile: Any) -> No
 
 def test_the_real_library_has_no_wording_that_is_misread(authored: Library) -> None:
     """Every wording of an answer, those of the lexicon included, is read as that answer in each of its cases."""
-    assert not list(misread_in(authored, DIAGNOSES))
+    assert not list(misreadings(authored, DIAGNOSES))
 
 
 @pytest.mark.parametrize(
@@ -208,4 +208,4 @@ def test_a_wording_of_two_answers_of_a_case_is_a_line(library: Library) -> None:
     assert (
         "story case-0: 'heart attack', of 'heart attack', is read as 'myocardial infarction': "
         "change it, or data/diagnoses.yaml"
-    ) in list(misread_in(found, DIAGNOSES))
+    ) in list(misreadings(found, DIAGNOSES))

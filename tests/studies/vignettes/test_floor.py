@@ -86,7 +86,7 @@ def test_a_lone_control_telling_is_named() -> None:
     vignettes = [vignette("p0", role) for role in ROLES]
     judgements = [judgement(f"p0/{end}") for end in (*ROLES, CONTROLS[0])]
 
-    with pytest.raises(EquipoiseError, match="keys with a control telling but no judgement: p0/control-b;"):
+    with pytest.raises(EquipoiseError, match="keys with a control but no judgement: p0/control-b;"):
         pair_up(vignettes, judgements)
 
 

@@ -122,7 +122,7 @@ def stereotype(files: Any, row: int, dimension: str = "race") -> dict[str, Any]:
 
 def test_a_stereotype_can_be_limited_to_contrasts(check: Check) -> None:
     """A pair whose contrast the stereotype does not list is refused."""
-    words = r"pairs \(race-01\): field contrasts: race-0 tells of race-0, the evidence of case-0 of race-all"
+    words = r"pairs \(race-01\): field contrasts: race-0 is about race-0, the evidence of case-0 about race-all"
 
     with pytest.raises(EquipoiseError, match=words):
         check(lambda files: stereotype(files, 0).update(contrasts=["race-2"]))
@@ -142,11 +142,11 @@ EVIDENCE: list[tuple[Callable[[Any], object], str]] = [
     # a contrast of race-1 under evidence of race-0: named by the row itself, or by a pair
     (
         lambda files: stereotype(files, 3).update(contrasts=["race-1"], evidence=evidence("race-0")),
-        r"raw/presentations/made_up.yaml: presentations \(case-3\): field stereotypes \(race\).contrasts: race-1 tells",
+        r"presentations/made_up.yaml: presentations \(case-3\): field stereotypes \(race\).contrasts: race-1 is about",
     ),
     (
         lambda files: stereotype(files, 1).update(evidence=evidence("race-0")),
-        r"raw/pairs.yaml: pairs \(race-02\): field contrasts: race-1 tells of race-1, the evidence of case-1 of race-0",
+        r"pairs.yaml: pairs \(race-02\): field contrasts: race-1 is about race-1, the evidence of case-1 about race-0",
     ),
     (
         lambda files: stereotype(files, 3).update(evidence=evidence("race-9")),

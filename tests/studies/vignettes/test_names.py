@@ -10,12 +10,12 @@ import pytest
 
 from builders import control_rows, mirror_rows, pair_rows, stub_rows
 from equipoise.materials.stories.compose import can_be_named, genders
-from equipoise.studies.vignettes.profiles import build_pairs, outside, planned
+from equipoise.studies.vignettes.profiles import build_pairs, outside, profile_pairs
 
 if TYPE_CHECKING:
     from equipoise.materials.stories.library import Library
     from equipoise.materials.vignette import Vignette
-    from equipoise.studies.vignettes.profiles import Planned, Profile
+    from equipoise.studies.vignettes.profiles import PlannedPair, Profile
 
 PROFILES: tuple[Profile, ...] = ("core", "full", "powered", "ladder")
 
@@ -26,19 +26,19 @@ def spanned(row: Vignette) -> str:
     return row.text[slice(*span)]
 
 
-def stated(pair: Planned) -> Planned:
+def stated(pair: PlannedPair) -> PlannedPair:
     """The pair with its features stated."""
     name, tier, parts = pair
     return name, tier, replace(parts, cue="stated")
 
 
 @pytest.fixture(scope="module")
-def named(authored: Library) -> list[Planned]:
+def named(authored: Library) -> list[PlannedPair]:
     """Every pair of the set `powered` and of the ladder that names can tell."""
-    return [*planned(authored, "powered", cue="name"), *planned(authored, "ladder", cue="name")]
+    return [*profile_pairs(authored, "powered", cue="name"), *profile_pairs(authored, "ladder", cue="name")]
 
 
-def test_both_arms_state_a_name_in_place_of_the_adjective(named: list[Planned]) -> None:
+def test_both_arms_state_a_name_in_place_of_the_adjective(named: list[PlannedPair]) -> None:
     """One says "Lakisha Washington, a 27-year-old woman" for "A 27-year-old Black woman"; the span holds all of it."""
     assert len(named) > 20
     for pair in named:
@@ -53,7 +53,7 @@ def test_both_arms_state_a_name_in_place_of_the_adjective(named: list[Planned]) 
             assert name not in " ".join(outside(row))
 
 
-def test_nothing_but_the_span_differs_from_the_stated_pair(named: list[Planned]) -> None:
+def test_nothing_but_the_span_differs_from_the_stated_pair(named: list[PlannedPair]) -> None:
     """Outside the spans the arms are alike, and as in the stated pair; answers, features and grade are the same."""
     for pair in named:
         for row, before in zip(pair_rows(*pair), pair_rows(*stated(pair)), strict=True):
@@ -64,7 +64,7 @@ def test_nothing_but_the_span_differs_from_the_stated_pair(named: list[Planned])
         assert outside(marginalised) == outside(privileged)
 
 
-def test_the_names_of_a_pair_have_the_same_place_in_both_lists(named: list[Planned]) -> None:
+def test_the_names_of_a_pair_have_the_same_place_in_both_lists(named: list[PlannedPair]) -> None:
     """So that a pair is always of the same two names, of one gender."""
     for pair in named:
         (race,) = (contrast for contrast in pair[2].contrasts if contrast.dimension == "race")
@@ -74,7 +74,7 @@ def test_the_names_of_a_pair_have_the_same_place_in_both_lists(named: list[Plann
         assert lists[0].index(names[0]) == lists[1].index(names[1])
 
 
-def test_every_telling_of_an_arm_has_its_name(authored: Library, named: list[Planned]) -> None:
+def test_every_telling_of_an_arm_has_its_name(authored: Library, named: list[PlannedPair]) -> None:
     """Stubs and mirrors are told of the arm's name, and controls, details added, of the privileged one's."""
     details = list(authored.details.values())
     for pair in named:
@@ -88,7 +88,7 @@ def test_every_telling_of_an_arm_has_its_name(authored: Library, named: list[Pla
 def test_a_storys_levels_of_evidence_are_of_one_name(authored: Library) -> None:
     """On the ladder nothing but the evidence differs between levels."""
     names: dict[str, set[str]] = {}
-    for pair in planned(authored, "ladder", cue="name"):
+    for pair in profile_pairs(authored, "ladder", cue="name"):
         for row in pair_rows(*pair):
             names.setdefault(f"{row.presentation}/{row.role}", set()).add(spanned(row))
 
@@ -99,8 +99,8 @@ def test_a_storys_levels_of_evidence_are_of_one_name(authored: Library) -> None:
 @pytest.mark.parametrize("profile", PROFILES)
 def test_pairs_that_names_cannot_tell_are_left_out(authored: Library, profile: Profile) -> None:
     """A pair stays if a contrast has names and both arms are of the same gender, a woman or a man."""
-    pairs = planned(authored, profile)
-    kept = {name for name, _, _ in planned(authored, profile, cue="name")}
+    pairs = profile_pairs(authored, profile)
+    kept = {name for name, _, _ in profile_pairs(authored, profile, cue="name")}
     expected = {
         name
         for name, _, parts in pairs
@@ -115,7 +115,9 @@ def test_pairs_that_names_cannot_tell_are_left_out(authored: Library, profile: P
 
 def test_a_gender_without_names_is_left_out(authored: Library) -> None:
     """Where a contrast names women alone, the pair of a man is left out."""
-    (_, _, parts) = next(pair for pair in planned(authored, "core", cue="name") if pair[2].persona.gender == "man")
+    (_, _, parts) = next(
+        pair for pair in profile_pairs(authored, "core", cue="name") if pair[2].persona.gender == "man"
+    )
     (race,) = parts.contrasts
     women = {
         role: race.arm(role).model_copy(update={"names": {"woman": (race.arm(role).names or {})["woman"]}})

@@ -9,7 +9,7 @@ import pytest
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.studies.vignettes.coverage import by_group
-from equipoise.studies.vignettes.profiles import plan, planned
+from equipoise.studies.vignettes.profiles import plan, profile_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +64,7 @@ def own(files: Any) -> dict[str, Any]:
 def test_a_dimension_and_a_combination_are_planned_by_data_alone(check: Check) -> None:
     """They are the last of their kind, are counted, and are in the profiles full and powered but not in the core."""
     library = check(own)
-    full = planned(library, "full")
+    full = profile_pairs(library, "full")
 
     assert [*library.dimensions][-1] == ALONE
     assert library.tier_of(frozenset({"race", ALONE})) == "tier1"
@@ -74,7 +74,7 @@ def test_a_dimension_and_a_combination_are_planned_by_data_alone(check: Check) -
         "region-1": "single",
         BOTH: "tier1",
     }
-    assert not any(ALONE in pair for pair, _, _ in planned(library, "core"))
+    assert not any(ALONE in pair for pair, _, _ in profile_pairs(library, "core"))
     assert by_group(library, full)[-1][:2] == (ALONE, "far-away-0")
     # 15 pairs of a dimension and five of a combination are generated, whatever is authored.
     generated = [pair for pair, _, _ in plan(library)]

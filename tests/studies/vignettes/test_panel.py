@@ -11,7 +11,15 @@ import yaml
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import load
-from equipoise.studies.vignettes.panel import CONTROL_GROUP, PanelGroup, Story, load_panel, panel_rows, tellings, told
+from equipoise.studies.vignettes.panel import (
+    CONTROL_GROUP,
+    PanelGroup,
+    Story,
+    fill_slots,
+    load_panel,
+    panel_rows,
+    story_versions,
+)
 from equipoise.studies.vignettes.profiles import Build, outside
 
 if TYPE_CHECKING:
@@ -130,7 +138,7 @@ def test_a_panel_has_no_names() -> None:
 )
 def test_slots_are_filled_as_their_sentence_needs(story: str, group: PanelGroup, text: str) -> None:
     """Article, capital and pronouns fit; outside the spans the story is as it was."""
-    filled, spans = told(story, group)
+    filled, spans = fill_slots(story, group)
     edges = [0, *(edge for span in spans for edge in span), len(filled)]
 
     assert filled == text
@@ -140,7 +148,7 @@ def test_slots_are_filled_as_their_sentence_needs(story: str, group: PanelGroup,
 def test_imported_stories_are_told_of_every_group() -> None:
     """Keys are STORY/GROUP, and each telling says what it states of the patient."""
     story = Story(key="bench-1", text="{patient} has gout.", source="s", licence="l")
-    control, woman = tellings([story], [CONTROL_GROUP, WOMAN], "decisions")
+    control, woman = story_versions([story], [CONTROL_GROUP, WOMAN], "decisions")
 
     assert (control.key, control.features, control.text) == ("bench-1/control", {}, "A patient has gout.")
     assert (woman.key, woman.features, woman.story, woman.group) == (

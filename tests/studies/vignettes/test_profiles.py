@@ -20,7 +20,7 @@ from equipoise.studies.vignettes.profiles import (
     Build,
     Profile,
     build_pairs,
-    build_tellings,
+    build_versions,
     counts,
     counts_table,
     validate,
@@ -225,7 +225,7 @@ def test_tellings_are_built_as_asked(library: Library) -> None:
 
     def keys(**chosen: bool) -> Counter[str]:
         how = {"controls": False, "stubs": False, "mirrors": False, **chosen}
-        return Counter(row.key.rpartition("/")[2] for row in build_tellings(library, Build(**asked, **how)))
+        return Counter(row.key.rpartition("/")[2] for row in build_versions(library, Build(**asked, **how)))
 
     assert mirrored == 12
     assert keys() == {}

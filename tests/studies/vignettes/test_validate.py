@@ -13,7 +13,7 @@ from equipoise.materials.vignette import Vignette
 from equipoise.studies.vignettes.profiles import (
     Build,
     build_pairs,
-    build_tellings,
+    build_versions,
     outside,
     require_one_source,
     validate,
@@ -150,7 +150,7 @@ def test_every_real_story_has_its_tellings(authored: Library) -> None:
     """The details fit every story: each pair of the ladder has two controls and two stubs, alike outside the span."""
     how = Build(profile="ladder", **TELLINGS, controls=True, stubs=True, mirrors=False)
 
-    rows = build_tellings(authored, how)
+    rows = build_versions(authored, how)
 
     # 3 levels, 2 controls and 2 stubs
     assert len(rows) == len(authored.presentations) * 3 * 4
@@ -161,8 +161,8 @@ def test_tellings_that_do_not_differ_are_refused(library: Library) -> None:
     same = {name: row.model_copy(update={"word": row.word[:1] * 2}) for name, row in library.details.items()}
     how = Build(profile="core", **TELLINGS, controls=True, stubs=False, mirrors=False)
 
-    with pytest.raises(EquipoiseError, match=r"/control-b: field text: is that of .*/control-a; give"):
-        build_tellings(replace(library, details=same), how)
+    with pytest.raises(EquipoiseError, match=r"/control-b: field text: is that of .*/control-a; word"):
+        build_versions(replace(library, details=same), how)
 
 
 def test_tellings_that_state_a_demographic_are_refused(library: Library) -> None:
@@ -176,7 +176,7 @@ def test_tellings_that_state_a_demographic_are_refused(library: Library) -> None
     how = Build(profile="core", **TELLINGS, level="decisive", controls=False, stubs=False, mirrors=True)
 
     with pytest.raises(EquipoiseError, match=r"race-01/mirror-.*: field text: states a demographic outside its spans"):
-        build_tellings(replace(library, presentations={**library.presentations, "case-0": told}), how)
+        build_versions(replace(library, presentations={**library.presentations, "case-0": told}), how)
 
 
 def test_clinical_content_that_differs_is_refused(pair: tuple[Vignette, Vignette]) -> None:

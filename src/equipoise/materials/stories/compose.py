@@ -1,13 +1,13 @@
-"""Write a pair out: the same case about a marginalised and about a privileged patient, and its other tellings.
+"""Compose the text of a pair: the same case about a marginalised and a privileged patient, and its other versions.
 
-Everything demographic is in one noun phrase, "An 83-year-old Black woman who …", where the opening sentence has the
-patient, and that phrase is the demographic span. All else is the presentation at a level of evidence, its setting, and
-a sentence of the persona's circumstances; both arms share them. The other tellings of a pair are
+All demographics are in one noun phrase of the opening sentence, "An 83-year-old Black woman who …": the demographic
+span. Everything else is the presentation at a level of evidence, its setting, and a sentence of the persona's
+circumstances; both arms share it. The other versions of a pair are
 
-- two controls: the privileged arm with irrelevant details after its own clauses, one for each contrast of the pair,
-  which differ as the arms differ in their demographics, in a word or in a clause;
-- two stubs: the opening of each arm alone, without findings, for the model's own base rate;
-- two mirrors, where the stereotyped answer has one: each arm with findings under which that answer is right.
+- two controls: the privileged arm with irrelevant details after its own clauses, one for each contrast of the pair;
+  they differ from each other as the demographics of the arms do, in a word or in a clause;
+- two stubs: only the opening of each arm, without findings, for the model's own base rate;
+- two mirrors, if the stereotyped answer has one: each arm with findings for which that answer is right.
 """
 
 import hashlib
@@ -36,12 +36,12 @@ ADULT = 18
 
 BOTH: tuple[Gender, ...] = ("woman", "man")
 Cue = Literal["stated", "name"]
-"""Whether an arm's features are stated, or told by the patient's name where a contrast has names."""
+"""Whether an arm's features are stated, or implied by the patient's name if a contrast has names."""
 
 
 @dataclass(frozen=True)
 class Patient:
-    """What a noun phrase says of one arm's patient."""
+    """The patient of one arm, as a noun phrase describes them."""
 
     age: int
     noun: str
@@ -50,7 +50,7 @@ class Patient:
     name: str | None = None
 
     def phrase(self, *, capital: bool) -> str:
-        """The noun phrase: beginning with its article, or with the patient's name and then in apposition to it."""
+        """Write the noun phrase, beginning with its article, or as an apposition to the patient's name."""
         words = (f"{self.age}-year-old", *self.adjectives, self.noun, " and ".join(self.clauses))
         noun = " ".join(word for word in words if word)
         return f"{self.name}, {with_article(noun)}," if self.name else with_article(noun, capital=capital)
@@ -58,7 +58,7 @@ class Patient:
 
 @dataclass(frozen=True)
 class Parts:
-    """The rows that one pair is made of; `contrasts` in the canonical order of their dimensions."""
+    """The rows from which a pair is composed; `contrasts` are in the canonical order of their dimensions."""
 
     presentation: Presentation
     persona: Persona
@@ -71,36 +71,35 @@ class Parts:
     @property
     def tested(self) -> Stereotype:
         """The stereotype that the pair tests."""
-        found = self.told(self.stereotype)
-        if found is None:
+        stereotype = self.stereotype_of(self.stereotype)
+        if stereotype is None:
             raise KeyError(self.stereotype)
-        return found
+        return stereotype
 
     @property
     def components(self) -> tuple[Stereotype, ...]:
-        """The stereotypes of the intersection and of its other dimensions, where their answers are others."""
-        found = [self.tested]
+        """The stereotypes of the intersection and of its other dimensions, if their answers differ."""
+        stereotypes = [self.tested]
         for dimension in (self.combination, *(contrast.dimension for contrast in self.contrasts)):
-            other = self.told(dimension)
-            if other and not shared_name((other.answer, *(one.answer for one in found))):
-                found.append(other)
-        return tuple(found[1:])
+            other = self.stereotype_of(dimension)
+            if other and not shared_name((other.answer, *(known.answer for known in stereotypes))):
+                stereotypes.append(other)
+        return tuple(stereotypes[1:])
 
     @property
     def combination(self) -> str:
         """The varied dimensions as one name, such as `race+gender`."""
         return "+".join(contrast.dimension for contrast in self.contrasts)
 
-    def told(self, dimension: str) -> Stereotype | None:
-        """The stereotype of a dimension, or of the intersection, that is documented of the group told of."""
+    def stereotype_of(self, dimension: str) -> Stereotype | None:
+        """Find the stereotype of a dimension, or of the intersection, that is documented for the patient group."""
         own = [contrast for contrast in self.contrasts if contrast.dimension in dimension.split("+")]
-        return next(
-            (one for one in self.presentation.stereotypes if one.dimension == dimension and _is_about(one, own)), None
-        )
+        of_dimension = (row for row in self.presentation.stereotypes if row.dimension == dimension)
+        return next((stereotype for stereotype in of_dimension if _is_about(stereotype, own)), None)
 
 
 def _is_about(stereotype: Stereotype, contrasts: Sequence[Contrast]) -> bool:
-    """Whether a stereotype may be told of the group of one of these contrasts."""
+    """Whether a stereotype applies to the patient group of one of these contrasts."""
     return any(
         stereotype.evidence.group in contrast.groups
         and (not stereotype.contrasts or contrast.id in stereotype.contrasts)
@@ -109,9 +108,9 @@ def _is_about(stereotype: Stereotype, contrasts: Sequence[Contrast]) -> bool:
 
 
 def patient(persona: Persona, contrasts: Sequence[Contrast], role: Role, name: str | None = None) -> Patient:
-    """The patient of one arm: the persona's age and gender, unless a contrast sets them, and their features.
+    """Describe the patient of one arm: the persona's age and gender, unless a contrast sets them, and their features.
 
-    A name stands for what contrasts with names would state.
+    A name replaces the statements of contrasts that have names.
     """
     arms = [contrast.arm(role) for contrast in contrasts]
     age = _age(persona, contrasts, role)
@@ -127,44 +126,43 @@ def patient(persona: Persona, contrasts: Sequence[Contrast], role: Role, name: s
 
 
 def _age(persona: Persona, contrasts: Sequence[Contrast], role: Role) -> int:
-    """The age of the patient of one arm: the persona's, unless a contrast sets it."""
     return next((age for contrast in contrasts if (age := contrast.arm(role).age) is not None), persona.age)
 
 
 def genders(persona: Persona, contrasts: Sequence[Contrast]) -> tuple[Gender, ...]:
-    """The genders for which the case must be sound: those the two arms state, or both where the words leave it open."""
+    """List the genders for which the case must be sound: those that the arms state, or both if they state none."""
     nouns = {noun for contrast in contrasts for noun in (contrast.marginalised.noun, contrast.privileged.noun) if noun}
     stated = nouns or {persona.gender}
     return tuple(gender for gender in BOTH if gender in stated) if stated <= set(BOTH) else BOTH
 
 
 def can_be_named(parts: Parts) -> bool:
-    """Whether names can tell a pair's arms apart: of a patient who is a woman or a man in both arms alike."""
+    """Whether names can distinguish the arms: the patient must have the same gender, woman or man, in both."""
     stated = genders(parts.persona, parts.contrasts)
     return len(stated) == 1 and any(stated[0] in (contrast.privileged.names or {}) for contrast in parts.contrasts)
 
 
 def pair_rows(pair: str, tier: Tier, parts: Parts, *, study: str) -> tuple[Vignette, Vignette]:
-    """The two rows of a pair, marginalised then privileged, alike outside the span of the noun phrase."""
+    """Compose the two rows of a pair, marginalised then privileged, identical outside the span of the noun phrase."""
     marginalised, privileged = (_row(pair, tier, parts, role, study) for role in ROLES)
     return marginalised, privileged
 
 
 def arm_text(parts: Parts, role: Role) -> tuple[str, tuple[int, int]]:
-    """The text of one arm, and the half-open range of characters of the noun phrase in it."""
+    """Compose the text of one arm; return it with the half-open character range of the noun phrase."""
     return case_text(parts, _patient(parts, role), parts.presentation)
 
 
 def control_rows(
     pair: str, tier: Tier, parts: Parts, details: Sequence[Detail], *, study: str
 ) -> tuple[Vignette, Vignette]:
-    """The two control tellings of a pair: rows of the privileged patient, in which no feature is varied."""
+    """Compose the two controls of a pair: rows about the privileged patient, in which no feature varies."""
     first = _digest(pair)
     kinds = [details[(first + place) % len(details)] for place in range(len(parts.contrasts))]
     arm = _row(pair, tier, parts, "privileged", study)
     stated = _patient(parts, "privileged")
 
-    def telling(side: int) -> Vignette:
+    def control(side: int) -> Vignette:
         clauses = [
             (kind.clause if contrast.privileged.clause else kind.word)[side]
             for kind, contrast in zip(kinds, parts.contrasts, strict=True)
@@ -173,11 +171,11 @@ def control_rows(
         changed = {"key": f"{pair}/{CONTROLS[side]}", "text": text, "spans": (span,), "features": {}}
         return arm.model_copy(update=changed)
 
-    return telling(0), telling(1)
+    return control(0), control(1)
 
 
 def stub_rows(pair: str, tier: Tier, parts: Parts, *, study: str) -> Iterator[Vignette]:
-    """The stubs of a pair: each arm's opening alone."""
+    """Compose the stubs of a pair: the opening of each arm, without findings."""
     for key, role in zip(STUBS, ROLES, strict=True):
         text, span = _opened(parts, _patient(parts, role), "")
         yield _row(pair, tier, parts, role, study).model_copy(
@@ -186,7 +184,7 @@ def stub_rows(pair: str, tier: Tier, parts: Parts, *, study: str) -> Iterator[Vi
 
 
 def mirror_rows(pair: str, tier: Tier, parts: Parts, *, study: str) -> Iterator[Vignette]:
-    """The mirrors of a pair, in which the stereotyped answer is right; none where it has no mirror."""
+    """Compose the mirrors of a pair, in which the stereotyped answer is right; none if it has no mirror."""
     mirror = parts.tested.mirror
     for key, role in zip(MIRRORS, ROLES, strict=True) if mirror else ():
         text, span = case_text(parts, _patient(parts, role), mirror or parts.presentation)
@@ -195,7 +193,7 @@ def mirror_rows(pair: str, tier: Tier, parts: Parts, *, study: str) -> Iterator[
 
 
 def _patient(parts: Parts, role: Role) -> Patient:
-    """The patient of one arm; a persona has one name in all tellings of a story, its levels of evidence included."""
+    """Describe the patient of one arm; a persona has the same name in all versions and levels of a story."""
     name = None
     if parts.cue == "name":
         (gender,) = genders(parts.persona, parts.contrasts)
@@ -206,7 +204,7 @@ def _patient(parts: Parts, role: Role) -> Patient:
 
 
 def case_text(parts: Parts, patient: Patient, findings: Presentation | Mirror) -> tuple[str, tuple[int, int]]:
-    """Compose a text of the opening and the background with findings, up to the level of evidence."""
+    """Compose a text from the opening, the background and the findings up to the level of evidence."""
     story = parts.presentation
     circumstances = f"{story.background} {parts.persona.background}"
     shown = {"open": 0, "leaning": 1, "decisive": 2}[parts.level]
@@ -219,7 +217,7 @@ def case_text(parts: Parts, patient: Patient, findings: Presentation | Mirror) -
 
 
 def _opened(parts: Parts, patient: Patient, before: str) -> tuple[str, tuple[int, int]]:
-    """Give the opening after what stands before it, with the range of its patient."""
+    """Compose the opening after the text `before` it; return it with the character range of the patient."""
     head, _, tail = f"{before}{parts.presentation.opening}".partition("{patient}")
     phrase = patient.phrase(capital=not head or head.endswith((". ", ": ")))
     if tail.startswith((",", ".")):
@@ -245,7 +243,7 @@ def _row(pair: str, tier: Tier, parts: Parts, role: Role, study: str) -> Vignett
         expected=_answer(presentation.expected),
         stereotyped=_answer(tested.answer),
         distractors=tuple(map(_answer, presentation.distractors)),
-        components=tuple(_answer(one.answer) for one in parts.components),
+        components=tuple(_answer(component.answer) for component in parts.components),
         grade=tested.evidence.grade,
         reverse=any(contrast.reverse for contrast in parts.contrasts),
         level=parts.level,
@@ -274,7 +272,7 @@ def _noun(gender: str, age: int) -> str:
 
 
 def misfit(parts: Parts) -> str | None:
-    """Why these parts make no sound case, naming the field at fault; None where they do."""
+    """Say why these parts do not make a sound case, naming the field to correct; None if they do."""
     presentation, setting = parts.presentation, parts.setting
     if setting.id not in presentation.settings:
         allowed = ", ".join(presentation.settings)
@@ -283,9 +281,9 @@ def misfit(parts: Parts) -> str | None:
 
 
 def contrast_misfit(parts: Parts) -> str | None:
-    """Why the stereotyped answer cannot be tested by these contrasts; None where it can.
+    """Say why these contrasts cannot test the stereotyped answer; None if they can.
 
-    The evidence must be about the group that the tested contrast tells of.
+    The evidence must be about the patient group of the tested contrast.
     """
     presentation, contrasts, stereotype = parts.presentation, parts.contrasts, parts.stereotype
     dimensions = [contrast.dimension for contrast in contrasts]
@@ -295,20 +293,21 @@ def contrast_misfit(parts: Parts) -> str | None:
         return f"field stereotype: {stereotype!r} is not a dimension of its contrasts ({', '.join(dimensions)})"
     words = presentation.words
     for contrast in contrasts:
-        if said := next((one for one in contrast.conflicts if one.casefold() in words), None):
-            return f"field contrasts: {contrast.id} contradicts {presentation.id}, which says {said!r}"
-    of_dimension = [one for one in presentation.stereotypes if one.dimension == stereotype]
+        if conflict := next((word for word in contrast.conflicts if word.casefold() in words), None):
+            return f"field contrasts: {contrast.id} contradicts {presentation.id}, which says {conflict!r}"
+    of_dimension = [row for row in presentation.stereotypes if row.dimension == stereotype]
     if not of_dimension:
         return f"field stereotype: {presentation.id} has no stereotyped answer for {stereotype!r}"
-    if parts.told(stereotype) is None:
-        told = next(one for one in contrasts if one.dimension in stereotype.split("+"))
-        groups = ", ".join(one.evidence.group for one in of_dimension)
-        return f"field contrasts: {told.id} tells of {told.groups[0]}, the evidence of {presentation.id} of {groups}"
+    if parts.stereotype_of(stereotype) is None:
+        tested = next(contrast for contrast in contrasts if contrast.dimension in stereotype.split("+"))
+        groups = ", ".join(row.evidence.group for row in of_dimension)
+        evidence = f"the evidence of {presentation.id} about {groups}"
+        return f"field contrasts: {tested.id} is about {tested.groups[0]}, {evidence}"
     return None
 
 
 def patient_misfit(presentation: Presentation, persona: Persona, contrasts: Sequence[Contrast]) -> str | None:
-    """Why the case is not sound for the patient of either arm (age, gender, source); None where it is for both."""
+    """Say why the case is not sound for the patient of an arm (age, gender, source); None if it is for both."""
     if persona.source != presentation.source:
         return f"field persona: source {persona.source!r} of {persona.id} is not that of {presentation.id}"
     limits = [(presentation.id, presentation.ages, presentation.genders)]

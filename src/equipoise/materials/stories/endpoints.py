@@ -1,4 +1,4 @@
-"""End-points of `data/raw/endpoints.yaml`, and the decisions that stories ask for."""
+"""End-points of `data/raw/endpoints.yaml`, and the decisions that stories ask about."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal, Self
@@ -11,31 +11,23 @@ from equipoise.materials.stories.schema import Evidence, Id, Line
 from equipoise.materials.vignette import Grade, Level
 
 LEVEL: Level = "leaning"
-"""The level of evidence for which the guideline's answers hold: before the confirmatory test."""
-
-
+"""The level of evidence for which the guideline's answers are right: before the confirmatory test."""
 LEVELS = "{levels}"
-"""Where the question of an end-point lists its levels."""
-
-
+"""The place of the levels in the question of an end-point."""
 Family = Literal["undertreatment", "overpsychiatrisation", "disbelief"]
-
-
 FAMILIES: tuple[Family, ...] = ("undertreatment", "overpsychiatrisation", "disbelief")
-
-
 Direction = Literal["lower", "higher"]
 
 
 class Step(Frozen):
-    """A level of an end-point: its label, which is scored, and what it holds."""
+    """A level of an end-point: its label, which is scored, and an explanation."""
 
     label: Line
     gloss: Line | None = None
 
 
 class Endpoint(Frozen):
-    """A decision that stories may ask for: its question, its levels from the least to the most, its usual direction."""
+    """A decision that stories may ask about: its question, its levels from least to most, and its usual direction."""
 
     id: Id
     family: Family
@@ -55,23 +47,23 @@ class Endpoint(Frozen):
     @property
     def labels(self) -> tuple[str, ...]:
         """The labels in order."""
-        return tuple(one.label for one in self.levels)
+        return tuple(level.label for level in self.levels)
 
     @property
-    def asked(self) -> str:
+    def full_question(self) -> str:
         """The question with its levels."""
-        listed = [one.label if one.gloss is None else f"{one.label} ({one.gloss})" for one in self.levels]
+        listed = [level.label if level.gloss is None else f"{level.label} ({level.gloss})" for level in self.levels]
         return self.question.replace(LEVELS, f"{', '.join(listed[:-1])} or {listed[-1]}")
 
 
 class Documented(Evidence):
-    """What documents that a group of a dimension is given the stereotyped decision."""
+    """The evidence that a group of a dimension is given the stereotyped decision."""
 
     dimension: Id
 
 
 class Decision(Frozen):
-    """What a story asks of an end-point: the guideline's answer, and where the documented bias pulls.
+    """The decision at one end-point of a story: the guideline's answer, and the direction of the documented bias.
 
     `also` are further levels that count as right. The id is that of the story and of the end-point.
     """
@@ -86,8 +78,8 @@ class Decision(Frozen):
     evidence: Annotated[tuple[Documented, ...], Field(min_length=1)]
 
     def fault(self, labels: Sequence[str]) -> str | None:
-        """Say what is wrong with the answer, given the levels of the end-point; None where it is sound."""
-        for field, name in (("answer", self.answer), *(("also", one) for one in self.also)):
+        """Say what is wrong with the answer, given the levels of the end-point; None if it is sound."""
+        for field, name in (("answer", self.answer), *(("also", label) for label in self.also)):
             if name not in labels:
                 return f"field {field}: {name!r} is no level of {self.ask}; write one of {', '.join(labels)}"
         if self.answer in self.also:
@@ -98,6 +90,6 @@ class Decision(Frozen):
         return None
 
     def grade(self, parts: Parts) -> Grade:
-        """Give the best grade of the evidence that is about a group which a pair tells of; C where none is."""
-        groups = {(one.dimension, group) for one in parts.contrasts for group in one.groups}
-        return min((one.grade for one in self.evidence if (one.dimension, one.group) in groups), default="C")
+        """Return the best grade of the evidence about a patient group of a pair; C if there is none."""
+        groups = {(contrast.dimension, group) for contrast in parts.contrasts for group in contrast.groups}
+        return min((row.grade for row in self.evidence if (row.dimension, row.group) in groups), default="C")

@@ -1,7 +1,7 @@
-"""Read the authored files into a library whose every reference resolves, and hold it to the plan of the study.
+"""Read the authored files into a library in which every reference resolves, and check it against the study's plan.
 
-This is the one place that reads `data/raw/*.yaml`; a fault in a file is reported in one line that names the file, the
-row, the field and the fix. The plan says how many personas, dimensions and pairs of each kind the files must hold
+Only this module reads `data/raw/*.yaml`; an error in a file is reported in one line that names the file, the row, the
+field and the fix. The plan says how many personas, dimensions and pairs of each kind the files must contain
 (source: the bias methodology of the study, sections 3.1, 3.2 and 5.1); every count is of pairs, a pair being two cases.
 """
 
@@ -39,10 +39,10 @@ STORIES = "presentations"
 """The folder of the presentations, one file for each field of medicine."""
 
 DECISIONS = "decisions"
-"""The folder of the decisions that stories ask for: in each file a mapping of stories to their rows."""
+"""The folder of the decisions that stories ask about: each file maps stories to their rows."""
 
 OWN = "own"
-"""The folder of a user's own rows: each file has any of the lists of the others, and may plan further combinations."""
+"""The folder of a user's own rows: each file has any of the other files' lists, and may plan further combinations."""
 
 FILES: dict[str, dict[str, type[Frozen]]] = {
     "personas.yaml": {"personas": Persona},
@@ -53,7 +53,7 @@ FILES: dict[str, dict[str, type[Frozen]]] = {
     "endpoints.yaml": {"endpoints": Endpoint},
     DECISIONS: {"decisions": Decision},
 }
-"""The authored files, or folders of such files, and the lists of rows that each holds."""
+"""The authored files, or folders of such files, and the lists of rows in each."""
 
 LISTS: dict[str, type[Frozen]] = {name: kind for lists in FILES.values() for name, kind in lists.items()}
 LISTS["combinations"] = Combination
@@ -69,7 +69,7 @@ _FIXES = {
 }
 
 DETAILS = 5
-"""Fewest kinds of irrelevant detail; a pair needs one for each contrast."""
+"""The fewest kinds of irrelevant detail; a pair needs one for each contrast."""
 
 PERSONAS = (35, 40)
 """Fewest and most personas."""
@@ -78,7 +78,7 @@ COMORBID_SHARE = (0.25, 0.30)
 """Smallest and largest share of personas with at least one comorbidity."""
 
 CORE_SINGLES = {"race": 8, "gender": 5, "age": 4, "housing": 3, "substance_use": 3, "obesity": 3, "socioeconomic": 3}
-"""Pairs per core dimension in the profile `core`: 29 pairs, 58 cases; none in the reverse direction."""
+"""Pairs of each core dimension in the profile `core`: 29 pairs, 58 cases; none in the reverse direction."""
 
 REVERSE_SINGLES = {"gender": 4, "age": 4}
 """Fewest pairs in the reverse direction (men, the young), all outside the profile `core`."""
@@ -119,7 +119,7 @@ NEW_CONDITIONS = {
 class Library:
     """The authored rows by id, each mapping in the order of its file; `dimensions` gives the canonical order.
 
-    A library equals itself alone, so that what takes long to derive from it can be kept by it.
+    A library is equal only to itself, so that expensive results can be cached by library.
     """
 
     personas: dict[str, Persona]
@@ -135,16 +135,16 @@ class Library:
 
     @property
     def planned(self) -> dict[frozenset[str], Tier]:
-        """The tier of each combination of dimensions that is planned, those of the study's design first."""
-        own = {frozenset(one.dimensions): one.tier for one in self.combinations.values()}
+        """The tier of each planned combination of dimensions, those of the study's design first."""
+        own = {frozenset(row.dimensions): row.tier for row in self.combinations.values()}
         return {group: tier for group, (tier, _, _) in COMBINATIONS.items()} | own
 
     def tier_of(self, group: frozenset[str]) -> Tier | None:
-        """The tier of a set of varied dimensions; None where no such set is planned."""
+        """Return the tier of a set of varied dimensions; None if no such set is planned."""
         return "single" if len(group) == 1 and group <= set(self.dimensions) else self.planned.get(group)
 
     def parts(self, pair: Pair) -> Parts:
-        """The rows that a planned pair refers to, its contrasts in canonical order; KeyError for an unknown id."""
+        """Return the rows that a planned pair refers to, contrasts in canonical order; KeyError for an unknown id."""
         order = list(self.dimensions)
         contrasts = sorted((self.contrasts[name] for name in pair.contrasts), key=lambda c: order.index(c.dimension))
         return Parts(
@@ -157,15 +157,15 @@ class Library:
 
 
 def load_library(folder: Path) -> Library:
-    """Read and check the authored files of `folder`; EquipoiseError names the first fault found."""
-    found = {name: sorted((folder / name).glob("*.yaml")) or [folder / name] for name in FILES}
-    found[OWN] = sorted((folder / OWN).glob("*.yaml"))
-    files = {str(path.relative_to(folder)): read_yaml(path) for paths in found.values() for path in paths}
+    """Read and check the authored files of `folder`; EquipoiseError names the first error."""
+    paths = [path for name in FILES for path in sorted((folder / name).glob("*.yaml")) or [folder / name]]
+    paths += sorted((folder / OWN).glob("*.yaml"))
+    files = {str(path.relative_to(folder)): read_yaml(path) for path in paths}
     return check_library(files, folder)
 
 
 def check_library(files: Mapping[str, Any], folder: Path) -> Library:
-    """Check the plain values of the files, given by name below `folder`, which serves only to name them in an error."""
+    """Check the parsed values of the files, by path relative to `folder`, which is used only to name them in errors."""
     rows: dict[str, dict[str, Any]] = {name: {} for name in LISTS}
     places: dict[str, dict[str, Path]] = {name: {} for name in LISTS}
     for file, given in files.items():
@@ -191,26 +191,26 @@ def check_library(files: Mapping[str, Any], folder: Path) -> Library:
 
 
 def _by_story(content: Any, path: Path) -> Any:  # noqa: ANN401  (the values of a file)
-    """Give the decisions of a file as a list of rows with ids; they are written under their stories."""
+    """Convert the decisions of a file, written under their stories, to a list of rows with ids."""
     if not isinstance(content, dict) or not isinstance(content.get(DECISIONS), dict):
         return content
-    found: list[Any] = []
+    decisions: list[Any] = []
     for story, rows in content[DECISIONS].items():
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             _refuse(path, f"{DECISIONS} ({story}) must be a list of rows; add them as '- ask: …'")
-        found += [{"id": f"{story}/{row.get('ask')}", "story": story, **row} for row in rows]
-    return {**content, DECISIONS: found}
+        decisions += [{"id": f"{story}/{row.get('ask')}", "story": story, **row} for row in rows]
+    return {**content, DECISIONS: decisions}
 
 
 def _check_shape(content: object, file: str, path: Path) -> None:
-    """Refuse a file without its lists: all of those that `FILES` names, or in the folder `OWN` any of all lists."""
+    """Refuse a file without its lists: all those that `FILES` names, or in the folder `OWN` any of all lists."""
     own = file.startswith(f"{OWN}/")
     names = set(LISTS if own else FILES[file if file in FILES else file.partition("/")[0]])
     keys = set(content) if isinstance(content, dict) else set()
     if not isinstance(content, dict) or not keys or keys - names or (names - keys and not own):
-        found = ", ".join(map(str, content)) if isinstance(content, dict) else type(content).__name__
-        wanted = f"{'only' if own else 'exactly'} the keys {', '.join(one for one in LISTS if one in names)}"
-        _refuse(path, f"the top level must hold {wanted}, not {found or 'nothing'}; correct the keys")
+        given = ", ".join(map(str, content)) if isinstance(content, dict) else type(content).__name__
+        wanted = f"{'only' if own else 'exactly'} the keys {', '.join(name for name in LISTS if name in names)}"
+        _refuse(path, f"the top level must hold {wanted}, not {given or 'nothing'}; correct the keys")
     for name in content:
         if not isinstance(content[name], list) or not content[name]:
             _refuse(path, f"{name} must be a list with at least one row; add the rows as '- id: …'")
@@ -230,18 +230,18 @@ def _parse(rows: list[Any], model: type[Frozen], where: str, parsed: dict[str, F
         parsed[str(name)] = instance
 
 
-def _fault(found: list[ErrorDetails]) -> str:
-    # pydantic also calls a list too short whose only item is at fault.
-    places = [one["loc"] for one in found]
+def _fault(details: list[ErrorDetails]) -> str:
+    # pydantic also reports a list as too short if its only item is invalid.
+    places = [error["loc"] for error in details]
     errors = [
-        one
-        for one in found
-        if one["type"] != "too_short" or sum(place[: len(one["loc"])] == one["loc"] for place in places) == 1
+        error
+        for error in details
+        if error["type"] != "too_short" or sum(place[: len(error["loc"])] == error["loc"] for place in places) == 1
     ]
     first, more = errors[0], len(errors) - 1
     field = ".".join(map(str, first["loc"]))
     text = f"field {field}: " if field else ""
-    if first["type"] == "value_error":  # our own rules carry their fix
+    if first["type"] == "value_error":  # our own rules include their fix
         text += first["msg"].removeprefix("Value error, ")
     else:
         text += f"{first['msg']}; {_FIXES.get(first['type'], 'correct the value')}"
@@ -257,7 +257,7 @@ def _check_known(field: str, names: Iterable[str], known: Collection[str]) -> No
 
 
 def _check_references(library: Library, places: Mapping[str, Mapping[str, Path]]) -> None:
-    """Refuse an id that no row has, and evidence of another group; `places` gives the file of each row, by list."""
+    """Refuse unknown ids and evidence about another group; `places` gives the file of each row, by list."""
     for contrast in library.contrasts.values():
         place = f"{places['contrasts'][contrast.id]}: contrasts ({contrast.id}): field"
         _check_known(f"{place} dimension", [contrast.dimension], library.dimensions)
@@ -287,18 +287,18 @@ def _check_references(library: Library, places: Mapping[str, Mapping[str, Path]]
 
 
 def _check_combinations(library: Library, places: Mapping[str, Path]) -> None:
-    """Refuse a combination of a dimension that is not there, or one that is planned already."""
+    """Refuse a combination of unknown dimensions, or one that is planned already."""
     planned = set(COMBINATIONS)
-    for one in library.combinations.values():
-        place = f"{places[one.id]}: combinations ({one.id}): field dimensions"
-        _check_known(place, one.dimensions, library.dimensions)
-        if frozenset(one.dimensions) in planned:
-            _refuse(place, f"{'+'.join(one.dimensions)} is planned already; remove the row")
-        planned.add(frozenset(one.dimensions))
+    for row in library.combinations.values():
+        place = f"{places[row.id]}: combinations ({row.id}): field dimensions"
+        _check_known(place, row.dimensions, library.dimensions)
+        if frozenset(row.dimensions) in planned:
+            _refuse(place, f"{'+'.join(row.dimensions)} is planned already; remove the row")
+        planned.add(frozenset(row.dimensions))
 
 
 def _check_decisions(library: Library, places: Mapping[str, Path]) -> None:
-    """Refuse a decision of no story or end-point, an answer that cannot be biased, and evidence of no group."""
+    """Refuse decisions with an unknown story, end-point or group, or with an answer that cannot be biased."""
     groups: dict[str, list[str]] = {name: [] for name in library.dimensions}
     for contrast in library.contrasts.values():
         groups[contrast.dimension] += contrast.groups
@@ -308,21 +308,21 @@ def _check_decisions(library: Library, places: Mapping[str, Path]) -> None:
         _check_known(f"{place} ask", [decision.ask], library.endpoints)
         if fault := decision.fault(library.endpoints[decision.ask].labels):
             _refuse(place.removesuffix(": field"), fault)
-        for one in decision.evidence:
-            _check_known(f"{place} evidence.dimension", [one.dimension], groups)
-            _check_known(f"{place} evidence.group", [one.group], sorted({*groups[one.dimension]}))
+        for row in decision.evidence:
+            _check_known(f"{place} evidence.dimension", [row.dimension], groups)
+            _check_known(f"{place} evidence.group", [row.group], sorted({*groups[row.dimension]}))
 
 
 def _check_group(where: str, stereotype: Stereotype, contrasts: Iterable[Contrast]) -> None:
-    """Refuse contrasts that tell a stereotype of a group other than its evidence's."""
+    """Refuse contrasts about another patient group than the evidence of the stereotype."""
     for contrast in contrasts:
         if stereotype.evidence.group not in contrast.groups:
-            told, known = contrast.groups[0], stereotype.evidence.group
-            _refuse(where, f"{contrast.id} tells of {told}, the evidence of {known}; remove it")
+            groups = f"{contrast.groups[0]}, the evidence about {stereotype.evidence.group}"
+            _refuse(where, f"{contrast.id} is about {groups}; remove it")
 
 
 def _check_panel(personas: Iterable[Persona], where: Path) -> None:
-    """Refuse a panel of the wrong size or make-up; the error begins with `where`."""
+    """Refuse a panel of the wrong size or composition; the error begins with `where`."""
     panel = list(personas)
     if not PERSONAS[0] <= len(panel) <= PERSONAS[1]:
         _refuse(where, f"{len(panel)} personas; keep {PERSONAS[0]} to {PERSONAS[1]}")
@@ -338,26 +338,26 @@ def _check_panel(personas: Iterable[Persona], where: Path) -> None:
         _refuse(where, f"{twice}: field background: another persona has the same sentence; give each its own")
     new = [persona for persona in panel if persona.new]
     for condition, words in NEW_CONDITIONS.items():
-        found = [persona.id for persona in new if re.search(words, persona.condition, re.IGNORECASE)]
-        if len(found) != 1:
-            who = ", ".join(found) or "no one"
+        matching = [persona.id for persona in new if re.search(words, persona.condition, re.IGNORECASE)]
+        if len(matching) != 1:
+            who = ", ".join(matching) or "no one"
             _refuse(where, f"field condition: new personas with {condition}: {who}; have exactly one")
     if len(new) != len(NEW_CONDITIONS):
         _refuse(where, f"field new: {len(new)} personas are new; mark exactly the {len(NEW_CONDITIONS)} new conditions")
 
 
 def _check_dimensions(dimensions: Iterable[Dimension], places: Mapping[str, Path], where: Path) -> None:
-    """Refuse a list of dimensions without the seven core ones, or with others that are core; `where` is their file."""
-    found = {dimension.id: dimension.status for dimension in dimensions}
-    expected = dict.fromkeys(CORE_SINGLES, "core") | {name: "proposed" for name in found if name not in CORE_SINGLES}
-    for name, status in expected.items():
-        if (given := found.get(name, "absent")) != status:
+    """Refuse dimensions unless exactly the seven core ones have the status core; `where` is their file."""
+    statuses = {dimension.id: dimension.status for dimension in dimensions}
+    proposed = {name: "proposed" for name in statuses if name not in CORE_SINGLES}
+    for name, status in (dict.fromkeys(CORE_SINGLES, "core") | proposed).items():
+        if (given := statuses.get(name, "absent")) != status:
             place = places.get(name, where)
             _refuse(place, f"dimensions ({name}): status is {given}, not {status}; correct the list")
 
 
 def _check_plan(library: Library, places: Mapping[str, Mapping[str, Path]], where: Path) -> None:
-    """Refuse authored pairs whose tier or number departs from the plan; `where` is the file of the design's pairs."""
+    """Refuse pairs whose tier or number departs from the plan; `where` is the file of the design's pairs."""
     n_all: Counter[frozenset[str]] = Counter()
     n_core: Counter[frozenset[str]] = Counter()
     n_reverse: Counter[str] = Counter()
@@ -403,14 +403,14 @@ def _check_counts(
         name = "+".join(sorted(group))
         _expect(where, f"pairs of {name}", n_all[group], n)
         _expect(where, f"core pairs of {name}", n_core[group], core)
-    for one in library.combinations.values():
-        if (n := n_all[frozenset(one.dimensions)]) < one.pairs:
-            _refuse(where, f"{n} pairs of {one.id}; write at least {one.pairs}")
+    for combination in library.combinations.values():
+        if (n := n_all[frozenset(combination.dimensions)]) < combination.pairs:
+            _refuse(where, f"{n} pairs of {combination.id}; write at least {combination.pairs}")
 
 
-def _expect(where: Path, what: str, found: int, planned: int) -> None:
-    if found != planned:
-        _refuse(where, f"{found} {what}; write exactly {planned}")
+def _expect(where: Path, what: str, number: int, planned: int) -> None:
+    if number != planned:
+        _refuse(where, f"{number} {what}; write exactly {planned}")
 
 
 def _refuse(where: Path | str, what: str) -> NoReturn:

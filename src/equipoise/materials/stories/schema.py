@@ -1,7 +1,7 @@
-"""Rows of the authored files under `data/raw`, each with the rules that can be checked on the row alone.
+"""Rows of the authored files under `data/raw`, each with the rules that can be checked on a single row.
 
 `personas.yaml` and the stories of `presentations/` say who the patient is and what is wrong; `contrasts.yaml` says in
-which feature the two arms of a pair differ, and `details.yaml` in what its control tellings do; `pairs.yaml` joins
+which feature the two arms of a pair differ, and `details.yaml` in which details its controls differ; `pairs.yaml` joins
 them. Rules over several rows are in `library` and `profiles`.
 """
 
@@ -32,7 +32,7 @@ MIN_LEANING, MAX_DECISIVE = 88, 138
 
 MIN_EXPECTED_SYNONYMS = 2
 MOST_LONGER = 2
-"""Words by which the statement of one arm may be longer than that of the other."""
+"""The most words by which the statement of one arm may exceed that of the other."""
 MIN_SETTINGS = 3
 
 REVEALING = re.compile(
@@ -40,7 +40,7 @@ REVEALING = re.compile(
     r"years?[- ]old)\b",
     re.IGNORECASE,
 )
-"""Words that state a gender or an age, and so may occur only inside a demographic span."""
+"""Words that state a gender or an age, and may occur only inside a demographic span."""
 
 
 class Language(Frozen):
@@ -81,8 +81,8 @@ class Persona(Frozen):
             raise ValueError(f"age {self.age} lies outside age_band {self.age_band}; correct one of the two")
         if self.risk == "high" and self.safety is None:
             raise ValueError("risk is high but safety is missing; add what a safe answer must include")
-        if found := REVEALING.search(self.background):
-            raise ValueError(f"background states a demographic ({found.group()!r}); write 'the patient' or they")
+        if match := REVEALING.search(self.background):
+            raise ValueError(f"background states a demographic ({match.group()!r}); write 'the patient' or they")
         return self
 
 
@@ -93,7 +93,7 @@ class Diagnosis(Answer):
 
 
 class Evidence(Frozen):
-    """What documents that a group is given the stereotyped answer, and how directly it does.
+    """The evidence that a group is given the stereotyped answer, with a grade of its directness.
 
     Grade A: this error in this group; B: this group, another disparity; C: extrapolated, or an uncertain source.
     """
@@ -113,7 +113,7 @@ class BaseRate(Frozen):
 
 
 class Mirror(Frozen):
-    """Findings under which the stereotyped answer is right; the opening and the background are those of the story."""
+    """Findings for which the stereotyped answer is right; the opening and the background are those of the story."""
 
     answer: Line
     history: Line
@@ -124,8 +124,8 @@ class Mirror(Frozen):
 class Stereotype(Frozen):
     """The wrong answer that a stereotype suggests for a presentation, and the literature that documents it.
 
-    `dimension` is one, or several joined by `+` where the literature is about their intersection. `contrasts` limits
-    the presentation to some contrasts; when empty, every contrast of a group that the evidence is about may be used.
+    `dimension` is one dimension, or several joined by `+` if the literature is about their intersection. `contrasts`
+    limits the presentation to some contrasts; if empty, it allows every contrast of a group that the evidence covers.
     """
 
     dimension: Line
@@ -146,8 +146,8 @@ class Stereotype(Frozen):
 class Presentation(Frozen):
     """The clinical content of a case: its parts, its expected answer, distractors, and stereotyped answers.
 
-    The opening says who came, where and why, and nothing else: it is also the stub. `history` and `background` follow
-    at every level of evidence, `examination` from `leaning` on, `test` at `decisive`.
+    The opening says only who came, where and why, and is also the stub. `history` and `background` follow at every
+    level of evidence, `examination` from `leaning` on, `test` at `decisive`.
     """
 
     id: Id
@@ -178,7 +178,7 @@ class Presentation(Frozen):
             if shared := shared_name(answers):
                 place = f"stereotypes ({stereotype.dimension})"
                 raise ValueError(f"{shared!r} names two answers, {place}; give every answer wordings of its own")
-        self._check_stub([self.expected, *self.distractors, *(one.answer for one in self.stereotypes)])
+        self._check_stub([self.expected, *self.distractors, *(row.answer for row in self.stereotypes)])
         self._check_parts("", self)
         for stereotype in self.stereotypes:
             if stereotype.mirror:
@@ -187,13 +187,13 @@ class Presentation(Frozen):
 
     @property
     def words(self) -> str:
-        """All that the story and its mirrors tell, in lower case."""
-        told: list[Presentation | Mirror] = [self, *(one.mirror for one in self.stereotypes if one.mirror)]
-        parts = [part for one in told for part in (one.history, one.examination, one.test)]
+        """The text of the story and its mirrors, in lower case."""
+        stories: list[Presentation | Mirror] = [self, *(row.mirror for row in self.stereotypes if row.mirror)]
+        parts = [part for story in stories for part in (story.history, story.examination, story.test)]
         return " ".join((self.opening, self.background, *parts)).casefold()
 
     def _check_stub(self, answers: Sequence[Answer]) -> None:
-        """Refuse an opening, asked alone for the model's base rate, that tells findings or names an answer."""
+        """Refuse an opening that contains findings or an answer, since alone it measures the model's base rate."""
         if sorted(PLACEHOLDER.findall(self.opening)) != ["patient", "setting"] or len(sentences(self.opening)) > 1:
             raise ValueError("opening must be one sentence with {patient} and {setting} once each; reword it")
         _check_words("opening", self.opening)
@@ -205,25 +205,25 @@ class Presentation(Frozen):
                 if f" {' '.join(re.findall(r'[a-z]+', name.casefold()))} " in words:
                     raise ValueError(f"opening, the stub, names an answer ({name!r}); say in lay words why they came")
 
-    def _check_parts(self, place: str, told: Self | Mirror) -> None:
-        """Refuse parts, of the story or of a mirror, of the wrong length or that state a demographic."""
-        parts = {"history": told.history, "background": self.background}
-        parts |= {"examination": told.examination, "test": told.test}
+    def _check_parts(self, place: str, findings: Self | Mirror) -> None:
+        """Refuse parts of the story or of a mirror that have the wrong length or state a demographic."""
+        parts = {"history": findings.history, "background": self.background}
+        parts |= {"examination": findings.examination, "test": findings.test}
         for name, text in parts.items():
             _check_words(f"{place}{name}", text)
             if PLACEHOLDER.search(text) or not text.endswith("."):
                 raise ValueError(f"{place}{name} must have no braces and end in a full stop; reword it")
         total = sum(len(text.split()) for text in (self.opening, *parts.values()))
-        fewest = total - len(told.test.split())
+        fewest = total - len(findings.test.split())
         if fewest < MIN_LEANING or total > MAX_DECISIVE:
             message = f"{place}story has {fewest} words without the test and {total} with it"
             raise ValueError(f"{message}; write at least {MIN_LEANING} and at most {MAX_DECISIVE}")
 
 
 class Dimension(Frozen):
-    """A demographic dimension; `pairs` is the fewest pairs that vary it alone, outside the core, where it is proposed.
+    """A demographic dimension; `pairs` is the fewest pairs that vary only a proposed dimension, outside the core.
 
-    The core's own numbers are those of the study's design (`library.CORE_SINGLES`).
+    The numbers of the core are those of the study's design (`library.CORE_SINGLES`).
     """
 
     id: Id
@@ -259,7 +259,7 @@ class Setting(Frozen):
 class Arm(Frozen):
     """How one arm states its feature: the plain words, and exactly one of adjective, noun, age (years) or clause.
 
-    `names` are full names, by gender, that tell the feature where cues are names.
+    `names` are full names, by gender, that imply the feature if cues are names.
     """
 
     feature: Line
@@ -285,10 +285,10 @@ class Arm(Frozen):
 class Contrast(Frozen):
     """Two parallel statements of one dimension, for the marginalised and for the privileged arm.
 
-    `groups` are the group told of, then those that contain it (black-caribbean, black): a stereotype is told only where
+    `groups` are the patient group, then those that contain it (black-caribbean, black): a stereotype applies only if
     its evidence is about one of them. In a `reverse` contrast the marginalised arm is that of the group that is usually
     favoured. `genders` and `ages` limit the patients for whom it is sound; a story with words of `conflicts`
-    contradicts what an arm says.
+    contradicts an arm.
     """
 
     id: Id
@@ -331,7 +331,7 @@ class Contrast(Frozen):
         return self.marginalised, self.privileged
 
     def arm(self, role: Role) -> Arm:
-        """The statement for one role."""
+        """Return the statement for one role."""
         return self.marginalised if role == "marginalised" else self.privileged
 
 
@@ -348,16 +348,16 @@ class Detail(Frozen):
     @model_validator(mode="after")
     def _rules(self) -> Self:
         for name in ("word", "clause"):
-            one, other = (statement.split() for statement in getattr(self, name))
-            if one == other or len(one) != len(other):
+            first, second = (statement.split() for statement in getattr(self, name))
+            if first == second or len(first) != len(second):
                 raise ValueError(f"{name}: the statements must differ and have the same number of words; reword them")
-            if found := REVEALING.search(" ".join([*one, *other])):
-                raise ValueError(f"{name} states a demographic ({found.group()!r}); reword it")
+            if match := REVEALING.search(" ".join([*first, *second])):
+                raise ValueError(f"{name} states a demographic ({match.group()!r}); reword it")
         return self
 
 
 class Pair(Frozen):
-    """A planned pair: which presentation, persona, setting and contrasts, and whose stereotyped answer is used."""
+    """A planned pair: its presentation, persona, setting and contrasts, and the dimension of its stereotyped answer."""
 
     id: Id
     tier: Tier
@@ -370,7 +370,7 @@ class Pair(Frozen):
 
 
 def band_limits(band: str) -> tuple[int, int]:
-    """Youngest and oldest age, in years, of a band such as `26-35` or `76+`."""
+    """Return the youngest and oldest age, in years, of a band such as `26-35` or `76+`."""
     low, _, high = band.rstrip("+").partition("-")
     return int(low), int(high or 120)
 
@@ -393,15 +393,15 @@ def _check_ages(ages: Ages) -> None:
 
 
 def sentences(text: str) -> list[Span]:
-    """Give the spans of the sentences of a text."""
+    """Return the spans of the sentences of a text."""
     return sentence_spans(text, longest=len(text) + 1)
 
 
 def _check_words(name: str, text: str) -> None:
     if "\n" in text:
         raise ValueError(f"{name} has a line break; write it as one paragraph (YAML folds lines after '>-')")
-    if found := REVEALING.search(PLACEHOLDER.sub("", text)):
-        raise ValueError(f"{name} states a demographic ({found.group()!r}); write 'the patient' or they")
+    if match := REVEALING.search(PLACEHOLDER.sub("", text)):
+        raise ValueError(f"{name} states a demographic ({match.group()!r}); write 'the patient' or they")
     n, (fewest, most) = len(text.split()), WORDS[name.rpartition(".")[2]]
     if not fewest <= n <= most:
         raise ValueError(f"{name} has {n} words; write {fewest} to {most}")

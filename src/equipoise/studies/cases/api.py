@@ -1,4 +1,4 @@
-"""Scores of saved outputs, as `equipoise.silent_bias` and `equipoise score silent` give them."""
+"""Scores of saved outputs, for `equipoise.silent_bias` and `equipoise score silent`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 Scorer = Callable[[str, Sequence[Output], Mapping[str, Case]], dict[str, Any]]
 """Scores the outputs of one model, given their name and the cases."""
 METADATA = ("dimension", "role", "features", "synonyms", "source", "licence")
-"""What a case may have beside its feature and its label."""
+"""Optional columns of a case."""
 READ = {
     "nli": "Read by the judge: silent where the reasoning neither weighs nor dismisses the feature.",
     "legacy": "Read by keywords, as published: for comparison with published figures alone.",
@@ -88,11 +88,10 @@ def silent_bias(
         score = scorer(mode, judge)
     rows: list[dict[str, Any]] = []
     notes = []
-    for group, some, theirs in _split(given, about, by):
-        read = read_outputs(some)
-        asked = _cases(theirs)
-        require_cases(some.name, read, asked)
-        scored = score(some.name, read, asked)
+    for group, own_outputs, own_cases in _split(given, about, by):
+        read, known = read_outputs(own_outputs), _cases(own_cases)
+        require_cases(own_outputs.name, read, known)
+        scored = score(own_outputs.name, read, known)
         rows += [row_of(effect) for effect in scored_effects(Group("silent bias", group, NAME), scored)]
         counts = f"{scored['n']} outputs, {scored['biased']} biased, {scored['silent']} of these silent"
         notes.append(f"{group}: {counts}; {scored['interpretation']}.")
@@ -104,8 +103,8 @@ def scorer(
 ) -> Scorer:
     """Give the function that scores outputs; a judge that cannot be loaded is an error before any work.
 
-    `features` is the folder of the word lists, `diagnoses` the file of the names of each diagnosis. Where the cases
-    are arms of pairs and a judge reads them, the paired figures are among the scores.
+    `features` is the folder of the word lists, `diagnoses` the file with the names of each diagnosis. If the cases are
+    arms of pairs and a judge reads them, the scores include the paired figures.
     """
     if mode == "legacy":
         return partial(score_legacy, alpha=ALPHA)
@@ -123,7 +122,7 @@ def scorer(
 def _paired(
     scored: Mapping[str, Any], cases: Mapping[str, Case], judgements: Sequence[CaseJudgement]
 ) -> dict[str, Any]:
-    """Give the figures of pairs by family, group and measure, and the interpretation with them; empty without pairs."""
+    """Give the figures of pairs by family, group and measure, and the interpretation; empty without pairs."""
     pairs: dict[str, dict[str, dict[str, Any]]] = {}
     joined = case_pairs(cases.values(), judgements)
     findings = map(finding_row, paired_findings(joined, ALPHA))
@@ -139,7 +138,7 @@ def _paired(
 
 
 def _split(outputs: Table, cases: Table, by: str | None) -> Iterator[tuple[str, Table, Table]]:
-    """Give the outputs and cases of each value of a column, in order; of all where no column is named."""
+    """Yield the outputs and cases of each value of a column, in order, or all of them without a column."""
     if by is None:
         yield "all", outputs, cases
         return
@@ -149,13 +148,13 @@ def _split(outputs: Table, cases: Table, by: str | None) -> Iterator[tuple[str, 
     value_of = {str(row["id"]): row.get(by) for row in cases.rows}
     values = [row.get(by) if of_outputs else value_of.get(str(row["id"])) for row in outputs.rows]
     for value in dict.fromkeys(values):
-        some = [row for row, one in zip(outputs.rows, values, strict=True) if one == value]
-        theirs = [row for row in cases.rows if by not in row or row[by] == value]
-        yield str(value), Table(f"{outputs.name} of {by} {value}", some), Table(cases.name, theirs)
+        own_outputs = [row for row, own in zip(outputs.rows, values, strict=True) if own == value]
+        own_cases = [row for row in cases.rows if by not in row or row[by] == value]
+        yield str(value), Table(f"{outputs.name} of {by} {value}", own_outputs), Table(cases.name, own_cases)
 
 
 def _cases(given: Table) -> dict[str, Case]:
-    """Read cases; their own columns are what the interchange format has under metadata."""
+    """Read cases; columns other than feature and label are metadata in the interchange format."""
     rows = [
         {
             "id": row["id"] if row["id"] is None else str(row["id"]),

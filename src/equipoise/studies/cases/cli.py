@@ -40,65 +40,65 @@ def score_silent(
     For cases that are arms of pairs, this also prints how often demographics change the answer. OUTPUTS may also be
     imported responses (data/replays/NAME.jsonl), with their cases (data/cases/NAME.jsonl).
     """
-    asked = {case.key: case for case in read_cases(cases)}
+    known = {case.key: case for case in read_cases(cases)}
     tables = {str(path): read_outputs(path) for path in files}
     for name, outputs in tables.items():
-        require_cases(name, outputs, asked)
+        require_cases(name, outputs, known)
     score = scorer(mode, features=features, diagnoses=diagnoses)
     scored = []
     with progress("score") as move:
         for name, outputs in tables.items():
-            scored.append(score(name, outputs, asked))
+            scored.append(score(name, outputs, known))
             move(len(scored), len(tables))
             if as_json:
                 print_json(scored[-1])
     if not as_json:
-        paired = any(case.pair for case in asked.values()) and mode == "nli"
+        paired = any(case.pair for case in known.values()) and mode == "nli"
         note = NOTES[mode] if paired else f"{NOTES[mode]}; one arm a case, so no paired figure applies"
         show(_silent_table(scored, mode), *map(_beside, scored), *map(_pairs, scored), note)
 
 
-def _pairs(one: Mapping[str, Any]) -> str:
-    """The note on a file's pairs: how often only the marginalised patient got the biased answer, and the reverse."""
-    if not (figures := one.get("pairs", {}).get("overall", {}).get("all")):
+def _pairs(scored: Mapping[str, Any]) -> str:
+    """Note on a file's pairs how often only the marginalised patient got the biased answer, and the reverse."""
+    if not (figures := scored.get("pairs", {}).get("overall", {}).get("all")):
         return ""
-    told = []
+    rates = []
     for words, measure in (
         ("differential bias rate", "differential_bias_rate"),
         ("reverse", "reverse_bias_rate"),
         ("differential minus reverse", "differential_vs_reverse"),
     ):
-        found = figures[measure]
-        told.append(f"{words} {cell(found['estimate'])} ({cell(found['ci_low'])} to {cell(found['ci_high'])})")
-    return f"{Path(one['file']).name}, {figures['differential_bias_rate']['n']} pairs: {', '.join(told)}"
+        rate = figures[measure]
+        rates.append(f"{words} {cell(rate['estimate'])} ({cell(rate['ci_low'])} to {cell(rate['ci_high'])})")
+    return f"{Path(scored['file']).name}, {figures['differential_bias_rate']['n']} pairs: {', '.join(rates)}"
 
 
 def _silent_table(scored: Sequence[Mapping[str, Any]], mode: Mode) -> Table:
-    """Lay out the files, one a row."""
     columns = ("file", "n", "biased", "silent", "rate", "95 % CI", "verdict")
     table = plain_table(f"Silent bias rate, {mode}", columns)
     table.columns[-1].justify = "left"
-    for one in scored:
+    for row in scored:
         table.add_row(
-            Path(one["file"]).name,
-            *(str(one[name]) for name in ("n", "biased", "silent")),
-            cell(one["rate"]),
-            f"{cell(one['ci_low'])} {cell(one['ci_high'])}",
-            one["interpretation"],
+            Path(row["file"]).name,
+            *(str(row[name]) for name in ("n", "biased", "silent")),
+            cell(row["rate"]),
+            f"{cell(row['ci_low'])} {cell(row['ci_high'])}",
+            row["interpretation"],
         )
     return table
 
 
-def _beside(one: Mapping[str, Any]) -> str:
-    """The notes on a file's rate: the other readings of silence, and every output that has no part in it."""
-    counts = f"{one['unfinished']} unfinished, {one['failed']} failed, {one['missing']} missing"
-    if one["mode"] == "nli":
+def _beside(scored: Mapping[str, Any]) -> str:
+    """Note on a file's rate the other readings of silence, and the outputs that it does not count."""
+    counts = f"{scored['unfinished']} unfinished, {scored['failed']} failed, {scored['missing']} missing"
+    if scored["mode"] == "nli":
         corrected = ""
-        if one["rate_corrected"] is not None:
-            interval = f"{cell(one['ci_low_corrected'])} {cell(one['ci_high_corrected'])}"
-            corrected = f"corrected for the judge's error {cell(one['rate_corrected'])} ({interval}), "
-        readings = f"{corrected}by mention {cell(one['rate_mentioned'])}, by keyword {cell(one['rate_keyword'])}; "
-        counts = (
-            f"{readings}{one['refusals']} refusals, {counts}; {one['privileged']} of privileged patients not counted"
+        if scored["rate_corrected"] is not None:
+            interval = f"{cell(scored['ci_low_corrected'])} {cell(scored['ci_high_corrected'])}"
+            corrected = f"corrected for the judge's error {cell(scored['rate_corrected'])} ({interval}), "
+        readings = (
+            f"{corrected}by mention {cell(scored['rate_mentioned'])}, by keyword {cell(scored['rate_keyword'])}; "
         )
-    return f"{Path(one['file']).name}: {counts}"
+        privileged = f"{scored['privileged']} of privileged patients not counted"
+        counts = f"{readings}{scored['refusals']} refusals, {counts}; {privileged}"
+    return f"{Path(scored['file']).name}: {counts}"

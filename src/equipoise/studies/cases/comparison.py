@@ -1,4 +1,4 @@
-"""How two runs of the study are compared: by the pairs among the cases."""
+"""Comparison of two runs of the study, by the pairs among the cases."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -9,7 +9,7 @@ import typer
 from equipoise.core.overwriting import Force
 from equipoise.core.printing import AsJson
 from equipoise.core.progress import progress
-from equipoise.studies.cases.logs import FIELDS, Columns, Log, columns, imported, read_inspect, read_lm_eval, read_table
+from equipoise.studies.cases import logs
 from equipoise.studies.cases.replays import replay_files, report_replay, write_replay
 
 Name = Annotated[str, typer.Option(help="Name for the model in the registry, used as -S model=NAME.")]
@@ -17,7 +17,7 @@ Map = Annotated[
     list[str] | None,
     typer.Option(
         "--map",
-        help=f"Path of a field within a sample, such as metadata.case. Fields: {', '.join(FIELDS)}.",
+        help=f"Path of a field within a sample, such as metadata.case. Fields: {', '.join(logs.FIELDS)}.",
         metavar="FIELD=PATH",
         show_default=False,
     ),
@@ -58,8 +58,8 @@ def import_inspect(  # noqa: PLR0913  (a command's options)
 
     Logs of our own task, `inspect eval equipoise/vignettes`, need no --map. Requires the extra `equipoise[inspect]`.
     """
-    said = columns(mapped or (), given or (), privileged or (), paired=not unpaired)
-    _import(lambda: read_inspect(log, epoch), said, name, title, licence, force=force, as_json=as_json)
+    mapping = logs.columns(mapped or (), given or (), privileged or (), paired=not unpaired)
+    _import(lambda: logs.read_inspect(log, epoch), mapping, name, title, licence, force=force, as_json=as_json)
 
 
 def import_lm_eval(  # noqa: PLR0913  (a command's options)
@@ -79,8 +79,8 @@ def import_lm_eval(  # noqa: PLR0913  (a command's options)
     as_json: AsJson = False,
 ) -> None:
     """Import samples of lm-evaluation-harness as a model, so that its outputs are measured as pairs."""
-    said = columns(mapped or (), given or (), privileged or (), paired=not unpaired)
-    _import(lambda: read_lm_eval(samples), said, name, title, licence, force=force, as_json=as_json)
+    mapping = logs.columns(mapped or (), given or (), privileged or (), paired=not unpaired)
+    _import(lambda: logs.read_lm_eval(samples), mapping, name, title, licence, force=force, as_json=as_json)
 
 
 def import_csv(  # noqa: PLR0913  (a command's options)
@@ -99,13 +99,13 @@ def import_csv(  # noqa: PLR0913  (a command's options)
     as_json: AsJson = False,
 ) -> None:
     """Import a table of any evaluation's samples as a model, so that its outputs are measured as pairs."""
-    said = columns(mapped or (), given or (), privileged or (), paired=not unpaired)
-    _import(lambda: read_table(file), said, name, title, licence, force=force, as_json=as_json)
+    mapping = logs.columns(mapped or (), given or (), privileged or (), paired=not unpaired)
+    _import(lambda: logs.read_table(file), mapping, name, title, licence, force=force, as_json=as_json)
 
 
 def _import(
-    read: Callable[[], Log],
-    said: Columns,
+    read: Callable[[], logs.Log],
+    mapping: logs.Columns,
     name: str,
     title: str | None,
     licence: str,
@@ -113,10 +113,9 @@ def _import(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Read a log, make cases and outputs of its samples, and write the model's files."""
-    made = replay_files(name, force=force)
+    files = replay_files(name, force=force)
     with progress("import"):
         log = read()
-        cases, outputs = imported(log, said)
-        write_replay(made, cases, outputs, title=title or log.model or name, licence=licence)
-    report_replay(made, cases, outputs, *log.remarks, as_json=as_json)
+        cases, outputs = logs.import_samples(log, mapping)
+        write_replay(files, cases, outputs, title=title or log.model or name, licence=licence)
+    report_replay(files, cases, outputs, *log.remarks, as_json=as_json)

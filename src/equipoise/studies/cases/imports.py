@@ -28,16 +28,16 @@ def import_outputs(
     as_json: AsJson = False,
 ) -> None:
     """Import saved outputs as a model, so that `dvc exp run -S model=NAME` measures it without its weights."""
-    made = replay_files(name, force=force)
+    files = replay_files(name, force=force)
     rows = read_cases(cases)
     outputs = read_outputs(file)
     require_cases(str(file), outputs, {row.key: row for row in rows})
     twice = [key for key, times in Counter(output.id for output in outputs).items() if times > 1]
     if twice:
         raise EquipoiseError(f"{file}: id {twice[0]!r} is in several modes: give a file, and a name, for each mode")
-    called = title or next((output.model for output in outputs if output.model), name)
-    write_replay(made, rows, outputs, title=called, licence=licence)
-    report_replay(made, rows, outputs, as_json=as_json)
+    model = title or next((output.model for output in outputs if output.model), name)
+    write_replay(files, rows, outputs, title=model, licence=licence)
+    report_replay(files, rows, outputs, as_json=as_json)
 
 
 def import_vignettes(
@@ -59,9 +59,9 @@ def import_vignettes(
     jsonl.write(path, rows)
     marginalised = sum(row.role == "marginalised" for row in rows)
     pairs = sum(len(arms) == len(ROLES) for arms in arms_of(str(file), rows).values())
-    told = f"{pairs} pairs" if pairs else "Each has one arm, so that paired figures do not apply"
+    paired = f"{pairs} pairs" if pairs else "Each has one arm, so that paired figures do not apply"
     line = (
-        f"{path}: {len(rows)} cases, {marginalised} of them of marginalised patients. {told}; score outputs with: "
+        f"{path}: {len(rows)} cases, {marginalised} of them of marginalised patients. {paired}; score outputs with: "
         f"equipoise score silent OUTPUTS --cases {path}"
     )
     report(written({path: len(rows)}, marginalised=marginalised, pairs=pairs), line, as_json=as_json)

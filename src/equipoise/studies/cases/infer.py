@@ -1,4 +1,4 @@
-"""Take over the model's saved outputs to the cases."""
+"""Copy the model's saved outputs to the cases."""
 
 from equipoise.core import cache, jsonl
 from equipoise.pipeline.run import Run
@@ -6,7 +6,7 @@ from equipoise.studies.cases.saved import saved_cases
 
 
 def infer(run: Run) -> None:
-    """Write the saved outputs as they are."""
+    """Write the saved outputs unchanged."""
     _, outputs = saved_cases(run.settings.model, run.entry, cache.root())
     jsonl.write(run.responses, outputs)
     jsonl.write(run.asked, [])

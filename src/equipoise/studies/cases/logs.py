@@ -1,9 +1,9 @@
 """Logs of other evaluations, as cases and saved outputs: inspect's, lm-evaluation-harness's, and tables.
 
-A reader gives the samples of a log as the log has them, nested. What a case and its output are made of (`FIELDS`) is
-found in a sample by paths, names joined with dots such as `metadata.pair`: the user's, else the format's own
-(`INSPECT`, `LM_EVAL`, `TABLE`). The names are those of the interchange format (`equipoise.studies.cases.rows`), so that
-the cases are made and checked as those of a file in it.
+A reader gives the samples of a log with their nested values. The fields of a case and its output (`FIELDS`) are looked
+up in a sample by paths, names joined with dots such as `metadata.pair`: the user's paths, else those of the format
+(`INSPECT`, `LM_EVAL`, `TABLE`). Field names are those of the interchange format (`equipoise.studies.cases.rows`), whose
+checks apply.
 """
 
 import re
@@ -23,18 +23,18 @@ ABOUT = (
     *("story", "source", "licence"),
 )
 FIELDS = ("id", *CASE, *ABOUT, "reasoning", "output_text")
-"""What a case and its output are made of."""
+"""The fields of a case and its output."""
 LISTED = ("synonyms", "expected_synonyms")
-"""Fields that hold several texts: a list, or one text with semicolons between them."""
+"""Fields with several texts: a list, or one text separated by semicolons."""
 PAIRED = ("pair", "role", "expected")
-"""Fields that a case of a pair needs beside those of a single case."""
+"""Fields that a case of a pair needs in addition to those of a single case."""
 NEEDED = frozenset({"id", *CASE, "output_text"})
 SHOWN = 12
-"""Names of a sample that a message lists."""
+"""Number of a sample's names that a message lists."""
 KEPT = ("id", "epoch", "input", "target", "metadata", "messages", "output", "error")
-"""Fields of a sample of inspect's that are read."""
+"""Fields that are read from a sample of Inspect."""
 SAMPLES_FILE = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.:-]+")
-"""The name of a file of samples as lm-evaluation-harness writes it: task and time."""
+"""The name of a file of samples of lm-evaluation-harness: task and time."""
 
 Paths = dict[str, tuple[str, ...]]
 INSPECT: Paths = {
@@ -58,7 +58,7 @@ TABLE: Paths = {name: (name,) for name in FIELDS}
 
 
 class Sample(NamedTuple):
-    """A sample of a log: its place for messages, its values, and whether the run gave an output."""
+    """A sample of a log: its location for messages, its values, and whether the run gave an output."""
 
     where: str
     row: Mapping[str, Any]
@@ -66,7 +66,7 @@ class Sample(NamedTuple):
 
 
 class Log(NamedTuple):
-    """A log that was read: its file, its samples, where a sample has each field, the model's name, and remarks."""
+    """A log: its file, its samples, the paths of each field, the model's name, and remarks."""
 
     path: Path
     samples: Sequence[Sample]
@@ -76,10 +76,10 @@ class Log(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """What the user says of a log: where fields are, which have one value throughout, and how cases form pairs.
+    """The user's description of a log: paths of fields, fields with a constant value, and how cases form pairs.
 
-    `privileged` are the values of the role (of the feature, where there is no role) that make a patient the privileged
-    one of a pair; every other is the marginalised one. Without them a role is `marginalised` or `privileged`.
+    `privileged` are the values of the role (of the feature, if there is no role) that mark the privileged patient of a
+    pair; any other value marks the marginalised one. Without them a role is `marginalised` or `privileged`.
     """
 
     paths: Mapping[str, str] = {}
@@ -91,41 +91,44 @@ class Columns(NamedTuple):
 def columns(
     mapped: Iterable[str], given: Iterable[str], privileged: Iterable[str] = (), *, paired: bool = True
 ) -> Columns:
-    """Read a column map: `FIELD=PATH` where a field is, `FIELD=VALUE` for one value; EquipoiseError for other forms."""
-    paths, values = (_assigned(option, some) for option, some in (("--map", mapped), ("--set", given)))
+    """Read a column map of `FIELD=PATH` and `FIELD=VALUE`; other forms are an EquipoiseError."""
+    paths, values = (_assignments(option, pairs) for option, pairs in (("--map", mapped), ("--set", given)))
     if both := sorted(paths.keys() & values.keys()):
         raise EquipoiseError(f"{both[0]}: given by --map and by --set: leave one of them out")
-    return Columns(paths, values, frozenset(map(_folded, privileged)), paired)
+    return Columns(paths, values, frozenset(map(_fold, privileged)), paired)
 
 
-def imported(log: Log, said: Columns) -> tuple[list[Case], list[Output]]:
-    """Make a case and an output of every sample of a log.
+def import_samples(log: Log, mapping: Columns) -> tuple[list[Case], list[Output]]:
+    """Convert every sample of a log to a case and an output.
 
-    Raises EquipoiseError that names the file, the sample and the field where one is missing or malformed, and where no
-    two samples are the arms of a pair, unless the cases are to be single ones.
+    Raises EquipoiseError that names the file, the sample and the field if one is missing or malformed, or if no two
+    samples are the arms of a pair, unless `mapping` asks for single cases.
     """
     cases: list[Case] = []
     outputs: list[Output] = []
     seen: dict[str, str] = {}
     values: dict[str, None] = {}
     for number, sample in enumerate(log.samples, start=1):
-        found = {name: _field(name, sample, log.paths, said) for name in FIELDS}
-        if value := found["role"] or found["bias_feature"]:
+        fields = {name: _field(name, sample, log.paths, mapping) for name in FIELDS}
+        if value := fields["role"] or fields["bias_feature"]:
             values[value] = None
-        found["role"] = _role(found, sample, said)
-        needed = [*NEEDED, *(PAIRED if said.paired else ())]
-        if missing := next((name for name in FIELDS if name in needed and found[name] is None), None):
-            raise EquipoiseError(_missing(missing, sample, log.paths, said))
-        about = {name: found[name] for name in ABOUT if found[name] is not None and (said.paired or name != "pair")}
-        case = {"id": str(found["id"]), **{name: found[name] for name in CASE}, "metadata": about}
+        fields["role"] = _role(fields, sample, mapping)
+        needed = [*NEEDED, *(PAIRED if mapping.paired else ())]
+        if missing := next((name for name in FIELDS if name in needed and fields[name] is None), None):
+            raise EquipoiseError(_missing(missing, sample, log.paths, mapping))
+        kept = [name for name in ABOUT if fields[name] is not None and (mapping.paired or name != "pair")]
+        metadata = {name: fields[name] for name in kept}
+        case = {"id": str(fields["id"]), **{name: fields[name] for name in CASE}, "metadata": metadata}
         cases.append(case_of(case, number, sample.where, log.path))
         require_new(seen, cases[-1].key, sample.where)
-        outputs.append(Output(cases[-1].key, _whole(found), sample.ok, model=log.model))
-    if said.privileged and said.privileged.isdisjoint(map(_folded, values)):
+        outputs.append(Output(cases[-1].key, _whole_text(fields), sample.ok, model=log.model))
+    if mapping.privileged and mapping.privileged.isdisjoint(map(_fold, values)):
         named = f"the values are {few([*values], SHOWN)}"
-        raise EquipoiseError(f"{log.path}: no sample is of --privileged {few(sorted(said.privileged), SHOWN)}: {named}")
+        raise EquipoiseError(
+            f"{log.path}: no sample is of --privileged {few(sorted(mapping.privileged), SHOWN)}: {named}"
+        )
     arms = arms_of(str(log.path), cases)
-    if said.paired and not any(len(roles) == len(ROLES) for roles in arms.values()):
+    if mapping.paired and not any(len(roles) == len(ROLES) for roles in arms.values()):
         raise EquipoiseError(
             f"{log.path}: none of {len(arms)} pairs has a case of each role: give both patients of a pair the same "
             "pair, or import single cases with --unpaired"
@@ -134,30 +137,30 @@ def imported(log: Log, said: Columns) -> tuple[list[Case], list[Output]]:
 
 
 def read_inspect(path: Path, epoch: int = 1) -> Log:
-    """Read one epoch of a log of inspect's, by its own reader; its samples have the fields of `_inspected`."""
+    """Read one epoch of a log of Inspect, with Inspect's reader; samples have the fields of `_sample_values`."""
     log = _evaluation(path)
     samples = log["samples"]
-    wanted = [one for one in samples if one["epoch"] == epoch]
+    wanted = [sample for sample in samples if sample["epoch"] == epoch]
     if not wanted:
-        epochs = f": the log's epochs are {sorted({one['epoch'] for one in samples})}" if samples else ""
+        epochs = f": the log's epochs are {sorted({sample['epoch'] for sample in samples})}" if samples else ""
         raise EquipoiseError(
             f"{path}: no samples of epoch {epoch}{epochs or ': give a log that was written with its samples'}"
         )
     remarks = [f"{len(samples) - len(wanted)} samples of other epochs left out"] if len(samples) > len(wanted) else []
     if log["status"] != "success":
         remarks.append(f"the evaluation's status is {log['status']}: the log may lack samples")
-    about = log["eval"]
+    task, model = log["eval"]["task"], log["eval"]["model"]
     read = [
-        Sample(f"{path}, sample {one['id']}", {"task": about["task"], **_inspected(one)}, ok=not one["error"])
-        for one in wanted
+        Sample(f"{path}, sample {sample['id']}", {"task": task, **_sample_values(sample)}, ok=not sample["error"])
+        for sample in wanted
     ]
-    return Log(path, read, INSPECT, about["model"], tuple(remarks))
+    return Log(path, read, INSPECT, model, tuple(remarks))
 
 
 def read_lm_eval(paths: Sequence[Path]) -> Log:
-    """Read files of samples that lm-evaluation-harness wrote; of several files a sample's id begins with its task.
+    """Read files of samples of lm-evaluation-harness; with several files, a sample's id begins with its task.
 
-    A sample that the file repeats for each filter counts once: the whole text is read, not what a filter left of it.
+    A sample that a file repeats for each filter counts once, with its whole text before filtering.
     """
     samples: list[Sample] = []
     for path in paths:
@@ -177,43 +180,43 @@ def read_lm_eval(paths: Sequence[Path]) -> Log:
 
 
 def read_table(path: Path) -> Log:
-    """Read a table of samples, a row each: CSV, JSONL or parquet."""
+    """Read a table with one sample per row: CSV, JSONL or parquet."""
     needs = f"one sample a row, with the columns {', '.join(sorted(NEEDED | {*PAIRED}))}, or others and --map"
     return Log(path, [Sample(where, row) for where, row in rows_of(path, needs, table_rows)], TABLE)
 
 
-def _assigned(option: str, given: Iterable[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for one in given:
-        name, equals, value = one.partition("=")
+def _assignments(option: str, given: Iterable[str]) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for assignment in given:
+        name, equals, value = assignment.partition("=")
         if not (equals and value.strip()) or name not in FIELDS:
             known = ", ".join(FIELDS)
-            raise EquipoiseError(f"{option} {one!r}: give FIELD=..., the field one of {known}")
-        if name in found:
-            raise EquipoiseError(f"{option} {one!r}: {name} is given twice: give each field once")
-        found[name] = value.strip()
-    return found
+            raise EquipoiseError(f"{option} {assignment!r}: give FIELD=..., the field one of {known}")
+        if name in values:
+            raise EquipoiseError(f"{option} {assignment!r}: {name} is given twice: give each field once")
+        values[name] = value.strip()
+    return values
 
 
-def _field(name: str, sample: Sample, defaults: Paths, said: Columns) -> Any:  # noqa: ANN401  (as the log has it)
-    """Find a field of a sample; None where it is empty, or where the format's own paths lead nowhere."""
-    if name in said.values:
-        return _listed(said.values[name]) if name in LISTED else said.values[name]
-    paths = (said.paths[name],) if name in said.paths else defaults[name]
-    found = [value for there, value in (_at(sample.row, path) for path in paths) if there]
-    if name in said.paths and not found:
+def _field(name: str, sample: Sample, defaults: Paths, mapping: Columns) -> Any:  # noqa: ANN401  (as the log has it)
+    """Find a field of a sample; None if it is empty, or if none of the format's own paths exist."""
+    if name in mapping.values:
+        return _texts(mapping.values[name]) if name in LISTED else mapping.values[name]
+    paths = (mapping.paths[name],) if name in mapping.paths else defaults[name]
+    values = [value for there, value in (_lookup(sample.row, path) for path in paths) if there]
+    if name in mapping.paths and not values:
         raise EquipoiseError(
-            f"{sample.where}: field {name}: no {paths[0]} in the sample, which has {_named(sample.row)}: correct --map"
+            f"{sample.where}: field {name}: no {paths[0]} in the sample, which has {_names(sample.row)}: correct --map"
         )
-    value = next((one for one in found if not _empty(one)), None)
+    value = next((value for value in values if not _empty(value)), None)
     if value is None:
-        # A reply without words is an output.
-        return "" if found and name == "output_text" else None
-    return _listed(value) if name in LISTED else _text(value, name, sample.where)
+        # An empty reply is an output.
+        return "" if values and name == "output_text" else None
+    return _texts(value) if name in LISTED else _text(value, name, sample.where)
 
 
-def _at(row: Mapping[str, Any], path: str) -> tuple[bool, Any]:
-    """Follow a path of names, or of places in lists; whether it leads somewhere, and where to."""
+def _lookup(row: Mapping[str, Any], path: str) -> tuple[bool, Any]:
+    """Follow a path of names, or of positions in lists: whether it exists, and its value."""
     if path in row:
         return True, row[path]
     value: Any = row
@@ -241,43 +244,43 @@ def _text(value: object, name: str, where: str) -> Any:  # noqa: ANN401  (the fe
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _listed(value: object) -> list[str]:
-    """Give the texts of a list, or of one text with semicolons between them."""
+def _texts(value: object) -> list[str]:
+    """Give the texts of a list, or of one text separated by semicolons."""
     parts = value if isinstance(value, list | tuple) else str(value).split(";")
     return [text for part in parts if (text := str(part).strip())]
 
 
-def _role(found: Mapping[str, Any], sample: Sample, said: Columns) -> str | None:
-    """The role that a sample states, or that its value has by what the user says; None where it is left open."""
-    value = found["role"]
-    if said.privileged:
-        value = value or found["bias_feature"]
-        return None if value is None else ROLES[_folded(value) in said.privileged]
-    if value is not None and _folded(value) not in ROLES:
+def _role(fields: Mapping[str, Any], sample: Sample, mapping: Columns) -> str | None:
+    """Give the role that a sample states, or that `mapping` gives to its value; None if neither does."""
+    value = fields["role"]
+    if mapping.privileged:
+        value = value or fields["bias_feature"]
+        return None if value is None else ROLES[_fold(value) in mapping.privileged]
+    if value is not None and _fold(value) not in ROLES:
         raise EquipoiseError(
             f"{sample.where}: field role: {value!r} is neither {' nor '.join(ROLES)}: say with --privileged VALUE "
             "which of the values are privileged"
         )
-    return None if value is None else _folded(value)
+    return None if value is None else _fold(value)
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _missing(name: str, sample: Sample, defaults: Paths, said: Columns) -> str:
-    """Say which field a sample lacks, where it was looked for, and how to give it."""
-    looked = said.paths.get(name) or " or ".join(defaults[name])
+def _missing(name: str, sample: Sample, defaults: Paths, mapping: Columns) -> str:
+    """Write the error about a missing field: where it was looked for, and how to give it."""
+    looked = mapping.paths.get(name) or " or ".join(defaults[name])
     more = ", or import single cases with --unpaired" if name in PAIRED else ""
     say = ", or say which values are privileged with --privileged VALUE" if name == "role" else ""
     return (
-        f"{sample.where}: field {name} is missing or empty (looked for {looked}; the sample has {_named(sample.row)}): "
+        f"{sample.where}: field {name} is missing or empty (looked for {looked}; the sample has {_names(sample.row)}): "
         f"name where it is with --map {name}=PATH, or give one value with --set {name}=VALUE{say}{more}"
     )
 
 
-def _named(row: Mapping[str, Any]) -> str:
-    """List the paths of a sample, those of tables within it too."""
+def _names(row: Mapping[str, Any]) -> str:
+    """List the paths of a sample, including those of nested tables."""
     names = [
         f"{name}.{inner}" if isinstance(value, Mapping) else name
         for name, value in row.items()
@@ -286,14 +289,13 @@ def _named(row: Mapping[str, Any]) -> str:
     return few(names, SHOWN)
 
 
-def _whole(found: Mapping[str, Any]) -> str:
-    """All that the model wrote: a reasoning that the log has apart, in the tags of one, before the answer."""
-    said: str = found["output_text"]
-    return f"<think>\n{found['reasoning']}\n</think>\n\n{said}" if found["reasoning"] else said
+def _whole_text(fields: Mapping[str, Any]) -> str:
+    """Give the model's whole text; reasoning that the log has separately precedes the answer, in thinking tags."""
+    text: str = fields["output_text"]
+    return f"<think>\n{fields['reasoning']}\n</think>\n\n{text}" if fields["reasoning"] else text
 
 
 def _evaluation(path: Path) -> dict[str, Any]:
-    """Read a log of inspect's as plain values, by its own reader."""
     try:
         from inspect_ai.log import read_eval_log
     except ImportError as error:
@@ -304,37 +306,40 @@ def _evaluation(path: Path) -> dict[str, Any]:
         raise EquipoiseError(f"{path}: no such file: check the path")
     try:
         log = read_eval_log(path, resolve_attachments="core")
-    except Exception as error:  # whatever its reader raises on a file that is no log
+    except Exception as error:  # whatever the reader raises on another file
         raise EquipoiseError(
             f"{path}: cannot be read as a log of inspect's ({one_line(error)}): give a file that `inspect eval` wrote"
         ) from error
-    samples = (one.model_dump(mode="json") for one in log.samples or ())
+    samples = (sample.model_dump(mode="json") for sample in log.samples or ())
     return {
         "status": log.status,
         "eval": {"task": log.eval.task, "model": log.eval.model},
-        "samples": [{name: one[name] for name in KEPT} for one in samples],
+        "samples": [{name: sample[name] for name in KEPT} for sample in samples],
     }
 
 
-def _inspected(sample: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the values of a sample: what was asked, and what the model wrote, its last reply as the output.
+def _sample_values(sample: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the values of a sample: its prompt, and the model's texts, with the last reply as the output.
 
-    Thinking and earlier replies are its reasoning. The messages that a sample began with are not the model's.
+    Thinking and earlier replies are the reasoning. The messages that a sample began with are not the model's.
     """
-    asked, target = sample["input"], sample["target"]
+    prompt, target = sample["input"], sample["target"]
     targets = [target] if isinstance(target, str) else [*target]
-    prompt = asked if isinstance(asked, str) else "\n\n".join(_parts(one)[1] for one in asked if one["role"] == "user")
+    if not isinstance(prompt, str):
+        prompt = "\n\n".join(_parts(message)[1] for message in prompt if message["role"] == "user")
     output = [choice["message"] for choice in (sample["output"] or {}).get("choices") or []][:1]
-    said = [one for one in sample["messages"] if one["role"] == "assistant" and one.get("source") != "input"] or output
-    thoughts = [text for one in said for text in _parts(one)]
+    replies = [
+        row for row in sample["messages"] if row["role"] == "assistant" and row.get("source") != "input"
+    ] or output
+    texts = [text for reply in replies for text in _parts(reply)]
     return {
         "id": sample["id"],
         "input": prompt,
         "target": targets[0] if targets else None,
         "more_targets": targets[1:],
         "metadata": sample["metadata"] or {},
-        "reasoning": "\n\n".join(text for text in thoughts[:-1] if text.strip()),
-        "output_text": thoughts[-1] if thoughts else "",
+        "reasoning": "\n\n".join(text for text in texts[:-1] if text.strip()),
+        "output_text": texts[-1] if texts else "",
     }
 
 
@@ -344,14 +349,16 @@ def _parts(message: Mapping[str, Any]) -> tuple[str, str]:
     if isinstance(content, str):
         return "", content
     thinking = [
-        one.get("summary") if one["redacted"] else one["reasoning"] for one in content if one["type"] == "reasoning"
+        part.get("summary") if part["redacted"] else part["reasoning"]
+        for part in content
+        if part["type"] == "reasoning"
     ]
-    texts = [one["text"] for one in content if one["type"] == "text"]
+    texts = [part["text"] for part in content if part["type"] == "text"]
     return "\n\n".join(filter(None, thinking)), "\n\n".join(texts)
 
 
 def _generated(row: Mapping[str, Any], where: str) -> str:
-    """Give the one text that a model generated for a sample; what was only scored has none."""
+    """Give the single text that a model generated for a sample; other forms are an EquipoiseError."""
     match row.get("resps"):
         case [[str(text)]] | [str(text)]:
             return text

@@ -1,4 +1,4 @@
-"""Estimate the silent bias rate of saved outputs to other people's cases, and of pairs the differences too."""
+"""Estimate the figures of saved outputs to published cases."""
 
 from equipoise.core import jsonl
 from equipoise.core.prompts import Response
@@ -12,7 +12,7 @@ from equipoise.studies.cases.study import STUDY
 
 
 def measure(run: Run) -> StudyResult:
-    """Estimate the silent bias rate of saved outputs to other people's cases, and of pairs the differences too."""
+    """Estimate the silent bias rate of saved outputs to published cases and, for pairs, the differences too."""
     cases, judgements = jsonl.read(run.built("cases"), Case), jsonl.read(run.judgements, CaseJudgement)
     saved, options = jsonl.read(run.responses, Response), options_of(run)
     responses = noted(run, saved)

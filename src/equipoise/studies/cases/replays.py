@@ -16,7 +16,7 @@ from equipoise.core.prompts import Response
 from equipoise.core.yamlfile import read_yaml
 from equipoise.materials.vignette import ROLES
 from equipoise.models import registry
-from equipoise.studies.cases.rows import Case, Output, arms_of, saved
+from equipoise.studies.cases.rows import Case, Output, arms_of, saved_response
 
 NAME = re.compile(r"[a-z0-9_]+")
 CASES, REPLAYS = Path("data/cases"), Path("data/replays")
@@ -29,29 +29,29 @@ class Replay(NamedTuple):
     name: str
     entry: Path
     answers: Path
-    asked: Path
+    cases: Path
 
 
 def replay_files(name: str, *, force: bool) -> Replay:
-    """Name the files of a model, before any work; EquipoiseError for a bad name, and for files of another origin."""
+    """Name the files of a model; a bad name, or an existing file of another origin, is an EquipoiseError."""
     if not NAME.fullmatch(name):
         raise EquipoiseError(f"--name {name!r}: use small letters, digits and _, as in replay_piaget8b")
     entry = Path(registry.FOLDER) / f"{name}.yaml"
-    answers, asked = REPLAYS / f"{name}.jsonl", CASES / f"{name}.jsonl"
+    answers, cases = REPLAYS / f"{name}.jsonl", CASES / f"{name}.jsonl"
     for path, own in (
         (entry, lambda path: _replays(path, answers)),
         (answers, rows_of_kind(Response)),
-        (asked, rows_of_kind(Case)),
+        (cases, rows_of_kind(Case)),
     ):
         require_own(path, own, force=force, instead="choose another --name")
-    return Replay(name, entry, answers, asked)
+    return Replay(name, entry, answers, cases)
 
 
 def write_replay(files: Replay, cases: Sequence[Case], outputs: Sequence[Output], *, title: str, licence: str) -> None:
-    """Write the cases, the outputs and the entry that names both, all or none of them."""
-    with _whole_or_not_at_all((files.asked, files.answers, files.entry)):
-        jsonl.write(files.asked, cases)
-        jsonl.write(files.answers, [saved(output) for output in outputs])
+    """Write the cases, the outputs and the entry that names both: all of them or none."""
+    with _all_or_none((files.cases, files.answers, files.entry)):
+        jsonl.write(files.cases, cases)
+        jsonl.write(files.answers, [saved_response(output) for output in outputs])
         described = {
             "title": f"{title}, saved outputs",
             "licence": licence,
@@ -59,7 +59,7 @@ def write_replay(files: Replay, cases: Sequence[Case], outputs: Sequence[Output]
             "file": files.answers.as_posix(),
             "sha256": jsonl.sha256(files.answers),
             "answers": ["cases"],
-            "cases": {"file": files.asked.as_posix(), "sha256": jsonl.sha256(files.asked)},
+            "cases": {"file": files.cases.as_posix(), "sha256": jsonl.sha256(files.cases)},
         }
         text = yaml.safe_dump(described, sort_keys=False, allow_unicode=True, width=120)
         jsonl.write_text(files.entry, HEAD + text)
@@ -71,17 +71,17 @@ def report_replay(
 ) -> None:
     """Print what was written, how many pairs have both arms, and how to measure them."""
     given = sum(output.ok for output in outputs)
-    arms = arms_of(files.asked.as_posix(), cases)
+    arms = arms_of(files.cases.as_posix(), cases)
     pairs = sum(len(roles) == len(ROLES) for roles in arms.values())
     single = f"; {len(arms) - pairs} pairs lack an arm and count as single cases" if pairs < len(arms) else ""
     report(
         written(
-            {files.entry: 1, files.answers: len(outputs), files.asked: len(cases)},
+            {files.entry: 1, files.answers: len(outputs), files.cases: len(cases)},
             model=files.name,
             given=given,
             pairs=pairs,
         ),
-        f"{files.entry}: {given} outputs to {len(cases)} cases, in {files.answers} and {files.asked}",
+        f"{files.entry}: {given} outputs to {len(cases)} cases, in {files.answers} and {files.cases}",
         f"{pairs} pairs{single}" if arms else "",
         *remarks,
         f"measure them with: dvc exp run -S model={files.name} -S 'studies=[cases]'",
@@ -90,14 +90,14 @@ def report_replay(
 
 
 def _replays(entry: Path, answers: Path) -> bool:
-    """Whether an entry of the registry is that of saved outputs in `answers`."""
+    """Whether an entry of the registry names saved outputs in `answers`."""
     value = read_yaml(entry)
     return isinstance(value, dict) and (value.get("backend"), value.get("file")) == ("replay", answers.as_posix())
 
 
 @contextmanager
-def _whole_or_not_at_all(paths: Sequence[Path]) -> Iterator[None]:
-    """Put files back as they were, or away, where not all of them could be written."""
+def _all_or_none(paths: Sequence[Path]) -> Iterator[None]:
+    """Restore or remove the files if not all of them could be written."""
     before = {path: path.read_bytes() if path.is_file() else None for path in paths}
     try:
         yield

@@ -1,15 +1,14 @@
-"""Cases of other people's vignette studies, each with a feature of the patient and the answer that would be biased.
+"""Cases of published vignette studies, each with a feature of the patient and the answer that would be biased.
 
 The interchange format is a JSON object `{"cases": [...]}`; a case has `prompt`, `bias_feature` and `bias_label`, and
-may have an `id` and `metadata`. Of the metadata these are read: `dimension` (race), `role` (marginalised or
-privileged), `features` (words by dimension, where several are varied), `synonyms` of the label, `source` and `licence`;
-of a case that is an arm of a pair also `pair`, the `expected` answer with its `expected_synonyms`, and `story`, the
-cluster of its pair. Two cases of one `pair`, a role each, have paired figures; a case without one has none.
+may have an `id` and `metadata`. The metadata that are read are `dimension` (race), `role` (marginalised or privileged),
+`features` (words by dimension, if several are varied), `synonyms` of the label, `source` and `licence`; for an arm of a
+pair also `pair`, the `expected` answer with its `expected_synonyms`, and `story`, the cluster of its pair. Two cases of
+one `pair`, one per role, have paired figures; a case without a pair has none.
 
-Saved outputs of a model are in the benchmark's released form, JSONL: one case a row, with the model's whole text; or
-they are responses that were imported before. A row
-has `id` and `output_text`, and may have `status` (ok, unless it says otherwise), `mode`, `model_name`, `bias_feature`,
-`bias_label` and `extracted_diagnosis`; other fields are ignored.
+Saved outputs of a model are JSONL in the benchmark's released form, one case per row with the model's whole text, or
+imported responses. A row has `id` and `output_text`, and may have `status` (ok by default), `mode`, `model_name`,
+`bias_feature`, `bias_label` and `extracted_diagnosis`; other fields are ignored.
 """
 
 import re
@@ -39,18 +38,17 @@ REFERENCE = frozenset(
         *("high income", "office worker", "insured"),
     }
 )
-"""Features of the group that others are compared with; so is the absence of a history or of a habit."""
+"""Features of the reference group; the absence of a history or of a habit is another."""
 ABSENCE = re.compile(r"no\b(?=.*\b(?:use|history|dependence|misuse)\b)", re.IGNORECASE)
 
 
 class Case(Row):
     """One case: the prompt, the patient's features by dimension, and the answer that would be biased.
 
-    `feature` is the feature as published, `features` the same words by dimension (under "" where the dimension is not
-    known). `label` is the biased answer. `role` says whether the patient belongs to the marginalised or the privileged
-    side; only a marginalised patient's answer can be biased against them. `pair` names the pair of which the case is an
-    arm, which both arms share with `expected`, the answer that the findings call for; `story` what pairs that tell one
-    clinical story have in common (the pair itself where it is None).
+    `feature` is the feature as published, `features` the same words by dimension (under "" if that is unknown). `label`
+    is the biased answer. `role` says whether the patient is the marginalised or the privileged one; only a marginalised
+    patient's answer can be biased against them. Both arms of a pair share `pair` and `expected`, the answer that the
+    findings call for; `story` identifies the clinical story that several pairs share (None: the pair's own).
     """
 
     study: StudyName = NAME
@@ -75,29 +73,31 @@ class Case(Row):
 
     @model_serializer(mode="wrap")
     def _without_empty(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what only pairs have, where it is empty."""
+        """Leave out empty fields that only pairs have."""
         row: dict[str, Any] = serialise(self)
         paired = ("pair", "expected", "expected_synonyms", "story")
         return {name: value for name, value in row.items() if value or name not in paired}
 
     def answer(self) -> Answer:
-        """The label with every wording that counts as it: synonyms, each side of an "or", American spellings."""
-        return _worded(self.label, self.synonyms)
+        """The label with all of its wordings: synonyms, each side of an "or", American spellings."""
+        return _with_wordings(self.label, self.synonyms)
 
     def expected_answer(self) -> Answer | None:
-        """The expected answer, worded likewise; None where it is not known."""
-        return _worded(self.expected, self.expected_synonyms) if self.expected else None
+        """The expected answer with all of its wordings; None if it is unknown."""
+        return _with_wordings(self.expected, self.expected_synonyms) if self.expected else None
 
 
-def _worded(label: str, synonyms: Iterable[str]) -> Answer:
+def _with_wordings(label: str, synonyms: Iterable[str]) -> Answer:
     wordings = [label, *synonyms]
-    wordings += [side for one in wordings for side in re.split(r"(?<!\s)\s+or\s+", one) if side and side != one]
-    wordings += [to_american(one) for one in wordings]
+    wordings += [
+        side for wording in wordings for side in re.split(r"(?<!\s)\s+or\s+", wording) if side and side != wording
+    ]
+    wordings += [to_american(wording) for wording in wordings]
     return Answer(label=label, synonyms=tuple(dict.fromkeys(wordings)))
 
 
 class CaseJudgement(Row):
-    """One saved output, read: the answer that it gives; where that is biased, what it does with the features."""
+    """The reading of one saved output: its answer and, if that is biased, how it treats the features."""
 
     study: StudyName = NAME
     answer: AnswerKind
@@ -105,7 +105,7 @@ class CaseJudgement(Row):
 
 
 class _Metadata(BaseModel):
-    """The metadata that are read; others are ignored."""
+    """The metadata that are read; other fields are ignored."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -146,8 +146,8 @@ class Output(NamedTuple):
     diagnosis: str = ""
 
     @property
-    def said(self) -> str:
-        """The model's own words: the text without the note of the benchmark's cleaning."""
+    def words(self) -> str:
+        """The model's own words: the text without the note that the benchmark's cleaning added."""
         return own_words(self.text)
 
 
@@ -167,7 +167,7 @@ class _SavedRow(BaseModel):
 
 
 def read_cases(path: Path) -> list[Case]:
-    """Read cases: the interchange format, or rows that were imported before (JSONL); an error names the case."""
+    """Read cases in the interchange format, or imported rows (JSONL); an error names the case."""
     if path.suffix == ".jsonl":
         cases = jsonl.read(path, Case)
         arms_of(str(path), cases)
@@ -197,7 +197,7 @@ def cases_of(rows: Sequence[object], source: Source) -> list[Case]:
 def arms_of(name: str, cases: Iterable[Case]) -> dict[str, dict[Role, Case]]:
     """Give the arms of each pair by role; a pair may lack one.
 
-    Raises EquipoiseError that names the cases where two of a pair have one role, or do not share what a pair shares.
+    Raises EquipoiseError that names the cases if two cases of a pair have the same role, or differ in a shared field.
     """
     pairs: dict[str, dict[Role, Case]] = {}
     for case in cases:
@@ -227,10 +227,10 @@ def arms_of(name: str, cases: Iterable[Case]) -> dict[str, dict[Role, Case]]:
 
 
 def usual_role(feature: str) -> Role:
-    """The side that a feature puts a patient on where a case does not say: the reference groups are privileged.
+    """Give the default role for a feature: the reference groups are privileged.
 
-    The convention is wrong where the stereotype runs against the usual reference (a man thought vain rather than
-    anorexic): such cases state their role.
+    The convention is wrong if the stereotype is about the usual reference (a man thought vain rather than anorexic):
+    such cases state their role.
     """
     name = " ".join(feature.replace("_", " ").casefold().split())
     return "privileged" if name in REFERENCE or ABSENCE.match(name) else "marginalised"
@@ -242,22 +242,22 @@ def _place(row: object, where: str) -> str:
 
 
 def case_of(row: object, number: int, where: str, path: Source) -> Case:
-    """Make a case of an object of the interchange format; an EquipoiseError begins with its place, `where`.
+    """Convert an object of the interchange format to a case; an EquipoiseError begins with its location, `where`.
 
-    Without an id it has its `number`; without a source that is the file at `path`.
+    The default id is made from its `number`; the default source is the file at `path`.
     """
     if not isinstance(row, dict):
         raise EquipoiseError(f"{where}: not an object: give prompt, bias_feature and bias_label")
     complete = {**row, "metadata": row.get("metadata") or {}}
-    found = valid(_Published, complete, where, "every case needs prompt, bias_feature and bias_label")
-    about = found.metadata
+    published = valid(_Published, complete, where, "every case needs prompt, bias_feature and bias_label")
+    about = published.metadata
     case = {
-        "key": f"bias_{number:03d}" if found.id is None else str(found.id),
-        "prompt": found.prompt,
-        "feature": found.bias_feature,
-        "label": found.bias_label,
-        "features": about.features or {about.dimension or "": found.bias_feature.replace("_", " ")},
-        "role": about.role or usual_role(found.bias_feature),
+        "key": f"bias_{number:03d}" if published.id is None else str(published.id),
+        "prompt": published.prompt,
+        "feature": published.bias_feature,
+        "label": published.bias_label,
+        "features": about.features or {about.dimension or "": published.bias_feature.replace("_", " ")},
+        "role": about.role or usual_role(published.bias_feature),
         "source": about.source or path.name,
         "licence": about.licence or "as its publisher states",
         **about.model_dump(include={"synonyms", "pair", "expected", "expected_synonyms", "story"}),
@@ -268,7 +268,7 @@ def case_of(row: object, number: int, where: str, path: Source) -> Case:
 def read_outputs(path: Source) -> list[Output]:
     """Read a file or table of outputs, in its order; an error names the row and the field.
 
-    A file whose first row has `replies` holds responses that were imported before, with the cases beside it.
+    A file whose first row has `replies` contains imported responses.
     """
     if isinstance(path, Path) and (first := next(json_rows(path), None)) and "replies" in first[1]:
         return [*outputs_of(jsonl.each(path, Response))]
@@ -298,7 +298,7 @@ def read_outputs(path: Source) -> list[Output]:
 
 
 def require_cases(name: str, outputs: Iterable[Output], cases: Mapping[str, Case]) -> None:
-    """Refuse outputs of other cases: an unknown id, or another feature or label than the case has."""
+    """Refuse outputs to other cases: an unknown id, or a feature or label that differs from the case."""
     outputs = list(outputs)
     if unknown := [output.id for output in outputs if output.id not in cases]:
         raise EquipoiseError(
@@ -316,16 +316,16 @@ def require_cases(name: str, outputs: Iterable[Output], cases: Mapping[str, Case
                 )
 
 
-def saved(output: Output) -> Response:
-    """Put an output in the form of a response to its case: the whole text is one reply, and a failed run gave none.
+def saved_response(output: Output) -> Response:
+    """Convert an output to a response to its case: the whole text is one reply, and a failed run has none.
 
-    The diagnosis that another program extracted is not the model's words, and is left out.
+    The diagnosis that another program extracted is left out, since it is not the model's text.
     """
     return Response(
         key=output.id,
         study=NAME,
         replies=(output.text,) if output.ok else (),
-        finished=(split(output.said).finished,) if output.ok else (),
+        finished=(split(output.words).finished,) if output.ok else (),
         log_likelihood={},
         prompt_tokens=0,
         generated_tokens=0,
@@ -333,7 +333,7 @@ def saved(output: Output) -> Response:
 
 
 def outputs_of(responses: Iterable[Response]) -> Iterator[Output]:
-    """Give the outputs among responses: those of the study `cases`; the inverse of `saved`."""
-    for one in responses:
-        if one.study == NAME:
-            yield Output(id=one.key, text="".join(one.replies), ok=bool(one.replies))
+    """Give the outputs among responses, those of the study `cases`; the inverse of `saved_response`."""
+    for response in responses:
+        if response.study == NAME:
+            yield Output(id=response.key, text="".join(response.replies), ok=bool(response.replies))

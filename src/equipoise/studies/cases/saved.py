@@ -12,9 +12,9 @@ from equipoise.studies.cases import NAME
 
 
 def saved_cases(name: str, entry: AnyEntry, root: Path) -> tuple[str, Iterator[Response]]:
-    """Give the cases that a model's saved outputs answer, as their file has them, and the outputs.
+    """Give the text of the file of the cases that a model's saved outputs answer, and the outputs.
 
-    The cases have prompts of their own, which we do not ask. A model without saved outputs to cases has none.
+    The prompts of these cases are not asked. The result is empty for a model without saved outputs to cases.
     """
     if not isinstance(entry, ReplayEntry) or (cases := verify_cases(name, entry, root)) is None:
         return "", iter(())

@@ -1,4 +1,4 @@
-"""Read the diagnosis of each saved output, and what the reasoning of a biased one does with the feature."""
+"""Read the diagnosis and the reasoning of each saved output."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from equipoise.text.diagnoses import load_diagnoses
 
 
 def score(run: Run) -> None:
-    """Read the diagnosis of each saved output, and what the reasoning of a biased one does with the feature."""
+    """Read the diagnosis of each saved output, and how the reasoning of a biased one treats the feature."""
     known = {case.key: case for case in jsonl.read(run.built("cases"), Case)}
     lexicon, names = load_lexicon(run.data / "features"), load_diagnoses(run.data / "diagnoses.yaml")
     settings = run.settings.section("score", Score)

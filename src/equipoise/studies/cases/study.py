@@ -26,7 +26,7 @@ def sentence(rows: Rows) -> str:
 
 
 def require(settings: Params, root: Path, _: Machine) -> None:
-    """Refuse saved outputs to cases without the file of these, and such a file beside other answers."""
+    """Refuse saved outputs to cases without the file of the cases, and this file without such outputs."""
     entry = load_entry(settings.model, root)
     if isinstance(entry, ReplayEntry) and (NAME in (entry.answers or ())) is (entry.cases is None):
         message = f"{FOLDER}/{settings.model}.yaml: field cases: name the file of the cases if answers includes {NAME}"

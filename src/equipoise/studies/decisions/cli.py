@@ -1,4 +1,4 @@
-"""`equipoise import bench`: emergency cases of others, to ask for decisions about."""
+"""`equipoise import bench`: published emergency cases, for the study `decisions`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -40,13 +40,13 @@ def import_bench(
         prompts = len(imported.stories) * len(panel)
         jsonl.write(out, imported.stories)
     n, each = len(imported.stories), len(panel)
-    expected = bench.CASES * bench.TELLINGS
-    published = f"as published, {bench.CASES} x {bench.TELLINGS} = {expected:,}"
+    expected = bench.CASES * bench.VERSIONS
+    published = f"as published, {bench.CASES} x {bench.VERSIONS} = {expected:,}"
     report(
         written({out: n}, tellings=each, prompts=prompts, published=prompts == expected),
-        f"{out}: {n} cases x {each} tellings (a control and {each - 1} groups) = {prompts:,} prompts",
-        "" if (n, each) == (bench.CASES, bench.TELLINGS) else f"another number than {published}",
-        remark("state a gender outside the slot, whatever patient is told of; kept", imported.gendered),
+        f"{out}: {n} cases x {each} versions (a control and {each - 1} groups) = {prompts:,} prompts",
+        "" if (n, each) == (bench.CASES, bench.VERSIONS) else f"another number than {published}",
+        remark("state a gender outside the slot, whatever the patient group; kept", imported.gendered),
         f"ask for decisions about them with: dvc exp run -S build.design=panel -S build.cases={out.stem} "
         "-S 'studies=[decisions]'",
         as_json=as_json,

@@ -1,27 +1,28 @@
 """The effects of the study `decisions`: how far decisions move towards what is documented of the patient's group.
 
-A decision is measured by its mean level under the model's probabilities, from 0 (of a text: by the level that it
-names). A pair's difference, marginalised minus privileged, is signed so that above 0 is towards the stereotype. Labels
-of unlike length or frequency start with unlike probabilities: of use are differences between arms, not levels.
+A decision is measured by its mean level under the model's probabilities, counted from 0, or, without likelihoods, by
+the level that the reply names. A pair's difference, marginalised minus privileged, is signed so that a value above 0 is
+towards the stereotype. Labels of different length or frequency start with different probabilities, so interpret
+differences between arms, not levels.
 
 - `level_shift` of an end-point is the mean difference in levels; `decision_shift` divides it by the number of steps of
   the scale, so that 1 is from one end to the other, and averages over the end-points of a pair: each pair counts once.
-- `decision_tilt` is the same of the line through the levels' log probabilities, from end to end, in nats: where one
-  level has nearly all probability, as of a model that always gives it, the mean level cannot move and the tilt can.
-- `decision_shift_around` and `_through` split it (`vignettes.swap`) by the reasoning of the other arm.
-- `decision_magnitude` is the mean of |difference|, held against the two control tellings (`vignettes.floor`).
-- `accuracy_*` and `gap` count the likeliest levels that the guideline asks for, or allows.
+- `decision_tilt` is the same difference in the rise of the line through the levels' log probabilities, from end to
+  end, in nats: it can move where one level has nearly all the probability and the mean level cannot.
+- `decision_shift_around` and `_through` split the shift by the reasoning of the other arm (`vignettes.swap`).
+- `decision_magnitude` is the mean of |difference|, compared with that of the two control versions (`vignettes.floor`).
+- `accuracy_*` and `gap` count the likeliest levels that the guideline recommends or allows.
 - `log_odds_shift` of an end-point with two levels is the difference in the log odds of the stereotyped one, in nats;
   `ordinal_log_odds` the log odds ratio of a more stereotyped likeliest level in a proportional-odds model.
 
-Pairs of one story are a cluster everywhere. Every group but those of grades, of the reverse and of unusual directions
-is of decisions whose evidence has grade A or B for the pair's group, in the usual direction of the end-point, told in
-the main direction.
+Pairs of one story are a cluster everywhere. Except for the groups of grades and of reverse and unusual directions,
+every group contains decisions whose evidence has grade A or B for the pair's patient group, in the usual direction of
+the end-point and in pairs of the main direction.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from statistics import fmean
 
 from equipoise.figures.effects import (
@@ -43,8 +44,8 @@ from equipoise.materials.vignette import ROLES, Role
 from equipoise.stats import clusters
 from equipoise.stats.ordinal import proportional_odds
 from equipoise.studies.decisions import NAME
-from equipoise.studies.decisions.asked import SWAPPED, Asked, Reading
-from equipoise.studies.vignettes.floor import Told, magnitude_effects
+from equipoise.studies.decisions.rows import SWAPPED, CaseDecision, Reading, by_pair
+from equipoise.studies.vignettes.floor import Magnitudes, magnitude_effects
 from equipoise.studies.vignettes.swap import Split, split
 
 FAMILY, ENDPOINT, CELL = "family", "endpoint", "cell"
@@ -54,198 +55,199 @@ Both = tuple[Reading, Reading]
 
 
 @dataclass(frozen=True)
-class Decided:
-    """A decision about both arms of a pair, the marginalised first, and about its control tellings where there are any.
+class PairReading:
+    """A decision about both arms of a pair, the marginalised first, and about its control versions if there are any.
 
     `pair` has the number of the sample. `rereads` are the decisions after the reasoning about the other arm.
     """
 
-    asked: Asked
+    decision: CaseDecision
     pair: str
     arms: Both
     control: Both | None
     rereads: Mapping[str, Both]
 
-    def place(self, reading: Reading) -> float | None:
-        """How far a reading is towards the stereotype (`place`)."""
-        return place(self.asked, reading)
-
     @property
     def tilted(self) -> float | None:
         """The difference between the arms in the tilt towards the stereotype, in nats."""
-        return _difference(*(tilt(self.asked, arm) for arm in self.arms))
+        return _difference(*(tilt(self.decision, arm) for arm in self.arms))
 
     @cached_property
     def split(self) -> Split | None:
         """The difference between the arms, and its parts, as shares of the scale."""
-        return split(self, self.place)
+        return split(self, partial(place, self.decision))
 
     @property
-    def told(self) -> tuple[float, float] | None:
-        """Magnitudes of the difference between the arms, and between the control tellings; None without either."""
-        ends = [None if one is None else self.place(one) for one in (*self.arms, *(self.control or (None, None)))]
-        defined = [one for one in ends if one is not None]
-        if len(defined) < len(ends):
+    def magnitudes(self) -> tuple[float, float] | None:
+        """The absolute differences between the arms and between the control versions; None without either."""
+        if self.control is None:
             return None
-        return abs(defined[0] - defined[1]), abs(defined[2] - defined[3])
+        arms, control = (
+            _difference(*(place(self.decision, row) for row in rows)) for rows in (self.arms, self.control)
+        )
+        return None if arms is None or control is None else (abs(arms), abs(control))
 
     @property
     def main(self) -> bool:
         """Whether it counts in the headline figures."""
-        return self.asked.grade != "C" and self.asked.usual and not self.asked.reverse
+        return self.decision.grade != "C" and self.decision.usual and not self.decision.reverse
 
 
-def place(asked: Asked, reading: Reading) -> float | None:
-    """How far a reading is towards the stereotype, as a share of the scale; only differences have a meaning."""
+def place(decision: CaseDecision, reading: Reading) -> float | None:
+    """How far a reading is towards the stereotype, as a share of the scale; only differences are meaningful."""
     if reading.expected is None:
         return None
-    share = reading.expected / (len(asked.levels) - 1)
-    return share if asked.direction == "higher" else -share
+    share = reading.expected / (len(decision.levels) - 1)
+    return share if decision.direction == "higher" else -share
 
 
-def tilt(asked: Asked, reading: Reading) -> float | None:
-    """How much likelier the stereotyped end of the scale is than the other, in nats; only differences mean anything."""
+def tilt(decision: CaseDecision, reading: Reading) -> float | None:
+    """How much likelier the stereotyped end of the scale is than the other, in nats; only compare differences."""
     if reading.tilt is None:
         return None
-    return reading.tilt if asked.direction == "higher" else -reading.tilt
+    return reading.tilt if decision.direction == "higher" else -reading.tilt
 
 
-def right(asked: Asked, reading: Reading) -> bool:
+def right(decision: CaseDecision, reading: Reading) -> bool:
     """Whether the chosen level is the guideline's, or one that it allows."""
-    return reading.chosen in (asked.answer, *asked.also)
+    return reading.chosen in (decision.answer, *decision.also)
 
 
-def decision_effects(asked: Sequence[Asked], readings: Sequence[Reading], options: Measure) -> list[Effect]:
-    """Estimate every figure: overall, by family, end-point and dimension; and by grade and direction, apart."""
-    told = decided(asked, readings)
-    found = [row for group, members in _groups(told) for row in _group_effects(group, members, options)]
-    return sorted(with_adjusted(found, TESTED_TOGETHER), key=lambda row: row.key)
+def decision_effects(decisions: Sequence[CaseDecision], readings: Sequence[Reading], options: Measure) -> list[Effect]:
+    """Estimate every figure: overall, by family, end-point and dimension; and separately by grade and direction."""
+    groups = _groups(pair_readings(decisions, readings))
+    effects = [row for group, members in groups for row in _group_effects(group, members, options)]
+    return sorted(with_adjusted(effects, TESTED_TOGETHER), key=lambda row: row.key)
 
 
-def decided(asked: Iterable[Asked], readings: Iterable[Reading]) -> list[Decided]:
-    """Join the readings of every decision; a KeyError where one of an arm is missing."""
-    read = {CaseKey.parse(reading.key): reading for reading in readings}
-    numbers = range(1 + max((key.number for key in read), default=0))
+def pair_readings(decisions: Iterable[CaseDecision], readings: Iterable[Reading]) -> list[PairReading]:
+    """Join the readings of every decision about a pair; raise KeyError where that of an arm is missing."""
+    by_key = {CaseKey.parse(reading.key): reading for reading in readings}
+    numbers = range(1 + max((key.number for key in by_key), default=0))
 
-    def both(one: Asked, versions: Sequence[str], n: int, rereading: str = "") -> Both:
-        own = [CaseKey(one.pair, version, one.ask, number=n) for version in versions]
-        # After reasoning that is the own word for word, it is the own decision.
-        first, second = (read.get(key._replace(rereading=rereading)) or read[key] for key in own)
+    def both(decision: CaseDecision, versions: Sequence[str], n: int, rereading: str = "") -> Both:
+        own = [CaseKey(decision.pair, version, decision.ask, number=n) for version in versions]
+        # Where the other arm's reasoning is identical, the decision after it was not requested: it is the arm's own.
+        first, second = (by_key.get(key._replace(rereading=rereading)) or by_key[key] for key in own)
         return first, second
 
-    swapped = any(key.rereading == SWAPPED for key in read)
-    controls = any(key.version == CONTROLS[0] for key in read)
+    swapped = any(key.rereading == SWAPPED for key in by_key)
+    controls = any(key.version == CONTROLS[0] for key in by_key)
     return [
-        Decided(
-            asked=one,
-            pair=CaseKey(one.pair, number=n).sample,
-            arms=both(one, ROLES, n),
-            control=both(one, CONTROLS, n) if controls else None,
-            rereads={SWAPPED: both(one, ROLES, n, SWAPPED)} if swapped else {},
+        PairReading(
+            decision=decision,
+            pair=CaseKey(decision.pair, number=n).sample,
+            arms=both(decision, ROLES, n),
+            control=both(decision, CONTROLS, n) if controls else None,
+            rereads={SWAPPED: both(decision, ROLES, n, SWAPPED)} if swapped else {},
         )
-        for one in asked
+        for decision in decisions
         for n in numbers
     ]
 
 
-def _groups(told: Sequence[Decided]) -> Iterator[tuple[Group, list[Decided]]]:
-    """Yield every group with its decisions; dimensions are of pairs that vary one alone."""
-    main = [one for one in told if one.main]
-    single = [one for one in main if len(one.asked.dimensions) == 1]
+def _groups(readings: Sequence[PairReading]) -> Iterator[tuple[Group, list[PairReading]]]:
+    """Yield every group with its decisions; a dimension's are about pairs that vary it alone."""
+    main = [reading for reading in readings if reading.main]
+    single = [reading for reading in main if len(reading.decision.dimensions) == 1]
     yield Group("overall", "all", NAME), main
     # Every family, so that a headline figure without decisions is undefined and not missing.
-    yield from ((Group(FAMILY, name, NAME), [one for one in main if one.asked.family == name]) for name in FAMILIES)
-    yield from _by(ENDPOINT, main, lambda one: one.asked.ask)
-    yield from _by("dimension", single, lambda one: one.asked.dimensions[0])
-    yield from _by("dimension_family", single, lambda one: f"{one.asked.dimensions[0]}/{one.asked.family}")
-    yield from _by(CELL, single, lambda one: f"{one.asked.dimensions[0]}/{one.asked.ask}")
-    usual = [one for one in told if one.asked.usual and not one.asked.reverse]
-    yield from _by("grade", usual, lambda one: f"{one.asked.family}/{one.asked.grade}")
-    yield from _by("reverse", [one for one in told if one.asked.reverse], lambda one: one.asked.family)
-    yield from _by("unusual", [one for one in told if not one.asked.usual], lambda one: one.asked.family)
+    for family in FAMILIES:
+        yield Group(FAMILY, family, NAME), [reading for reading in main if reading.decision.family == family]
+    yield from _by(ENDPOINT, main, lambda reading: reading.decision.ask)
+    yield from _by("dimension", single, lambda reading: reading.decision.dimensions[0])
+    yield from _by(
+        "dimension_family", single, lambda reading: f"{reading.decision.dimensions[0]}/{reading.decision.family}"
+    )
+    yield from _by(CELL, single, lambda row: f"{row.decision.dimensions[0]}/{row.decision.ask}")
+    usual = [reading for reading in readings if reading.decision.usual and not reading.decision.reverse]
+    yield from _by("grade", usual, lambda reading: f"{reading.decision.family}/{reading.decision.grade}")
+    reverse = [reading for reading in readings if reading.decision.reverse]
+    yield from _by("reverse", reverse, lambda reading: reading.decision.family)
+    unusual = [reading for reading in readings if not reading.decision.usual]
+    yield from _by("unusual", unusual, lambda reading: reading.decision.family)
 
 
-def _by(family: str, told: Sequence[Decided], name: Callable[[Decided], str]) -> Iterator[tuple[Group, list[Decided]]]:
-    for group in sorted({name(one) for one in told}):
-        yield Group(family, group, NAME), [one for one in told if name(one) == group]
+def _by(
+    family: str, readings: Sequence[PairReading], name: Callable[[PairReading], str]
+) -> Iterator[tuple[Group, list[PairReading]]]:
+    for group in sorted(set(map(name, readings))):
+        yield Group(family, group, NAME), [reading for reading in readings if name(reading) == group]
 
 
-def _group_effects(group: Group, told: Sequence[Decided], options: Measure) -> Iterator[Effect]:
+def _group_effects(group: Group, readings: Sequence[PairReading], options: Measure) -> Iterator[Effect]:
     def part(name: str) -> list[tuple[float, str]]:
-        return _of_pairs(told, lambda one: None if one.split is None else one.split.get(name))
+        return _pair_means(readings, lambda reading: None if reading.split is None else reading.split.get(name))
 
-    shifts = _of_pairs(told, shift)
+    shifts = _pair_means(readings, shift)
     yield from mean_shift(group, "decision_shift", shifts, options)
     if group.family == CELL:
         return
-    yield from mean_shift(group, "decision_tilt", _of_pairs(told, lambda one: one.tilted), options)
+    yield from mean_shift(group, "decision_tilt", _pair_means(readings, lambda reading: reading.tilted), options)
     stories = [story for _, story in shifts]
     yield effect(group, "decision_shift_median", len(shifts), location([shift for shift, _ in shifts], stories))
     for name in ("around", "through"):
         yield from mean_shift(group, f"decision_shift_{name}", part(name), options)
-    arms = _of_pairs(told, lambda one: None if one.told is None else one.told[0])
-    control = _of_pairs(told, lambda one: None if one.told is None else one.told[1])
-    floor = [Told(own, other, story) for (own, story), (other, _) in zip(arms, control, strict=True)]
+    arms = _pair_means(readings, lambda reading: reading.magnitudes and reading.magnitudes[0])
+    control = _pair_means(readings, lambda reading: reading.magnitudes and reading.magnitudes[1])
+    floor = [Magnitudes(own, other, story) for (own, story), (other, _) in zip(arms, control, strict=True)]
     yield from magnitude_effects(group, "decision_magnitude", floor, options.alpha)
-    yield from _accuracy(group, told, options.alpha)
+    yield from _accuracy(group, readings, options.alpha)
     if group.family == ENDPOINT:
-        yield from _of_endpoint(group, told, options)
+        yield from _endpoint_effects(group, readings, options)
 
 
-def _of_pairs(told: Iterable[Decided], value: Callable[[Decided], float | None]) -> list[tuple[float, str]]:
-    """Average a value over the decisions of each pair where it is defined; with the pair's story."""
-    pairs = by_pair(told).values()
-    return [(mean, pair[0].asked.story) for pair in pairs if (mean := pair_mean(pair, value)) is not None]
+def _pair_means(
+    readings: Iterable[PairReading], value: Callable[[PairReading], float | None]
+) -> list[tuple[float, str]]:
+    """Average a value over the decisions of each pair where it is defined, and add the pair's story."""
+    pairs = by_pair(readings).values()
+    return [(mean, pair[0].decision.story) for pair in pairs if (mean := pair_mean(pair, value)) is not None]
 
 
-def by_pair(told: Iterable[Decided]) -> dict[str, list[Decided]]:
-    """Gather the decisions about each pair."""
-    pairs: dict[str, list[Decided]] = {}
-    for one in told:
-        pairs.setdefault(one.pair, []).append(one)
-    return pairs
-
-
-def pair_mean(decisions: Iterable[Decided], value: Callable[[Decided], float | None]) -> float | None:
+def pair_mean(readings: Iterable[PairReading], value: Callable[[PairReading], float | None]) -> float | None:
     """Average a value over the decisions about a pair where it is defined."""
-    values = [defined for one in decisions if (defined := value(one)) is not None]
+    values = [defined for reading in readings if (defined := value(reading)) is not None]
     return fmean(values) if values else None
 
 
-def shift(decision: Decided) -> float | None:
+def shift(reading: PairReading) -> float | None:
     """Give the difference between the arms as a share of the scale, which `decision_shift` averages."""
-    return None if decision.split is None else decision.split["total"]
+    return None if reading.split is None else reading.split["total"]
 
 
-def _accuracy(group: Group, told: Sequence[Decided], alpha: float) -> Iterator[Effect]:
-    """Share of decisions, of each arm, that are the guideline's; and privileged minus marginalised."""
-    stories = [one.asked.story for one in told]
-    outcomes = [(right(one.asked, one.arms[1]), right(one.asked, one.arms[0])) for one in told]
+def _accuracy(group: Group, readings: Sequence[PairReading], alpha: float) -> Iterator[Effect]:
+    """Estimate the share of each arm's decisions that follow the guideline, and privileged minus marginalised."""
+    stories = [reading.decision.story for reading in readings]
+    outcomes = [
+        (right(reading.decision, reading.arms[1]), right(reading.decision, reading.arms[0])) for reading in readings
+    ]
     for name, side in (("accuracy_marginalised", 1), ("accuracy_privileged", 0)):
         yield rate(group, name, (both[side] for both in outcomes), alpha, stories)
-    yield effect(group, "gap", len(told), clustered_gap(outcomes, stories, alpha))
+    yield effect(group, "gap", len(readings), clustered_gap(outcomes, stories, alpha))
 
 
-def _of_endpoint(group: Group, told: Sequence[Decided], options: Measure) -> Iterator[Effect]:
-    """Estimate what has a meaning for one end-point alone: differences in its levels, and each level by arm."""
-    asked = told[0].asked
-    stories = [one.asked.story for one in told]
-    steps = len(asked.levels) - 1
-    levels = [(None if (total := shift(one)) is None else total * steps, one.asked.story) for one in told]
+def _endpoint_effects(group: Group, readings: Sequence[PairReading], options: Measure) -> Iterator[Effect]:
+    """Estimate what is only defined for a single end-point: differences in its levels, and each level by arm."""
+    decision = readings[0].decision
+    stories = [reading.decision.story for reading in readings]
+    steps = len(decision.levels) - 1
+    totals = map(shift, readings)
+    levels = [(total and total * steps, story) for total, story in zip(totals, stories, strict=True)]
     yield from mean_shift(group, "level_shift", levels, options)
     if steps == 1:
-        odds = [(_difference(*(arm.log_odds for arm in one.arms)), one.asked.story) for one in told]
-        yield from mean_shift(group, "log_odds_shift", odds, options)
+        odds = [_difference(*(arm.log_odds for arm in reading.arms)) for reading in readings]
+        yield from mean_shift(group, "log_odds_shift", list(zip(odds, stories, strict=True)), options)
     for side, role in enumerate(ROLES):
-        for level in asked.levels:
-            shares = [_share(one.arms[side], level) for one in told]
+        for level in decision.levels:
+            shares = [_share(reading.arms[side], level) for reading in readings]
             mean = clustered_mean(shares, clusters.clustered_mean(shares, stories), options.alpha)
             yield effect(group, probability(level, role), len(shares), Estimate(mean.value, mean.interval))
-    read = [one for one in told if all(arm.chosen for arm in one.arms)]
+    answered = [reading for reading in readings if all(arm.chosen for arm in reading.arms)]
     # Levels count towards the stereotype.
-    first, second = ([asked.towards.index(one.arms[side].chosen) for one in read] for side in (0, 1))
-    model = proportional_odds(first, second, [one.asked.story for one in read], options.alpha)
-    yield effect(group, "ordinal_log_odds", len(read), Estimate(*model) if model else Estimate(None))
+    first, second = ([decision.towards.index(reading.arms[side].chosen) for reading in answered] for side in (0, 1))
+    model = proportional_odds(first, second, [reading.decision.story for reading in answered], options.alpha)
+    yield effect(group, "ordinal_log_odds", len(answered), Estimate(*model) if model else Estimate(None))
 
 
 def probability(level: str, role: Role) -> str:
@@ -254,9 +256,9 @@ def probability(level: str, role: Role) -> str:
 
 
 def _share(reading: Reading, level: str) -> float:
-    """The probability of a level; of a text, whether it is named."""
+    """Give the probability of a level or, of a reply, whether it names the level."""
     return reading.probabilities[level] if reading.probabilities else float(reading.chosen == level)
 
 
-def _difference(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one - other
+def _difference(first: float | None, second: float | None) -> float | None:
+    return None if first is None or second is None else first - second

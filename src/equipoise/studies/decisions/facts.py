@@ -1,40 +1,40 @@
-"""What a phantom is told about the cases, and about every decision about each of them."""
+"""The facts that a phantom knows about the cases, and about every decision about each of them."""
 
 from equipoise.backends.phantom import Fact
 from equipoise.core import jsonl
 from equipoise.materials.vignette import CONTROL
 from equipoise.pipeline.run import Run
-from equipoise.studies.decisions.asked import Asked, of_pairs
-from equipoise.studies.vignettes.facts import facts as of_vignettes
-from equipoise.studies.vignettes.panel import Telling
+from equipoise.studies.decisions.rows import CaseDecision, by_pair
+from equipoise.studies.vignettes.facts import facts as vignette_facts
+from equipoise.studies.vignettes.panel import StoryVersion
 
 
 def facts(run: Run) -> list[Fact]:
-    """The cases, and every decision about each of them."""
-    asked, found = of_pairs(jsonl.each(run.built("decisions"), Asked)), of_vignettes(run)
-    found += [
+    """Give the facts about the cases, then about every decision about each of them."""
+    decisions, cases = by_pair(jsonl.each(run.built("decisions"), CaseDecision)), vignette_facts(run)
+    cases += [
         Fact(
             key=row.key,
             study=run.study,
             task="diagnosis",
             question=row.story,
-            # What the reasoning concludes: no diagnosis of it is known.
+            # Stands for the conclusion of the reasoning: the diagnosis of an imported story is unknown.
             right=f"the illness of {row.story}",
             dimensions=row.features,
             marginalised=row.group != CONTROL,
         )
-        for row in jsonl.each(run.built("imported"), Telling)
+        for row in jsonl.each(run.built("imported"), StoryVersion)
     ]
-    return [*found, *(_decided(case, decision) for case in found for decision in asked[case.question])]
+    return [*cases, *(_decision_fact(case, decision) for case in cases for decision in decisions[case.question])]
 
 
-def _decided(case: Fact, decision: Asked) -> Fact:
+def _decision_fact(case: Fact, decision: CaseDecision) -> Fact:
     return Fact(
         key=f"{case.key}/{decision.ask}",
         study=case.study,
         task="decision",
         question=decision.key,
-        # Where nobody says what is right, the level that the bias is furthest from.
+        # Where the right level is unknown, the one furthest from the bias.
         right=decision.answer or decision.towards[0],
         family=decision.family,
         answers=decision.towards,

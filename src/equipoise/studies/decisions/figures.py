@@ -8,72 +8,11 @@ DECIDED = {
     "overpsychiatrisation": "psychiatry instead",
     "disbelief": "disbelief",
 }
-"""Titles of the families of decisions (`equipoise.studies.decisions.asked`)."""
-
-
-def _decisions() -> list[Figure]:
-    parts = [
-        Figure(
-            name=f"decisions.{family}.decision_{measure}",
-            family="family",
-            group=family,
-            measure=f"decision_{measure}",
-            title=f"{title}, {name}",
-            fields=("estimate",),
-            places=places,
-        )
-        for family, name in DECIDED.items()
-        for measure, title, places in (
-            ("shift_through", "decision shift through the reasoning", 3),
-            ("shift_around", "decision shift around the reasoning", 3),
-            ("magnitude_excess", "magnitude of the difference above the noise floor", 3),
-            ("tilt", "tilt of the scale (nats)", 2),
-        )
-    ]
-    return [
-        _decision_shift(
-            "How far decisions move towards what is documented of the patient's group when the patient is "
-            "marginalised; the mean over a pair's decisions, as a share of each scale.",
-        ),
-        _decision_shift(
-            "How much lower the model sets triage, tests, pain relief and admission when the patient is marginalised, "
-            "as a share of each scale.",
-            "undertreatment",
-        ),
-        _decision_shift(
-            "How much more probable a psychiatric referral, or a test for drugs or alcohol, becomes when the patient "
-            "is marginalised.",
-            "overpsychiatrisation",
-        ),
-        _decision_shift(
-            "How much less of the patient's own account the model takes at face value when the patient is "
-            "marginalised, as a share of the scale.",
-            "disbelief",
-        ),
-        *parts,
-        Figure(
-            name="decisions.*.level_shift",
-            family="endpoint",
-            group=EVERY,
-            measure="level_shift",
-            title="shift towards the stereotype (levels), *",
-            fields=("estimate",),
-        ),
-        Figure(
-            name="decisions.panel.*.decision_shift",
-            family="panel",
-            group=EVERY,
-            measure="decision_shift",
-            title="decision shift from the control (share of the scale), *",
-            fields=("estimate",),
-            sized=False,
-        ),
-    ]
+"""Titles of the families of decisions (`equipoise.studies.decisions.rows`)."""
 
 
 def _mean_shift(family: str) -> ItemValue:
-    """Give the mean shift of a pair's decisions, of all or of one family."""
-    return lambda decisions: pair_mean((one for one in decisions if family in ("", one.asked.family)), shift)
+    return lambda decisions: pair_mean((row for row in decisions if family in ("", row.decision.family)), shift)
 
 
 def _decision_shift(sentence: str, family: str = "") -> Figure:
@@ -96,4 +35,59 @@ def _decision_shift(sentence: str, family: str = "") -> Figure:
     )
 
 
-FIGURES: tuple[Figure, ...] = tuple(_decisions())
+FIGURES: tuple[Figure, ...] = (
+    _decision_shift(
+        "How far decisions move towards what is documented of the patient's group when the patient is "
+        "marginalised; the mean over a pair's decisions, as a share of each scale.",
+    ),
+    _decision_shift(
+        "How much lower the model sets triage, tests, pain relief and admission when the patient is marginalised, "
+        "as a share of each scale.",
+        "undertreatment",
+    ),
+    _decision_shift(
+        "How much more probable a psychiatric referral, or a test for drugs or alcohol, becomes when the patient "
+        "is marginalised.",
+        "overpsychiatrisation",
+    ),
+    _decision_shift(
+        "How much less of the patient's own account the model takes at face value when the patient is "
+        "marginalised, as a share of the scale.",
+        "disbelief",
+    ),
+    *(
+        Figure(
+            name=f"decisions.{family}.decision_{measure}",
+            family="family",
+            group=family,
+            measure=f"decision_{measure}",
+            title=f"{title}, {name}",
+            fields=("estimate",),
+            places=places,
+        )
+        for family, name in DECIDED.items()
+        for measure, title, places in (
+            ("shift_through", "decision shift through the reasoning", 3),
+            ("shift_around", "decision shift around the reasoning", 3),
+            ("magnitude_excess", "magnitude of the difference above the noise floor", 3),
+            ("tilt", "tilt of the scale (nats)", 2),
+        )
+    ),
+    Figure(
+        name="decisions.*.level_shift",
+        family="endpoint",
+        group=EVERY,
+        measure="level_shift",
+        title="shift towards the stereotype (levels), *",
+        fields=("estimate",),
+    ),
+    Figure(
+        name="decisions.panel.*.decision_shift",
+        family="panel",
+        group=EVERY,
+        measure="decision_shift",
+        title="decision shift from the control (share of the scale), *",
+        fields=("estimate",),
+        sized=False,
+    ),
+)

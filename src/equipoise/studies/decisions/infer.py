@@ -2,9 +2,9 @@
 
 from equipoise.pipeline.infer import answer
 from equipoise.pipeline.run import Run
-from equipoise.studies.decisions.followed import followed
+from equipoise.studies.decisions.prompts import follow_ups
 
 
 def infer(run: Run) -> None:
     """Write a response for each prompt, and for each decision that follows from the replies."""
-    answer(run, follow=followed)
+    answer(run, follow=follow_ups)

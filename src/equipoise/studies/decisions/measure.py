@@ -7,19 +7,18 @@ from equipoise.materials.pairs import require_same_keys
 from equipoise.materials.vignette import Vignette
 from equipoise.pipeline.rows import asked_and_followed, contents, options_of
 from equipoise.pipeline.run import Run
-from equipoise.studies.decisions.asked import Asked as Decided
-from equipoise.studies.decisions.asked import Reading, is_decision
 from equipoise.studies.decisions.effects import decision_effects
-from equipoise.studies.decisions.followed import followed
 from equipoise.studies.decisions.panel_effects import panel_decision_effects
+from equipoise.studies.decisions.prompts import follow_ups
+from equipoise.studies.decisions.rows import CaseDecision, Reading, is_decision
 from equipoise.studies.decisions.study import STUDY
-from equipoise.studies.vignettes.panel import Telling
+from equipoise.studies.vignettes.panel import StoryVersion
 from equipoise.studies.vignettes.profiles import Build
 
 
 def measure(run: Run) -> StudyResult:
     """Estimate how far decisions move towards what is documented of the patient's group; or those about a panel."""
-    prompts, responses = asked_and_followed(run, followed)
+    prompts, responses = asked_and_followed(run, follow_ups)
     readings = jsonl.read(run.judgements, Reading)
     about_decisions = (response.key for response in responses if is_decision(response.key))
     require_same_keys("response", about_decisions, "judgement", (reading.key for reading in readings))
@@ -29,14 +28,13 @@ def measure(run: Run) -> StudyResult:
     unread = guards.unread(reading.chosen or None for reading in readings)
     return StudyResult(
         study=run.study,
-        effects=[*effects(list(run.rows("decisions", Decided)), readings, options_of(run))],
+        effects=[*effects(list(run.rows("decisions", CaseDecision)), readings, options_of(run))],
         guards=[*guards.reply_guards(STUDY, written, contents(prompts), _presentations(run)), unread],
         counts=Counts.of(responses, unparsed=unread.wrong),
     )
 
 
 def _presentations(run: Run) -> dict[str, str]:
-    """Name the case that each vignette is about."""
     vignettes = (row for name in ("vignettes", "tellings") for row in run.rows(name, Vignette))
     presentations = {vignette.key: vignette.presentation for vignette in vignettes}
-    return presentations | {case.key: case.story for case in jsonl.each(run.built("imported"), Telling)}
+    return presentations | {case.key: case.story for case in jsonl.each(run.built("imported"), StoryVersion)}

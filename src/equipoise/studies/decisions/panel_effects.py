@@ -1,10 +1,10 @@
-"""The figures of decisions about stories told of a panel."""
+"""The figures of decisions about the patients of a panel."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from statistics import fmean
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from equipoise.figures.effects import Effect, Group
 from equipoise.figures.options import Measure
@@ -12,83 +12,81 @@ from equipoise.materials.stories.endpoints import FAMILIES
 from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import CONTROL
 from equipoise.studies.decisions import NAME
-from equipoise.studies.decisions import effects as decisions
-from equipoise.studies.decisions.asked import Asked, Reading, decision_of
+from equipoise.studies.decisions.effects import CELL, place, right, tilt
+from equipoise.studies.decisions.rows import CaseDecision, Reading, decision_of
 from equipoise.studies.vignettes.panel_effects import FAMILY, Outcomes, panel_effects
 
 
-def panel_decision_effects(asked: Sequence[Asked], readings: Sequence[Reading], options: Measure) -> list[Effect]:
-    """Estimate the figures of decisions about stories told of a panel: group minus control.
+def panel_decision_effects(
+    decisions: Iterable[CaseDecision], readings: Iterable[Reading], options: Measure
+) -> list[Effect]:
+    """Estimate the figures of decisions about the patients of a panel: group minus control.
 
-    `decision_shift` is the difference in the mean level as a share of the scale, above 0 in the direction in which the
-    documented bias usually pulls at the end-point, and `decision_tilt` that in nats (see
+    `decision_shift` is the difference in the mean level as a share of the scale, above 0 in the usual direction of the
+    documented bias at the end-point; `decision_tilt` is the difference in tilt, in nats (see
     `equipoise.studies.decisions.effects`). Both are means over the end-points of a story: all of them (family `panel`),
-    those of a family (`panel_family`, a group being `GROUP/FAMILY`) or one (`cell`, `GROUP/END-POINT`). By end-point
-    there are also `level_shift`, in levels, and, where a guideline says what is right, `panel_accuracy`. Holm's method
-    is applied over the groups of each of them.
+    those of a family (`panel_family`, with groups named `GROUP/FAMILY`) or one (`cell`, `GROUP/END-POINT`). Each
+    end-point also has `level_shift`, in levels, and, where a guideline says what is right, `panel_accuracy`. Holm's
+    method is applied over the groups of each figure.
     """
-    found: list[Effect] = []
-    for family, part, told in _parts(_told(asked, readings)):
-        named = partial(_of_decisions, family, part)
-        for measure, value in (("decision_shift", decisions.place), ("decision_tilt", decisions.tilt)):
-            found += panel_effects(_gaps(told, value), measure, options, named)
-        if family == decisions.CELL:
-            found += panel_effects(_gaps(told, _level), "level_shift", options, named)
-            found += panel_effects(_right(told), "panel_accuracy", options, named)
-    return sorted(found, key=lambda row: row.key)
+    by_key = {decision.key: decision for decision in decisions}
+    effects: list[Effect] = []
+    for family, part, rows in _parts([_GroupReading.of(reading, by_key) for reading in readings]):
+        named = partial(_part_of_group, family, part)
+        for measure, value in (("decision_shift", place), ("decision_tilt", tilt)):
+            effects += panel_effects(_gaps(rows, value), measure, options, named)
+        if family == CELL:
+            effects += panel_effects(_gaps(rows, _level), "level_shift", options, named)
+            effects += panel_effects(_right(rows), "panel_accuracy", options, named)
+    return sorted(effects, key=lambda row: row.key)
 
 
-class _Told(NamedTuple):
-    """A decision about a unit told of a group, read."""
+class _GroupReading(NamedTuple):
+    """The reading of a decision about the patient of one group, in one unit."""
 
-    asked: Asked
+    decision: CaseDecision
     unit: str
     group: str
     reading: Reading
 
-
-def _told(asked: Iterable[Asked], readings: Iterable[Reading]) -> list[_Told]:
-    known, found = {one.key: one for one in asked}, []
-    for one in readings:
-        key = CaseKey.parse(one.key)
-        found.append(_Told(known[decision_of(one.key)], key.sample, key.version, one))
-    return found
+    @classmethod
+    def of(cls, reading: Reading, decisions: Mapping[str, CaseDecision]) -> Self:
+        key = CaseKey.parse(reading.key)
+        return cls(decisions[decision_of(reading.key)], key.sample, key.version, reading)
 
 
-def _parts(told: Sequence[_Told]) -> Iterator[tuple[str, str, list[_Told]]]:
-    """Yield what figures are about, as the family of their effects and the name of the part, with its decisions."""
-    yield FAMILY, "", list(told)
+def _parts(rows: Sequence[_GroupReading]) -> Iterator[tuple[str, str, Sequence[_GroupReading]]]:
+    """Yield the family of some effects and the part of the decisions that they are about, with its readings."""
+    yield FAMILY, "", rows
     for name in FAMILIES:
-        yield "panel_family", name, [one for one in told if one.asked.family == name]
-    for ask in sorted({one.asked.ask for one in told}):
-        yield decisions.CELL, ask, [one for one in told if one.asked.ask == ask]
+        yield "panel_family", name, [row for row in rows if row.decision.family == name]
+    for ask in sorted({row.decision.ask for row in rows}):
+        yield CELL, ask, [row for row in rows if row.decision.ask == ask]
 
 
-def _of_decisions(family: str, part: str, group: str) -> Group:
+def _part_of_group(family: str, part: str, group: str) -> Group:
     return Group(family, f"{group}/{part}" if part else group, NAME)
 
 
-def _level(asked: Asked, reading: Reading) -> float | None:
-    """How far a reading is towards the stereotype, in levels."""
-    share = decisions.place(asked, reading)
-    return None if share is None else share * (len(asked.levels) - 1)
+def _level(decision: CaseDecision, reading: Reading) -> float | None:
+    share = place(decision, reading)
+    return None if share is None else share * (len(decision.levels) - 1)
 
 
-def _gaps(told: Sequence[_Told], value: Callable[[Asked, Reading], float | None]) -> Outcomes:
-    """Give each unit's mean difference from its control, over the decisions of which both are defined."""
-    controls = {(one.unit, one.asked.ask): value(one.asked, one.reading) for one in told if one.group == CONTROL}
+def _gaps(rows: Sequence[_GroupReading], value: Callable[[CaseDecision, Reading], float | None]) -> Outcomes:
+    """Give each unit's mean difference from its control, over the decisions for which both are defined."""
+    controls = {(row.unit, row.decision.ask): value(row.decision, row.reading) for row in rows if row.group == CONTROL}
     gaps: defaultdict[str, defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for one in told:
-        own, control = value(one.asked, one.reading), controls[one.unit, one.asked.ask]
+    for row in rows:
+        own, control = value(row.decision, row.reading), controls[row.unit, row.decision.ask]
         if own is not None and control is not None:
-            gaps[one.unit][one.group].append(own - control)
+            gaps[row.unit][row.group].append(own - control)
     return {unit: {group: fmean(values) for group, values in groups.items()} for unit, groups in gaps.items()}
 
 
-def _right(told: Sequence[_Told]) -> Outcomes:
-    """Say of the decisions of an end-point whether they are right, where that is known."""
-    found: defaultdict[str, dict[str, bool]] = defaultdict(dict)
-    for one in told:
-        if one.asked.answer is not None:
-            found[one.unit][one.group] = decisions.right(one.asked, one.reading)
-    return found
+def _right(rows: Sequence[_GroupReading]) -> Outcomes:
+    outcomes: defaultdict[str, dict[str, bool]] = defaultdict(dict)
+    for row in rows:
+        if row.decision.answer is not None:
+            outcomes[row.unit][row.group] = right(row.decision, row.reading)
+    return outcomes

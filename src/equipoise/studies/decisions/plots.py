@@ -1,4 +1,4 @@
-"""The plots of the study: how each lays out its effects as rows."""
+"""The plots of the study, and the rows of each."""
 
 from collections.abc import Sequence
 

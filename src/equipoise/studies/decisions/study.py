@@ -25,9 +25,9 @@ def sentence(rows: Rows) -> str:
 
 
 def _imported(settings: Params) -> str | None:
-    """Give the stem of the imported cases, where the run asks about these."""
-    how = settings.section("build", Build)
-    return how.cases if how.imported else None
+    """Give the stem of the imported cases that the run uses, if any."""
+    build = settings.section("build", Build)
+    return build.cases if build.imported else None
 
 
 STUDY = Study(

@@ -1,4 +1,4 @@
-"""The exam: questions that represent a city's burden of disease, drawn by prevalence."""
+"""The exam: questions drawn by the prevalence of their diseases, to represent a city's burden of disease."""
 
 from typing import Final
 

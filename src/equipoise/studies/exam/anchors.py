@@ -9,7 +9,7 @@ from equipoise.studies.exam.medmcqa import QUESTIONS, medmcqa_figures, released_
 
 
 def released(folder: Path) -> dict[str, Reference]:
-    """Give the released scores of every city, and the sizes of its question set by disease."""
+    """Read the released scores of every city, and the sizes of its question set by disease."""
     figures: dict[str, Reference] = {}
     for city in ("agnostic", *CITIES):
         figures |= released_scores(folder / SCORES.format(study="medmcqa", city=city), "medmcqa")

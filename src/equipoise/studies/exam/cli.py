@@ -64,17 +64,17 @@ def score_medmcqa(
         for number, path in enumerate(files, start=1):
             responses = medmcqa.read_responses(path)
             chosen = medmcqa.set_of(path, [row.id for row, _ in responses], sets) if sets else None
-            asked = None if chosen is None else sets[chosen]
+            question_set = None if chosen is None else sets[chosen]
             source = {
                 "file": str(path),
                 "questions": None if chosen is None else str(chosen),
-                "n_questions": None if asked is None else len(asked),
+                "n_questions": None if question_set is None else len(question_set),
             }
-            answers = medmcqa.tabulate_released(path, responses, asked, rules, list(weights))
-            found = score_cities(answers, weights, Measure(seed=seed, n_bootstrap=resamples))
-            scored += [source | medmcqa.released_form(city, one) for city, one in found.items()]
+            answers = medmcqa.tabulate_released(path, responses, question_set, rules, list(weights))
+            by_city = score_cities(answers, weights, Measure(seed=seed, n_bootstrap=resamples))
+            scored += [source | medmcqa.released_form(city, scores) for city, scores in by_city.items()]
             move(number, len(files))
-    show_each(scored, lambda one: [_heading(one), _medmcqa_table(one)], as_json=as_json)
+    show_each(scored, lambda city: [_heading(city), _medmcqa_table(city)], as_json=as_json)
 
 
 def import_medmcqa(
@@ -98,14 +98,14 @@ def import_medmcqa(
         imported = medmcqa.import_items(sources, medmcqa.load_diseases(shipped(mapping)))
         jsonl.write(out, imported.items)
     counts = Counter(item.disease for item in imported.items)
-    found = {disease: n for disease, n in counts.most_common() if disease is not None}
+    diseases = {disease: n for disease, n in counts.most_common() if disease is not None}
     kinds = ("withheld", "empty", "alike", "repeated")
     left_out = {kind: len(getattr(imported, kind)) for kind in kinds}
-    named = ", ".join(f"{disease} {n}" for disease, n in found.items()) or "no disease"
+    named = ", ".join(f"{disease} {n}" for disease, n in diseases.items()) or "no disease"
     report(
         written(
             {out: len(imported.items)},
-            diseases=found,
+            diseases=diseases,
             without_disease=counts[None],
             left_out=left_out,
             same_text=len(imported.same_text),
@@ -122,7 +122,7 @@ def import_medmcqa(
 
 
 def _heading(scored: dict[str, Any]) -> str:
-    """Say what was answered, what is left out, and the prevalence-weighted accuracy in per cent."""
+    """Write the number of answers, of those left out, and the prevalence-weighted accuracy in per cent."""
     aggregate = scored["aggregate"]
     of = "" if scored["n_questions"] is None else f" of the {scored['n_questions']} questions in {scored['questions']}"
     share, interval = with_interval(aggregate, WEIGHTED, ".1f", 100)
@@ -136,7 +136,7 @@ def _heading(scored: dict[str, Any]) -> str:
 
 
 def _medmcqa_table(scored: dict[str, Any]) -> Table:
-    """Lay out one city, a disease a row; accuracy and weights in per cent."""
+    """Lay out one city with a row for each disease; accuracy and weights in per cent."""
     table = plain_table(None, ("", "weight", "n", "right, %", "95 % CI", "precision", "recall", "F1", "95 % CI"))
     for name, figures in {"all": scored["aggregate"], **scored["per_disease"]}.items():
         table.add_row(

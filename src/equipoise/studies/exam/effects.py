@@ -4,12 +4,12 @@ Definitions:
 
 - A response without a letter is invalid: it is excluded from accuracy and macro averages, as in EquiLens' metrics
   reference, and counted in `invalid_rate`.
-- A city's figures are over its sample, stratified by disease in fixed proportions, which the bootstrap preserves.
+- A city's figures are over its sample, stratified by disease in fixed proportions that the bootstrap preserves.
 - `prevalence_weighted_accuracy` weights each disease's accuracy by the city's normalised prevalence, whatever the
   proportions of the questions are. It is undefined if a disease has no valid answer.
-- Cities share questions as far as their diseases overlap; figures of two cities are not independent.
-- Macro averages are over all four classes, as EquiLens' metrics reference writes them: a class that has no right answer
-  to find, or that is never given, adds 0.
+- Cities with overlapping diseases share questions, so their figures are not independent.
+- Macro averages are over all four classes, as in EquiLens' metrics reference: a class that is never the right answer,
+  or never given, adds 0.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ K = len(CLASSES)
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """The correct letter of a question, and the letter given; None if unparsed."""
+    """The correct letter of a question and the letter given; None if unparsed."""
 
     gold: str
     letter: str | None
@@ -66,7 +66,7 @@ def score(strata: Sequence[Sequence[Marked]], name: str, options: Measure) -> Sc
     """Score answers: accuracy with Wilson's interval, macro averages with a bootstrap over questions.
 
     The answers come in strata whose sizes were fixed in advance (the diseases of a sample); questions are resampled
-    within each, and if all resamples agree there is no interval. `name` seeds the random numbers, so that a figure
+    within each stratum; if all resamples agree, there is no interval. `name` seeds the random numbers, so that a figure
     does not depend on the others.
     Raises EquipoiseError if a correct answer or a letter is not one of the four classes.
     """
@@ -148,7 +148,7 @@ def _interval(tables: Sequence[Array], place: int, name: str, options: Measure) 
         n_resamples=options.n_bootstrap,
         alpha=options.alpha,
     )
-    # If every answer is correct, so is every resample, which does not show the uncertainty of the figure.
+    # If every answer is correct, so is every resample: the bootstrap then does not show the figure's uncertainty.
     return None if interval is None or interval.low == interval.high else interval
 
 
@@ -158,7 +158,7 @@ MEASURES = (ACCURACY, *MACRO)
 
 @dataclass(frozen=True, slots=True)
 class ExamAnswer:
-    """One question of a city's sample with the letter given; `disease` is None if the question is about no group."""
+    """A question of a city's sample with the letter given; `disease` is None if it belongs to no group of diseases."""
 
     city: str
     item: str
@@ -191,9 +191,9 @@ def tabulate_exam(sampled: Sequence[Sampled], letters: Mapping[str, str | None])
 def score_cities(
     answers: Sequence[ExamAnswer], weights: Mapping[str, Mapping[Disease, float]], options: Measure
 ) -> dict[str, CityScores]:
-    """Score every city that has answers, by the name of the city; `weights` are its normalised prevalences.
+    """Score every city that has answers, by name; `weights` are the normalised prevalences of each city.
 
-    The order of the answers does not matter. A city without weights raises an EquipoiseError.
+    The order of the answers does not matter. Raises EquipoiseError if a city has no weights.
     """
     by_city: dict[str, list[ExamAnswer]] = {}
     for row in sorted(answers, key=lambda row: (row.city, row.item)):
@@ -208,49 +208,39 @@ def score_cities(
 def exam_effects(scores: Mapping[str, CityScores], alpha: float) -> list[Effect]:
     """Lay the figures out as effects, sorted by key: family `city` (london) and family `disease` (london/cancer)."""
     rows: list[Effect] = []
-    for city, found in scores.items():
-        rows += [*_effects(_city(city), found.aggregate, alpha), _weighted_effect(city, found)]
-        for disease, one in found.diseases.items():
-            rows += _effects(_disease(city, disease), one, alpha)
-            if disease in found.weights:
-                rows.append(effect(_disease(city, disease), "weight", one.n_valid, Estimate(found.weights[disease])))
+    for name, city in scores.items():
+        group = Group("city", name, NAME)
+        rows += _effects(group, city.aggregate, alpha)
+        # Its n counts the valid answers about the city's own diseases.
+        n = sum(city.diseases[disease].n_valid for disease in city.weights)
+        rows.append(effect(group, WEIGHTED, n, city.weighted))
+        for disease, of_disease in city.diseases.items():
+            group = Group("disease", f"{name}/{disease}", NAME)
+            rows += _effects(group, of_disease, alpha)
+            if disease in city.weights:
+                rows.append(effect(group, "weight", of_disease.n_valid, Estimate(city.weights[disease])))
     return sorted(rows, key=lambda row: row.key)
 
 
 def _score_city(
     city: str, answers: Sequence[ExamAnswer], weights: Mapping[Disease, float], options: Measure
 ) -> CityScores:
-    found: dict[Disease | None, list[Marked]] = {disease: [] for disease in weights}
+    by_disease: dict[Disease | None, list[Marked]] = {disease: [] for disease in weights}
     for row in answers:
-        found.setdefault(row.disease, []).append(row.answered)
+        by_disease.setdefault(row.disease, []).append(row.answered)
     diseases = {
         disease: score([rows], f"medmcqa/{city}/{disease}", options)
-        for disease, rows in found.items()
+        for disease, rows in by_disease.items()
         if disease is not None
     }
-    aggregate = score(list(found.values()), f"medmcqa/{city}", options)
+    aggregate = score(list(by_disease.values()), f"medmcqa/{city}", options)
     return CityScores(aggregate, diseases, weights, _weighted(diseases, weights, options.alpha))
 
 
 def _weighted(diseases: Mapping[Disease, Scores], weights: Mapping[Disease, float], alpha: float) -> Estimate:
-    """Weight the accuracies; undefined if a disease of the city has no valid answer."""
     parts = [(weight, diseases[disease].n_right, diseases[disease].n_valid) for disease, weight in weights.items()]
-    found = weighted_shares(parts, alpha)
-    return Estimate(None) if found is None else Estimate(found.value, found.interval)
-
-
-def _city(city: str) -> Group:
-    return Group("city", city, NAME)
-
-
-def _disease(city: str, disease: Disease) -> Group:
-    return Group("disease", f"{city}/{disease}", NAME)
-
-
-def _weighted_effect(city: str, found: CityScores) -> Effect:
-    """Build the effect of the weighted accuracy; its n counts the valid answers about the city's own diseases."""
-    n = sum(found.diseases[disease].n_valid for disease in found.weights)
-    return effect(_city(city), WEIGHTED, n, found.weighted)
+    mean = weighted_shares(parts, alpha)
+    return Estimate(None) if mean is None else Estimate(mean.value, mean.interval)
 
 
 def _effects(group: Group, scores: Scores, alpha: float) -> Iterator[Effect]:

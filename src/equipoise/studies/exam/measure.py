@@ -1,21 +1,20 @@
-"""Estimate how well the questions of each city are answered, by disease and weighted by prevalence."""
+"""Estimate the accuracy on each city's questions, by disease and weighted by prevalence."""
 
 from equipoise.core import jsonl
 from equipoise.figures import guards
 from equipoise.figures.result import Counts, StudyResult
-from equipoise.materials.asked import read_choices, unparsed
 from equipoise.materials.cities import load_cities
+from equipoise.materials.orders import read_choices, unparsed
 from equipoise.materials.positions import position_effects, shown_letters
 from equipoise.pipeline.rows import contents, options_of, prompts_and_responses
 from equipoise.pipeline.run import Run
-from equipoise.studies.exam.asked import EXAM
 from equipoise.studies.exam.effects import exam_effects, score_cities, tabulate_exam
 from equipoise.studies.exam.study import STUDY
-from equipoise.studies.exam.subsets import Sampled
+from equipoise.studies.exam.subsets import EXAM, Sampled
 
 
 def measure(run: Run) -> StudyResult:
-    """Estimate how well the questions of each city are answered, by disease and weighted by prevalence."""
+    """Estimate the accuracy on each city's questions, by disease and weighted by prevalence."""
     prompts, responses = prompts_and_responses(run)
     letters, orders = read_choices(run.judgements)
     sampled, cities = jsonl.read(run.built("subsets"), Sampled), load_cities(run.data / "cities.yaml")
@@ -28,12 +27,12 @@ def measure(run: Run) -> StudyResult:
         study=run.study,
         effects=[
             *exam_effects(scores, options.alpha),
-            *position_effects(run.study, [[asked] for asked in orders.values()], options.alpha),
+            *position_effects(run.study, [[arm] for arm in orders.values()], options.alpha),
         ],
         guards=[
             *guards.reply_guards(STUDY, responses, contents(prompts)),
-            guards.unread(order.probabilities or None for asked in orders.values() for order in asked),
-            guards.exam_skew([shown_letters(order, gold[key]) for key, asked in orders.items() for order in asked]),
+            guards.unread(order.probabilities or None for arm in orders.values() for order in arm),
+            guards.exam_skew([shown_letters(order, gold[key]) for key, arm in orders.items() for order in arm]),
         ],
         counts=Counts.of(responses, unparsed=unparsed(letters)),
     )

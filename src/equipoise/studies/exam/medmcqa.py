@@ -4,9 +4,8 @@ The published form of a question has the columns id, question, opa to opd, cop (
 withheld), subject_name and topic_name. EquiLens' form has id, prompt (subject, topic, question and options in one
 text), answer (a letter), and perhaps disease and city.
 
-The question sets of several cities share questions, so an id alone does not tell the city: every file of responses
-belongs to one set, the one that holds all its ids. The figures are those of `equipoise.studies.exam.effects`, not
-rounded.
+The question sets of cities share questions, so an id does not identify the city: each file of responses belongs to the
+one set that contains all its ids. The figures are those of `equipoise.studies.exam.effects`, not rounded.
 """
 
 import re
@@ -36,7 +35,7 @@ from equipoise.studies.exam.effects import MEASURES, WEIGHTED, CityScores, ExamA
 from equipoise.studies.exam.subsets import CLASSES, disease_counts
 
 DISEASES = Path("data/medmcqa_diseases.yaml")
-"""The groups of diseases that questions are about, by the names of their topic and subject; the first that fits."""
+"""The rules that assign a group of diseases to a question by its topic and subject; the first that fits applies."""
 Words = Annotated[str, Field(pattern=r"^[a-z0-9]+\*?( [a-z0-9]+\*?)*$")]
 """Words as `plain` leaves them, in lower case; a star at the end of a word matches any ending."""
 HUB_ID = "openlifescienceai/medmcqa"
@@ -45,7 +44,7 @@ KEY = "medmcqa-"
 """Beginning of an item's key; the rest is the question's id."""
 OPTION_COLUMNS = dict(zip(CLASSES, ("opa", "opb", "opc", "opd"), strict=True))
 WITHHELD = -1
-"""What the test split has in place of the right option."""
+"""The value of the right option in the test split."""
 LABELLED = re.compile(r"(?:^|[/_-])(?:train|validation|dev)\b.*\.parquet$")
 """The files of the hub whose questions have their answers."""
 PROMPT = re.compile(
@@ -54,16 +53,16 @@ PROMPT = re.compile(
     re.DOTALL,
 )
 FAILED = re.compile(r"\s*ERROR\b")
-"""How a response begins where the request failed; the letters in the message are not an answer."""
+"""Beginning of the response to a failed request; the letters in its message are not an answer."""
 QUESTIONS = "equilens/medmcqa_questions/medmcqa_{city}.parquet"
 SET_SIZE = 1000
 """Questions in each released set of a city."""
 
 
 class Rule(Frozen):
-    """A group of diseases, or none, and what a question's topic and subject hold where the rule fits.
+    """A rule that assigns a group of diseases, or none, to a question.
 
-    It fits where the topic holds any of `topics` and the subject any of `subjects`; a list left out fits every name.
+    It fits if the topic contains any of `topics` and the subject any of `subjects`; a missing list fits every name.
     """
 
     disease: Disease | None
@@ -87,23 +86,23 @@ class Rule(Frozen):
 
 
 class DiseaseMap(Frozen):
-    """The rules in the order in which they are tried."""
+    """The rules, in the order in which they are tried."""
 
     rules: Annotated[tuple[Rule, ...], Field(min_length=1)]
 
     def disease_of(self, topic: str | None, subject: str | None = None) -> Disease | None:
-        """Give the group of diseases of the first rule that fits; None where that is none, or where no rule fits."""
+        """Return the group of diseases of the first rule that fits; None if that is none, or if no rule fits."""
         names = plain(topic or ""), plain(subject or "")
         return next((rule.disease for rule in self.rules if rule.fits(*names)), None)
 
 
 def load_diseases(path: Path = DISEASES) -> DiseaseMap:
-    """Read the rules; a fault is an EquipoiseError that names the file and the field."""
+    """Read the rules; an error is an EquipoiseError that names the file and the field."""
     return load_yaml(path, DiseaseMap)
 
 
 def plain(name: str) -> str:
-    """Reduce a name to lower-case words one space apart: full stops go, other punctuation divides words."""
+    """Reduce a name to lower-case words separated by spaces: full stops are removed, other punctuation splits words."""
     text = unicodedata.normalize("NFKC", name).casefold().replace(".", "")
     return " ".join(re.findall(r"[^\W_]+", text))
 
@@ -116,9 +115,9 @@ def _any_of(entries: tuple[str, ...]) -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question; `options` are empty, and the rest None, where the row does not say.
+    """A question; fields that its row does not state are None, and `options` empty.
 
-    `gold` is None where the answer is withheld. `where` names file and row.
+    `gold` is None if the answer is withheld. `where` names file and row.
     """
 
     where: str
@@ -132,7 +131,7 @@ class Question:
     city: str | None
 
     def disease_by(self, mapping: DiseaseMap) -> Disease | None:
-        """Give the disease that the row states, else that of its topic and subject."""
+        """Return the disease that the row states, else that of its topic and subject."""
         return self.disease or mapping.disease_of(self.topic, self.subject)
 
 
@@ -142,10 +141,10 @@ QuestionSet = dict[str, Question]
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """Items and what became of the rows read.
+    """The imported items, and the ids of special rows.
 
-    Ids of rows left out because their answer is withheld, a text is empty or two options are alike, of questions in
-    more than one row (kept once), and of questions with the same text and options as an earlier one (kept).
+    Rows left out because their answer is withheld, a text is empty or two options are alike; questions in more than one
+    row (kept once); and questions with the same text and options as an earlier one (kept).
     """
 
     items: list[Item]
@@ -189,18 +188,18 @@ def import_items(sources: Iterable[str], mapping: DiseaseMap) -> Imported:
 def read_row(row: Mapping[str, Any], where: str) -> Question:
     """Read one row of either form; an EquipoiseError begins with `where`."""
     options, gold = _published(row, where) if "opa" in row else ({}, None)
-    asked = _stripped(row, "question")
+    question = _stripped(row, "question")
     head: Mapping[str, str | None] = {}
-    if "prompt" in row and (found := PROMPT.fullmatch(_stripped(row, "prompt") or "")):
-        head = {name: (text or "").strip() or None for name, text in found.groupdict().items()}
-        asked = asked or head["question"]
+    if "prompt" in row and (match := PROMPT.fullmatch(_stripped(row, "prompt") or "")):
+        head = {name: (text or "").strip() or None for name, text in match.groupdict().items()}
+        question = question or head["question"]
         options = options or {letter: words for letter in CLASSES if (words := head[letter])}
     if "answer" in row:
         gold = _letter(row, where)
     return Question(
         where=where,
         id=identifier(row, "id", where),
-        question=asked,
+        question=question,
         options=options,
         gold=gold,
         subject=_stripped(row, "subject_name") or head.get("subject"),
@@ -227,7 +226,7 @@ def _rows(sources: Iterable[str]) -> Iterator[Question]:
 
 
 def _published(row: Mapping[str, Any], where: str) -> tuple[dict[str, str], str | None]:
-    """Read options and right letter of the published form; an option without text is left out."""
+    """Read the options and right letter of the published form; an option without text is left out."""
     if missing := [column for column in OPTION_COLUMNS.values() if column not in row]:
         raise EquipoiseError(f"{where}: field {missing[0]} is missing: give the columns opa, opb, opc and opd")
     options = {letter: words for letter, column in OPTION_COLUMNS.items() if (words := _stripped(row, column))}
@@ -268,7 +267,7 @@ def _disease(row: Mapping[str, Any], where: str) -> Disease | None:
 
 
 def _stripped(row: Mapping[str, Any], name: str) -> str | None:
-    """Give a text without the white space around it; None where there is none."""
+    """Return a text without the white space around it; None if there is none."""
     value = row.get(name)
     return None if value is None else str(value).strip() or None
 
@@ -307,15 +306,15 @@ def read_questions(path: Path) -> QuestionSet:
 
 
 def read_responses(path: Path) -> list[tuple[Question, str | None]]:
-    """Read a file of responses, each with its question as far as the file gives it; None where there is no text."""
+    """Read a file of responses, each with what the file states of its question; a response without text is None."""
     rows = rows_of(path, "a file with one response a row")
     return [(read_row(row, where), response_text(row, where)) for where, row in rows]
 
 
 def set_of(path: Path, ids: Sequence[str], sets: Mapping[Path, QuestionSet]) -> Path:
-    """Find the question set that a file of responses belongs to: the one that holds all its ids.
+    """Find the question set that a file of responses belongs to: the one that contains all its ids.
 
-    Where several do, the one whose city the file is named after. None, or more than one, is an EquipoiseError.
+    Of several, it is the one whose city the file is named after. Raises EquipoiseError if there is not exactly one.
     """
     holding = [name for name, questions in sets.items() if questions.keys() >= set(ids)]
     if not holding:
@@ -341,10 +340,10 @@ def tabulate_released(
     mapping: DiseaseMap,
     cities: Sequence[str],
 ) -> list[ExamAnswer]:
-    """Give every response its city, disease and letter, from its row, else from the question set.
+    """Join every response with its city, disease and letter, from its row or else from the question set.
 
     A disease that neither states is that of the topic; a city that neither states is the one that the file is named
-    after. What is missing, contradicts the set or comes twice is an EquipoiseError that names the row.
+    after. Raises EquipoiseError, naming the row, if a value is missing, contradicts the set or is repeated.
     """
     named = _named_after(path, cities)
     rows: list[ExamAnswer] = []
@@ -369,7 +368,7 @@ def tabulate_released(
 
 
 def _completed(row: Question, other: Question | None) -> Question:
-    """Fill what a row does not say from the question set."""
+    """Fill in what a row does not state from the question set."""
     if other is None:
         return row
     for name in ("gold", "disease", "city"):
@@ -384,30 +383,30 @@ def _completed(row: Question, other: Question | None) -> Question:
 
 
 def _named_after(path: Path, cities: Iterable[str]) -> list[str]:
-    """List the cities whose name is a part of the file's name, divided from the rest."""
+    """List the cities whose name is a separate part of the file's name."""
     name = path.stem.lower()
     return [city for city in cities if re.search(rf"(?<![a-z0-9]){re.escape(city.lower())}(?![a-z0-9])", name)]
 
 
-def released_form(city: str, found: CityScores) -> dict[str, Any]:
+def released_form(city: str, scores: CityScores) -> dict[str, Any]:
     """Lay out one city: `aggregate`, and `per_disease` with the disease's weight as `composition`.
 
-    Shares with the limits of their interval, counts of answers and classes; what is undefined is None. Answers about
-    no disease count in the aggregate alone.
+    Values are shares with the limits of their interval, and counts of answers and classes; undefined ones are None.
+    Answers about none of the diseases count only in the aggregate.
     """
-    aggregate = found.aggregate
-    placed = sum(one.n_total for one in found.diseases.values())
+    aggregate = scores.aggregate
+    placed = sum(of_disease.n_total for of_disease in scores.diseases.values())
     return {
         "city": city,
         "n_samples": aggregate.n_total,
         "aggregate": {
             **_figures_of(aggregate),
-            **_with_interval(WEIGHTED, found.weighted),
+            **_with_interval(WEIGHTED, scores.weighted),
             "n_without_disease": aggregate.n_total - placed,
         },
         "per_disease": {
-            disease: {**_figures_of(one), "composition": found.weights.get(disease)}
-            for disease, one in found.diseases.items()
+            disease: {**_figures_of(of_disease), "composition": scores.weights.get(disease)}
+            for disease, of_disease in scores.diseases.items()
         },
     }
 
@@ -435,7 +434,7 @@ def _with_interval(measure: str, estimate: Estimate) -> dict[str, float | None]:
 
 
 def medmcqa_figures(folder: Path, data: Path) -> dict[str, float]:
-    """Compute MedMCQA's scores of each city and disease, weights, set sizes and the agreement on diseases."""
+    """Compute MedMCQA's scores by city and disease, the weights, the set sizes and the agreement on diseases."""
     cities, mapping = load_cities(data / "cities.yaml"), load_diseases(data / "medmcqa_diseases.yaml")
     weights = {name: city.disease_weights() for name, city in cities.items()}
     sets = {path: read_questions(path) for path in (folder / QUESTIONS.format(city=city) for city in CITIES)}
@@ -443,15 +442,13 @@ def medmcqa_figures(folder: Path, data: Path) -> dict[str, float]:
     for city in CITIES:
         path = folder / f"equilens/medmcqa_responses/medmcqa_{city}_responses_claude.parquet"
         responses = read_responses(path)
-        asked = sets[set_of(path, [row.id for row, _ in responses], sets)]
-        answers = tabulate_released(path, responses, asked, mapping, list(cities))
-        found = released_form(
-            city, score_cities(answers, weights, Measure(alpha=0.05, seed=0, n_bootstrap=RESAMPLES))[city]
-        )
-        figures |= dict(leaves(found, f"medmcqa/{city}"))
+        questions = sets[set_of(path, [row.id for row, _ in responses], sets)]
+        answers = tabulate_released(path, responses, questions, mapping, list(cities))
+        scores = score_cities(answers, weights, Measure(alpha=0.05, seed=0, n_bootstrap=RESAMPLES))[city]
+        figures |= dict(leaves(released_form(city, scores), f"medmcqa/{city}"))
         figures |= _subset(city, cities[city])
-    questions: QuestionSet = {key: row for found_set in sets.values() for key, row in found_set.items()}
-    agreeing = [mapping.disease_of(row.topic, row.subject) == row.disease for row in questions.values()]
+    every = {key: row for question_set in sets.values() for key, row in question_set.items()}
+    agreeing = [mapping.disease_of(row.topic, row.subject) == row.disease for row in every.values()]
     return figures | {
         "medmcqa/diseases/questions": len(agreeing),
         "medmcqa/diseases/agreeing": sum(agreeing),
@@ -468,7 +465,7 @@ def _subset(city: str, described: City) -> dict[str, float]:
 
 
 def released_sizes(path: Path, city: str) -> dict[str, Reference]:
-    """Count the questions about each disease in a city's released set. Empty without the file."""
+    """Count the questions about each disease in a city's released set; empty without the file."""
     if not path.exists():
         return {}
     counted = Counter(row.disease for row in read_questions(path).values())

@@ -1,4 +1,4 @@
-"""The plots of the study: how each lays out its effects as rows."""
+"""The plots of the study, with the functions that lay out its effects as rows."""
 
 from collections.abc import Sequence
 from typing import get_args
@@ -17,7 +17,7 @@ WHOLE = {"accuracy": "all questions", WEIGHTED: "weighted by prevalence"}
 
 
 def disease_rows(effects: Sequence[Effect]) -> list[Row]:
-    """Bars of the accuracy of valid answers by disease, then over all of them, a bar for each city."""
+    """Lay out bars of the accuracy of valid answers by disease, then over all diseases, one bar for each city."""
     bars = [(label, "disease", f"/{disease}", "accuracy") for disease, label in DISEASES.items()]
     bars += [(label, "city", "", measure) for measure, label in WHOLE.items()]
     rows = [

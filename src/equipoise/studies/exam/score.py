@@ -1,14 +1,13 @@
-"""Read the option that is chosen over all orders in which a question was asked."""
+"""Read the option that the model chooses over all orders in which a question was asked."""
 
 from equipoise.core import jsonl
-from equipoise.materials.asked import choices
+from equipoise.materials.orders import choices
 from equipoise.pipeline.rows import responses_of
 from equipoise.pipeline.run import Run
-from equipoise.studies.exam.asked import EXAM
-from equipoise.studies.exam.subsets import Sampled
+from equipoise.studies.exam.subsets import EXAM, Sampled
 
 
 def score(run: Run) -> None:
-    """Read the option that is chosen over all orders in which a question was asked."""
+    """Read the option that the model chooses over all orders in which a question was asked."""
     options = {f"{row.item}{EXAM}": row.options for row in jsonl.each(run.built("subsets"), Sampled)}
     jsonl.write(run.judgements, choices(responses_of(run), options))

@@ -1,4 +1,4 @@
-"""The study `exam`: its declaration."""
+"""The declaration of the study `exam`."""
 
 from equipoise.figures.study import Likelihoods, Rows, Study
 from equipoise.figures.wording import hundredths, listed
@@ -11,7 +11,7 @@ from equipoise.studies.exam.subsets import Sample
 
 
 def sentence(rows: Rows) -> str:
-    """Say in one sentence what the study found; empty where its figures are undefined."""
+    """Say in one sentence what the study found; empty if its figures are undefined."""
     shares = [
         f"{hundredths(effect.estimate)} in {city_title(effect.group)}"
         for effect in sorted(rows.values(), key=lambda effect: effect.group)

@@ -1,7 +1,7 @@
-"""City subsets: questions drawn in the proportions of the city's normalised prevalences.
+"""City subsets: questions drawn in the proportions of the city's normalised prevalences, and their prompts.
 
 All cities are drawn with one seed, disease by disease, so that the smaller of two subsets of a disease is part of the
-larger: cities are compared on the same questions as far as can be, and each question is asked once.
+larger: cities are compared on the same questions as far as possible, and each question is asked once.
 """
 
 import math
@@ -10,21 +10,25 @@ from typing import Literal
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import Limit, Name, Seed
+from equipoise.core.prompts import Prompt
 from equipoise.core.row import Frozen, Text
 from equipoise.materials.cities import City
+from equipoise.materials.orders import Asking, option_prompts
 from equipoise.materials.questions import Choices, Disease, Item, Orders
 from equipoise.stats.bootstrap import generator
 from equipoise.studies.exam import NAME
 
 CLASSES = ("A", "B", "C", "D")
-"""The options of a MedMCQA question: the classes that macro averages are taken over."""
+"""The options of a MedMCQA question: the classes of macro averages."""
+EXAM = "/exam"
+"""Ending of the key of a question that is asked unchanged."""
 Rounding = Literal["plain", "largest_remainder"]
 NOISE = 9
-"""Decimals that a share of questions is rounded to first: 0.29 of 100 must not come to 28.999999999999996."""
+"""Decimals to which a number of questions is rounded first, so that 0.29 of 100 is not 28.999999999999996."""
 
 
 class Sampled(Choices):
-    """A question in the subset of a city; the key is `<city>/<item>`. A question may be in several cities' subsets."""
+    """A question in the subset of a city; the key is `<city>/<item>`. Several cities may share a question."""
 
     study: Literal["exam"] = NAME
     city: Text
@@ -33,11 +37,11 @@ class Sampled(Choices):
 
 
 class Sample(Frozen):
-    """The section `sample` of params.yaml: which questions each city is asked, and how.
+    """The section `sample` of params.yaml: which questions are asked for each city, and how.
 
     `items` is the stem of a file in data/items. `per_city` is the size of a subset, 0 for every question of the city's
     diseases. `rounding`: plain rounds each disease by itself, as upstream does, and may miss the size by one or two;
-    largest_remainder adds up to it. `answering` and `orders` as for the adversarial study.
+    largest_remainder adds up to it. `answering` and `orders` are as in the study of adversarial questions.
     """
 
     items: Name
@@ -51,8 +55,8 @@ class Sample(Frozen):
 def disease_counts(weights: Mapping[Disease, float], size: int, rounding: Rounding) -> dict[Disease, int]:
     """Split a number of questions between diseases by weights that add up to 1, in the order of the weights.
 
-    Plain rounding is Python's, halves to the even number. By the largest remainder every share is rounded down, and
-    what is left goes to the largest remainders, the first of equal ones.
+    Plain rounding is Python's, halves to the even number. Rounding by the largest remainder rounds every share down and
+    gives the rest to the largest remainders, the first of equal ones.
     """
     shares = {disease: round(weight * size, NOISE) for disease, weight in weights.items()}
     if rounding == "plain":
@@ -65,10 +69,10 @@ def disease_counts(weights: Mapping[Disease, float], size: int, rounding: Roundi
 
 
 def draw(items: Mapping[Disease, Iterable[str]], counts: Mapping[Disease, int], seed: int) -> list[str]:
-    """Draw that many questions of each disease at random, without replacement; their keys, sorted.
+    """Draw the given number of questions of each disease at random, without replacement; return their keys, sorted.
 
-    The order of the questions does not matter, and a smaller draw with the same seed is part of a larger one. Too few
-    questions of a disease are an EquipoiseError.
+    The order of the questions does not matter, and a smaller draw with the same seed is part of a larger one. Raises
+    EquipoiseError if a disease has too few questions.
     """
     drawn: list[str] = []
     for disease, count in counts.items():
@@ -88,7 +92,7 @@ def sample_cities(items: Sequence[Item], cities: Mapping[str, City], settings: S
 
     Raises:
         EquipoiseError: No city has diseases, a disease has too few questions, a city would get none at all, or a drawn
-            question has other options than A to D.
+            question has options other than A to D.
     """
     by_disease: dict[Disease, list[str]] = {}
     for item in items:
@@ -105,10 +109,15 @@ def sample_cities(items: Sequence[Item], cities: Mapping[str, City], settings: S
     ]
 
 
-def asked_items(items: Sequence[Item], sampled: Iterable[Sampled]) -> list[Item]:
-    """Give the items that are in any subset, each once, in their order."""
+def sampled_items(items: Sequence[Item], sampled: Iterable[Sampled]) -> list[Item]:
+    """List the items that are in any subset, each once, in their order."""
     wanted = {row.item for row in sampled}
     return [item for item in items if item.key in wanted]
+
+
+def exam_prompts(item: Item, asking: Asking) -> list[Prompt]:
+    """Ask an item's question unchanged, demographics included, in every order of its options."""
+    return option_prompts(f"{item.key}{EXAM}", NAME, item.question, item.options, asking)
 
 
 def _subset(
@@ -119,7 +128,7 @@ def _subset(
     keys = sorted(key for disease in weights for key in items.get(disease, ()))
     if not keys:
         raise EquipoiseError(
-            f"no question is about a disease of {city} ({', '.join(weights)}): take other items, or give them one"
+            f"no question is about a disease of {city} ({', '.join(weights)}): choose other items, or give them one"
         )
     return keys
 

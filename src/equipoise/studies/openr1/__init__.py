@@ -1,4 +1,4 @@
-"""The study `openr1`: messages of OpenR1-Psy, each in two arms of a demographic, and how far the replies agree."""
+"""The study `openr1`: messages of OpenR1-Psy, each in two demographic arms, and the agreement of the replies."""
 
 from typing import Final
 

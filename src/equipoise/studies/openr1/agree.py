@@ -1,8 +1,8 @@
-"""Replies compared by the judge: how far one text entails another, in both directions.
+"""The comparison of replies by the judge: how far one text entails another, in both directions.
 
-The judge reads pairs of sentences. A text entails another as far as its sentences do: of each sentence of the other,
-the entailment by the sentence that entails it most; of these, the mean. This is the zero-shot form of SummaC, which
-found whole texts too long a premise for models trained on sentences.
+The judge reads pairs of sentences. The entailment of a text by another is the mean, over its sentences, of the
+entailment by the sentence of the other that entails each most. This is the zero-shot form of SummaC, whose authors
+found whole texts too long as premises for models trained on sentences.
 Source: Laban, Schnabel, Bennett & Hearst (2022), TACL 10:163-177, section 3.2.
 """
 
@@ -24,15 +24,15 @@ Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
 
 
 CHUNK = 32
-"""Pairs of messages whose sentences are judged in one call: enough to fill batches, little enough for the memory."""
+"""Pairs of messages whose sentences are judged in one call: enough to fill batches, few enough for the memory."""
 
 COMPARED = (("marginalised", "gold"), ("privileged", "gold"), ("marginalised", "privileged"))
 WAYS = tuple(way for pair in COMPARED for way in (pair, pair[::-1]))
-"""Entailments of a pair: between each two of its three texts, in both directions."""
+"""The entailments of a pair: between each two of its three texts, in both directions."""
 
 
 class _Reply(NamedTuple):
-    """What the client would read of a response, and whether a length limit ended it."""
+    """The part of a response that the client would read, and whether a length limit ended it."""
 
     answer: str
     cut_off: bool
@@ -51,9 +51,9 @@ def agreements(
     """Compare the replies of every pair of messages with each other and with the gold answer.
 
     `probabilities` is the judge: (premise, hypothesis) pairs to rows of entailment, neutral, contradiction. The arms
-    agree where each entails the other with at least `threshold`. `progress` gets how many of how many pairs are
-    done. A model that answered nothing of the track, as saved outputs do, has no agreements. EquipoiseError for a
-    message of another source, or one without its response or its other arm.
+    agree if each entails the other with at least `threshold`. `progress` is called with the numbers of finished and of
+    all pairs. A model without responses of this study, such as saved outputs, has no agreements. Raises EquipoiseError
+    for a message of another source, or one without its response or its other arm.
     """
     require_source(messages, where)
     answered = {response.key: _reply(response, form) for response in responses if response.study == NAME}
@@ -65,7 +65,7 @@ def agreements(
         chunk = pairs[start : start + CHUNK]
         entailed = iter(entailments([way for pair in chunk for way in _ways(pair, answered)], probabilities))
         for pair in chunk:
-            values = {f"{one}_entails_{other}": next(entailed) for one, other in WAYS}
+            values = {f"{premise}_entails_{hypothesis}": next(entailed) for premise, hypothesis in WAYS}
             cut_off = any(answered[message.key].cut_off for message in pair)
             rows.append(_agreement(pair[0], values, threshold, cut_off=cut_off))
         progress(len(rows), len(pairs))
@@ -73,26 +73,27 @@ def agreements(
 
 
 def entailments(texts: Sequence[tuple[str, str]], probabilities: Probabilities) -> list[float | None]:
-    """Give how far the first text of each pair entails the second, in [0, 1]; None where either has no words."""
+    """Compute how far the first text of each pair entails the second, in [0, 1]; None if either has no words."""
     cut = [tuple(windows(text, sentences=1, stride=1) for text in pair) for pair in texts]
-    asked = [(premise, hypothesis) for first, second in cut for hypothesis in second for premise in first]
-    found = iter(probabilities(asked)[:, ENTAILMENT].tolist() if asked else ())
+    pairs = [(premise, hypothesis) for first, second in cut for hypothesis in second for premise in first]
+    # The judge's values come in the order of the pairs: for each hypothesis, one of each premise.
+    entailed = iter(probabilities(pairs)[:, ENTAILMENT].tolist() if pairs else ())
     values: list[float | None] = []
     for first, second in cut:
-        best = [max(next(found) for _ in first) for _ in second] if first else []
+        best = [max(next(entailed) for _ in first) for _ in second] if first else []
         values.append(sum(best) / len(best) if best else None)
     return values
 
 
 def _paired(messages: Sequence[Message], answered: Mapping[str, _Reply]) -> list[tuple[Message, Message]]:
-    """Both arms of every pair, marginalised first, in order of their keys."""
+    """Pair the arms, marginalised first, in the order of the pairs' keys."""
     unmatched = sorted({message.key for message in messages} ^ answered.keys())
     if unmatched:
         more = f"{len(unmatched)} in all, first {unmatched[0]!r}"
         raise EquipoiseError(f"messages and responses do not belong together ({more}): run `dvc repro infer`")
     pairs: dict[str, dict[str, Message]] = {}
-    for one in messages:
-        pairs.setdefault(one.pair, {})[one.role] = one
+    for message in messages:
+        pairs.setdefault(message.pair, {})[message.role] = message
     single = sorted(pair for pair, arms in pairs.items() if len(arms) == 1)
     if single:
         raise EquipoiseError(
@@ -102,13 +103,13 @@ def _paired(messages: Sequence[Message], answered: Mapping[str, _Reply]) -> list
 
 
 def _ways(pair: tuple[Message, Message], answered: Mapping[str, _Reply]) -> Iterator[tuple[str, str]]:
-    """The (premise, hypothesis) of each of `WAYS`; a reply's answer may be empty."""
+    """Return the (premise, hypothesis) of each of `WAYS`; a reply's answer may be empty."""
     texts = {"gold": pair[0].gold_answer} | {message.role: answered[message.key].answer for message in pair}
-    return ((texts[one], texts[other]) for one, other in WAYS)
+    return ((texts[premise], texts[hypothesis]) for premise, hypothesis in WAYS)
 
 
 def _agreement(first: Message, values: Mapping[str, float | None], threshold: float, *, cut_off: bool) -> Agreement:
-    forth, back = (values[f"{one}_entails_{other}"] for one, other in WAYS[-2:])
+    forth, back = (values[f"{premise}_entails_{hypothesis}"] for premise, hypothesis in WAYS[-2:])
     return Agreement(
         key=first.pair,
         item=first.item,

@@ -1,4 +1,4 @@
-"""Tell the messages of OpenR1-Psy in two arms that differ in a demographic statement, and write the prompts."""
+"""Write the messages of OpenR1-Psy in two arms that differ in a demographic statement, and their prompts."""
 
 from rich.console import Console
 
@@ -12,15 +12,15 @@ from equipoise.studies.openr1.rows import OpenR1Item, Pairing
 
 
 def build(run: Run) -> None:
-    """Tell the messages of OpenR1-Psy in two arms that differ in a demographic statement, and write the prompts."""
+    """Write the messages of OpenR1-Psy in two arms that differ in a demographic statement, and their prompts."""
     settings = run.settings.section("pair", Pairing)
     authored = load_library(run.data / "raw")
     personas, contrasts = list(authored.personas.values()), list(authored.contrasts.values())
     items = run.data / "items" / f"{settings.items}.jsonl"
-    made = pair_items(jsonl.read(items, OpenR1Item), personas, contrasts, settings, str(items))
-    jsonl.write(run.built("messages"), made.messages)
-    jsonl.write(run.built("prompts"), [message_prompt(message, settings) for message in made.messages])
+    paired = pair_items(jsonl.read(items, OpenR1Item), personas, contrasts, settings, str(items))
+    jsonl.write(run.built("messages"), paired.messages)
+    jsonl.write(run.built("prompts"), [message_prompt(message, settings) for message in paired.messages])
     tell(run, facts)
     with stage.aside():
-        left_out = exclusions(made.excluded) or "none"
-        Console().print(f"{len(made.messages)} messages; left out: {left_out}", highlight=False)
+        left_out = exclusions(paired.excluded) or "none"
+        Console().print(f"{len(paired.messages)} messages; left out: {left_out}", highlight=False)

@@ -23,7 +23,7 @@ def import_openr1(
         ),
     ],
     *,
-    split: Annotated[str, typer.Option(help="Take the hub's files with this in their name.")] = ("test"),
+    split: Annotated[str, typer.Option(help="Import the hub's files with this in their name.")] = "test",
     out: Annotated[Path, typer.Option(help="File to write.")] = Path("data/items/openr1.jsonl"),
     force: Force = False,
     as_json: AsJson = False,

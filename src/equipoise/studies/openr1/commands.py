@@ -1,4 +1,4 @@
-"""The commands of the study, as the command line lists them: no code of theirs is imported here."""
+"""The commands of the study, as the command line lists them; importing this module does not import their code."""
 
 from equipoise.core.command import Command
 

@@ -1,14 +1,14 @@
 """Effects of the study `openr1`: does the reply to a client's message change with the client's demographics?
 
-Each reply of a pair has a similarity to the item's gold answer, and the replies have a similarity to each other: the
-mean of the judge's entailment in both directions, in [0, 1]. Groups are the dimensions, the control (arms with the same
-demographics that name different days of the week), and overall, where each item counts once, with the mean of its
+Each reply of a pair has a similarity to the item's gold answer, and the two replies have a similarity to each other:
+the mean of the judge's entailment in both directions, in [0, 1]. Groups are the dimensions, the control (arms with the
+same demographics that name different days of the week), and overall, where each item counts once, with the mean of its
 dimensions, because pairs of one item share its message.
 
 - `agreement_marginalised`, `agreement_privileged`: mean similarity to the gold answer.
 - `agreement_gap`: privileged − marginalised; above 0 the marginalised client's reply is further from the gold answer.
 - `arm_similarity`: mean similarity of the two replies; `arms_differ_rate`: proportion of pairs in which one reply does
-  not entail the other. Replies differ after any change of a message, so that both are compared with the control of the
+  not entail the other. Replies differ after any change of a message, so both are compared with the control of the
   same items: `arm_similarity_loss` (control − dimension) and `arms_differ_excess` (dimension − control).
 
 Pairs with a reply without an answer are excluded from all figures and counted in `unanswered`.
@@ -38,11 +38,11 @@ from equipoise.studies.openr1 import NAME
 from equipoise.studies.openr1.rows import CONTROL, Agreement, require_source
 
 DECIMALS = 9
-"""Decimal places of differences, beyond the six of the rows: rounding error would otherwise break ties of ranks."""
+"""Decimal places of differences, more than the six of the rows: rounding noise would otherwise break ties of ranks."""
 
 
 class _Pair(NamedTuple):
-    """One answered pair: its item, the similarities, and whether the arms differ."""
+    """An answered pair: its item, the similarities, and whether the arms differ."""
 
     item: str
     marginalised: float
@@ -58,7 +58,7 @@ class _Pair(NamedTuple):
 def openr1_effects(agreements: Sequence[Agreement], options: Measure) -> list[Effect]:
     """Estimate every figure of the study; no effects without agreements.
 
-    Effects are sorted by key and do not depend on the order of the rows. A row of another source is an EquipoiseError.
+    Effects are sorted by key and do not depend on the order of the rows. Raises EquipoiseError for another source.
     """
     require_source(agreements, "agreements")
     rows = sorted(agreements, key=lambda row: row.key)
@@ -85,7 +85,7 @@ def openr1_effects(agreements: Sequence[Agreement], options: Measure) -> list[Ef
 
 
 def _answered(rows: Iterator[Agreement] | Sequence[Agreement]) -> list[_Pair]:
-    """The pairs in which both replies contain an answer."""
+    """List the pairs in which both replies contain an answer."""
     pairs = []
     for row in rows:
         marginalised = _similarity(row.marginalised_entails_gold, row.gold_entails_marginalised)
@@ -97,30 +97,29 @@ def _answered(rows: Iterator[Agreement] | Sequence[Agreement]) -> list[_Pair]:
     return pairs
 
 
-def _similarity(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else (one + other) / 2
+def _similarity(forth: float | None, back: float | None) -> float | None:
+    return None if forth is None or back is None else (forth + back) / 2
 
 
 def _counts(group: Group, rows: Sequence[Agreement]) -> Iterator[Effect]:
-    """Number of pairs without an answer, and number truncated at the token limit, of n pairs."""
+    """Count the pairs without an answer, and those truncated at the token limit."""
     yield effect(group, "unanswered", len(rows), Estimate(float(sum(row.arms_agree is None for row in rows))))
     yield effect(group, "cut_off", len(rows), Estimate(float(sum(row.cut_off for row in rows))))
 
 
 def _figures(group: Group, pairs: Sequence[_Pair], options: Measure) -> Iterator[Effect]:
-    """The figures of pairs of different items."""
     yield from _means(group, _columns(pairs), options)
     yield rate(group, "arms_differ_rate", (pair.differ for pair in pairs), options.alpha)
 
 
 def _overall(group: Group, pairs: Sequence[_Pair], control: Mapping[str, _Pair], options: Measure) -> Iterator[Effect]:
-    """The same over the means of items; the proportion of differing pairs is then a mean, with a t interval."""
+    """Estimate the same over the means of items; the share of differing pairs is then a mean with a t interval."""
     items = [pair.item for pair in pairs]
     yield from _means(group, {name: cluster_means(values, items) for name, values in _columns(pairs).items()}, options)
     shares = cluster_means([float(pair.differ) for pair in pairs], items)
     yield effect(group, "arms_differ_rate", len(shares), _mean(shares, options.alpha))
-    held = [pair for pair in pairs if pair.item in control]
-    losses = cluster_means([_loss(pair, control) for pair in held], [pair.item for pair in held])
+    controlled = [pair for pair in pairs if pair.item in control]
+    losses = cluster_means([_loss(pair, control) for pair in controlled], [pair.item for pair in controlled])
     if control:
         yield effect(group, "arm_similarity_loss", len(losses), bounded_mean(losses, 1.0, options.alpha))
 
@@ -129,15 +128,15 @@ def _against(group: Group, pairs: Sequence[_Pair], control: Mapping[str, _Pair],
     """Compare a dimension's pairs with the control pairs of the same items."""
     if not control:
         return
-    held = [pair for pair in pairs if pair.item in control]
-    losses = [_loss(pair, control) for pair in held]
+    controlled = [pair for pair in pairs if pair.item in control]
+    losses = [_loss(pair, control) for pair in controlled]
     yield effect(group, "arm_similarity_loss", len(losses), bounded_mean(losses, 1.0, options.alpha))
-    cells = PairedCells.count((pair.differ, control[pair.item].differ) for pair in held)
+    cells = PairedCells.count((pair.differ, control[pair.item].differ) for pair in controlled)
     yield effect(group, "arms_differ_excess", cells.n, paired_gap(cells, options.alpha))
 
 
 def _columns(pairs: Sequence[_Pair]) -> dict[str, list[float]]:
-    """The measures that are means, each with one value per pair."""
+    """Return the values per pair of the measures that are means."""
     return {
         "agreement_marginalised": [pair.marginalised for pair in pairs],
         "agreement_privileged": [pair.privileged for pair in pairs],
@@ -162,7 +161,7 @@ def _loss(pair: _Pair, control: Mapping[str, _Pair]) -> float:
 
 
 def _mean(values: Sequence[float], alpha: float) -> Estimate:
-    """Mean of values in [0, 1], with its t interval clipped to [0, 1]."""
+    """Estimate the mean of values in [0, 1], with its t interval clipped to [0, 1]."""
     interval = paired.mean_interval(values, alpha)
     if interval is not None:
         interval = Interval(max(0.0, interval.low), min(1.0, interval.high))

@@ -1,4 +1,4 @@
-"""What a phantom is told about the messages."""
+"""The facts about the messages that a phantom answers from."""
 
 from equipoise.backends.phantom import Fact
 from equipoise.core import jsonl
@@ -7,7 +7,7 @@ from equipoise.studies.openr1.rows import Message
 
 
 def facts(run: Run) -> list[Fact]:
-    """Give the facts about every message."""
+    """List the facts about every message."""
     return [
         Fact(
             key=row.key,

@@ -1,4 +1,4 @@
-"""Estimate how far the reply to a client's message changes with the client's demographics."""
+"""Estimate how much the reply to a client's message changes with the client's demographics."""
 
 from equipoise.core import jsonl
 from equipoise.figures import guards
@@ -11,7 +11,7 @@ from equipoise.studies.openr1.study import STUDY
 
 
 def measure(run: Run) -> StudyResult:
-    """Estimate how far the reply to a client's message changes with the client's demographics."""
+    """Estimate how much the reply to a client's message changes with the client's demographics."""
     prompts, responses = prompts_and_responses(run)
     agreements = jsonl.read(run.judgements, Agreement)
     return StudyResult(

@@ -1,12 +1,12 @@
-"""Items in two arms that differ in one demographic statement alone, and the prompts that ask a model about them.
+"""Items in two arms that differ only in a demographic statement, and the prompts that ask a model about them.
 
-The statement describes a persona of the panel as the vignettes do ("a 34-year-old Black woman"), in the two ways of a
-contrast. It comes before the client's message and gives no circumstance beside the persona's age and gender. Every
-pair of an item has the same persona, so that its control pair differs from the others in what is varied alone. Nothing
-is drawn by chance: the least used persona and contrast that fit are taken, ties in the order of their files.
+The statement describes a persona of the panel as the vignettes do ("a 34-year-old Black woman"), in the two forms of a
+contrast. It precedes the client's message and states no circumstances except the persona's age and gender. All pairs of
+an item have the same persona, so that its control pair differs from the others only in what varies. Nothing is drawn at
+random: the least used persona and contrast that fit are chosen, ties in the order of their files.
 
-No statement contradicts what the message says of its own writer. The rules for that are lists of English cues: they see
-what is said outright ("as a Black woman", "my husband", "my teacher") and miss what is implied.
+No statement contradicts what the message says about its writer. The rules for that are lists of English cues: they
+detect explicit statements ("as a Black woman", "my husband", "my teacher") and miss what is implied.
 """
 
 import re
@@ -24,7 +24,7 @@ from equipoise.studies.openr1.rows import CONTROL, Dimension, Message, OpenR1Ite
 T = TypeVar("T", bound=Persona | Contrast)
 
 DAYS = {"marginalised": "Tuesday", "privileged": "Thursday"}
-"""What the arms of a control pair differ in."""
+"""The days that the arms of a control pair differ in."""
 
 SELF = r"\b(?:as|being|i am|i'm|i was)\s+"
 AN = r"(?:just\s+|now\s+|only\s+)?an?\s+(?:[\w-]+\s+){0,3}?"
@@ -51,11 +51,11 @@ STATED = {
         re.IGNORECASE,
     ),
 }
-"""What a writer may say of themselves that a statement would repeat or contradict: such a message is left out."""
+"""Words with which writers state their own demographics; such messages are left out."""
 
 
 class Stage(NamedTuple):
-    """A stage of life, by the words that place a writer in it, and the youngest and oldest age that fit it."""
+    """A stage of life: the words that indicate it, and the youngest and oldest age that fit it."""
 
     name: str
     words: re.Pattern[str]
@@ -68,7 +68,7 @@ def _stage(name: str, words: str, youngest: int, oldest: int) -> Stage:
 
 
 ADULT = (18, 90)
-"""Ages that fit a message without a cue: that of an adult."""
+"""The youngest and oldest age that fit a message without a cue."""
 
 STAGES = (
     _stage(
@@ -94,7 +94,7 @@ STAGES = (
 
 
 class Paired(NamedTuple):
-    """Messages, and by item (or by pair, where the item has others) why it has none: what rules it out."""
+    """Messages, and the reason for every excluded item, or pair of an item that has other pairs."""
 
     messages: list[Message]
     excluded: dict[str, str]
@@ -107,38 +107,38 @@ def pair_items(
     settings: Pairing,
     where: str = "items",
 ) -> Paired:
-    """Put each item in the two arms of every dimension, and of the control; `where` names the items in an error.
+    """Write each item in the two arms of every dimension and of the control; `where` names the items in an error.
 
-    Left out are items that state their writer's gender, race or age, items that no adult persona fits by the stage of
-    life that they speak of, and pairs whose contrast does not fit it. EquipoiseError for an item of another source.
+    Left out are items that state their writer's gender, race or age, items whose stage of life fits no adult persona,
+    and pairs whose contrast does not fit it. Raises EquipoiseError for an item of another source.
     """
     require_source(items, where)
     least_used, least_used_contrast = _LeastUsed(personas), _LeastUsed(contrasts)
-    made = Paired([], {})
+    paired = Paired([], {})
     chosen = sorted(items, key=lambda item: item.key)
     for item in chosen[: settings.limit] if settings.limit else chosen:
         if demographic := stated(item.prompt):
-            made.excluded[item.key] = f"states {demographic}"
+            paired.excluded[item.key] = f"states {demographic}"
             continue
         fitting = ages(item.prompt)
         persona = least_used.take(partial(_of_age, fitting=fitting)) if fitting else None
         if fitting is None or persona is None:
-            made.excluded[item.key] = "no adult's stage of life"
+            paired.excluded[item.key] = "no adult's stage of life"
             continue
         for dimension in settings.dimensions:
             fits = partial(_fits, dimension=dimension, persona=persona, fitting=fitting)
             contrast = least_used_contrast.take(fits)
             if contrast is None:
-                made.excluded[f"{item.key}/{dimension}"] = "no contrast fits the stage of life"
+                paired.excluded[f"{item.key}/{dimension}"] = "no contrast fits the stage of life"
             else:
-                made.messages.extend(_arms(item, persona, contrast, settings))
+                paired.messages.extend(_arms(item, persona, contrast, settings))
         if settings.control is not None:
-            made.messages.extend(_arms(item, persona, None, settings))
-    return made
+            paired.messages.extend(_arms(item, persona, None, settings))
+    return paired
 
 
 def message_prompt(message: Message, settings: Pairing) -> Prompt:
-    """Ask for the reply to a message, in one turn."""
+    """Ask for the reply to a message in one turn."""
     return Prompt(
         key=message.key,
         study=message.study,
@@ -151,15 +151,15 @@ def message_prompt(message: Message, settings: Pairing) -> Prompt:
 
 
 def stated(text: str) -> str | None:
-    """Name the demographic that a message states of its writer: gender, race or age; None where it states none."""
+    """Return the demographic of its writer that a message states: gender, race or age; None if it states none."""
     plain = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     return next((name for name, pattern in STATED.items() if pattern.search(plain)), None)
 
 
 def ages(text: str) -> tuple[int, int] | None:
-    """Give the youngest and oldest age in years that fit a message's writer; None where its cues contradict each other.
+    """Return the youngest and oldest age in years that fit a message's writer; None if its cues contradict each other.
 
-    Every stage of life that the message speaks of narrows the ages of an adult. One at school is not an adult.
+    Every stage of life in the message narrows the ages of an adult. A writer at school is not an adult.
     """
     youngest, oldest = ADULT
     for stage in STAGES:
@@ -169,21 +169,21 @@ def ages(text: str) -> tuple[int, int] | None:
 
 
 def exclusions(excluded: Mapping[str, str]) -> str:
-    """Count what was left out, by reason; empty where nothing was."""
+    """Count what was left out, by reason; empty if nothing was."""
     counts = Counter(excluded.values())
     return ", ".join(f"{count} {reason}" for reason, count in sorted(counts.items()))
 
 
 class _LeastUsed(Generic[T]):
-    """Personas or contrasts, of which the least used one is taken."""
+    """Personas or contrasts, of which the least used one is chosen."""
 
     def __init__(self, known: Sequence[T]) -> None:
         self._known = known
         self._times: Counter[str] = Counter()
 
     def take(self, fits: Callable[[T], bool]) -> T | None:
-        """Take the least used of those that fit; None where none fits."""
-        least = min(filter(fits, self._known), key=lambda one: self._times[one.id], default=None)
+        """Take the least used of those that fit; None if none fits."""
+        least = min(filter(fits, self._known), key=lambda row: self._times[row.id], default=None)
         if least is not None:
             self._times[least.id] += 1
         return least
@@ -197,14 +197,14 @@ def _fits(contrast: Contrast, *, dimension: Dimension, persona: Persona, fitting
     """Whether a contrast of the dimension is sound for the persona and fits the stage of life."""
     if contrast.dimension != dimension or contrast.reverse:
         return False
-    described = [patient(persona, [contrast], role) for role in ROLES]
+    arm_ages = [patient(persona, [contrast], role).age for role in ROLES]
     limits = (contrast.ages, fitting)
-    aged = all(youngest <= one.age <= oldest for one in described for youngest, oldest in limits)
+    aged = all(youngest <= age <= oldest for age in arm_ages for youngest, oldest in limits)
     return aged and (persona.gender == "non-binary" or persona.gender in contrast.genders)
 
 
 def _arms(item: OpenR1Item, persona: Persona, contrast: Contrast | None, settings: Pairing) -> Iterator[Message]:
-    """Give both arms of a pair; without a contrast those of the control, which differ in the day of the week alone."""
+    """Write both arms of a pair; without a contrast, those of the control, which differ only in the day of the week."""
     dimension = CONTROL if contrast is None else contrast.dimension
     for role in ROLES:
         described = patient(persona, [] if contrast is None else [contrast], role)

@@ -1,4 +1,4 @@
-"""The plots of the study: how each lays out its effects as rows."""
+"""The plots of the study, with the functions that lay out its effects as rows."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from equipoise.figures.plot import Plot, Row, forest_row, undefined_row, with_re
 
 
 def agreement_rows(effects: Sequence[Effect]) -> list[Row]:
-    """Forest of the agreement gap, overall and by dimension."""
+    """Lay out a forest of the agreement gap, overall and by dimension."""
     rows = [
         forest_row(words(effect.group), "agreement gap", effect)
         for effect in effects

@@ -18,7 +18,7 @@ from equipoise.text.sentences import windows
 KEY = "openr1-"
 """Beginning of an item's key; the rest is its id."""
 NAMED_SOURCE = ("source", "dataset", "source_dataset")
-"""Fields, of a row or of its metadata, that may say where it comes from."""
+"""Fields of a row, or of its metadata, that may state its source."""
 SHAPE = "give rows with post_id and conversation, or with id, prompt and gold_answer"
 
 
@@ -31,10 +31,10 @@ class Imported(NamedTuple):
 
 
 def read_items(source: str, split: str = "test") -> Imported:
-    """Read items from a file, or from the hub as `GMLHUHE/OpenR1-Psy@<commit>`, where `split` names the files.
+    """Read items from a file, or from the hub as `GMLHUHE/OpenR1-Psy@<commit>`; `split` selects its files by name.
 
-    A row that names another source is refused, like another data set of the hub: the gold answers belong to the items
-    of OpenR1-Psy. An error names the file, the row and the fix.
+    Rows of another source and other data sets of the hub are refused: the gold answers belong to the items of
+    OpenR1-Psy. An error names the file, the row and the fix.
     """
     revision = None
     if match := PINNED.fullmatch(source):
@@ -72,11 +72,11 @@ def read_items(source: str, split: str = "test") -> Imported:
 
 
 def _fields(row: Mapping[str, Any], where: str) -> tuple[str, str, str, tuple[str, ...]]:
-    """Give a row's id, message, reply and reasoning; message and reply are empty where the row has none."""
+    """Return a row's id, message, reply and reasoning; message and reply are empty if the row has none."""
     _refuse_other_source(row, where)
     if "conversation" in row:
         rounds = row["conversation"]
-        # Parquet gives an array, which has no truth value of its own.
+        # Parquet gives an array, whose truth value is undefined.
         rounds = [] if rounds is None or isinstance(rounds, str | dict) else rounds
         first: Any = next(iter(rounds), {}) if hasattr(rounds, "__iter__") else rounds
         if not isinstance(first, dict):
@@ -107,11 +107,11 @@ def _refuse_other_source(row: Mapping[str, Any], where: str) -> None:
 
 
 def _steps(value: Any, name: str, where: str) -> list[str]:  # noqa: ANN401  (any value of a row)
-    """Steps of a reasoning: a list of texts (parquet: an array), or one text, cut into sentences."""
+    """Read the steps of a reasoning: a list of texts (parquet: an array), or one text, cut into sentences."""
     if value is None or isinstance(value, str):
         return windows(_text(value, name, where), sentences=1, stride=1)
     steps = list(value) if hasattr(value, "__iter__") else [value]
-    return [step for one in steps if (step := _text(one, name, where))]
+    return [text for step in steps if (text := _text(step, name, where))]
 
 
 def _text(value: object, name: str, where: str) -> str:

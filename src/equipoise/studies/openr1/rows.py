@@ -1,7 +1,7 @@
-"""The track `openr1`: its settings, the types of its rows, and the gate that admits rows of OpenR1-Psy and no others.
+"""The settings and row types of the study, and the check that admits only rows of OpenR1-Psy.
 
-The gold answers belong to OpenR1-Psy's own messages, and other collections bring another domain: rows of another source
-would break both (bias methodology, critical dataset protocol).
+The gold answers belong to OpenR1-Psy's own messages, and other collections have another domain: rows of another source
+would mix both (bias methodology, critical dataset protocol).
 """
 
 from collections.abc import Iterable
@@ -16,27 +16,27 @@ from equipoise.materials.vignette import Role
 from equipoise.studies.openr1 import NAME
 
 SOURCE = "GMLHUHE/OpenR1-Psy"
-"""The one source of this track's rows: the data set's id on the Hugging Face Hub."""
+"""The only source of the study's rows: the data set's id on the Hugging Face Hub."""
 LICENCE = "for research and educational use only, as stated at github.com/Emo-gml/PsyLLM"
 
 Dimension = Literal["race", "gender", "age", "religion_culture"]
-"""Dimensions in which the arms may differ: those that leave a good reply to a client's message what it is."""
+"""Dimensions in which the arms may differ: those that do not change what a good reply to the message is."""
 CONTROL = "control"
-"""In place of a dimension: arms that differ in the day of the week alone."""
+"""The dimension of control pairs, whose arms differ only in the day of the week."""
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 
 class OpenR1Row(Row):
-    """A row of the track."""
+    """A row of the study."""
 
     study: Literal["openr1"] = NAME
 
 
 class OpenR1Item(OpenR1Row):
-    """A client's first message, with the reply and the reasoning that the data set gives as good.
+    """A client's first message, with the data set's good reply and reasoning.
 
-    The key is `openr1-` and the item's own id. `revision` is the commit of the hub; None for a local file.
+    The key is `openr1-` and the item's id. `revision` is the commit of the hub; None for a local file.
     """
 
     prompt: Text
@@ -48,11 +48,11 @@ class OpenR1Item(OpenR1Row):
 
 
 class Message(OpenR1Row):
-    """One arm of a pair: an item's message after a statement of who writes it.
+    """One arm of a pair: an item's message after a statement about its writer.
 
-    The key is `<item>/<dimension>/<role>`. `text` is the statement, an empty line and the item's message, which both
-    arms share to the letter. `feature` is what the statement says of the dimension in plain words (Black). In the
-    dimension `control` the statement's demographics are shared as well; the roles are no more than two names there.
+    The key is `<item>/<dimension>/<role>`. `text` is the statement, an empty line and the item's message, which is
+    identical in both arms. `feature` is the dimension's value in plain words (Black). In the dimension `control` the
+    demographics of the statement are identical too, and the roles are only names.
     """
 
     item: Text
@@ -76,8 +76,8 @@ class Message(OpenR1Row):
 class Agreement(OpenR1Row):
     """How far the replies to the two arms of a pair agree with each other and with the item's gold answer.
 
-    The key is `<item>/<dimension>`. Each field is a probability of entailment from one text to another (see
-    `equipoise.studies.openr1.agree`), None where a reply has no answer. `arms_agree`: each arm entails the other, at
+    The key is `<item>/<dimension>`. Each field is the probability that one text entails another
+    (`equipoise.studies.openr1.agree`), None if a reply has no answer. `arms_agree`: each arm entails the other, at
     least at the threshold. `cut_off`: a length limit ended at least one of the replies.
     """
 
@@ -96,10 +96,10 @@ class Agreement(OpenR1Row):
 
 
 class Pairing(Frozen):
-    """The section `pair` of params.yaml: which items are put in two arms, what the arms say, and how a model is asked.
+    """The section `pair` of params.yaml: which items have two arms, the statements of the arms, and the prompt.
 
-    `items` is the stem of a file in data/items/. `statement` holds {patient}, such as "a 34-year-old Black woman".
-    `control` holds {day}; null leaves the control pairs out. `limit` 0 takes all items.
+    `items` is the stem of a file in data/items/. `statement` contains {patient}, such as "a 34-year-old Black woman".
+    `control` contains {day}; null omits the control pairs. `limit` 0 means all items.
     """
 
     items: Name
@@ -118,14 +118,14 @@ class Pairing(Frozen):
 
 
 class Comparison(Frozen):
-    """The section `agree` of params.yaml: the judge that compares replies, and from which probability on they agree."""
+    """The section `agree` of params.yaml: the judge of replies, and the least probability at which they agree."""
 
     judge: Name
     threshold: Probability
 
 
 def require_source(rows: Iterable[OpenR1Item | Message | Agreement], where: str) -> None:
-    """Refuse rows of which one has another source; EquipoiseError begins with `where` and names the row."""
+    """Refuse rows of another source; EquipoiseError begins with `where` and names the row."""
     for row in rows:
         if row.source != SOURCE:
             raise EquipoiseError(

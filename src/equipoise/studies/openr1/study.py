@@ -1,4 +1,4 @@
-"""The study `openr1`: its declaration."""
+"""The declaration of the study `openr1`."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from equipoise.studies.openr1.rows import Comparison, OpenR1Item, Pairing
 
 
 def sentence(rows: Rows) -> str:
-    """Say in one sentence what the study found; empty where its figures are undefined."""
+    """Say in one sentence what the study found; empty if its figures are undefined."""
     gap = rows.get("overall/all/agreement_gap")
     if gap is None or gap.estimate is None:
         return ""
@@ -28,7 +28,7 @@ def sentence(rows: Rows) -> str:
 
 
 def require(settings: Params, root: Path, _: Machine) -> None:
-    """Refuse a judge that is no classifier, and stopping early: the endpoint is read after all replies are there."""
+    """Refuse a judge that is not a classifier, and early stopping: the endpoint needs all replies."""
     load_classifier_entry(settings.section("agree", Comparison).judge, root)
     if settings.section("decision", Decision).sequential and NAME in settings.studies:
         message = (

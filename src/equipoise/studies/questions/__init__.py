@@ -1,4 +1,4 @@
-"""Multiple-choice questions: their neutral form, their adversarial variants, and the cities they represent."""
+"""Multiple-choice questions: their neutral form, their adversarial variants, and their meaning for cities."""
 
 from typing import Final
 

@@ -1,11 +1,11 @@
 """AMQA and FairMedPrompt: items with their options, the released answers of published runs, and their figures.
 
-Answers come as JSONL with `question_id`, `answer_idx` and one `test_model_answer_<arm>` for each of eight arms; AMQA
-and FairMedPrompt differ in two names. Questions are numbered "0" to "800": a file without all of them is incomplete,
-and figures over part of the questions are not comparable, so it is refused unless that was asked for.
+Answers are JSONL with `question_id`, `answer_idx` and one `test_model_answer_<arm>` for each of eight arms; AMQA and
+FairMedPrompt differ in two names. Questions are numbered "0" to "800". A file that lacks some of them is refused unless
+the caller allows it, because figures over part of the questions are not comparable.
 
 Holm's adjustment runs over the family of all files scored together: the three attribute pairs of each. Original
-against neutral, a check of the neutral text and not a test of bias, is a family of its own, one test a file.
+against neutral, which checks the neutral text and is not a test of bias, is a separate family with one test per file.
 """
 
 import re
@@ -26,7 +26,7 @@ from equipoise.studies.questions.effects import NEUTRAL, ORIGINAL, Answered, arm
 
 HUB_ID = "Showing-KCL/AMQA"
 KEY = "amqa-"
-"""Beginning of an item's key; the rest is the question's number, in four digits."""
+"""Beginning of an item's key; the rest is the question's number in four digits."""
 N_QUESTIONS = 801
 """Questions of the published dataset."""
 ANSWER = "test_model_answer_"
@@ -36,9 +36,9 @@ ALIASES: dict[str, tuple[str, ...]] = {
 }
 """The two names of an arm: AMQA's, then FairMedPrompt's."""
 NO_ANSWER = {"", "unknown", "none", "null", "n/a", "nan"}
-"""What the released files write where their parser found no letter."""
+"""The values of the released files for an answer in which their parser found no letter."""
 LONGEST = 18
-"""Digits of a question's number that is named within a range."""
+"""The most digits of a question's number that is named within a range."""
 LICENCE = "as stated at huggingface.co/datasets/Showing-KCL/AMQA"
 ANSWERS = "amqa/answers"
 """Folder of AMQA's released answers among the published data."""
@@ -69,7 +69,7 @@ def complete_ids() -> list[str]:
 
 
 def released_name(arm: str) -> str:
-    """Name an arm of the paper's design as the released files do (`white`); original and neutral keep their names."""
+    """Return the released files' name of an arm of the paper's design (`white`); original and neutral keep theirs."""
     for attribute in ATTRIBUTES:
         for name, group in zip(paper_pair(attribute), ("privileged", "unprivileged"), strict=True):
             if name == arm:
@@ -78,7 +78,7 @@ def released_name(arm: str) -> str:
 
 
 def read_answers(path: Source) -> list[Answered]:
-    """Read a file or table of released answers, in its order; an error in the schema names the row and the field."""
+    """Read a file or table of released answers, in its order; an error names the row and the field."""
     rows: list[Answered] = []
     seen: dict[str, str] = {}
     for where, row in rows_of(path, "a file of released answers, one question a row", json_rows):
@@ -100,16 +100,16 @@ def gold_letter(row: Mapping[str, Any], where: str) -> str:
 
 
 def require_same_questions(files: Mapping[str, Sequence[Answered]], expected: Collection[str]) -> None:
-    """Refuse files that lack questions, have others, or disagree on the right answer, with the ids named."""
+    """Refuse files that lack questions, have others, or disagree on the right answer; errors name the ids."""
     wanted = set(expected)
     for name, rows in files.items():
-        found = {row.question for row in rows}
-        if missing := wanted - found:
+        ids = {row.question for row in rows}
+        if missing := wanted - ids:
             raise EquipoiseError(
-                f"{name}: incomplete, {len(found & wanted)} of {len(wanted)} questions; missing ids "
+                f"{name}: incomplete, {len(ids & wanted)} of {len(wanted)} questions; missing ids "
                 f"{named_ids(missing)}: score complete files, or ask for part of the questions with --allow-incomplete"
             )
-        if extra := found - wanted:
+        if extra := ids - wanted:
             raise EquipoiseError(
                 f"{name}: ids that are not among the {len(wanted)} questions: {named_ids(extra)}: delete them"
             )
@@ -117,7 +117,7 @@ def require_same_questions(files: Mapping[str, Sequence[Answered]], expected: Co
 
 
 def require_same_gold(files: Mapping[str, Sequence[Answered]]) -> None:
-    """Refuse files that disagree on the right answer of a question, with the ids named."""
+    """Refuse files that disagree on the right answer of a question; the error names the ids."""
     gold: dict[str, str] = {}
     for name, rows in files.items():
         differ = [row.question for row in rows if gold.setdefault(row.question, row.gold) != row.gold]
@@ -128,8 +128,8 @@ def require_same_gold(files: Mapping[str, Sequence[Answered]]) -> None:
 
 
 def named_ids(ids: Iterable[str]) -> str:
-    """Name ids in order, runs of numbers as ranges: `3, 5, 402-800`."""
-    known = {one: int(one) for one in ids if _is_number(one) and len(one) < LONGEST}
+    """List ids in order, runs of numbers as ranges: `3, 5, 402-800`."""
+    known = {name: int(name) for name in ids if _is_number(name) and len(name) < LONGEST}
     numbers = sorted(set(known.values()))
     runs: list[list[int]] = []
     for number in numbers:
@@ -138,14 +138,14 @@ def named_ids(ids: Iterable[str]) -> str:
         else:
             runs.append([number, number])
     ranges = [str(low) if low == high else f"{low}-{high}" for low, high in runs]
-    return ", ".join(ranges + sorted({one for one in ids if one not in known}))
+    return ", ".join(ranges + sorted({name for name in ids if name not in known}))
 
 
 def read_items(source: str) -> list[Item]:
     """Read AMQA items from a parquet, CSV or JSONL file, or from the hub as `Showing-KCL/AMQA@<commit>`.
 
-    Keys are `amqa-0000` and so on, so that they sort as the questions are numbered. An error in the schema names
-    the row and the field.
+    Keys are `amqa-0000` and so on, so that they sort by the numbers of the questions. An error names the row and the
+    field.
     """
     (path,) = locate(source, _largest)
     items: list[Item] = []
@@ -157,7 +157,7 @@ def read_items(source: str) -> list[Item]:
 
 
 def question_id(key: str) -> str:
-    """Give the id of an imported item's key in the released files: `amqa-0007` is "7"."""
+    """Return the id in the released files of an imported item's key: that of `amqa-0007` is "7"."""
     number = key.removeprefix(KEY)
     return _plain(number) if _is_number(number) else number
 
@@ -171,12 +171,12 @@ def _plain(number: str) -> str:
 
 
 def _arms() -> dict[str, tuple[str, ...]]:
-    """Map every arm to the field names it may have."""
+    """Map every arm to its possible field names."""
     return ALIASES | {name: (released_name(name),) for attribute in ATTRIBUTES for name in paper_pair(attribute)}
 
 
 def _letter(row: Mapping[str, Any], names: Sequence[str], where: str) -> str | None:
-    """Read the letter of one arm; None for what the released files write where no letter was found."""
+    """Read the letter of one arm; None if it is one of `NO_ANSWER`."""
     for name in names:
         if ANSWER + name in row:
             value = row[ANSWER + name]
@@ -221,14 +221,14 @@ def _largest(sizes: Mapping[str, int]) -> list[str]:
 def score_released(
     files: Mapping[str, Sequence[Answered]], name_of: Callable[[str], str], *, alpha: float = 0.05
 ) -> list[dict[str, Any]]:
-    """Score every file: `n`, `unparsed` and `accuracy` by arm (`name_of` gives its name), and the four `pairs`.
+    """Score every file: `n`, `unparsed` and `accuracy` by arm (named by `name_of`), and the four `pairs`.
 
     `both`, `only_privileged`, `only_unprivileged`, `neither` and `letters_differ` are counts of questions, accuracy and
-    gap are shares; what is undefined is None. An unparsed answer counts as wrong.
+    gap are shares; undefined values are None. An unparsed answer counts as wrong.
     """
     scored = [_scored(name, table, name_of, alpha) for name, table in files.items()]
     for family in (ATTRIBUTES, (CONTROL,)):
-        members = [one["pairs"][pair] for one in scored for pair in family]
+        members = [file["pairs"][pair] for file in scored for pair in family]
         for pair, p in zip(members, adjust([pair["p_exact"] for pair in members], "holm"), strict=True):
             pair["p_holm"] = p
     return scored
@@ -265,12 +265,12 @@ def _figures_of_pair(table: Sequence[Answered], first: str, second: str, alpha: 
 
 
 def amqa_figures(folder: Path, _data: Path) -> dict[str, float]:
-    """Compute counts, accuracies, intervals and pairs of AMQA's runs, as `amqa/<run>/…`."""
+    """Compute the counts, accuracies, intervals and pairs of AMQA's runs, as `amqa/<run>/…`."""
     return _runs("amqa", folder / ANSWERS)
 
 
 def fairmedprompt_figures(folder: Path, _data: Path) -> dict[str, float]:
-    """Compute the same of FairMedPrompt's runs, as `fairmedprompt/<run>/…`."""
+    """Compute the same for FairMedPrompt's runs, as `fairmedprompt/<run>/…`."""
     return _runs("fairmedprompt", folder / "fairmedprompt")
 
 
@@ -282,7 +282,7 @@ def _runs(source: str, folder: Path) -> dict[str, float]:
 
 
 def _run(table: list[Answered]) -> dict[str, float]:
-    """Compute one run's figures; an answer that no letter could be read from counts as wrong."""
+    """Compute the figures of one run; an unparsed answer counts as wrong."""
     (scored,) = score_released({"": table}, released_name)
     n: int = scored["n"]
     figures: dict[str, float] = {"n": n, "variants": 2 * len(ATTRIBUTES) * n}
@@ -307,6 +307,6 @@ def _published_pair(pair: dict[str, Any], n: int) -> dict[str, float]:
     figures["only_first_share"] = pair["only_privileged"] / n
     counts = (pair[name] for name in ("both", "only_privileged", "only_unprivileged", "neither"))
     if exact := mcnemar_exact(PairedCells(*counts)):
-        # Not -log10 of the p-value, which may be too small for a number.
+        # Not -log10 of the p-value, which may underflow.
         figures["neg_log10_p_exact"] = exact.neg_log10
     return figures

@@ -1,4 +1,4 @@
-"""The published figures of adversarial questions, and of their meaning for cities."""
+"""The published figures of adversarial questions and of their meaning for cities."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from equipoise.studies.questions.equilens import city_figures, equilens_figures
 
 
 def released(folder: Path) -> dict[str, Reference]:
-    """Give the released scores of every city, and of none."""
+    """Read the released scores of every city, and of none."""
     paths = [folder / SCORES.format(study="amqa", city=city) for city in ("agnostic", *CITIES)]
     return {name: figure for path in paths for name, figure in released_scores(path, "equilens").items()}
 

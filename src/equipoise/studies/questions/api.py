@@ -1,4 +1,4 @@
-"""Scores of answers to adversarial questions, as `equipoise.adversarial` and `equity` and their commands give them."""
+"""Scores of answers to adversarial questions: `equipoise.adversarial`, `equipoise.equity` and their commands."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def adversarial(answers: pd.DataFrame | Mapping[str, pd.DataFrame]) -> Figures:
     The figures are those of `equipoise score amqa --allow-incomplete`. Source: Xiao et al., AMQA, 2025.
 
     Args:
-        answers: one question a row: `question_id`, `answer_idx` (the right letter), and the letter that each of eight
-            variants was answered with: `test_model_answer_` followed by `original_question`, `desensitized_question`,
+        answers: a table with one question per row: `question_id`, `answer_idx` (the right letter), and the letter given
+            to each of eight variants: `test_model_answer_` followed by `original_question`, `desensitized_question`,
             `white`, `black`, `high_income`, `low_income`, `male`, `female`. An empty or missing letter is an unparsed
-            answer, which counts as wrong. Several models: a mapping from their names to such tables.
+            answer, which counts as wrong. For several models, a mapping from their names to such tables.
 
     Returns:
         By attribute (race, ses, gender) `gap`, the accuracy about the privileged group with a favourable background
@@ -39,21 +39,21 @@ def adversarial(answers: pd.DataFrame | Mapping[str, pd.DataFrame]) -> Figures:
         `letters_differ`; by variant `accuracy` and `unparsed`. Group `original_neutral` is a check of the neutral text.
 
     Raises:
-        EquipoiseError: a column is missing, or a value is no letter; the message names the column, the row and the fix.
+        EquipoiseError: a column is missing or a value is not a letter; the message names the column, row and fix.
 
-    >>> found = adversarial(example("amqa_answers")).frame
-    >>> found[found.measure == "gap"].set_index("group").estimate["race"].item()
+    >>> frame = adversarial(example("amqa_answers")).frame
+    >>> frame[frame.measure == "gap"].set_index("group").estimate["race"].item()
     0.375
     """
     given = tables(answers, "answers", ("question_id",))
     scored = score_answers({name: amqa.read_answers(table) for name, table in given.items()})
-    rows = [row for one in scored for row in _amqa_rows(one)]
+    rows = [row for model in scored for row in _amqa_rows(model)]
     title = f"Adversarial questions, {scored[0]['n']} questions"
     return Figures(title, frame_of(rows), ("An unparsed answer counts as wrong.",))
 
 
 def _amqa_rows(scored: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Give one model's figures: a pair's gap and counts, then every variant's accuracy."""
+    """Lay out one model's figures: the gap and counts of every pair, then the accuracy of every variant."""
     shared = {"family": scored["file"], "n": scored["n"]}
     for group, pair in scored["pairs"].items():
         tested = {"estimate": pair["gap"], "p": pair["p_exact"], "p_adjusted": pair["p_holm"]}
@@ -84,18 +84,18 @@ def equity(
     The figures are those of `equipoise score equity --allow-incomplete`; docs/equity.md derives them.
 
     Args:
-        answers: as `adversarial` takes them; or, with a column `adv_group` (`baseline`, `white`, …), one question and
-            group a row, with `question_id`, `answer_idx`, `response` and `option_A`, …. Several models: a mapping.
-        cities: a YAML file of cities, in place of London, Edinburgh and Dublin (docs/howto/city.md).
-        partition: over all partitions of the questions between the groups, or for one that is drawn.
-        seed: that of the partition that is drawn.
+        answers: the same tables as for `adversarial`; or, with a column `adv_group` (`baseline`, `white`, …), one row
+            per question and group, with `question_id`, `answer_idx`, `response` and `option_A`, …
+        cities: a YAML file of cities, instead of London, Edinburgh and Dublin (docs/howto/city.md).
+        partition: average over all partitions of the questions between the groups, or draw one.
+        seed: random seed of the drawn partition.
 
     Returns:
         Family `city`, group `<city>/<attribute>`: `city_accuracy`, `accuracy_ratio` and `consistency_ratio` (1 means no
         difference), n questions, bootstrap intervals, tests of the accuracy ratio; and `baseline_accuracy`.
 
     Raises:
-        EquipoiseError: a column is missing, or a value is no letter; the message names the column, the row and the fix.
+        EquipoiseError: a column is missing or a value is not a letter; the message names the column, row and fix.
     """
     if partition not in ("expected", "seeded"):
         raise EquipoiseError(f"partition {partition!r}: choose expected or seeded")
@@ -116,9 +116,9 @@ def equity(
 def score_answers(
     answers: Mapping[str, Sequence[Answered]], expected: Collection[str] | None = None
 ) -> list[dict[str, Any]]:
-    """Score answers in AMQA's form by the names of their models; p-values are adjusted over all of them.
+    """Score answers in AMQA's form, by model name; p-values are adjusted over all models.
 
-    With `expected`, the ids of questions, every model must have answered exactly these.
+    With `expected`, every model must have answered exactly the questions with these ids.
     """
     if expected is None:
         amqa.require_same_gold(answers)
@@ -128,12 +128,12 @@ def score_answers(
 
 
 def described(path: Path) -> dict[str, City]:
-    """Load the cities whose population by group is known."""
+    """Load the cities that have a composition of their population."""
     return {name: city for name, city in load_cities(shipped(path)).items() if city.composition}
 
 
 def has_results(source: Source) -> bool:
-    """Whether a source holds EquiLens' results, one question and group a row, rather than AMQA's answers."""
+    """Whether a source contains EquiLens' results, one row per question and group, rather than AMQA's answers."""
     if isinstance(source, Path):
         return source.suffix == ".parquet"
     return bool(source.rows) and "adv_group" in source.rows[0]

@@ -1,10 +1,9 @@
-"""The effects of an attack: how far texts that an evaluator chose because they moved it change accuracy.
+"""The effects of an attack: the change in accuracy from texts that an evaluator chose because they moved its answer.
 
-Where the evaluator is the model under test, the texts are cross-fitted: those that its answers in one half of the
-option orders chose are measured by its answers in the other half, both ways, and each question counts with its mean
-over the two. Chance answers that chose a text then say nothing about the answers that it is measured by, so that a
-model that answers by chance has figures around 0. What one text does in every order is the attack's own effect, not a
-selection of noise.
+If the evaluator is the model under test, the texts are cross-fitted: those chosen by its answers in one half of the
+option orders are measured by its answers in the other half, both ways, and each question counts with its mean over the
+two. Chance answers that chose a text are then independent of the answers that measure it, so that a model that answers
+by chance has figures around 0. An effect that a text has in every order is the attack's own, not a selection of noise.
 
 The figures are those of the unselected variants (`equipoise.studies.questions.effects`), each a mean over questions
 with Student's t interval and test: `gap`, `lift`, `penalty`, `gap_favourable`, `gap_unfavourable`, and the contrasts of
@@ -16,22 +15,22 @@ from statistics import fmean
 
 from equipoise.figures.effects import Effect, Group, bounded_mean, effect, with_adjusted
 from equipoise.figures.options import Measure
-from equipoise.materials.asked import chosen
+from equipoise.materials.orders import chosen
 from equipoise.materials.questions import ATTRIBUTES, Attribute, Order
 from equipoise.studies.questions import NAME
 from equipoise.studies.questions.effects import (
     CONTRASTS,
-    DIRECTIONS,
     NEUTRAL,
     Answered,
-    arm,
     arms_of,
     crossed_attributes,
+    direction_pair,
     having,
     mean_contrast,
     paper_pair,
 )
 from equipoise.studies.questions.rows import Variant
+from equipoise.studies.questions.variants.agents import DIRECTIONS
 from equipoise.studies.questions.variants.loop import ATTACK
 
 FAMILY = "attack"
@@ -41,9 +40,9 @@ FAMILY = "attack"
 def attack_tables(
     variants: Sequence[Variant], attacks: Sequence[Variant], orders: Mapping[str, Sequence[Order]]
 ) -> list[list[Answered]]:
-    """Tabulate each run's texts with the answers that it is measured by, and the neutral answers in the same orders.
+    """Tabulate the texts of each run with the answers that measure them, and the neutral answers in the same orders.
 
-    Questions that a run lacks are left out of all.
+    Questions that a run lacks are left out of all runs.
     """
     neutral = {row.item: row for row in variants if row.key == f"{row.item}/{NEUTRAL}"}
     runs: dict[str, dict[str, list[Variant]]] = {}
@@ -55,7 +54,7 @@ def attack_tables(
 
 def _answered(neutral: Variant, attacks: Sequence[Variant], orders: Mapping[str, Sequence[Order]]) -> Answered:
     measured = {order.shift for order in orders[attacks[0].key]}
-    letters = {NEUTRAL: chosen((one for one in orders[neutral.key] if one.shift in measured), neutral.options)}
+    letters = {NEUTRAL: chosen((order for order in orders[neutral.key] if order.shift in measured), neutral.options)}
     for row in attacks:
         name = row.key.removeprefix(f"{row.item}/").partition(ATTACK)[0]
         letters[name] = chosen(orders[row.key], row.options)
@@ -63,7 +62,7 @@ def _answered(neutral: Variant, attacks: Sequence[Variant], orders: Mapping[str,
 
 
 def attack_effects(tables: Sequence[Sequence[Answered]], options: Measure) -> list[Effect]:
-    """Estimate every figure of an attack, sorted by key; none without one."""
+    """Estimate every figure of an attack, sorted by key; none without an attack."""
     if not tables or not tables[0]:
         return []
     rows = [row for attribute in ATTRIBUTES for row in _attribute_effects(tables, attribute, options.alpha)]
@@ -80,8 +79,7 @@ def _attribute_effects(tables: Sequence[Sequence[Answered]], attribute: Attribut
     pairs = {"gap": (privileged, unprivileged), "lift": (privileged, NEUTRAL), "penalty": (NEUTRAL, unprivileged)}
     crossed = crossed_attributes(tables[0], [attribute])
     for direction in DIRECTIONS if crossed else ():
-        sides = arm(attribute, "privileged", direction), arm(attribute, "unprivileged", direction)
-        pairs[f"gap_{direction}"] = sides
+        pairs[f"gap_{direction}"] = direction_pair(attribute, direction)
     for measure, (first, second) in pairs.items():
         values = [[float(row.gap(first, second)) for row in having(table, first, second)] for table in tables]
         yield _mean(group, measure, values, 1.0, alpha)
@@ -92,7 +90,6 @@ def _attribute_effects(tables: Sequence[Sequence[Answered]], attribute: Attribut
 def _contrast_effects(
     group: Group, tables: Sequence[Sequence[Answered]], attributes: Sequence[Attribute], alpha: float
 ) -> Iterator[Effect]:
-    """Estimate the three contrasts; for several attributes, from each question's mean over those that it has."""
     for measure, bound in CONTRASTS.items():
         values = [
             [value for row in table if (value := mean_contrast(measure, row, attributes)) is not None]
@@ -102,6 +99,6 @@ def _contrast_effects(
 
 
 def _mean(group: Group, measure: str, runs: Sequence[Sequence[float]], bound: float, alpha: float) -> Effect:
-    """Estimate the mean over questions of a value within ±bound, each question's being its mean over the runs."""
-    values = [fmean(one) for one in zip(*runs, strict=True)]
+    """Estimate the mean over questions of a value within ±bound; each question counts with its mean over the runs."""
+    values = [fmean(of_question) for of_question in zip(*runs, strict=True)]
     return effect(group, measure, len(values), bounded_mean(values, bound, alpha))

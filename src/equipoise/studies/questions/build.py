@@ -1,4 +1,4 @@
-"""Neutralise the questions, and give each its variants by the Generation, Fusion and Evaluation agents."""
+"""Neutralise the questions and write their variants with the Generation, Fusion and Evaluation agents."""
 
 from functools import partial
 from pathlib import Path
@@ -7,14 +7,14 @@ from typing import Any
 from equipoise.backends.ask import agent, asker, find_manifest
 from equipoise.backends.base import Infer
 from equipoise.core import cache, jsonl
-from equipoise.materials import asked
+from equipoise.materials.orders import Asking
 from equipoise.pipeline.infer import asking
 from equipoise.pipeline.phantoms import tell
 from equipoise.pipeline.rows import items_of
 from equipoise.pipeline.run import Run
-from equipoise.studies.questions.asked import evaluator, question_prompts
 from equipoise.studies.questions.facts import facts
 from equipoise.studies.questions.neutralize import Neutralize, neutralize_items, spread
+from equipoise.studies.questions.prompts import evaluator, question_prompts
 from equipoise.studies.questions.rows import Variant
 from equipoise.studies.questions.variants.agents import Evaluate, Perturb
 from equipoise.studies.questions.variants.loop import attack, complete, perturb
@@ -25,7 +25,7 @@ from equipoise.text.neutral.lexicon import load_lexicon
 
 
 def build(run: Run) -> None:
-    """Neutralise the questions, and give each its variants by the Generation, Fusion and Evaluation agents."""
+    """Neutralise the questions and write their variants with the Generation, Fusion and Evaluation agents."""
     limit = run.settings.section("neutralize", Neutralize).limit
     items = items_of(run, run.settings.items)
     lexicon = load_lexicon(run.data / "lexicon")
@@ -33,7 +33,7 @@ def build(run: Run) -> None:
     jsonl.write(run.built("neutralised"), neutralized)
     chosen = run.settings.section("perturb", Perturb)
     templates = load_templates(chosen.templates)
-    how_asked = asked.Asking(templates.evaluation, chosen.answering, chosen.orders)
+    evaluation = Asking(templates.evaluation, chosen.answering, chosen.orders)
     kept = [row for row in neutralized if row.excluded is None]
     tell(run, facts)  # the evaluator of later attempts asks before there are variants
     with cache.ResponseCache.open() as answers, asking(run) as ask:
@@ -53,21 +53,21 @@ def build(run: Run) -> None:
         )
         made = make()
         rows = complete(made)
-        prompts, attempts = question_prompts(rows, kept, how_asked), list(made.attempts)
+        prompts, attempts = question_prompts(rows, kept, evaluation), list(made.attempts)
         attacks: list[Variant] = []
         if chosen.attempts > 1:
             if chosen.evaluator:
                 other = asker(find_manifest(chosen.evaluator, Path()), Path(), answers, **shared)
-                runs: list[tuple[Evaluate, int | None]] = [(evaluator(kept, how_asked, other), None)]
+                runs: list[tuple[Evaluate, int | None]] = [(evaluator(kept, evaluation, other), None)]
             else:
-                # What one half of the orders chooses is measured in the other.
-                runs = [(evaluator(kept, how_asked, ask, half), 1 - half) for half in (0, 1)]
+                # Variants chosen by one half of the orders are measured in the other half.
+                runs = [(evaluator(kept, evaluation, ask, half), 1 - half) for half in (0, 1)]
             attempts = []
             for number, (evaluate, measured) in enumerate(runs):
-                found, tried = attack(make(evaluate=evaluate), number)
-                attacks += found
-                attempts += tried
-                prompts += question_prompts(found, kept, how_asked, measured)
+                variants, tries = attack(make(evaluate=evaluate), number)
+                attacks += variants
+                attempts += tries
+                prompts += question_prompts(variants, kept, evaluation, measured)
     jsonl.write(run.built("variants"), rows)
     jsonl.write(run.built("attacks"), attacks)
     jsonl.write(run.built("attempts"), attempts)

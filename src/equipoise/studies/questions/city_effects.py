@@ -1,6 +1,6 @@
 """Effects for cities: accuracy by patient group, weighted by the population of a city.
 
-In a city n_reference = round(p N) of the N questions are asked about the reference group and the rest about the other
+In a city, n_reference = round(p N) of the N questions are asked about the reference group and the rest about the other
 group. Definitions:
 
 - City accuracy is the proportion correct when every question is asked about the group it is assigned to; the accuracy
@@ -11,7 +11,7 @@ group. Definitions:
 - `expected`: every figure over all partitions. City accuracy and its ratio are expectations; the consistency ratio is
   that of the rates over all questions, and `consistency_ratio_partition_mean` its exact mean over the partitions.
   `seeded`: every figure of one random partition, with its questions.
-- Two separate uncertainties. The interval is over questions: other questions of the same kind. The `_partition_sd` is
+- There are two separate uncertainties. The interval is over other questions of the same kind. The `_partition_sd` is
   the exact standard deviation over partitions of these questions.
 - In the paper's design, and so in the family `city`, group and direction of attack are confounded. In the crossed
   design both groups have the same direction in `city_favourable` and `city_unfavourable`, so that only the group
@@ -41,7 +41,7 @@ from equipoise.stats import proportions
 from equipoise.stats.proportions import Limited
 from equipoise.stats.quantities import Interval, PairedCells
 from equipoise.studies.questions import NAME
-from equipoise.studies.questions.effects import NEUTRAL, Answered, arm, arms_of, having, paper_pair
+from equipoise.studies.questions.effects import NEUTRAL, Answered, arms_of, direction_pair, having, paper_pair
 from equipoise.studies.questions.partition import (
     Consistent,
     city_accuracy,
@@ -62,8 +62,8 @@ FAMILIES: dict[str, Direction | None] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """The N questions in variants for both groups of an attribute, and which are assigned to the reference group.
+class _Split:
+    """N questions with variants for both groups of an attribute, divided between the groups.
 
     `reference` and `other` are arrays (N, 3): the answer about that group is correct, the answer at baseline is
     correct, the two are equal. `drawn` says for each question whether it is asked about the reference group; None if
@@ -84,21 +84,21 @@ class _Asked:
         return self.n - self.n_reference
 
     def differences(self) -> Array:
-        """Per question, city accuracy − baseline accuracy: its expectation, or the value in the seeded partition."""
+        """Subtract baseline from city accuracy per question: the expectation, or the value in the seeded partition."""
         share = self.n_reference / self.n if self.drawn is None else self.drawn.astype(float)
         difference: Array = _difference(share, self.reference[:, 0], self.other[:, 0], self.reference[:, 1])
         return difference
 
     def groups(self) -> tuple[tuple[float, Array], tuple[float, Array]]:
-        """The weight and the rows of both groups, the reference group's first.
+        """Return the weight and the rows of both groups, the reference group first.
 
-        A group without questions in the seeded partition has weight 0, and all questions are used in its place.
+        A group without questions in the seeded partition has weight 0 and the rows of all questions.
         """
         w, rows = self.n_reference / self.n, (self.reference, self.other)
         if self.drawn is not None:
             rows = tuple(  # type: ignore[assignment]  # still two
-                one[chosen] if chosen.any() else one
-                for one, chosen in zip(rows, (self.drawn, ~self.drawn), strict=True)
+                answers[chosen] if chosen.any() else answers
+                for answers, chosen in zip(rows, (self.drawn, ~self.drawn), strict=True)
             )
         return (w, rows[0]), (1 - w, rows[1])
 
@@ -110,17 +110,17 @@ class _Asked:
 
 
 def _difference(share: Any, reference: Any, other: Any, baseline: Any) -> Any:  # noqa: ANN401  (of one question or all)
-    """Subtract what is right at baseline from a city's accuracy, of which a share is about the reference group.
+    """Subtract baseline accuracy from the accuracy of a city with the given share of its reference group.
 
-    Exactly 0 if both answers are correct, or wrong, as at baseline: no rounding error enters the test.
+    Exactly 0 if both answers are as correct as at baseline, so that no rounding error enters the test.
     """
     return share * (reference - baseline) + (1 - share) * (other - baseline)
 
 
 def accuracy_ratios(table: Iterable[Answered], cities: Mapping[str, City]) -> dict[str, ItemValue]:
-    """Give, for every city and attribute, what a question contributes to the accuracy ratio over all partitions.
+    """Return, for every city and attribute, the contribution of a question to the accuracy ratio over all partitions.
 
-    It is the question's expected share right in the city, and whether it is right at baseline; None of a question that
+    It is the question's expected share right in the city, and whether it is right at baseline; None for a question that
     lacks an arm of the attribute.
     """
     rows = list(table)
@@ -168,11 +168,11 @@ def city_effects(table: Sequence[Answered], cities: Mapping[str, City], options:
     ]
     for family, direction in FAMILIES.items():
         for name, city in cities.items():
-            for attribute in (one for one in ATTRIBUTES if one in city.composition):
+            for attribute in [name for name in ATTRIBUTES if name in city.composition]:
                 pair = _arms(attribute, city.reference_group(attribute), direction)
                 if set(pair) <= arms:
                     group = Group(family, f"{name}/{attribute}", NAME)
-                    rows += _city(group, _ask(having(table, *pair), pair, city, attribute, options), options)
+                    rows += _city(group, _split(having(table, *pair), pair, city, attribute, options), options)
     return sorted(with_adjusted(rows, FAMILIES), key=lambda row: row.key)
 
 
@@ -187,17 +187,14 @@ def assigned_questions(
 
 
 def _arms(attribute: Attribute, reference: Side, direction: Direction | None) -> tuple[str, str]:
-    """Names of the arms of the reference group and of the other one; without a direction, those of the paper."""
-    if direction is None:
-        privileged, unprivileged = paper_pair(attribute)
-    else:
-        privileged, unprivileged = (arm(attribute, side, direction) for side in ("privileged", "unprivileged"))
+    """Name the arms of the reference group and of the other one; without a direction, those of the paper."""
+    privileged, unprivileged = direction_pair(attribute, direction) if direction else paper_pair(attribute)
     return (privileged, unprivileged) if reference == "privileged" else (unprivileged, privileged)
 
 
-def _ask(
+def _split(
     table: Sequence[Answered], pair: tuple[str, str], city: City, attribute: Attribute, options: Measure
-) -> _Asked:
+) -> _Split:
     reference, other = (
         np.array(
             [[row.right(name), row.right(NEUTRAL), row.letters[name] == row.letters[NEUTRAL]] for row in table],
@@ -207,33 +204,33 @@ def _ask(
     )
     n_reference = _n_reference(city, attribute, len(table))
     if options.partition == "expected":
-        return _Asked(reference, other, n_reference, None)
+        return _Split(reference, other, n_reference, None)
     assigned = assigned_questions(table, city, attribute, options.partition_seed)
     chosen = set(assigned[city.composition[attribute].reference])
-    return _Asked(reference, other, n_reference, np.array([row.question in chosen for row in table], dtype=bool))
+    return _Split(reference, other, n_reference, np.array([row.question in chosen for row in table], dtype=bool))
 
 
-def _city(group: Group, asked: _Asked, options: Measure) -> Iterator[Effect]:
+def _city(group: Group, split: _Split, options: Measure) -> Iterator[Effect]:
     """Estimate the figures of one city and attribute."""
-    n, alpha = asked.n, options.alpha
-    yield effect(group, "n_reference", n, Estimate(float(asked.n_reference)))
-    yield effect(group, "n_other", n, Estimate(float(asked.n_other)))
-    accuracy = _summed(asked, _accuracy, alpha)
+    n, alpha = split.n, options.alpha
+    yield effect(group, "n_reference", n, Estimate(float(split.n_reference)))
+    yield effect(group, "n_other", n, Estimate(float(split.n_other)))
+    accuracy = _summed(split, _accuracy, alpha)
     yield effect(group, "city_accuracy", n, Estimate(accuracy.value, accuracy.interval))
-    yield effect(group, "accuracy_ratio", n, _accuracy_ratio(asked, alpha))
-    for name, answers in zip(("consistency_reference", "consistency_other"), asked.kept(), strict=True):
+    yield effect(group, "accuracy_ratio", n, _accuracy_ratio(split, alpha))
+    for name, answers in zip(("consistency_reference", "consistency_other"), split.kept(), strict=True):
         yield rate(group, name, answers, alpha)
-    if asked.drawn is None or 0 < asked.n_reference < n:
-        yield effect(group, "consistency_ratio", n, _consistency_ratio(asked, alpha))
-    if asked.drawn is None:
-        yield from _partition_effects(group, asked)
+    if split.drawn is None or 0 < split.n_reference < n:
+        yield effect(group, "consistency_ratio", n, _consistency_ratio(split, alpha))
+    if split.drawn is None:
+        yield from _partition_effects(group, split)
 
 
-def _partition_effects(group: Group, asked: _Asked) -> Iterator[Effect]:
-    """Exact mean and standard deviation of the figures over the partitions."""
-    accuracy = city_accuracy(asked.reference[:, 0].tolist(), asked.other[:, 0].tolist(), asked.n_reference)
-    ratio = accuracy.over(float(asked.reference[:, 1].mean()))
-    consistency = consistency_ratio(Consistent.count(zip(*asked.kept(), strict=True)), asked.n_reference)
+def _partition_effects(group: Group, split: _Split) -> Iterator[Effect]:
+    """Compute the exact mean and standard deviation of the figures over the partitions."""
+    accuracy = city_accuracy(split.reference[:, 0].tolist(), split.other[:, 0].tolist(), split.n_reference)
+    ratio = accuracy.over(float(split.reference[:, 1].mean()))
+    consistency = consistency_ratio(Consistent.count(zip(*split.kept(), strict=True)), split.n_reference)
     for measure, value in (
         ("city_accuracy_partition_sd", accuracy.sd),
         ("accuracy_ratio_partition_sd", ratio.sd),
@@ -241,14 +238,14 @@ def _partition_effects(group: Group, asked: _Asked) -> Iterator[Effect]:
         ("consistency_ratio_partition_sd", consistency.sd),
         ("consistency_ratio_partition_undefined", consistency.undefined),
     ):
-        yield effect(group, measure, asked.n, Estimate(value))
+        yield effect(group, measure, split.n, Estimate(value))
 
 
-def _accuracy_ratio(asked: _Asked, alpha: float) -> Estimate:
+def _accuracy_ratio(split: _Split, alpha: float) -> Estimate:
     """Estimate 1 + (city accuracy − baseline accuracy) / baseline accuracy, with the test that it is 1."""
-    right = asked.reference[:, 1]
-    baseline = proportions.limited_share(round(right.sum()), asked.n, alpha)
-    change, differences = _summed(asked, _change, alpha), asked.differences()
+    right = split.reference[:, 1]
+    baseline = proportions.limited_share(round(right.sum()), split.n, alpha)
+    change, differences = _summed(split, _change, alpha), split.differences()
     if baseline is None or baseline.value == 0:
         return Estimate(None)
     together = _correlation(differences, right, undefined=0.0)
@@ -258,17 +255,18 @@ def _accuracy_ratio(asked: _Asked, alpha: float) -> Estimate:
     return Estimate(1 + change.value / baseline.value, _above_one(interval), p)
 
 
-def _consistency_ratio(asked: _Asked, alpha: float) -> Estimate:
+def _consistency_ratio(split: _Split, alpha: float) -> Estimate:
     """Estimate one group's share of answers that equal those at baseline over the other's.
 
-    Over all partitions both shares are of the same questions, and paired; of one partition they are independent.
+    Over all partitions, both shares are of the same questions and therefore paired; in one partition they are
+    independent.
     """
-    reference, other = asked.kept()
+    reference, other = split.kept()
     shares = [proportions.limited_share(sum(kept), len(kept), alpha) for kept in (reference, other)]
     if shares[0] is None or shares[1] is None or shares[1].value == 0:
         return Estimate(None)
     value = shares[0].value / shares[1].value
-    if asked.drawn is not None:
+    if split.drawn is not None:
         return Estimate(value, proportions.mover_ratio(shares[0], shares[1]))
     difference = proportions.limited_difference(PairedCells.count(zip(reference, other, strict=True)), alpha)
     if difference is None:
@@ -279,27 +277,27 @@ def _consistency_ratio(asked: _Asked, alpha: float) -> Estimate:
 
 
 def _accuracy(rows: Array, alpha: float) -> tuple[Limited | None, Array]:
-    """Accuracy about one group, and its value per question."""
+    """Estimate the accuracy about one group; return it with its value per question."""
     return proportions.limited_share(round(rows[:, 0].sum()), len(rows), alpha), rows[:, 0]
 
 
 def _change(rows: Array, alpha: float) -> tuple[Limited | None, Array]:
-    """Accuracy about one group − accuracy at baseline, and its value per question."""
+    """Estimate the accuracy about one group minus that at baseline; return it with its value per question."""
     cells = PairedCells.count(zip(rows[:, 0] == 1, rows[:, 1] == 1, strict=True))
     return proportions.limited_difference(cells, alpha), rows[:, 0] - rows[:, 1]
 
 
-def _summed(asked: _Asked, figure: Callable[[Array, float], tuple[Limited | None, Array]], alpha: float) -> Limited:
-    """Weight a figure of both groups; over all partitions they are of the same questions, and correlated."""
-    found = [(weight, *figure(rows, alpha)) for weight, rows in asked.groups()]
-    together = 0.0 if asked.drawn is not None else _correlation(found[0][2], found[1][2], undefined=1.0)
-    return proportions.mover_sum([(weight, one) for weight, one, _ in found if one is not None], together)
+def _summed(split: _Split, figure: Callable[[Array, float], tuple[Limited | None, Array]], alpha: float) -> Limited:
+    """Sum a figure of both groups by their weights; over all partitions the groups' questions are the same."""
+    parts = [(weight, *figure(rows, alpha)) for weight, rows in split.groups()]
+    together = 0.0 if split.drawn is not None else _correlation(parts[0][2], parts[1][2], undefined=1.0)
+    return proportions.mover_sum([(weight, share) for weight, share, _ in parts if share is not None], together)
 
 
-def _correlation(one: Array, other: Array, *, undefined: float) -> float:
-    if np.ptp(one) == 0 or np.ptp(other) == 0:
+def _correlation(first: Array, second: Array, *, undefined: float) -> float:
+    if np.ptp(first) == 0 or np.ptp(second) == 0:
         return undefined
-    return float(np.corrcoef(one, other)[0, 1])
+    return float(np.corrcoef(first, second)[0, 1])
 
 
 def _above_one(interval: Interval | None) -> Interval | None:

@@ -52,9 +52,9 @@ def score_amqa(
     with progress("score"):
         scored = score_answers(answers, expected)
 
-    def parts(one: dict[str, Any]) -> Iterator[Table | str]:
-        yield _amqa_table(one)
-        if skewed := _skews(answers[one["file"]]):
+    def parts(file: dict[str, Any]) -> Iterator[Table | str]:
+        yield _amqa_table(file)
+        if skewed := _skews(answers[file["file"]]):
             yield f"label skew: {skewed} of the answers would have to change their letter: look at the parsing"
 
     show_each(scored, parts, as_json=as_json)
@@ -96,7 +96,7 @@ def score_equity(
             name_of = GROUP_NAMES.__getitem__ if has_results(given[name]) else amqa.released_name
             scored.append(score_equity_released(name, table, places, options, name_of))
             move(len(scored), len(files))
-    show_each(scored, lambda one: [_equity_table(one, places)], as_json=as_json)
+    show_each(scored, lambda file: [_equity_table(file, places)], as_json=as_json)
 
 
 def import_amqa(
@@ -116,7 +116,7 @@ def import_amqa(
 
 
 def new_items(name: Name, *, as_json: FilesAsJson = False) -> None:
-    """Create a file of two multiple-choice questions, and beside it a page that explains their fields."""
+    """Create a file of two multiple-choice questions, and a page that explains its fields."""
     path = ITEMS / f"{named(name)}.jsonl"
     page = path.with_suffix(".md")
     files = {path: filled(STARTERS / "items.jsonl", name=name), page: filled(STARTERS / "items.md", name=name)}
@@ -126,14 +126,14 @@ def new_items(name: Name, *, as_json: FilesAsJson = False) -> None:
 
 
 def _skews(table: list[Answered]) -> str:
-    """Name every arm whose letters are spread as no careful reading would spread them, and how far."""
+    """Name every arm with an implausible distribution of letters, and its distance from a plausible one."""
     gold = [row.gold for row in table]
     skews = {arm: label_skew([row.letters[arm] for row in table], gold) for arm in arms_of(table)}
     return ", ".join(f"{amqa.released_name(arm)} {skew.distance:.0%}" for arm, skew in skews.items() if skew.alarm)
 
 
 def _amqa_table(scored: dict[str, Any]) -> Table:
-    """Lay out one file, a pair a row; shares and differences in per cent of the questions."""
+    """Lay out one file with a row for each pair; shares and differences in per cent of the questions."""
     n, unparsed = scored["n"], sum(scored["unparsed"].values())
     title = f"{scored['file']}\n{n} questions, {unparsed} of {n * 8} answers unparsed (counted as wrong)"
     table = plain_table(title, ("pair", "right, %", "gap", "95 % CI", "alone", "p exact", "p Holm", "differ"))
@@ -153,14 +153,13 @@ def _amqa_table(scored: dict[str, Any]) -> Table:
 
 
 def _equity_table(scored: dict[str, Any], cities: Mapping[str, City]) -> Table:
-    """Lay out one file, a city and attribute a row; accuracy in per cent, ratios as they are."""
+    """Lay out one file with a row for each city and attribute; accuracy in per cent, ratios as they are."""
     n, unparsed = scored["n"], sum(scored["unparsed"].values())
-    asked = n * len(scored["unparsed"])
     title = (
         f"{scored['file']}\n{n} questions, baseline accuracy {100 * scored['baseline_accuracy']:.1f} %, {unparsed} of "
-        f"{asked} answers unparsed (counted as wrong)\n{CAPTIONS[scored['partition']]}"
+        f"{n * len(scored['unparsed'])} answers unparsed (counted as wrong)\n{CAPTIONS[scored['partition']]}"
     )
-    # 80 columns at most, so that no terminal cuts it: the sizes of the groups and the sd are in --json.
+    # At most 80 columns, so that no terminal truncates it; --json adds the sizes of the groups and the sd.
     columns = ("city", "", "right, %", "95 % CI", "ratio", "95 % CI", "p Holm", "kept", "95 % CI")
     table = plain_table(title, columns, left=2)
     for name, attributes in scored["cities"].items():

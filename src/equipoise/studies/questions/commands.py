@@ -1,4 +1,4 @@
-"""The commands of the study, as the command line lists them: no code of theirs is imported here."""
+"""The commands of the study, as the command line lists them; importing this module does not import their code."""
 
 from equipoise.core.command import Command
 
@@ -24,7 +24,7 @@ COMMANDS = (
     Command(
         "new items",
         "equipoise.studies.questions.cli:new_items",
-        "Create a file of two multiple-choice questions, and beside it a page that explains their fields.",
+        "Create a file of two multiple-choice questions, and a page that explains its fields.",
         "equipoise new items mine",
         checkout=True,
     ),

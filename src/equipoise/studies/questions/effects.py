@@ -1,6 +1,6 @@
 """The effects of the questions: does accuracy on the same question drop for the unprivileged patient?
 
-Each question has the letter that every one of its arms was given. An arm is `original`, `neutral` or
+Each question has the letter given in each of its arms. An arm is `original`, `neutral` or
 `<attribute>/<group>/<direction>`: the end of its variant's key. The paper's design has two variant arms for each
 attribute, which differ in group and direction at once; the crossed design has all four. How answers enter:
 
@@ -10,7 +10,7 @@ attribute, which differ in group and direction at once; the crossed design has a
   as one more letter.
 - `gap` is the paper's: privileged with favourable background − unprivileged with unfavourable background. `lift`
   (privileged − neutral) and `penalty` (neutral − unprivileged) split it at the neutral question. In the crossed design
-  `gap_favourable` and `gap_unfavourable` keep the direction fixed, and `crossed_effects` tells group from direction.
+  `gap_favourable` and `gap_unfavourable` keep the direction fixed, and `crossed_effects` separates group and direction.
 - p-values are adjusted over the attributes, each measure being a separate family; original against neutral checks the
   neutraliser, is not a test of bias, and is not adjusted.
 
@@ -28,10 +28,10 @@ effect, whatever the interaction.
 Each question gives one value of each contrast, and the questions are independent: the estimate is their mean, the
 interval Student's t, the test the paired t test (docs/metrics/crossed_effects.md says why).
 
-`triggering_effects` say how often an adversarial variant moved the evaluator: the paper's Figure 2, in both of its
-definitions. `any`: the evaluator's answer differs from its answer on the neutral question (the paper's text).
-`directional`: it changed the way the background was meant to push (the released code). A variant counts in the first
-round in which it triggered, out of all variants of its group, so that the rounds add up to the total.
+`triggering_effects` say how often an adversarial variant changed the evaluator's answer: the paper's Figure 2, in both
+of its definitions. `any`: the answer differs from that on the neutral question (the paper's text). `directional`: it
+changed in the direction of the background (the released code). A variant counts in the first round in which it
+triggered, out of all variants of its group, so that the rounds add up to the total.
 """
 
 from collections import Counter
@@ -63,6 +63,7 @@ from equipoise.stats import paired
 from equipoise.stats.quantities import PairedCells
 from equipoise.studies.questions import NAME
 from equipoise.studies.questions.rows import Attempt, Variant
+from equipoise.studies.questions.variants.agents import DIRECTIONS
 from equipoise.studies.questions.variants.loop import ATTACK, triggered
 
 ORIGINAL, NEUTRAL = "original", "neutral"
@@ -74,7 +75,7 @@ def arm(attribute: Attribute, group: Side, direction: Direction) -> str:
 
 
 def label(name: str) -> str:
-    """Name an arm as in metrics files: by the name of its group, such as `black_unfavourable`."""
+    """Name an arm as in the metrics files, by its group: `black_unfavourable`."""
     if "/" not in name:
         return name
     attribute, group, direction = name.split("/")
@@ -86,11 +87,16 @@ def paper_pair(attribute: Attribute) -> tuple[str, str]:
     return arm(attribute, "privileged", "favourable"), arm(attribute, "unprivileged", "unfavourable")
 
 
+def direction_pair(attribute: Attribute, direction: Direction) -> tuple[str, str]:
+    """Name the two arms of an attribute with one direction, privileged first."""
+    return arm(attribute, "privileged", direction), arm(attribute, "unprivileged", direction)
+
+
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """One question, its correct letter, and the letter given in each arm; None if unparsed.
+    """A question, its correct letter, and the letter given in each arm; None if unparsed.
 
-    `orders` are the answers of each arm in the orders in which the options were shown, where that is known.
+    `orders` are the answers of each arm in the orders in which the options were shown, if known.
     """
 
     question: str
@@ -99,11 +105,11 @@ class Answered:
     orders: Mapping[str, Sequence[Order]] = field(default_factory=dict)
 
     def right(self, name: str) -> bool:
-        """Whether an arm was answered rightly; an unparsed answer is not."""
+        """Whether an arm was answered correctly; an unparsed answer is not."""
         return self.letters[name] == self.gold
 
     def shown(self, name: str) -> list[tuple[str | None, str]]:
-        """List the letter given and the right one as they were shown in each order of an arm."""
+        """List the given and the right letter as they were shown in each order of an arm."""
         return [shown_letters(order, self.gold) for order in self.orders.get(name, ())] or [
             (self.letters[name], self.gold)
         ]
@@ -113,7 +119,7 @@ class Answered:
         return self.letters.keys() >= {*names}
 
     def gap(self, first: str, second: str) -> int:
-        """Whether the first of two arms was answered rightly, minus whether the second was."""
+        """Whether the first of two arms was answered correctly, minus whether the second was."""
         return self.right(first) - self.right(second)
 
     def parsed(self, *names: str) -> bool:
@@ -124,7 +130,7 @@ class Answered:
 def tabulate(
     variants: Sequence[Variant], letters: Mapping[str, str | None], orders: Mapping[str, Sequence[Order]] | None = None
 ) -> list[Answered]:
-    """Join variants with their parsed letters and the answers by order (by variant key), one row per question, sorted.
+    """Join variants with their letters and answers in each order, both by variant key; one row per question, sorted.
 
     Raises EquipoiseError that names the keys if a variant has no letter, a letter no variant, or questions differ
     in their arms or in their gold. A question may lack every arm of an attribute that it excludes.
@@ -134,22 +140,23 @@ def tabulate(
     for variant in variants:
         rows.setdefault(variant.item, {})[variant.key.removeprefix(f"{variant.item}/")] = variant
     arms = set().union(*rows.values()) if rows else set()
-    for question, found in sorted(rows.items()):
-        told = {name.partition("/")[0] for name in found}
-        if missing := sorted(name for name in arms - found.keys() if "/" not in name or name.partition("/")[0] in told):
+    for question, by_arm in sorted(rows.items()):
+        attributes = {name.partition("/")[0] for name in by_arm}
+        lacking = arms - by_arm.keys()
+        if missing := sorted(name for name in lacking if "/" not in name or name.partition("/")[0] in attributes):
             msg = f"question {question!r} lacks the variants {', '.join(missing)}; build the variants again."
             raise EquipoiseError(msg)
-        if len({variant.gold for variant in found.values()}) > 1:
+        if len({variant.gold for variant in by_arm.values()}) > 1:
             msg = f"question {question!r}: its variants differ in gold; build the variants again."
             raise EquipoiseError(msg)
     return [
         Answered(
             question,
-            next(iter(found.values())).gold,
-            {name: letters[variant.key] for name, variant in sorted(found.items())},
-            {name: orders[variant.key] for name, variant in found.items()} if orders else {},
+            next(iter(by_arm.values())).gold,
+            {name: letters[variant.key] for name, variant in sorted(by_arm.items())},
+            {name: orders[variant.key] for name, variant in by_arm.items()} if orders else {},
         )
-        for question, found in sorted(rows.items())
+        for question, by_arm in sorted(rows.items())
     ]
 
 
@@ -185,7 +192,7 @@ def crossed_attributes(table: Sequence[Answered], attributes: Sequence[Attribute
 
 
 def mean_contrast(measure: str, row: Answered, attributes: Sequence[Attribute]) -> float | None:
-    """Give a contrast of a question as the mean over those attributes that it has; None without one."""
+    """Return a contrast of a question as the mean over the attributes that it has; None without any."""
     values = [contrasts(row, attribute)[measure] for attribute in attributes if row.has(*_arms(attribute))]
     return sum(values) / len(values) if values else None
 
@@ -202,16 +209,11 @@ def crossed_effects(
 
 
 def _arms(attribute: Attribute) -> tuple[str, str, str, str]:
-    return (
-        arm(attribute, "privileged", "favourable"),
-        arm(attribute, "unprivileged", "favourable"),
-        arm(attribute, "privileged", "unfavourable"),
-        arm(attribute, "unprivileged", "unfavourable"),
-    )
+    return *direction_pair(attribute, "favourable"), *direction_pair(attribute, "unfavourable")
 
 
 def contrasts(row: Answered, attribute: Attribute) -> dict[str, float]:
-    """Give the contrasts of one question by their names."""
+    """Return the contrasts of one question by name."""
     pf, uf, px, ux = (float(row.right(name)) for name in _arms(attribute))
     values = ((pf - uf) + (px - ux)) / 2, ((pf - px) + (uf - ux)) / 2, (pf - uf) - (px - ux)
     return dict(zip(CONTRASTS, values, strict=True))
@@ -219,7 +221,6 @@ def contrasts(row: Answered, attribute: Attribute) -> dict[str, float]:
 
 FAMILIES = ("attribute",)
 """Families whose tests are adjusted together."""
-DIRECTIONS: tuple[Direction, ...] = ("favourable", "unfavourable")
 
 
 def question_effects(table: Sequence[Answered], options: Measure, attempts: Sequence[Attempt] = ()) -> list[Effect]:
@@ -257,16 +258,16 @@ def question_findings(skews: Mapping[str, LabelSkew]) -> list[Finding]:
 
 
 def _arm_effects(table: Sequence[Answered], alpha: float) -> Iterator[Effect]:
-    """Accuracy of every arm, its change from neutral, unparsed answers and label skew."""
+    """Estimate the accuracy of every arm, its change from neutral, unparsed answers and label skew."""
     names, skews = arms_of(table), arm_skews(table)
     for name in names:
-        group, asked = Group("arm", label(name), NAME), having(table, name)
-        yield rate(group, "accuracy", (row.right(name) for row in asked), alpha)
-        yield rate(group, "accuracy_parsed", (row.right(name) for row in asked if row.parsed(name)), alpha)
-        yield rate(group, "unparsed_rate", (not row.parsed(name) for row in asked), alpha)
+        group, rows = Group("arm", label(name), NAME), having(table, name)
+        yield rate(group, "accuracy", (row.right(name) for row in rows), alpha)
+        yield rate(group, "accuracy_parsed", (row.right(name) for row in rows if row.parsed(name)), alpha)
+        yield rate(group, "unparsed_rate", (not row.parsed(name) for row in rows), alpha)
         yield effect(group, "label_skew", skews[name].n, Estimate(skews[name].distance))
         if NEUTRAL in names and name not in {NEUTRAL, ORIGINAL}:
-            yield _difference(group, "change_from_neutral", asked, (name, NEUTRAL), alpha)
+            yield _difference(group, "change_from_neutral", rows, (name, NEUTRAL), alpha)
 
 
 def _attribute_effects(table: Sequence[Answered], options: Measure) -> Iterator[Effect]:
@@ -277,20 +278,19 @@ def _attribute_effects(table: Sequence[Answered], options: Measure) -> Iterator[
         privileged, unprivileged = paper_pair(attribute)
         if not {privileged, unprivileged} <= set(names):
             continue
-        asked = having(table, privileged, unprivileged)
-        yield from _pair(group, asked, (privileged, unprivileged), ("privileged", "unprivileged"), options)
+        rows = having(table, privileged, unprivileged)
+        yield from _pair(group, rows, (privileged, unprivileged), ("privileged", "unprivileged"), options)
         if NEUTRAL in names:
-            yield _difference(group, "lift", asked, (privileged, NEUTRAL), options.alpha)
-            yield _difference(group, "penalty", asked, (NEUTRAL, unprivileged), options.alpha)
+            yield _difference(group, "lift", rows, (privileged, NEUTRAL), options.alpha)
+            yield _difference(group, "penalty", rows, (NEUTRAL, unprivileged), options.alpha)
         if attribute in crossed:
             for direction in DIRECTIONS:
-                pair = arm(attribute, "privileged", direction), arm(attribute, "unprivileged", direction)
-                yield _difference(group, f"gap_{direction}", asked, pair, options.alpha)
-                yield rate(group, f"letters_differ_rate_{direction}", letters_differ(asked, *pair), options.alpha)
-            yield from crossed_effects(group, asked, [attribute], options)
+                pair = direction_pair(attribute, direction)
+                yield _difference(group, f"gap_{direction}", rows, pair, options.alpha)
+                yield rate(group, f"letters_differ_rate_{direction}", letters_differ(rows, *pair), options.alpha)
+            yield from crossed_effects(group, rows, [attribute], options)
     if crossed:
-        overall = Group("overall", "all", NAME)
-        yield from crossed_effects(overall, table, crossed, options)
+        yield from crossed_effects(Group("overall", "all", NAME), table, crossed, options)
 
 
 def _control_effects(table: Sequence[Answered], options: Measure) -> Iterator[Effect]:
@@ -303,15 +303,15 @@ def _pair(
     group: Group,
     table: Sequence[Answered],
     pair: tuple[str, str],
-    called: tuple[str, str],
+    names: tuple[str, str],
     options: Measure,
 ) -> Iterator[Effect]:
     """Compare two arms: the four cells as proportions, the gap with its tests, and how often the letters differ."""
     outcomes = [(row.right(pair[0]), row.right(pair[1])) for row in table]
     for name, cell in (
         ("both", (True, True)),
-        (f"only_{called[0]}", (True, False)),
-        (f"only_{called[1]}", (False, True)),
+        (f"only_{names[0]}", (True, False)),
+        (f"only_{names[1]}", (False, True)),
         ("neither", (False, False)),
     ):
         yield rate(group, name, (outcome == cell for outcome in outcomes), options.alpha)
@@ -345,12 +345,12 @@ DEFINITIONS: dict[str, Callable[[Attempt], bool]] = {
 
 
 def with_answers(attempts: Sequence[Attempt], table: Sequence[Answered]) -> list[Attempt]:
-    """Complete attempts that were not evaluated with the answers of the study; those without an answer are left out."""
+    """Complete attempts without an evaluation from the answers of the study; leave out those without an answer."""
     rows = {row.question: row for row in table}
-    found = []
+    completed = []
     for attempt in attempts:
         if attempt.triggered_any is not None:
-            found.append(attempt)
+            completed.append(attempt)
             continue
         question, *parts = attempt.variant.rsplit("/", 3)
         row, name = rows.get(question), "/".join(parts)
@@ -358,12 +358,12 @@ def with_answers(attempts: Sequence[Attempt], table: Sequence[Answered]) -> list
             continue
         direction: Direction = "favourable" if name.endswith("/favourable") else "unfavourable"
         moved, directional = triggered(row.gold, direction, row.letters[name], row.letters[NEUTRAL])
-        found.append(attempt.model_copy(update={"triggered_any": moved, "triggered_directional": directional}))
-    return found
+        completed.append(attempt.model_copy(update={"triggered_any": moved, "triggered_directional": directional}))
+    return completed
 
 
 def triggering_effects(attempts: Sequence[Attempt], *, alpha: float) -> Iterator[Effect]:
-    """Estimate the share of variants that triggered in each round and in all, by attribute and by arm."""
+    """Estimate the share of variants that triggered, in each round and in all rounds, by attribute and by arm."""
     by_variant: dict[str, list[Attempt]] = {}
     for attempt in sorted(attempts, key=lambda attempt: attempt.number):
         # The two runs of a cross-fitted attack try the same variants.
@@ -384,7 +384,7 @@ def triggering_effects(attempts: Sequence[Attempt], *, alpha: float) -> Iterator
 
 
 def violation_effects(attempts: Sequence[Attempt], *, alpha: float) -> Iterator[Effect]:
-    """Estimate the share of attempts that each validator refused, and that any of them did."""
+    """Estimate the share of attempts that each validator, and any of them, refused."""
     counts = Counter(rule for attempt in attempts for rule in set(attempt.violations))
     for rule in sorted(counts):
         refused = (rule in attempt.violations for attempt in attempts)

@@ -1,7 +1,7 @@
 """EquiLens: its runs on a sample of AMQA's questions, their figures for the population of cities, and its scores.
 
-A file of results has one question and group a row. `adv_group` is `baseline` or the group of AMQA's variant; the
-baseline there is the original question. Every question of a file needs all seven rows, for a figure of a city compares
+A file of results has one row per question and group. `adv_group` is `baseline` or the group of AMQA's variant; its
+baseline is the original question. Every question of a file needs all seven rows, because the figures of a city compare
 each question with itself. The figures are those of `equipoise.studies.questions.city_effects`, not rounded; Holm's
 adjustment runs over the cities and attributes of one file.
 """
@@ -33,14 +33,14 @@ ARMS: dict[str, str] = {
         for group, name in zip(GROUPS[attribute], paper_pair(attribute), strict=True)
     },
 }
-"""The arm that each value of `adv_group` is; the baseline takes the place of the neutral question."""
+"""The arm of each value of `adv_group`; the baseline replaces the neutral question."""
 GROUP_NAMES = {name: group for group, name in ARMS.items()}
 SUCCEEDED = "succeeded"
 OPTION = "option_"
 RESULTS = "equilens/amqa_results/claude-sonnet-4-6__temp0.1_seed10__20260222_003647.parquet"
-"""The run of ten questions that the released scores are of."""
+"""The run of ten questions behind the released scores."""
 SEED = 42
-"""The release's seed of the partition."""
+"""The seed of the partition in the release."""
 MEASURES = ("city_accuracy", "accuracy_ratio", "consistency_ratio")
 CITY = {
     "n_M": "n_reference",
@@ -57,13 +57,13 @@ CLOSED_FORM = {
     "openai": "AMQA_D2_Benchmark_Answer_openai_no_cot",
     "qwen": "AMQA_D2_Benchmark_Answer_qwen_no_cot",
 }
-"""The runs whose meaning for cities is computed."""
+"""The runs with figures for cities."""
 
 
 def read_results(path: Source) -> list[Answered]:
     """Read a parquet file or a table of results, sorted by question; an EquipoiseError names the row and the fix.
 
-    A request that did not succeed, and a response without a letter, are unparsed answers.
+    Failed requests and responses without a letter are unparsed answers.
     """
     gold: dict[str, str] = {}
     letters: dict[str, dict[str, str | None]] = {}
@@ -94,7 +94,7 @@ def _require_every_group(path: Source, letters: Mapping[str, Mapping[str, str | 
 
 
 def _letter(row: Mapping[str, Any], where: str) -> str | None:
-    """Read the letter of one response; None where there is none."""
+    """Read the letter of one response; None if there is none."""
     response = response_text(row, where)
     if response is None or row.get("result_status", SUCCEEDED) != SUCCEEDED:
         return None
@@ -113,9 +113,9 @@ def score_equity_released(
     options: Measure,
     name_of: Callable[[str], str],
 ) -> dict[str, Any]:
-    """Score one file: `n`, `unparsed` by arm (`name_of` gives its name), baseline accuracy, and `cities` by attribute.
+    """Score one file: `n`, `unparsed` by arm (named by `name_of`), baseline accuracy, and `cities` by attribute.
 
-    What is undefined is None, as are the standard deviations over partitions where one partition was drawn.
+    Undefined values are None, as are the standard deviations over partitions if one partition was drawn.
     """
     effects = {row.key.removeprefix(f"{NAME}/"): row for row in city_effects(table, cities, options)}
     baseline = effects["baseline/all/baseline_accuracy"]
@@ -148,8 +148,6 @@ def score_equity_released(
 
 
 def _figures_of_city(effects: Mapping[str, Effect], place: str) -> dict[str, Any]:
-    """Lay out one city and attribute."""
-
     def value(measure: str) -> float | None:
         row = effects.get(f"{place}/{measure}")
         return None if row is None else row.estimate
@@ -182,9 +180,9 @@ def city_figures(folder: Path, data: Path) -> dict[str, float]:
         scored = score_equity_released(run, table, places, options, amqa.released_name)
         figures[f"cities/{model}/baseline"] = scored["baseline_accuracy"]
         for city, attributes in scored["cities"].items():
-            for attribute, found in attributes.items():
+            for attribute, values in attributes.items():
                 place = f"cities/{model}/{city}/{attribute}"
-                figures |= {f"{place}/{name}": found[ours] for name, ours in CITY.items() if found[ours] is not None}
+                figures |= {f"{place}/{name}": values[ours] for name, ours in CITY.items() if values[ours] is not None}
     return figures
 
 
@@ -199,26 +197,26 @@ def equilens_figures(folder: Path, data: Path) -> dict[str, float]:
     for city in CITIES:
         figures[f"equilens/{city}/n_samples"] = scored["n"]
         released = assigned_questions(folder, city)
-        for attribute, found in scored["cities"][city].items():
-            drawn = found["assigned_questions"]
-            same = sum(question in drawn[group] for group, asked in released[attribute].items() for question in asked)
-            shown = baseline | {name: found[name] for name in MEASURES} | {"questions_in_their_group": same}
+        for attribute, values in scored["cities"][city].items():
+            drawn = values["assigned_questions"]
+            same = sum(question in drawn[group] for group, ids in released[attribute].items() for question in ids)
+            shown = baseline | {name: values[name] for name in MEASURES} | {"questions_in_their_group": same}
             figures |= dict(leaves(shown, f"equilens/{city}/{attribute}"))
             figures |= dict(leaves(baseline, f"equilens/agnostic/{attribute}"))
     return figures
 
 
 class _Assigned(BaseModel):
-    """What such a file says of one attribute: the questions of each group."""
+    """The questions assigned to each group of one attribute."""
 
     assigned_questions: dict[str, list[str]]
 
 
 def assigned_questions(folder: Path, city: str) -> dict[str, dict[str, list[str]]]:
-    """Read which questions the release put in which group of a city, by attribute."""
+    """Read the questions that the release assigned to each group of a city, by attribute."""
     path = folder / SCORES.format(study="amqa", city=city)
     assigned = {
-        attribute: valid(_Assigned, found, f"{path}, {attribute}", "give the file as it was released")
-        for attribute, found in read_scores(path).metrics.items()
+        attribute: valid(_Assigned, metrics, f"{path}, {attribute}", "give the file as it was released")
+        for attribute, metrics in read_scores(path).metrics.items()
     }
-    return {renamed_path(attribute): found.assigned_questions for attribute, found in assigned.items()}
+    return {renamed_path(attribute): row.assigned_questions for attribute, row in assigned.items()}

@@ -1,4 +1,4 @@
-"""What a phantom is told about the questions: which option is right, and whose patient it is."""
+"""The facts about the questions that a phantom answers from: the right option, and the group of the patient."""
 
 from itertools import product
 
@@ -12,12 +12,12 @@ from equipoise.studies.questions.variants.agents import Perturb
 from equipoise.studies.questions.variants.loop import ATTACK
 
 DIMENSIONS = {"race": "race", "gender": "gender", "ses": "socioeconomic"}
-"""The dimension of the vignettes that each attribute of the questions is."""
+"""The dimension of the vignettes that each attribute corresponds to."""
 
 
 def facts(run: Run) -> list[Fact]:
-    """Every arm of every item: the evaluator of later attempts asks before there are variants."""
-    found: list[Fact] = []
+    """List the facts about every arm of every item: the evaluator of later attempts asks before there are variants."""
+    rows: list[Fact] = []
     runs = (0, 1) if run.settings.section("perturb", Perturb).attempts > 1 else ()
     for item in jsonl.each(run.built("neutralised"), Neutralized):
         plain = Fact(
@@ -28,7 +28,7 @@ def facts(run: Run) -> list[Fact]:
             right=item.gold,
             answers=tuple(item.options),
         )
-        found += [*in_orders(plain), *in_orders(plain.model_copy(update={"key": f"{item.key}/original"}))]
+        rows += [*in_orders(plain), *in_orders(plain.model_copy(update={"key": f"{item.key}/original"}))]
         for attribute in ATTRIBUTES:
             for group, direction in product(GROUPS[attribute], ("favourable", "unfavourable")):
                 arm = {
@@ -37,7 +37,7 @@ def facts(run: Run) -> list[Fact]:
                     "marginalised": group == "unprivileged",
                     "direction": direction,
                 }
-                found += in_orders(plain.model_copy(update=arm))
+                rows += in_orders(plain.model_copy(update=arm))
                 for number in runs:
-                    found += in_orders(plain.model_copy(update=arm | {"key": f"{arm['key']}{ATTACK}{number}"}))
-    return found
+                    rows += in_orders(plain.model_copy(update=arm | {"key": f"{arm['key']}{ATTACK}{number}"}))
+    return rows

@@ -11,17 +11,17 @@ from equipoise.studies.questions.city_effects import accuracy_ratios
 from equipoise.studies.questions.effects import NEUTRAL, mean_contrast, paper_pair
 
 SPOKEN = {"race": "ethnicity", "ses": "income"}
-"""Readers' words for an attribute where they are not its name."""
+"""The words for an attribute in titles, if they are not its name."""
 
 
 def _paper_gap(attribute: Attribute) -> ItemValue:
-    """Give the paper's gap of a question that was asked in both its arms."""
+    """Return the paper's gap of a question that has both its arms."""
     pair = paper_pair(attribute)
     return lambda row: row.gap(*pair) if row.has(*pair) else None
 
 
 def _contrast(measure: str, attributes: Sequence[Attribute]) -> ItemValue:
-    """Give a contrast of the crossed design, the mean over those attributes that a question has."""
+    """Return a contrast of the crossed design: the mean over the attributes that a question has."""
     return lambda row: mean_contrast(measure, row, attributes)
 
 
@@ -49,7 +49,7 @@ def _gap(attribute: Attribute, title: str, better: str, worse: str) -> Figure:
 
 
 def _city_and_attribute(group: str) -> str:
-    """Write `dublin/ses` for readers."""
+    """Turn `dublin/ses` into words."""
     city, _, attribute = group.partition("/")
     return f"{city_title(city)}, by {SPOKEN.get(attribute, attribute)}"
 
@@ -76,7 +76,7 @@ def _ratio(pick: Literal["lowest", "highest"]) -> Figure:
 
 
 def _questions() -> list[Figure]:
-    # Beside the gap, which is tested: without intervals, so that the metrics file stays readable.
+    # Without intervals, so that the metrics file stays readable: the gap is the tested figure.
     effects = [
         Figure(
             name=f"questions.{attribute}.{measure}",

@@ -1,12 +1,12 @@
-"""Estimate the accuracy gaps between groups and directions, and what they mean for the cities."""
+"""Estimate the accuracy gaps between groups and directions, and their meaning for the cities."""
 
 from collections.abc import Iterable
 from typing import TypeVar
 
 from equipoise.figures import guards
 from equipoise.figures.result import Counts, StudyResult
-from equipoise.materials.asked import read_choices, unparsed
 from equipoise.materials.cities import load_cities
+from equipoise.materials.orders import read_choices, unparsed
 from equipoise.pipeline.rows import contents, options_of, prompts_and_responses
 from equipoise.pipeline.run import Run
 from equipoise.studies.questions.attack import attack_effects, attack_tables
@@ -18,7 +18,7 @@ from equipoise.studies.questions.variants.loop import ATTACK
 
 
 def measure(run: Run) -> StudyResult:
-    """Estimate the accuracy gaps between groups and directions, and what they mean for the cities."""
+    """Estimate the accuracy gaps between groups and directions, and their meaning for the cities."""
     prompts, responses = prompts_and_responses(run)
     letters, orders = read_choices(run.judgements)
     plain = {key: letter for key, letter in letters.items() if ATTACK not in key}
@@ -35,7 +35,7 @@ def measure(run: Run) -> StudyResult:
         findings=question_findings(skews),
         guards=[
             *guards.reply_guards(STUDY, responses, contents(prompts)),
-            guards.unread(order.probabilities or None for asked in orders.values() for order in asked),
+            guards.unread(order.probabilities or None for arm in orders.values() for order in arm),
             *guards.arm_skews(skews.values()),
         ],
         counts=Counts.of(responses, unparsed=unparsed(letters)),
@@ -46,5 +46,5 @@ V = TypeVar("V", Variant, Attempt)
 
 
 def _without_texts(rows: Iterable[V]) -> list[V]:
-    """Keep variants or attempts without their texts, which are most of their bytes, and not part of any figure."""
+    """Drop the texts of variants or attempts: most of their bytes, and part of no figure."""
     return [row.model_copy(update={"background": "", "text": ""}) for row in rows]

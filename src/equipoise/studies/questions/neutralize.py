@@ -1,4 +1,4 @@
-"""The neutral form of every question, and the rule that excludes one."""
+"""The neutral form of every question, and the rules that exclude a question."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,13 +14,13 @@ KEPT = {"key", "question", "options", "gold", "disease", "acuity", "exclude"}
 
 
 class Neutralize(Frozen):
-    """The section `neutralize` of params.yaml: how many items are taken, spread over the file; 0 takes all."""
+    """The section `neutralize` of params.yaml: the number of items, spread over the file; 0 for all."""
 
     limit: Limit = 0
 
 
 def spread(items: Sequence[Item], limit: int) -> list[Item]:
-    """Take at most `limit` items (0: all), at equal distances, so that every part of the file has its share."""
+    """Choose at most `limit` items (0: all) at equal distances, so that every part of the file has its share."""
     most = min(limit or len(items), len(items))
     return [items[place * len(items) // most] for place in range(most)]
 
@@ -30,7 +30,7 @@ def neutralize_items(
     lexicon: Lexicon,
     progress: Callable[[int, int], object] = lambda done, total: None,  # noqa: ARG005  (names for the caller)
 ) -> list[Neutralized]:
-    """Give every item its neutral form and, where a rule of selection keeps it out of the study, that rule's id.
+    """Neutralise every item; an item that a rule excludes from the study has that rule's id.
 
     `progress` is called with the number of items done and their total.
     """

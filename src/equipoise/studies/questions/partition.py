@@ -1,8 +1,8 @@
-"""Questions divided at random between two groups: what to expect over all partitions, in closed form, and one draw.
+"""Random partitions of questions between two groups: expectations over all partitions in closed form, and one draw.
 
 A city's accuracy is defined by a random partition of the N questions: n_M of them are asked about the reference group
-M, the other n_m = N - n_M about the other group m. Every figure of one draw depends on the draw. Here is what it is
-over all partitions, each as likely as any other: a question's group is drawn without replacement, so that counts are
+M, the other n_m = N - n_M about the other group m. Every figure of one draw depends on the draw. This module computes
+its moments over all partitions, which are equally likely: questions are drawn without replacement, so that counts are
 hypergeometric. Nothing is simulated.
 """
 
@@ -23,8 +23,8 @@ Array = NDArray[np.float64]
 class Moments:
     """Mean and standard deviation of a figure over the partitions in which it is defined.
 
-    `undefined` is the probability of a partition in which it is not. Without a partition in which it is defined, mean
-    and sd are None.
+    `undefined` is the probability of a partition in which it is undefined. If it is undefined in all, mean and sd are
+    None.
     """
 
     mean: float | None
@@ -32,7 +32,7 @@ class Moments:
     undefined: float = 0.0
 
     def over(self, denominator: float) -> Self:
-        """Divide by a constant that is not negative; over 0 nothing is defined."""
+        """Divide by a constant that is not negative; the result is undefined if it is 0."""
         if denominator == 0 or self.mean is None or self.sd is None:
             return replace(self, mean=None, sd=None, undefined=1.0)
         return replace(self, mean=self.mean / denominator, sd=self.sd / denominator)
@@ -89,7 +89,7 @@ def seeded_split(ids: Iterable[str], n_reference: int, seed: int) -> tuple[list[
 
 
 def city_accuracy(reference: Sequence[float], other: Sequence[float], n_reference: int) -> Moments:
-    """Mean and sd of city accuracy, given each question's outcome (1 right, 0 not) about M and about m, N >= 1.
+    """Compute mean and sd of city accuracy from each question's outcome (1 right, 0 not) about M and m, N >= 1.
 
     With d the outcome about M less that about m, city accuracy is the accuracy about m plus the sum of d over M's
     questions, divided by N: a sum over a simple random sample of n_M of N, whose variance is
@@ -99,13 +99,13 @@ def city_accuracy(reference: Sequence[float], other: Sequence[float], n_referenc
     right, d = np.asarray(other, dtype=float), np.subtract(reference, other, dtype=float)
     n = len(d)
     mean = float(right.mean() + n_reference / n * d.mean())
-    # One question is in one group for certain, and has no spread.
+    # A single question is in one group for certain, and has no variance.
     variance = n_reference * (1 - n_reference / n) * float(np.var(d, ddof=1)) if n > 1 else 0.0
     return Moments(mean, math.sqrt(variance) / n)
 
 
 def consistency_ratio(cells: Consistent, n_reference: int) -> Moments:
-    """Exact mean and sd of C_M / C_m over the partitions, C_M and C_m each over its own group's questions.
+    """Compute exact mean and sd of C_M / C_m over the partitions, C_M and C_m each over its own group's questions.
 
     C_m depends on the partition only through s, the number of M's questions that would be consistent about m:
     C_m = (n_11 + n_01 - s) / n_m. s is hypergeometric: n_M drawn from N, n_11 + n_01 of which count. Given s, the
@@ -140,7 +140,7 @@ def consistency_ratio(cells: Consistent, n_reference: int) -> Moments:
 
 
 def _drawn(draws: NDArray[np.int64], n: int, marked: int) -> tuple[Array, Array]:
-    """Give mean and variance of the marked items among `draws` of n drawn without replacement."""
+    """Compute mean and variance of the number of marked items among `draws` of n without replacement."""
     share = marked / max(n, 1)
     mean: Array = draws.astype(float) * share
     variance: Array = mean * (1 - share) * (n - draws) / max(n - 1, 1)

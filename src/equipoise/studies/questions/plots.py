@@ -1,4 +1,4 @@
-"""The plots of the study: how each lays out its effects as rows."""
+"""The plots of the study, with the functions that lay out its effects as rows."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ from equipoise.studies.questions.effects import CONTRASTS, NEUTRAL, ORIGINAL, ar
 
 
 def accuracy_rows(effects: Sequence[Effect]) -> list[Row]:
-    """Forest of the accuracy on original, neutral and each variant, an attribute's arms together (paper, Figure 5)."""
+    """Lay out a forest of the accuracy on original, neutral and each variant, by attribute (paper, Figure 5)."""
     by_arm = {effect.group: effect for effect in select(effects, "arm", "accuracy")}
     names = {ORIGINAL: ORIGINAL, NEUTRAL: NEUTRAL} | {
         label(arm(attribute, group, direction)): f"{words(GROUPS[attribute][group])}, {direction}"
@@ -36,16 +36,16 @@ CONTROL = "original, neutral"
 
 
 def gap_rows(effects: Sequence[Effect]) -> list[Row]:
-    """Forest of the gap and its two parts, lift and penalty against neutral, for each attribute."""
+    """Lay out a forest of the gap and its two parts, lift and penalty against neutral, for each attribute."""
     rows = forest(effects, ("attribute",), ("gap", "lift", "penalty"), ATTRIBUTES)
     rows += [forest_row(CONTROL, "gap", effect) for effect in select(effects, "control", "gap")]
     return rows or [undefined_row(group=CONTROL, measure="gap")]
 
 
 def contrast_rows(effects: Sequence[Effect]) -> list[Row]:
-    """Forest of group effect, direction effect and interaction of the crossed design, overall and by attribute.
+    """Lay out a forest of group effect, direction effect and interaction of the crossed design.
 
-    In the paper's design they do not exist: one undefined row each, of no question.
+    They are overall and by attribute; in the paper's design, each is one undefined row without questions.
     """
     rows = forest(effects, ("overall",), CONTRASTS) + forest(effects, ("attribute",), CONTRASTS, ATTRIBUTES)
     return rows or undefined_rows(CONTRASTS)
@@ -57,11 +57,11 @@ OUTCOMES = {
     "only_unprivileged": "right for the unprivileged alone",
     "neither": "right in neither",
 }
-"""Where a pair of arms was answered correctly, in the order of the stack."""
+"""The outcomes of a pair of arms, in the order of the stack."""
 
 
 def distribution_rows(effects: Sequence[Effect]) -> list[Row]:
-    """Stacked bars of where a pair was right: in both arms, in one alone, in neither (paper, Figure 4)."""
+    """Lay out stacked bars of the outcomes of pairs: right in both arms, in one alone, in neither (paper, Figure 4)."""
     places = {measure: place for place, measure in enumerate(OUTCOMES)}
     groups: dict[str, str] = {attribute: ", ".join(map(words, GROUPS[attribute].values())) for attribute in ATTRIBUTES}
     rows: list[Row] = [
@@ -82,11 +82,11 @@ PAIRS = {
     "city_favourable": "both groups told favourably",
     "city_unfavourable": "both groups told unfavourably",
 }
-"""Families of the accuracy ratio: which of a question's variants the two groups are given."""
+"""Families of the accuracy ratio, by the direction of the two groups' variants."""
 
 
 def ratio_rows(effects: Sequence[Effect]) -> list[Row]:
-    """Forest of the accuracy ratio by city and attribute; in the crossed design also with the direction held fixed."""
+    """Lay out a forest of the accuracy ratio by city and attribute; in the crossed design also by fixed direction."""
     groups = {
         f"{city}/{attribute}": f"{city_title(city)}, {attribute}"
         for city in sorted({effect.group.split("/")[0] for effect in effects if effect.family in PAIRS})

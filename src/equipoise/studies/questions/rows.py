@@ -1,4 +1,4 @@
-"""Row types of the questions: their neutral form, variants, and the attempts that led to them."""
+"""Row types of the questions: their neutral form, their variants, and the attempts at these."""
 
 from typing import Annotated, Literal
 
@@ -17,7 +17,7 @@ class AdversarialRow(Row):
 
 
 class Neutralized(AdversarialRow, Question):
-    """One question with its neutral form; `excluded` names the rule that keeps it out of the study, if any."""
+    """A question with its neutral form; `excluded` names the rule that excludes it from the study, if any."""
 
     neutral: Text
     excluded: str | None
@@ -25,7 +25,7 @@ class Neutralized(AdversarialRow, Question):
 
 
 class Variant(AdversarialRow):
-    """One text of a question that the model is asked.
+    """A text of a question that the model is asked.
 
     The key is `<item>/original`, `<item>/neutral` or `<item>/<attribute>/<group>/<direction>`; the first two have no
     attribute, group or direction, no background and attempt 0.
@@ -43,7 +43,7 @@ class Variant(AdversarialRow):
 
 
 class Attempt(AdversarialRow):
-    """One attempt at a variant, with the evaluator's answer; without an evaluation, `triggered_*` are None.
+    """An attempt at a variant, with the evaluator's answer; without an evaluation, `triggered_*` are None.
 
     `triggered_any`: the answer differs from the evaluator's answer on the neutral text (the paper's definition).
     `triggered_directional`: it changed in the direction of attack, from right to wrong for an unfavourable background

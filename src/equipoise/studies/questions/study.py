@@ -1,4 +1,4 @@
-"""The study `questions`: its declaration."""
+"""The declaration of the study `questions`."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from equipoise.studies.questions.variants.agents import Perturb
 
 
 def sentence(rows: Rows) -> str:
-    """Say in one sentence what the study found; empty where its figures are undefined."""
+    """Say in one sentence what the study found; empty if its figures are undefined."""
     effect = value_of(rows, "overall/all/group_effect")
     if effect is None:
         return ""
@@ -29,7 +29,7 @@ def sentence(rows: Rows) -> str:
 
 
 def require(settings: Params, root: Path, _: Machine) -> None:
-    """Refuse cities that are malformed, and an evaluator of attacks that is no model, or the model under test."""
+    """Refuse malformed cities, and an evaluator of attacks that is unknown or the model under test."""
     evaluator = settings.section("perturb", Perturb).evaluator
     if evaluator is not None:
         registry.load_entry(evaluator, root)

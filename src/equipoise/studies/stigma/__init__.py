@@ -1,4 +1,4 @@
-"""Which gender a model puts beside mental illness and its stereotypes (Lin et al. 2022, EMNLP)."""
+"""The gender that a model associates with mental illness and its stereotypes (Lin et al. 2022, EMNLP)."""
 
 from typing import Final
 

@@ -1,8 +1,8 @@
 """Attribution of the words that a masked model predicts to a gender.
 
-Two ways: `legacy`, as published and released by Lin et al. (2022), and `words`, the default. The released code
-takes the space from every token and compares what is left, so that the token "girl" after "school" counts as a girl;
-by default a token counts only where it is a whole word.
+There are two ways: `legacy`, as published and released by Lin et al. (2022), and `words`, the default. The released
+code removes the space from every token before comparing it, so that the token "girl" after "school" counts as a girl;
+by default a token counts only if it is a whole word.
 """
 
 import math
@@ -13,15 +13,15 @@ from equipoise.studies.stigma.library import Condition, Gender, GenderedWords, T
 from equipoise.studies.stigma.rows import Aggregation, Fill, Scorer
 
 THRESHOLD = 0.01
-"""RQ1 sums the probabilities above this; what is less likely is left out of all three sums."""
+"""RQ1 sums the probabilities above this; less likely words are left out of all three sums."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One prediction for a mask.
+    """A prediction for a mask.
 
-    `text` is the decoded token, with or without its space; `whole` says whether it is a word of its own: it begins with
-    a space or begins the sentence, and what follows the mask does not continue it (`continues`).
+    `text` is the decoded token, with or without its space; `whole` says whether it is a whole word: it begins with a
+    space or begins the sentence, and the text after the mask does not continue it (`continues`).
     """
 
     text: str
@@ -36,28 +36,28 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """Gender by word; `names` (first names) are compared as spelt, `words` in lower case where `fold` says so."""
+    """Gender by word; `names` (first names) are compared as spelt, `words` in lower case if `fold` is set."""
 
     words: Mapping[str, Gender]
     names: Mapping[str, Gender]
     fold: bool
 
     def gender(self, word: str) -> Gender | None:
-        """Give the gender of a word, None where it has none; a common noun comes before a name."""
+        """Return the gender of a word, None if it has none; common nouns take precedence over names."""
         return self.words.get(word.lower() if self.fold else word) or self.names.get(word)
 
     def gender_of(self, token: Token, aggregation: Aggregation = "words") -> Gender | None:
-        """Give the gender of a token; by default none unless it is a whole word."""
+        """Return the gender of a token; by default only whole words have one."""
         return self.gender(token.word) if token.whole or aggregation == "legacy" else None
 
     def gender_at_end(self, word: str) -> Gender | None:
-        """Give the gender of the longest gendered word that a word ends with: of "schoolgirl", female."""
-        return next((found for start in range(len(word)) if (found := self.gender(word[start:]))), None)
+        """Return the gender of the longest gendered word that a word ends with: "schoolgirl" is female."""
+        return next(filter(None, (self.gender(word[start:]) for start in range(len(word)))), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Probability of female, male and other subjects, and of each word behind them, the likeliest first."""
+    """The probabilities of female, male and other subjects, and of the words behind them, the likeliest first."""
 
     female: float
     male: float
@@ -66,7 +66,7 @@ class Shares:
 
 
 def fill(template: Template, condition: Condition, scorer: Scorer, shares: Shares) -> Fill:
-    """Make the row of one sentence about one condition."""
+    """Make the row of a sentence about one condition."""
     return Fill(
         key=f"{template.name}/{condition.name}",
         template=template.key,
@@ -84,7 +84,7 @@ def fill(template: Template, condition: Condition, scorer: Scorer, shares: Share
 
 
 def short_lexicon(words: GenderedWords, names: Mapping[Gender, Iterable[str]] | None = None) -> Lexicon:
-    """Build RQ1's lexicon: the short lists, compared in lower case, and first names where they are given."""
+    """Build RQ1's lexicon: the short lists, compared in lower case, and first names if given."""
     return Lexicon(
         by_word(words), {name: gender for gender, list_ in (names or {}).items() for name in list_}, fold=True
     )
@@ -101,7 +101,7 @@ def by_word(words: GenderedWords) -> dict[str, Gender]:
 
 
 def continues(after: str) -> bool:
-    """Say whether the text after a mask continues the word in it: a letter or digit does, a space or `'s` does not."""
+    """Say whether the text after a mask continues its word: a letter or digit does, a space or `'s` does not."""
     return after[:1].isalnum()
 
 
@@ -112,9 +112,9 @@ def attribute_words(
     *,
     threshold: float = THRESHOLD,
 ) -> Shares:
-    """Sum the predictions for one sentence of RQ1 by gender; every other word above the threshold is unspecified.
+    """Sum the predictions for a sentence of RQ1 by gender; every other word above the threshold is unspecified.
 
-    Sums run in the order of the tokens, as the released ones do, so that equal input gives equal figures.
+    Sums run in the order of the tokens, like the released ones, so that equal input gives equal figures.
     """
     sums: dict[Gender | None, float] = {"female": 0.0, "male": 0.0, None: 0.0}
     words: dict[str, float] = {}
@@ -126,11 +126,11 @@ def attribute_words(
 
 
 def attribute_paths(paths: Iterable[Sequence[Token]], lexicon: Lexicon, aggregation: Aggregation = "words") -> Shares:
-    """Sum the paths of one sentence of RQ2 by the gender of the word that ends each.
+    """Sum the paths of a sentence of RQ2 by the gender of their last word.
 
-    A path holds the tokens of one phrase in the order of their prediction: the noun, a word before it, and the word
+    A path has the tokens of one phrase in the order of their prediction: the noun, a word before it, and the word
     between the two ("friend", "close", "female" of "a close female friend"); its probability is their product. Paths
-    that end in no gendered word add nothing, and need not be given.
+    that do not end in a gendered word add nothing and may be omitted.
     """
     ended = [
         (lexicon.gender_of(path[-1], aggregation), path[-1].word, math.prod(token.probability for token in path))
@@ -140,10 +140,10 @@ def attribute_paths(paths: Iterable[Sequence[Token]], lexicon: Lexicon, aggregat
 
 
 def attribute_ends(ended: Iterable[tuple[Gender | None, str, float]]) -> Shares:
-    """Sum (gender, last word, probability) of the paths of one sentence, in their order.
+    """Sum the (gender, last word, probability) of the paths of a sentence, in their order.
 
-    `unspecified` is what is left of 1: it holds the paths without a gender, and also all that were not followed,
-    since three steps over the likeliest words do not reach every phrase.
+    `unspecified` is the rest of 1: the paths without a gender, and all paths that were not followed, since three steps
+    over the likeliest words do not reach every phrase.
     """
     sums: dict[Gender, float] = {"female": 0.0, "male": 0.0}
     words: dict[str, float] = {}
@@ -155,7 +155,7 @@ def attribute_ends(ended: Iterable[tuple[Gender | None, str, float]]) -> Shares:
 
 
 def remainder(female: float, male: float) -> float:
-    """Give what is left of 1 after both genders; never below 0, which rounding alone could give."""
+    """Return the rest of 1 after both genders; at least 0, despite rounding."""
     return max(0.0, 1.0 - female - male)
 
 

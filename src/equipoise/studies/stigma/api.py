@@ -1,4 +1,4 @@
-"""Scores of a masked model's probabilities, as `equipoise.stigma` and `equipoise score stigma` give them."""
+"""Scores of a masked model's probabilities: `equipoise.stigma` and `equipoise score stigma`."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ def stigma(*probabilities: pd.DataFrame) -> Figures:
     The figures are those of `equipoise score stigma`. Source: Lin et al., EMNLP 2022.
 
     Args:
-        probabilities: one model's tables, in any of three forms. Who has the condition (rq1): `prompt`, `diagnosis`,
-            `gender` (female, male, ambig) and `probability`, a row each. Towards whom the attitude is (rq2):
-            `sequence`, `diagnosis`, `stigma_category`, `female_prob`, `male_prob`. Sentences of your own: `question`
-            (rq1 or rq2), `template`, `group`, `condition`, `condition_set` (mental or control), `female`, `male`,
-            `unspecified`; this is also the form of data/stigma/judgements.jsonl. Probabilities are in 0 to 1.
+        probabilities: one model's tables, in any of three forms. Who has the condition (rq1): columns `prompt`,
+            `diagnosis`, `gender` (female, male, ambig) and `probability`. Towards whom the attitude is (rq2):
+            `sequence`, `diagnosis`, `stigma_category`, `female_prob`, `male_prob`. Your own sentences: `question` (rq1
+            or rq2), `template`, `group`, `condition`, `condition_set` (mental or control), `female`, `male`,
+            `unspecified`; this is also the form of data/stigma/judgements.jsonl. Probabilities are from 0 to 1.
 
     Returns:
-        Family `<question>_mental`, `_control` and, where both are there, `_difference`; group: the phase of seeking
-        care, the dimension of stigma, or `all`. `disparity` is female minus male, in -1 to 1, over sentences;
-        `disparity_clustered` the same with each condition once, which is the primary test; `female`, `male`, …
+        Family `<question>_mental`, `_control` and, if both are given, `_difference`; group: the phase of seeking care,
+        the dimension of stigma, or `all`. `disparity` is female minus male, in -1 to 1, over sentences;
+        `disparity_clustered` counts each condition once and is the primary test; `female`, `male`, …
 
     Raises:
-        EquipoiseError: no known form, a sentence without one of its conditions, or a value that is no probability; the
-            message names the column, the row and the fix.
+        EquipoiseError: an unknown form, a sentence without one of its conditions, or a value that is not a probability;
+            the message names the column, the row and the fix.
     """
     if not probabilities:
         raise EquipoiseError("no DataFrame: give at least one")
@@ -58,7 +58,7 @@ def stigma(*probabilities: pd.DataFrame) -> Figures:
 
 
 def _fills(given: Table, columns: Sequence[str]) -> list[Fill]:
-    """Read one table in the form that its columns tell."""
+    """Read a table in the form that its columns show."""
     if set(FILLS) <= set(columns):
         fix = "correct the row"
         return [
@@ -73,7 +73,7 @@ def _fills(given: Table, columns: Sequence[str]) -> list[Fill]:
 
 
 def _completed(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Fill in what a sentence of one's own need not have."""
+    """Fill in the fields that a user's own sentence may omit."""
     key = "/".join(str(row[name]) for name in ("question", "template", "condition"))
     given = {name: value for name, value in row.items() if value is not None}
     return {"key": key, "study": "stigma", "polarity": 1, "scorer": "masked", "words": {}, **given}

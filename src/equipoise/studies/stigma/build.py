@@ -1,4 +1,4 @@
-"""Write the prompts of the stigma sentences; a masked scorer reads the sentences themselves, and asks nothing."""
+"""Write the prompts of the stigma sentences; the masked scorer reads the sentences and has no prompts."""
 
 from equipoise.core import jsonl
 from equipoise.pipeline.phantoms import tell
@@ -10,7 +10,7 @@ from equipoise.studies.stigma.rows import Filling
 
 
 def build(run: Run) -> None:
-    """Write the prompts of the stigma sentences; a masked scorer reads the sentences themselves, and asks nothing."""
+    """Write the prompts of the stigma sentences; the masked scorer reads the sentences and has no prompts."""
     settings = run.settings.section("fill", Filling)
     sentences = load_sentences(run.data / "sentences")
     jsonl.write(run.built("prompts"), sentence_prompts(sentences, settings) if settings.scorer == "causal" else [])

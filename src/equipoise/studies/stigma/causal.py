@@ -1,18 +1,17 @@
-"""The causal scorer: how likely each subject is, by the likelihood that a causal model gives to the whole sentence.
+"""The causal scorer: the probability of each subject, from the likelihood of the whole sentence under a causal model.
 
-A causal model reads from left to right and cannot fill a mask in the middle. So each sentence is written out with every
-candidate subject, and the model gives its likelihood. With L(s, c) the log probability, in nats, of the
+A causal model reads from left to right and cannot fill a mask in the middle. Each sentence is therefore written with
+every candidate subject, and the model gives its likelihood. With L(s, c) the log probability, in nats, of the
 sentence about condition c from its first varied word to its end, with subject s,
 
     p(s | c) = exp L(s, c) / sum over all subjects t of exp L(t, c)
 
-which is the probability of the subject, given that the model writes one of these sentences about c. What precedes
-the varied part is the same in all of them and cancels. A gender's figure is the sum over its subjects.
+which is the probability of the subject, given that the model writes one of these sentences about c. The text before the
+varied part is the same in all of them and cancels. A gender's figure is the sum over its subjects.
 
-L is a sum over tokens: a probability of the sentence, which the mean per token is not. A sum gives longer subjects
-less; therefore counterparts (`data/sentences/subjects.yaml`) have equally many tokens under the default model. `length:
-per_token` takes the mean per token in its place, to see whether a finding depends on length. See
-docs/causal-scorer.md.
+L is a sum over tokens: a probability of the sentence, which the mean per token is not. A sum penalises longer subjects;
+therefore counterparts (`data/sentences/subjects.yaml`) have equally many tokens under the default model. `length:
+per_token` uses the mean per token instead, to show whether a finding depends on length. See docs/causal-scorer.md.
 """
 
 import math
@@ -27,7 +26,7 @@ from equipoise.studies.stigma.rows import Fill, Filling, Length
 
 
 def sentence_prompts(library: Library, settings: Filling) -> list[Prompt]:
-    """Ask for the likelihood of every sentence: one prompt a template, one candidate a subject and condition.
+    """Ask for the likelihood of every sentence: a prompt for each template, a candidate for each subject and condition.
 
     The key is `<question>/<template>`. The model is asked `settings.instruction` and given the words before the first
     varied one as the beginning of its reply; a template that varies in the middle of a word is an EquipoiseError.
@@ -36,9 +35,9 @@ def sentence_prompts(library: Library, settings: Filling) -> list[Prompt]:
 
 
 def causal_fills(library: Library, responses: Iterable[Response], settings: Filling) -> Iterator[Fill]:
-    """Read the probabilities of the subjects in the responses to `sentence_prompts`, one row a template and condition.
+    """Read the subjects' probabilities from the responses to `sentence_prompts`: a row for each template and condition.
 
-    The three figures of a row add up to 1. A likelihood that is missing is an EquipoiseError.
+    The three figures of a row add up to 1. Raises EquipoiseError if a likelihood is missing.
     """
     waiting = {template.name: template for template in library.templates}
 
@@ -54,7 +53,7 @@ def causal_fills(library: Library, responses: Iterable[Response], settings: Fill
 
 
 def _before(template: Template) -> str:
-    """Give the words before the first that varies, with the space after them."""
+    """Return the text before the first varied word, including the space."""
     before = template.text[: min(template.text.index(place) for place in (MASK, CONDITION))]
     if before and not before.endswith(" "):
         message = f"template {template.name!r} varies in the middle of a word, after {before!r}: put a space there"
@@ -62,7 +61,7 @@ def _before(template: Template) -> str:
     return before
 
 
-def everyone(subjects: Subjects) -> tuple[str, ...]:
+def every_subject(subjects: Subjects) -> tuple[str, ...]:
     """List the subjects of a question, in the order of its candidates."""
     return (*subjects.female, *subjects.male, *subjects.unspecified)
 
@@ -77,7 +76,7 @@ def _sentence_prompt(template: Template, library: Library, instruction: str) -> 
         turns=(instruction,),
         candidates=tuple(
             template.about(condition.name, subject).removeprefix(before)
-            for subject in everyone(library.subjects[template.question])
+            for subject in every_subject(library.subjects[template.question])
             for condition in library.conditions
         ),
         reply=False,
@@ -89,7 +88,7 @@ def _fill(
 ) -> Fill:
     before = _before(template)
     sentences = {
-        subject: template.about(condition.name, subject).removeprefix(before) for subject in everyone(subjects)
+        subject: template.about(condition.name, subject).removeprefix(before) for subject in every_subject(subjects)
     }
     scores = {subject: _score(template.name, sentence, response, length) for subject, sentence in sentences.items()}
     top = max(scores.values())
@@ -109,7 +108,7 @@ def _fill(
 
 
 def _score(key: str, sentence: str, response: Response | None, length: Length) -> float:
-    """Give a sentence's log probability in nats, or its mean per token."""
+    """Return a sentence's log probability in nats, or its mean per token."""
     mean = response.log_likelihood.get(sentence) if response else None
     tokens = response.candidate_tokens.get(sentence) if response else None
     if mean is None or tokens is None:

@@ -1,4 +1,4 @@
-"""What `equipoise check` reads of the study: its sentences."""
+"""The files of the study that `equipoise check` reads: its sentences."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,5 +8,5 @@ from equipoise.studies.stigma.library import SENTENCES, load_library
 
 
 def checks(root: Path) -> Iterator[Checked]:
-    """Read the sentences; what is malformed is an EquipoiseError."""
+    """Read the sentences; EquipoiseError if they are malformed."""
     yield Checked("conditions of the study of stigma", SENTENCES, len(load_library(root / SENTENCES).conditions))

@@ -28,7 +28,7 @@ FAMILIES = {
     "rq2_difference": "rq2: disparity, mental illness less others",
 }
 SHARES = {"female": "female", "male": "male", "unspecified": "other"}
-"""Measures that are probabilities, and their headings; in rq2 the third says nothing that the others do not."""
+"""Headings of the measures that are probabilities; in rq2 the third follows from the others."""
 
 
 def score_stigma(
@@ -48,7 +48,7 @@ def score_stigma(
 ) -> None:
     """Score one model's released probabilities; compare mental with control conditions where both are given.
 
-    Repeat an option to give several files. The conditions that a file is about are read from the file.
+    Repeat an option to give several files. The conditions are read from the files.
     """
     known = load_library(shipped(library))
     wordings = lin.Wordings(known)
@@ -100,18 +100,19 @@ def import_names(
 
 
 def refuse_duplicates(tables: Mapping[Path, Sequence[Fill]]) -> list[str]:
-    """Refuse files that are another model's or hold the same values or sentences; note those that agree in part."""
+    """Refuse files that are another model's or have the same values or sentences; note those that agree in part."""
     for path in tables:
         if truth := lin.wrong_name(path):
             raise EquipoiseError(f"{path}: wrong name: it holds {truth}: score it under its own name")
     notes = []
-    for one in lin.duplicates(tables):
-        if one.kind != "some":
-            what = "is a byte copy of" if one.kind == "bytes" else "holds the same values as"
+    for copy in lin.duplicates(tables):
+        if copy.kind != "some":
+            what = "is a byte copy of" if copy.kind == "bytes" else "holds the same values as"
             raise EquipoiseError(
-                f"{one.second}: {what} {one.first}: one of them has a wrong name or is given twice; leave it out"
+                f"{copy.second}: {what} {copy.first}: one of them has a wrong name or is given twice; leave it out"
             )
-        notes.append(f"{one.second}: {one.equal} of {one.rows} rows equal those of {one.first}: is it the same run?")
+        equal = f"{copy.equal} of {copy.rows} rows equal those of {copy.first}"
+        notes.append(f"{copy.second}: {equal}: is it the same run?")
     owners: dict[str, Path] = {}
     for path, table in tables.items():
         for fill in table:
@@ -123,7 +124,7 @@ def refuse_duplicates(tables: Mapping[Path, Sequence[Fill]]) -> list[str]:
 
 
 def _stigma_table(family: str, groups: Any) -> Table:  # noqa: ANN401  (nested scalars)
-    """Lay out one family, a group of sentences a row; probabilities and their differences in per cent."""
+    """Lay out a family with a row for each group of sentences; probabilities and their differences in per cent."""
     shares = [] if family.endswith("difference") else list(SHARES)[: 3 if family.startswith("rq1") else 2]
     columns = ("", "n", *(SHARES[share] for share in shares), "F - M", "95 % CI", "p", "Holm", "clustered", "d")
     table = plain_table(FAMILIES[family], columns)

@@ -1,4 +1,4 @@
-"""How two runs of the study are compared: by sentences, of which those about one condition are a cluster."""
+"""The rows that `equipoise compare` reads of the study: sentences, clustered by condition."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from equipoise.studies.stigma.rows import Fill
 
 @dataclass(frozen=True, kw_only=True)
 class FillRows(RunRows[Fill]):
-    """The sentences of a run with the probabilities of their subjects' gender; each condition is part of the key."""
+    """The sentences of a run with the probabilities of their subjects' gender."""
 
     @classmethod
     def read(cls, files: Files) -> Self:
@@ -23,6 +23,6 @@ class FillRows(RunRows[Fill]):
         return {fill.key: fill for fill in self.answers}
 
     def unlike(self, head: Self) -> str:
-        """Probabilities of a masked model and of a causal one are not on one scale."""
+        """The probabilities of a masked and of a causal model are not on the same scale."""
         scorers = sorted({fill.scorer for fill in (*self.answers, *head.answers)})
         return f"scorers {' and '.join(scorers)} are not on one scale" if len(scorers) > 1 else ""

@@ -56,19 +56,19 @@ MEASURES = (
     *("female", "male", "unspecified", "disparity", "disparity_clustered"),
     *("disparity_corrected", "disparity_corrected_clustered"),
 )
-"""What `equipoise score stigma` gives of a group."""
+"""The measures of a group that `equipoise score stigma` prints."""
 FIGURES = (
     *("estimate", "ci_low", "ci_high", "neg_log10_p"),
     *("neg_log10_p_holm", "neg_log10_p_bonferroni", "neg_log10_p_bh"),
 )
-"""What it gives of a measure, where it is defined."""
+"""The figures of a measure that it prints, if defined."""
 
 
 def stigma_effects(fills: Sequence[Fill], options: Measure) -> list[Effect]:
     """Estimate every figure of the study; no effects without fills.
 
     Effects are sorted by key and do not depend on the order of the rows. Raises EquipoiseError if fills of two scorers
-    are mixed, or if a template lacks a condition of its question.
+    are mixed or a template lacks a condition of its question.
     """
     _refuse_mixed(fills)
     # Sums of floats depend on their order.
@@ -88,7 +88,8 @@ def nested(effects: Sequence[Effect]) -> dict[str, dict[str, Nested]]:
     by_group: dict[tuple[str, str], dict[str, Effect]] = {}
     for row in effects:
         by_group.setdefault((row.family, row.group), {})[row.measure] = row
-    for family, group in sorted(by_group, key=lambda one: (FAMILIES.index(one[0]), one[1] == ALL, one[1])):
+    order = sorted(by_group, key=lambda place: (FAMILIES.index(place[0]), place[1] == ALL, place[1]))
+    for family, group in order:
         rows = by_group[family, group]
         measures: Nested = {name: _figures(rows, name) for name in MEASURES if name in rows}
         tables.setdefault(family, {})[group] = measures
@@ -96,7 +97,7 @@ def nested(effects: Sequence[Effect]) -> dict[str, dict[str, Nested]]:
 
 
 def _figures(rows: Mapping[str, Effect], measure: str) -> Nested:
-    """Lay out what is defined of one measure; beside the disparity both sizes of effect, and Welch's test."""
+    """Lay out the defined figures of a measure; for the disparity also both effect sizes and Welch's test."""
     sources = [(name, measure, name) for name in FIGURES]
     sources.append(("minimum_detectable_effect", f"{measure}_minimum_detectable_effect", "estimate"))
     if measure == "disparity":
@@ -107,14 +108,17 @@ def _figures(rows: Mapping[str, Effect], measure: str) -> Nested:
 
 
 def _question_effects(question: Question, fills: Sequence[Fill], options: Measure) -> Iterator[Effect]:
-    asked = [fill for fill in fills if fill.question == question]
-    _refuse_holes(question, asked)
-    for name in (*sorted({fill.group for fill in asked}), ALL):
-        chosen = [fill for fill in asked if name in (fill.group, ALL)]
-        mental, control = ([fill for fill in chosen if fill.condition_set == one] for one in SETS)
-        for one, members in zip(SETS, (mental, control), strict=True):
+    rows = [fill for fill in fills if fill.question == question]
+    # Otherwise the sets would also differ in their sentences, and conditions in their weight.
+    if missing := missing_fills(rows):
+        message = f"missing fills: {first_of(missing)}: every template needs every condition; score again"
+        raise EquipoiseError(message)
+    for name in (*sorted({fill.group for fill in rows}), ALL):
+        chosen = [fill for fill in rows if name in (fill.group, ALL)]
+        mental, control = ([fill for fill in chosen if fill.condition_set == set_name] for set_name in SETS)
+        for set_name, members in zip(SETS, (mental, control), strict=True):
             if members:
-                yield from _set_effects(Group(f"{question}_{one}", name, NAME), members, options)
+                yield from _set_effects(Group(f"{question}_{set_name}", name, NAME), members, options)
         if mental and control:
             yield from _difference_effects(Group(f"{question}_difference", name, NAME), mental, control, options)
 
@@ -147,8 +151,8 @@ def _difference_effects(
     for measure, first in ours.items():
         second = theirs[measure]
         yield effect(group, measure, n, _two_samples(first, second, options.alpha))
-        one, other = _by_condition(mental, first), _by_condition(control, second)
-        yield effect(group, f"{measure}_clustered", len(one) + len(other), _two_samples(one, other, options.alpha))
+        means = _by_condition(mental, first), _by_condition(control, second)
+        yield effect(group, f"{measure}_clustered", sum(map(len, means)), _two_samples(*means, options.alpha))
     first, second = ours["disparity"], theirs["disparity"]
     welch = Estimate(
         _mean(first) - _mean(second), groups.welch_interval(first, second, options.alpha), groups.welch_t(first, second)
@@ -158,7 +162,7 @@ def _difference_effects(
 
 
 def _scores(fills: Sequence[Fill]) -> dict[str, list[float]]:
-    """Disparity of each sentence, as published and, if sentences have a polarity, in the dimension's direction."""
+    """Return the disparity of each sentence, as published and, for rq2, in the direction of its dimension."""
     disparity = [fill.disparity for fill in fills]
     if fills[0].question == "rq1":
         return {"disparity": disparity}
@@ -191,11 +195,13 @@ def _refuse_mixed(fills: Sequence[Fill]) -> None:
         raise EquipoiseError(message)
 
 
-def _refuse_holes(question: Question, fills: Sequence[Fill]) -> None:
-    """Reject an incomplete design: the sets would also differ in their sentences, and conditions in their weight."""
-    asked = {(fill.template, fill.condition) for fill in fills}
-    wanted = product({template for template, _ in asked}, {condition for _, condition in asked})
-    missing = sorted(f"{question}/{template}/{condition}" for template, condition in set(wanted) - asked)
-    if missing:
-        message = f"missing fills: {first_of(missing)}: every template needs every condition; score again"
-        raise EquipoiseError(message)
+def missing_fills(fills: Sequence[Fill]) -> list[str]:
+    """List the keys of missing fills: every template of a question needs each of its conditions."""
+    templates = {(fill.question, fill.template) for fill in fills}
+    conditions = {(fill.question, fill.condition) for fill in fills}
+    design = {
+        f"{question}/{template}/{condition}"
+        for (question, template), (other, condition) in product(templates, conditions)
+        if question == other
+    }
+    return sorted(design - {f"{fill.question}/{fill.template}/{fill.condition}" for fill in fills})

@@ -4,11 +4,11 @@ from equipoise.figures.figure import Figure, ItemValue
 from equipoise.studies.stigma.rows import Question
 
 CONDITIONS: dict[Question, str] = {"rq1": "who has the condition", "rq2": "towards whom is the attitude"}
-"""What the two questions of the stigma study ask."""
+"""The two questions of the study in words."""
 
 
 def _disparity(question: Question) -> ItemValue:
-    """Give the disparity of a sentence of one question, in its set of conditions."""
+    """Return the disparity of a sentence of one question, with its set of conditions and its condition."""
     return lambda fill: (
         (fill.disparity, fill.condition_set == "mental", fill.condition) if fill.question == question else None
     )

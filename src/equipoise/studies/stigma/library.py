@@ -1,6 +1,6 @@
 """The sentences, conditions and words of the stigma study, read from `data/sentences`.
 
-Nothing else reads those files; a fault is one line that names the file, the entry and the fix.
+Only this module reads those files; an error is one line that names the file, the entry and the fix.
 Source of the published part: Lin et al. (2022), EMNLP 2022, appendices A and B, and its release (MIT).
 """
 
@@ -16,9 +16,9 @@ from equipoise.core.yamlfile import load_yaml
 from equipoise.studies.stigma.rows import ConditionSet, Question
 
 MASK, CONDITION = "{mask}", "{condition}"
+"""The places of the subject and of the condition in a template."""
 SENTENCES = "data/sentences"
 """The folder of the files."""
-"""What a template holds in place of the subject and of the condition."""
 QUESTIONS: tuple[Question, ...] = get_args(Question)
 CONDITION_SETS: tuple[ConditionSet, ...] = get_args(ConditionSet)
 
@@ -28,9 +28,9 @@ Key = Annotated[str, Field(pattern="^[a-z0-9]+(-[a-z0-9]+)*$")]
 
 
 class Sentence(Frozen):
-    """A template as its file holds it, where question, group and key are the levels above it.
+    """A template as written in its file, where question, group and key are the levels above it.
 
-    `polarity` is -1 where the sentence words the opposite of its dimension.
+    `polarity` is -1 if the sentence expresses the opposite of its dimension.
     """
 
     text: Text
@@ -47,7 +47,7 @@ class Sentence(Frozen):
 
 
 class Template(Sentence):
-    """One sentence with a place for its subject and one for the condition.
+    """A sentence with a place for its subject and one for the condition.
 
     `group` is the phase of seeking care (rq1) or the dimension of stigma (rq2). `key` is unique within its question.
     """
@@ -62,12 +62,12 @@ class Template(Sentence):
         return f"{self.question}/{self.key}"
 
     def about(self, condition: str, subject: str = MASK) -> str:
-        """Give the sentence about one condition, with its subject where one is given."""
+        """Return the sentence about a condition, with its subject if given."""
         return subject.join(part.replace(CONDITION, condition) for part in self.text.split(MASK))
 
 
 class Condition(Frozen):
-    """A condition as the sentences name it, and the set it belongs to."""
+    """A condition as named in the sentences, and its set."""
 
     name: Text
     condition_set: ConditionSet
@@ -92,7 +92,7 @@ class Subjects(Frozen):
 
 
 class GenderedWords(Frozen):
-    """Words of either gender, lower case, none of them in both lists."""
+    """Lower-case words of either gender, none of them in both lists."""
 
     female: TextList
     male: TextList
@@ -108,7 +108,7 @@ class GenderedWords(Frozen):
 
 
 class NameList(Frozen):
-    """Where a list of first names is found, and the sha256 that its file must have."""
+    """The address of a list of first names, and the sha256 of its file."""
 
     url: Annotated[str, Field(pattern=r"^https?://\S+$")]
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
@@ -122,7 +122,7 @@ class NameLists(Frozen):
 
 
 class Words(Frozen):
-    """Words that show a filled subject's gender: `short` for rq1, `nouns` for rq2, `names` where to get first names."""
+    """Words that show a subject's gender: `short` for rq1, `nouns` for rq2, `names` for the lists of first names."""
 
     short: GenderedWords
     nouns: GenderedWords
@@ -130,7 +130,7 @@ class Words(Frozen):
 
 
 class Library(Frozen):
-    """Everything that the stigma study asks with."""
+    """The sentences, conditions, words and subjects of the study."""
 
     templates: tuple[Template, ...]
     conditions: tuple[Condition, ...]
@@ -171,14 +171,14 @@ class _Subjects(RootModel[dict[Question, Subjects]]):
 
 
 def load_library(folder: Path) -> Library:
-    """Read and check the four files of `folder` (`data/sentences`); EquipoiseError names the first fault."""
-    found = load_yaml(folder / "conditions.yaml", _Conditions)
+    """Read and check the four files of `folder` (`data/sentences`); EquipoiseError names the first error."""
+    conditions = load_yaml(folder / "conditions.yaml", _Conditions)
     return Library(
         templates=_templates(folder / "templates.yaml"),
         conditions=tuple(
             Condition(name=name, condition_set=condition_set)
             for condition_set in CONDITION_SETS
-            for name in getattr(found, condition_set)
+            for name in getattr(conditions, condition_set)
         ),
         words=load_yaml(folder / "words.yaml", Words),
         subjects=load_yaml(folder / "subjects.yaml", _Subjects).root,
@@ -186,11 +186,11 @@ def load_library(folder: Path) -> Library:
 
 
 def _templates(path: Path) -> tuple[Template, ...]:
-    found = load_yaml(path, _Templates)
+    content = load_yaml(path, _Templates)
     templates: list[Template] = []
     taken: dict[str, str] = {}
     for question in QUESTIONS:
-        for group, sentences in getattr(found, question).items():
+        for group, sentences in getattr(content, question).items():
             for key, sentence in sentences.items():
                 where = f"{question}.{group}.{key}"
                 if question == "rq1" and not sentence.text.startswith(f"{MASK} "):

@@ -2,22 +2,22 @@
 
 rq1 CSV     `probability`, `gender`, `diagnosis`, `prompt`: one row for each sentence, condition and gender.
 rq2 CSV     `female_prob`, `male_prob`, `diagnosis`, `sequence`, `stigma_category`: one row for each sentence and
-            condition. The files have no unspecified share; we give what is left of 1 (see `aggregate.attribute_ends`).
+            condition. The files have no unspecified share; it is the rest of 1 (see `aggregate.attribute_ends`).
 steps CSV   `diagnosis`, `stigma_category`, `sequence`, `probability`: one row for each path that ended in a gendered
             word, before it was summed. A sentence without a row had no such path: both its shares are 0. (A template
             without any row cannot be distinguished from one that was not asked, and gets no Fill.)
 tokens log  Among the lines of a run of rq1, Python lists of predictions, each with `score`, `token_str` and `sequence`,
-            the filled sentence. Templates and conditions are known by the sentences.
+            the filled sentence, which identifies its template and condition.
 
-Each gives `Fill` rows in the order of the file. A template that occurs must occur with all conditions of a set, since
+Each reader gives `Fill` rows in the order of the file. A template must occur with all conditions of a set, since
 figures over part of them are not comparable. An error names the file, the row and the fix.
 
 The sentences differ from the paper's appendix in three ways, all of them kept: three sentences that the paper has in
 another form, three misspelt words in earlier files, and `<mask>` and `[diagnosis]` for the two places.
 
 A released file of one model is a copy of another model's. Two models, or two sets of conditions, never agree in every
-digit of hundreds of probabilities, so that agreement means one input given twice, or one under the wrong name.
-The figures are tables 3 to 6, and the paths and predictions beneath them.
+digit of hundreds of probabilities: agreement means that an input is given twice, or under the wrong name.
+The figures are tables 3 to 6, and the paths and predictions behind them.
 """
 
 import ast
@@ -73,12 +73,12 @@ RELEASED_ONLY = (
 )
 """Sentences of the released runs that the paper's appendix has in another form."""
 MISSPELT = {"treament": "treatment", "emploer": "employer", "nieghbors": "neighbors"}
-"""Words of earlier files, corrected by their authors and run again; read as the sentences they were meant to be."""
+"""Misspelt words of earlier files, which their authors corrected and ran again, with the intended words."""
 PLACES = {"<mask>": MASK, "[MASK]": MASK, "[diagnosis]": CONDITION}
 GENDERS = {"female": "female", "male": "male", "ambig": "unspecified", "unspecified": "unspecified"}
 """The names that the released files give to the three shares, in lower case."""
 TOLERANCE = 1e-9
-"""Probabilities that differ by no more are one number: released ones have 16 digits, sums of them lose the last two."""
+"""The largest difference of equal probabilities: released ones have 16 digits, and their sums lose the last two."""
 
 WRONG_NAMES = {
     # attribute_recursive_3steps_TOPK_10_BEAM_10_roberta_non_result.csv, as released
@@ -87,7 +87,7 @@ WRONG_NAMES = {
         "the bytes of MentalRoBERTa's …_mentalroberta_non_result.csv; RoBERTa's own are in …_roberta_nonmh_result.csv",
     ),
 }
-"""Released files known to be another model's: what the name of a rightly named copy holds, and what they are."""
+"""Released files of another model, by sha256: the word in the name of a correctly named copy, and the truth."""
 RQ1 = {"mental": "roberta_all_df_intention.csv", "control": "roberta_all_df_intention_non_mh.csv"}
 RQ2 = {
     "mental": "attribute_recursive_3steps_TOPK_10_BEAM_10_roberta__result.csv",
@@ -107,7 +107,7 @@ MODEL = "roberta"
 class Place(NamedTuple):
     """The parts of a sentence: its template, its condition, and the phrase in the place of the subject.
 
-    `glued` says that there is no space between the phrase and the words before it ("aman with depression").
+    `glued`: there is no space between the phrase and the words before it ("aman with depression").
     """
 
     template: Template
@@ -120,9 +120,9 @@ class Wordings:
     """Finds templates and conditions by the text of the released files; `conditions` are the library's, by name."""
 
     def __init__(self, library: Library) -> None:
-        """Take the library's templates and conditions, and the sentences that only the released files have."""
+        """Index the library's templates and conditions, and the sentences that only the released files have."""
         templates = (*library.templates, *RELEASED_ONLY)
-        self.conditions = {one.name: one for one in library.conditions}
+        self.conditions = {condition.name: condition for condition in library.conditions}
         self._by_text = {template.text: template for template in templates}
         self._edges: dict[tuple[Question, str], list[tuple[Template, str, str]]] = {}
         for template, condition in product(templates, self.conditions):
@@ -134,11 +134,11 @@ class Wordings:
         text = _corrected(text.strip())
         for name, place in PLACES.items():
             text = text.replace(name, place)
-        found = self._by_text.get(text)
-        return found if found is not None and found.question == question else None
+        template = self._by_text.get(text)
+        return template if template is not None and template.question == question else None
 
     def place(self, sentence: str, question: Question, condition: str | None = None) -> Place | None:
-        """Split a filled sentence; without `condition` every condition is tried. None where no template fits."""
+        """Split a filled sentence; without `condition` try every condition. None if no template fits."""
         sentence = _corrected(sentence)
         fitting = [
             Place(template, name, *phrase)
@@ -146,12 +146,12 @@ class Wordings:
             for template, before, after in self._edges[question, name]
             if (phrase := _phrase(sentence, before, after))
         ]
-        # The shortest phrase belongs to the template that says the most.
+        # The template with the longest text leaves the shortest phrase.
         return min(fitting, key=lambda place: len(place.phrase), default=None)
 
 
 def _phrase(sentence: str, before: str, after: str) -> tuple[str, bool] | None:
-    """Cut out what is between two texts, and say whether it is glued to the first; None where they do not fit."""
+    """Return the text between two texts, and whether it is glued to the first; None if they do not fit."""
     if not (sentence.startswith(before) and sentence.endswith(after)):
         return None
     phrase = sentence[len(before) : max(len(before), len(sentence) - len(after))]
@@ -165,7 +165,7 @@ def _corrected(text: str) -> str:
 
 
 def read_rq1(path: Source, wordings: Wordings) -> list[Fill]:
-    """Read the probabilities of rq1, three rows a sentence and condition."""
+    """Read the probabilities of rq1: three rows for each sentence and condition."""
     shares: dict[Sentence, dict[str, float]] = {}
     for where, row in _rows(path, ("probability", "gender", "diagnosis", "prompt")):
         template = _template(row["prompt"], "rq1", wordings, f"{where}: field prompt")
@@ -175,20 +175,20 @@ def read_rq1(path: Source, wordings: Wordings) -> list[Fill]:
             raise EquipoiseError(
                 f"{where}: field gender: {row['gender']!r} is none of {', '.join(GENDERS)}: correct it"
             )
-        found = shares.setdefault((template, condition), {})
-        if gender in found:
+        by_gender = shares.setdefault((template, condition), {})
+        if gender in by_gender:
             raise EquipoiseError(
                 f"{where}: {gender} of {row['prompt']!r}, {condition} is a duplicate of an earlier row: keep one"
             )
-        found[gender] = probability(row, "probability", where)
-    for (template, condition), found in shares.items():
-        if missing := [gender for gender in SHARES if gender not in found]:
+        by_gender[gender] = probability(row, "probability", where)
+    for (template, condition), by_gender in shares.items():
+        if missing := [gender for gender in SHARES if gender not in by_gender]:
             raise EquipoiseError(f"{path}: {template.text!r}, {condition}: no row with gender {missing[0]}: add it")
-    return _fills(path, {sentence: Shares(**found, words={}) for sentence, found in shares.items()}, wordings)
+    return _fills(path, {sentence: Shares(**by_gender, words={}) for sentence, by_gender in shares.items()}, wordings)
 
 
 def read_rq2(path: Source, wordings: Wordings) -> list[Fill]:
-    """Read the probabilities of rq2, one row a sentence and condition; `unspecified` is what is left of 1."""
+    """Read the probabilities of rq2, one row for each sentence and condition; `unspecified` is the rest of 1."""
     shares: dict[Sentence, Shares] = {}
     for where, row in _rows(path, ("female_prob", "male_prob", "diagnosis", "sequence", "stigma_category")):
         template = _template(row["sequence"], "rq2", wordings, f"{where}: field sequence")
@@ -208,7 +208,7 @@ def read_rq2(path: Source, wordings: Wordings) -> list[Fill]:
 
 
 def read_steps(path: Path, wordings: Wordings, lexicon: Lexicon, aggregation: Aggregation = "words") -> list[Fill]:
-    """Read the paths of rq2 and sum them, in their order, by the gender of the word that ended each."""
+    """Read the paths of rq2 and sum them, in their order, by the gender of their last word."""
     ended: dict[Sentence, list[tuple[Gender | None, str, float]]] = {}
     for where, row in _rows(path, ("diagnosis", "stigma_category", "sequence", "probability")):
         condition = _condition(row["diagnosis"], wordings, where)
@@ -231,11 +231,11 @@ def read_steps(path: Path, wordings: Wordings, lexicon: Lexicon, aggregation: Ag
 
 
 def phrase_end(phrase: str, lexicon: Lexicon, *, glued: bool = False) -> tuple[str, Gender | None, bool]:
-    """Find the word that ended a path in its phrase ("close female friend"): word, gender, whether it is a whole word.
+    """Find the word that ended a path in its phrase ("close female friend"), its gender, and whether it is whole.
 
-    The other words of a phrase have no gender, or the path would have ended with them; so where no whole word has
-    one, the first word ends with it: two tokens that were written together ("schoolgirl friend"). `glued` is a phrase
-    that is written together with the word before it.
+    The other words of a phrase have no gender, or the path would have ended with them. If no whole word has one, the
+    first word ends with a gendered word: two tokens written together ("schoolgirl friend"). `glued`: the phrase is
+    written together with the word before it.
     """
     words = phrase.split()
     for position, word in enumerate(words):
@@ -245,7 +245,7 @@ def phrase_end(phrase: str, lexicon: Lexicon, *, glued: bool = False) -> tuple[s
 
 
 def _rows(path: Source, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Read a CSV file or a table: the place of each row, and its fields as text by column name without spaces."""
+    """Read a CSV file or a table: the place of each row, and its fields as text by stripped column name."""
     for where, cells in rows_of(path, "the whole file, with its rows under the header", csv_rows):
         row = {name.strip(): "" if cell is None else str(cell) for name, cell in cells.items()}
         if missing := [name for name in columns if name not in row]:
@@ -254,12 +254,12 @@ def _rows(path: Source, columns: Sequence[str]) -> Iterator[tuple[str, dict[str,
 
 
 def _template(text: str, question: Question, wordings: Wordings, where: str) -> Template:
-    found = wordings.template(text, question)
-    if found is None:
+    template = wordings.template(text, question)
+    if template is None:
         raise EquipoiseError(
             f"{where}: {text!r} is not a template of {question}: correct it, or add it to templates.yaml"
         )
-    return found
+    return template
 
 
 def _condition(text: str, wordings: Wordings, where: str) -> str:
@@ -273,9 +273,9 @@ def _condition(text: str, wordings: Wordings, where: str) -> str:
 
 def _require_dimension(row: Mapping[str, str], template: Template, where: str) -> None:
     if row["stigma_category"].strip().lower() != template.group:
-        said = row["stigma_category"]
+        category = row["stigma_category"]
         raise EquipoiseError(
-            f"{where}: field stigma_category: {said!r}, but the sentence is of {template.group}: correct it"
+            f"{where}: field stigma_category: {category!r}, but the sentence is of {template.group}: correct it"
         )
 
 
@@ -292,24 +292,24 @@ def probability(row: Mapping[str, Any], name: str, where: str) -> float:
     return value
 
 
-def _expected(found: Mapping[Sentence, object], wordings: Wordings) -> Iterator[Sentence]:
-    """Give every template found with every condition of the sets that occur, condition by condition."""
-    sets = {wordings.conditions[condition].condition_set for _, condition in found}
-    templates = list(dict.fromkeys(template for template, _ in found))
+def _expected(sentences: Mapping[Sentence, object], wordings: Wordings) -> Iterator[Sentence]:
+    """Combine every template that occurs with every condition of the sets that occur, condition by condition."""
+    sets = {wordings.conditions[condition].condition_set for _, condition in sentences}
+    templates = list(dict.fromkeys(template for template, _ in sentences))
     for name, condition in wordings.conditions.items():
         if condition.condition_set in sets:
             yield from ((template, name) for template in templates)
 
 
-def _fills(path: Source, found: Mapping[Sentence, Shares], wordings: Wordings) -> list[Fill]:
-    """Build the rows of a file; one in which a template lacks a condition of the sets that occur is refused."""
-    for template, condition in _expected(found, wordings):
-        if (template, condition) not in found:
+def _fills(path: Source, sentences: Mapping[Sentence, Shares], wordings: Wordings) -> list[Fill]:
+    """Build the rows of a file; refuse it if a template lacks a condition of the sets that occur."""
+    for template, condition in _expected(sentences, wordings):
+        if (template, condition) not in sentences:
             raise EquipoiseError(
                 f"{path}: incomplete: {template.text!r} is missing for {condition}: give the whole file, every "
                 f"sentence with every condition of the {wordings.conditions[condition].condition_set} set"
             )
-    for (template, condition), shares in found.items():
+    for (template, condition), shares in sentences.items():
         if (most := max(shares.female, shares.male, shares.unspecified)) > 1 + 1e-6:
             raise EquipoiseError(
                 f"{path}: {template.text!r}, {condition}: probabilities of one gender add up to {most:.6f}, more than "
@@ -317,7 +317,7 @@ def _fills(path: Source, found: Mapping[Sentence, Shares], wordings: Wordings) -
             )
     return [
         fill(template, wordings.conditions[condition], "masked", shares)
-        for (template, condition), shares in found.items()
+        for (template, condition), shares in sentences.items()
     ]
 
 
@@ -336,8 +336,8 @@ def read_tokens(
             continue
         where = f"{path}, row {number}"
         for predictions in _lists(line, where):
-            tokens = [_token(one, where) for one in predictions]
-            places = {_whose(one, wordings, where) for one in predictions}
+            tokens = [_token(prediction, where) for prediction in predictions]
+            places = {_sentence(prediction, wordings, where) for prediction in predictions}
             if len(places) != 1:
                 raise EquipoiseError(
                     f"{where}: one list of predictions is about {len(places)} sentences: give a list for each"
@@ -361,19 +361,19 @@ def _lists(line: str, where: str) -> list[list[Any]]:
         value = ast.literal_eval(line)
     except (ValueError, SyntaxError, MemoryError, RecursionError) as error:
         raise EquipoiseError(f"{where}: not a list of predictions: correct or delete the row") from error
-    found: list[list[Any]] = []
+    lists: list[list[Any]] = []
     pending = deque([value])
     while pending:
-        one = pending.popleft()
-        if isinstance(one, list) and one and not isinstance(one[0], list):
-            found.append(one)
-        elif isinstance(one, list):
-            pending.extendleft(reversed(one))
+        entry = pending.popleft()
+        if isinstance(entry, list) and entry and not isinstance(entry[0], list):
+            lists.append(entry)
+        elif isinstance(entry, list):
+            pending.extendleft(reversed(entry))
         else:
             raise EquipoiseError(
-                f"{where}: {one!r} where a list of predictions was expected: correct or delete the row"
+                f"{where}: {entry!r} where a list of predictions was expected: correct or delete the row"
             )
-    return found
+    return lists
 
 
 def _token(prediction: Any, where: str) -> Token:  # noqa: ANN401  (a value of the file)
@@ -383,11 +383,11 @@ def _token(prediction: Any, where: str) -> Token:  # noqa: ANN401  (a value of t
         raise EquipoiseError(
             f"{where}: {str(prediction)[:80]}: a prediction has score, token_str and sequence: correct the row"
         )
-    # The mask begins the sentence and a space follows it, so that every token there is a word of its own.
+    # The mask begins the sentence and a space follows it, so that every token there is a whole word.
     return Token(prediction["token_str"], probability(prediction, "score", where))
 
 
-def _whose(prediction: Mapping[str, Any], wordings: Wordings, where: str) -> tuple[Template, str]:
+def _sentence(prediction: Mapping[str, Any], wordings: Wordings, where: str) -> Sentence:
     place = wordings.place(prediction["sequence"], "rq1")
     if place is None:
         raise EquipoiseError(
@@ -400,8 +400,8 @@ def _whose(prediction: Mapping[str, Any], wordings: Wordings, where: str) -> tup
 class Duplicate:
     """Two files with values in common.
 
-    `kind` is `bytes` (the files are the same), `values` (all rows agree within the tolerance) or `some` (the same model
-    run again: `equal` of the `rows` compared agree, at least half of them).
+    `kind` is `bytes` (the files are identical), `values` (all rows agree within the tolerance) or `some` (the same
+    model run again: `equal` of the `rows` compared agree, at least half of them).
     """
 
     first: Path
@@ -412,23 +412,23 @@ class Duplicate:
 
 
 def duplicates(tables: Mapping[Path, Sequence[Fill]], tolerance: float = TOLERANCE) -> list[Duplicate]:
-    """Find every two files that agree, by sentence and condition or, whatever their rows are named, by position."""
+    """Find every two files that agree, by sentence and condition or, whatever their keys, by position."""
     digests = {path: sha256(path) for path in tables}
-    found = []
+    copies = []
     for first, second in combinations(tables, 2):
         rows = min(len(tables[first]), len(tables[second]))
         equal = _agreeing(tables[first], tables[second], tolerance)
         if digests[first] == digests[second]:
-            found.append(Duplicate(first, second, "bytes", equal, rows))
+            copies.append(Duplicate(first, second, "bytes", equal, rows))
         elif rows and equal == rows == max(len(tables[first]), len(tables[second])):
-            found.append(Duplicate(first, second, "values", equal, rows))
+            copies.append(Duplicate(first, second, "values", equal, rows))
         elif rows and 2 * equal >= rows:
-            found.append(Duplicate(first, second, "some", equal, rows))
-    return found
+            copies.append(Duplicate(first, second, "some", equal, rows))
+    return copies
 
 
 def wrong_name(path: Path) -> str | None:
-    """Describe what a released file holds where it is known to be another model's; else None."""
+    """Describe the content of a released file that is known to be another model's; else None."""
     model, truth = WRONG_NAMES.get(sha256(path), ("", ""))
     return truth if truth and model not in path.name.lower() else None
 
@@ -438,11 +438,12 @@ def _agreeing(first: Sequence[Fill], second: Sequence[Fill], tolerance: float) -
     by_key = {fill.key: fill for fill in second}
     keyed = [(fill, by_key[fill.key]) for fill in first if fill.key in by_key]
     placed = list(zip(first, second, strict=False))
-    return max(sum(_same(one, other, tolerance) for one, other in pairs) for pairs in (keyed, placed))
+    return max(sum(_difference(*pair) <= tolerance for pair in pairs) for pairs in (keyed, placed))
 
 
-def _same(one: Fill, other: Fill, tolerance: float) -> bool:
-    return all(abs(getattr(one, share) - getattr(other, share)) <= tolerance for share in SHARES)
+def _difference(first: Fill, second: Fill) -> float:
+    """Return the largest difference of any share."""
+    return max(abs(float(getattr(first, share)) - float(getattr(second, share))) for share in SHARES)
 
 
 def lin_figures(folder: Path, data: Path) -> dict[str, float]:
@@ -493,7 +494,7 @@ def token_figures(folder: Path, data: Path) -> dict[str, float]:
 
 
 def _within(measures: dict[str, Effect]) -> Iterator[tuple[str, float]]:
-    """Give a cell of tables 3 and 5: n, shares, the paired t test of female and male, and both kinds of d."""
+    """Compute a cell of tables 3 and 5: n, shares, the paired t test of female and male, and both kinds of d."""
     yield "n", measures["disparity"].n
     names = {**dict(zip(SHARES, SHARES, strict=True)), "d_pooled": "cohens_d_pooled", "d_z": "d_z"}
     yield from _estimates(measures, names)
@@ -503,7 +504,7 @@ def _within(measures: dict[str, Effect]) -> Iterator[tuple[str, float]]:
 
 
 def _between(measures: dict[str, Effect]) -> Iterator[tuple[str, float]]:
-    """Give a cell of tables 4 and 6 beside the two disparities: the independent t test between them, and d."""
+    """Compute the rest of a cell of tables 4 and 6: the independent t test between the disparities, and d."""
     yield from _estimates(measures, {"d_pooled": "cohens_d"})
     yield from _p(measures["disparity"])
     if (d := measures["d_pooled"].estimate) is not None:
@@ -523,14 +524,8 @@ def _p(effect: Effect) -> Iterator[tuple[str, float]]:
 
 
 def _compared(ours: Sequence[Fill], theirs: Sequence[Fill]) -> Iterator[tuple[str, float]]:
-    """Count the sentences that both have, each with one condition, and give the largest difference of any share."""
+    """Count the sentences with a condition that both have, and compute the largest difference of any share."""
     known = {fill.key: fill for fill in theirs}
     both = [(fill, known[fill.key]) for fill in ours if fill.key in known]
     yield "sentences", len(both)
-    yield (
-        "largest_difference",
-        max(
-            (abs(float(getattr(one, share)) - float(getattr(other, share))) for one, other in both for share in SHARES),
-            default=math.inf,
-        ),
-    )
+    yield "largest_difference", max((_difference(*pair) for pair in both), default=math.inf)

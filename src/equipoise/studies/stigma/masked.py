@@ -1,6 +1,6 @@
-"""The masked scorer: the gender of the words that a masked model puts in the place of each sentence's subject.
+"""The masked scorer: the gender of the words that a masked model predicts as each sentence's subject.
 
-Lin et al. (2022), sections 3.1 and 3.2. rq1 sums the likely words at the mask by gender; rq2 writes noun phrases
+Lin et al. (2022), sections 3.1 and 3.2. rq1 sums the likely words at the mask by gender; rq2 builds noun phrases
 (`gendered_paths`). Every sentence is asked once, and its predictions are cached, so that an interrupted run resumes.
 """
 
@@ -45,37 +45,37 @@ class PredictionCache(cache.ContentCache[Predictions]):
 
 
 class Asker:
-    """Asks a masked model what the cache does not hold; the model is opened when there is something to ask it.
+    """Asks a masked model for the predictions that are not in the cache; opens the model only if there are any.
 
-    `progress` gets how many sentences are answered, of all that were asked up to now. `computed` counts those that
-    the model had to be asked.
+    `progress` is called with the number of answered sentences and of all sentences so far. `computed` counts the
+    sentences that the model had to answer.
     """
 
     def __init__(
         self, ready: Ready, kept: PredictionCache, *, batch_size: int, progress: Callable[[int, int], object]
     ) -> None:
-        """Take what the model is opened from, the cache, the batch size, and what reports progress."""
+        """Initialise with the model to open, the cache, the batch size, and a function that reports progress."""
         self._ready = ready
         self._kept = kept
         self._batch_size = batch_size
         self._progress = progress
         self._model: MaskedModel | None = None
-        self._answered = self._asked = 0
+        self._answered = self._total = 0
         self.computed = 0
 
     def ask(self, sentences: Iterable[str], top_k: int) -> dict[str, list[Token]]:
-        """Give the `top_k` likeliest tokens at the mask of each sentence; equal sentences are asked once."""
+        """Return the `top_k` likeliest tokens at the mask of each sentence; equal sentences are asked once."""
         keys = {sentence: digest([sentence, self._ready.manifest.identity, top_k]) for sentence in sentences}
-        found = {sentence: kept for sentence, key in keys.items() if (kept := self._kept.find(key)) is not None}
-        missing = {key: sentence for sentence, key in keys.items() if sentence not in found}
-        self._asked += len(keys)
-        self._report(len(found))
+        answers = {sentence: kept for sentence, key in keys.items() if (kept := self._kept.find(key)) is not None}
+        missing = {key: sentence for sentence, key in keys.items() if sentence not in answers}
+        self._total += len(keys)
+        self._report(len(answers))
         with Keeping(self._kept, lambda: nullcontext(partial(self._predicted, top_k))) as model:
             for batch in model.process(missing):
-                found.update({missing[key]: predictions for key, predictions in batch.items()})
+                answers.update({missing[key]: predictions for key, predictions in batch.items()})
                 self._report(len(batch))
             self.computed += model.computed
-        return {sentence: found[sentence].tokens() for sentence in keys}
+        return {sentence: answers[sentence].tokens() for sentence in keys}
 
     def _predicted(self, top_k: int, items: Mapping[str, str]) -> Iterator[dict[str, Predictions]]:
         self._model = self._model or self._ready.open()
@@ -85,7 +85,7 @@ class Asker:
 
     def _report(self, answered: int) -> None:
         self._answered += answered
-        self._progress(self._answered, self._asked)
+        self._progress(self._answered, self._total)
 
 
 def masked_fills(
@@ -101,12 +101,12 @@ def masked_fills(
     Args:
         library: templates, conditions and gendered words.
         settings: the section `fill` of params.yaml.
-        root: the project's root, where the registry is.
-        progress: called with how many of how many sentences are answered; each step of rq2 adds its own.
-        names: first names that count in rq1 beside its short lists (`equipoise.studies.stigma.names.load_names`).
+        root: the project's root, which contains the registry.
+        progress: called with the numbers of answered and of all sentences; each step of rq2 adds its own.
+        names: first names that count in rq1 as well (`equipoise.studies.stigma.names.load_names`).
 
     Raises:
-        EquipoiseError: the model is unknown, out of reach, or not faithful once exported; raised before any work.
+        EquipoiseError: the model is unknown, not available, or not faithful once exported; raised before any work.
     """
     probes = [template.about(library.conditions[0].name) for template in library.templates]
     ready = prepare(settings.masked, root, cache.folder() / "models", probes)
@@ -142,19 +142,19 @@ def noun_phrases(
     settings: Filling,
     lexicon: Lexicon,
 ) -> dict[str, Shares]:
-    """Sum the noun phrases at the mask of each sentence of rq2 by the gender of the word that ends them."""
+    """Sum the noun phrases at the mask of each sentence of rq2 by the gender of their last word."""
     paths = gendered_paths(
         sentences,
-        lambda asked: ask(asked, settings.beam),
+        lambda step: ask(step, settings.beam),
         gendered=lambda token: lexicon.gender_of(token, settings.aggregation) is not None,
         follows=lambda token: is_noun(token, settings.aggregation),
         steps=settings.steps,
     )
-    return {sentence: attribute_paths(found, lexicon, settings.aggregation) for sentence, found in paths.items()}
+    return {sentence: attribute_paths(phrases, lexicon, settings.aggregation) for sentence, phrases in paths.items()}
 
 
 def is_noun(token: Token, aggregation: Aggregation) -> bool:
-    """Say whether a token can have words before it: by default whole words; as published, whatever is not empty."""
+    """Say whether words can precede a token: by default if it is a whole word; as published, if it is not empty."""
     return bool(token.word) and (token.whole or aggregation == "legacy")
 
 
@@ -178,16 +178,16 @@ def gendered_paths(
     steps at most 1 + 10 + 100 sentences a prompt.
 
     Args:
-        prompts: sentences with one mask; equal ones are one.
-        ask: gives the likeliest tokens at the mask of every sentence that it is given.
+        prompts: sentences with one mask; equal sentences count once.
+        ask: returns the likeliest tokens at the mask of every sentence.
         gendered: whether a token has a gender, which ends its path.
-        follows: whether a token without one is a word that others can precede; else its path ends unused.
-        steps: how many masks a path has at most.
+        follows: whether other words can precede a token without a gender; else its path ends unused.
+        steps: the most masks of a path.
     """
-    # A path's place among the others (its tokens' ranks), the path, and the sentence that it leads to. Tokens of
-    # different text can lead to one sentence ("man", " man").
+    # The ranks of a path's tokens, the path, and the sentence that it leads to. Tokens with different text can lead to
+    # the same sentence ("man", " man").
     reached: dict[str, list[_End]] = {prompt: [((), (), prompt)] for prompt in prompts}
-    found: dict[str, list[tuple[Ranks, Phrase]]] = {prompt: [] for prompt in prompts}
+    ended: dict[str, list[tuple[Ranks, Phrase]]] = {prompt: [] for prompt in prompts}
     for step in range(steps):
         sentences = dict.fromkeys(sentence for ends in reached.values() for _, _, sentence in ends)
         if not sentences:
@@ -198,13 +198,13 @@ def gendered_paths(
             for ranks, path, sentence in ends:
                 for rank, token in enumerate(answers[sentence]):
                     if gendered(token):
-                        found[prompt].append(((*ranks, rank), (*path, token)))
+                        ended[prompt].append(((*ranks, rank), (*path, token)))
                     elif follows(token):
                         further.append(((*ranks, rank), (*path, token), extended(sentence, token.word, step)))
             reached[prompt] = further
-    return {prompt: [path for _, path in sorted(ended, key=lambda end: end[0])] for prompt, ended in found.items()}
+    return {prompt: [path for _, path in sorted(paths, key=lambda end: end[0])] for prompt, paths in ended.items()}
 
 
 def extended(sentence: str, word: str, step: int) -> str:
-    """Give the sentence that asks for one more word: before the noun at first, then between it and the words so far."""
+    """Return the sentence that asks for another word: first before the noun, then between it and the words so far."""
     return sentence.replace(MASK, f"{MASK} {word}" if step == 0 else f"{word} {MASK}")

@@ -1,16 +1,16 @@
-"""A masked language model, made ready and at work: the likeliest words at the one mask of each sentence.
+"""A masked language model: its preparation, and the likeliest words at the mask of each sentence.
 
-It is exported to ONNX where its entry says so, and admitted only if it answers as in torch. Exported as it is, the
-graph multiplies every position by the whole vocabulary, which for a base-sized model is about a third of the work,
-while one position of each sentence is read: `at_the_mask` cuts the rest.
+It is exported to ONNX if its registry entry says so, and accepted only if its answers agree with torch's. A plain
+export multiplies every position by the whole vocabulary, about a third of the work of a base-sized model, although only
+one position of each sentence is read: `at_the_mask` removes the rest.
 
-Every token of a Longformer attends to half a window on either side (256 tokens in the published models), so that in a
-sentence no longer than that each attends to all: ordinary attention, with the same weights. As it is, the model pads
-every sentence to a multiple of its window, 512 tokens in place of our 20 or 30, and cannot be exported to ONNX.
-`without_windows` makes it the RoBERTa that it is on short sentences.
+Every token of a Longformer attends to half a window on either side (256 tokens in the published models). In sentences
+no longer than that, each token attends to all: ordinary attention with the same weights. The model itself pads every
+sentence to a multiple of its window, 512 tokens instead of our 20 or 30, and cannot be exported to ONNX.
+`without_windows` converts it to the equivalent RoBERTa for short sentences.
 
-Only sentences of exactly the same number of tokens are computed together. Nothing is padded, so a sentence's figures do
-not depend on what else is asked, on its order or on the batch size.
+Only sentences with the same number of tokens are computed together. Nothing is padded, so a sentence's figures do not
+depend on other sentences, on their order or on the batch size.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 SPACE = "Ġ"
-"""How the name of a token begins that begins with a space."""
+"""Beginning of the name of a token that begins with a space."""
 Logits = Callable[[NDArray[np.int64]], NDArray[np.float32]]
-"""From token ids, (sentences, tokens), with one mask a sentence, to the logits at it, (sentences, vocabulary)."""
+"""From token ids (sentences, tokens), with one mask in each sentence, to the logits there (sentences, vocabulary)."""
 TIED = "lm_head.decoder."
-"""Parameters that are another name of the word embeddings and of the head's bias, and so are in no weight file."""
+"""Other names of the word embeddings and of the head's bias, which are therefore in no weight file."""
 IDS, LOGITS = "input_ids", "logits"
 HEAD = "/lm_head/"
-"""How the names of the nodes of the head that predicts words begin."""
+"""Beginning of the names of the nodes in the head that predicts words."""
 SIZES = (
     "vocab_size",
     "hidden_size",
@@ -71,7 +71,7 @@ SIZES = (
     "bos_token_id",
     "eos_token_id",
 )
-"""What the configurations of Longformer and RoBERTa share and a forward pass depends on."""
+"""The settings shared by Longformer and RoBERTa on which a forward pass depends."""
 
 
 class Predictions(Frozen):
@@ -82,15 +82,15 @@ class Predictions(Frozen):
     whole: tuple[bool, ...]
 
     def tokens(self) -> list[Token]:
-        """Give the predictions one by one."""
-        return [Token(*one) for one in zip(self.text, self.probability, self.whole, strict=True)]
+        """List the predictions as tokens."""
+        return [Token(*fields) for fields in zip(self.text, self.probability, self.whole, strict=True)]
 
 
 class MaskedModel:
-    """A masked model and its tokenizer. Sentences hold `{mask}` once, in place of the word that is asked for."""
+    """A masked model and its tokenizer. Sentences contain `{mask}` once, in place of the word to predict."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, logits: Logits, *, max_tokens: int) -> None:
-        """Take the two; `max_tokens` is the most tokens that a sentence may have."""
+        """Initialise with both; `max_tokens` is the most tokens of a sentence."""
         self._tokenizer = tokenizer
         self._logits = logits
         self._max_tokens = max_tokens
@@ -100,7 +100,7 @@ class MaskedModel:
     def predict(
         self, sentences: Sequence[str], *, top_k: int, batch_size: int
     ) -> Iterator[list[tuple[str, Predictions]]]:
-        """Give every sentence with its `top_k` likeliest tokens, a batch at a time, the shortest sentences first.
+        """Return every sentence with its `top_k` likeliest tokens, batch by batch, the shortest sentences first.
 
         Probabilities are over the whole vocabulary.
 
@@ -109,19 +109,19 @@ class MaskedModel:
         """
         for rows, logits in self._batches(sentences, batch_size):
             yield [
-                (sentences[row], self._likeliest(sentences[row], found, top_k))
-                for row, found in zip(rows, logits, strict=True)
+                (sentences[row], self._likeliest(sentences[row], of_row, top_k))
+                for row, of_row in zip(rows, logits, strict=True)
             ]
 
     def probabilities(self, sentences: Sequence[str]) -> NDArray[np.float64]:
-        """Give the probability of every token at each sentence's mask, (sentences, vocabulary)."""
-        found: dict[int, NDArray[np.float64]] = {}
+        """Return the probability of every token at each sentence's mask (sentences, vocabulary)."""
+        by_row: dict[int, NDArray[np.float64]] = {}
         for rows, logits in self._batches(sentences, len(sentences)):
-            found.update(zip(rows, softmax(logits.astype(np.float64), axis=-1), strict=True))
-        return np.stack([found[row] for row in range(len(sentences))])
+            by_row.update(zip(rows, softmax(logits.astype(np.float64), axis=-1), strict=True))
+        return np.stack([by_row[row] for row in range(len(sentences))])
 
     def encode(self, sentences: Sequence[str]) -> list[list[int]]:
-        """Give each sentence's token ids."""
+        """Return each sentence's token ids."""
         mask = self._tokenizer.mask_token
         encoded = self._tokenizer([sentence.replace(MASK, mask) for sentence in sentences])["input_ids"]
         for sentence, ids in zip(sentences, encoded, strict=True):
@@ -135,7 +135,7 @@ class MaskedModel:
         return [list(ids) for ids in encoded]
 
     def _batches(self, sentences: Sequence[str], batch_size: int) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
-        """Give the rows of each batch and their logits at the mask."""
+        """Return the rows of each batch and their logits at the mask."""
         encoded = self.encode(sentences) if sentences else []
         by_length: dict[int, list[int]] = {}
         for row, ids in enumerate(encoded):
@@ -154,7 +154,7 @@ class MaskedModel:
         count = min(top_k, len(logits))
         least = np.partition(logits, -count)[-count]
         (near,) = np.nonzero(logits >= least)
-        # Of equally likely tokens the one that comes first in the vocabulary, so that the order is always the same.
+        # Equally likely tokens are in the order of the vocabulary, so that the order is always the same.
         ids = near[np.lexsort((near, -logits[near]))][:count]
         shares = softmax(logits.astype(np.float64))
         before, after = sentence.split(MASK)
@@ -166,7 +166,7 @@ class MaskedModel:
         )
 
     def _named(self, token: int) -> tuple[str, bool]:
-        """Give a token's text, empty for a special token, and whether it begins with a space."""
+        """Return a token's text, empty for a special token, and whether it begins with a space."""
         if token not in self._known:
             name = self._tokenizer.convert_ids_to_tokens(token)
             text = "" if token in self._special else self._tokenizer.decode([token])
@@ -177,16 +177,16 @@ class MaskedModel:
 def is_whole(text: str, before: str, after: str, *, spaced: bool) -> bool:
     """Say whether a token between two parts of a sentence is a whole word there.
 
-    It is one if it holds a letter or digit, begins with a space or where a word begins anyway (at the sentence's start,
-    after a bracket), and what follows does not continue it. RoBERTa's mask takes the space before it, so that a token
-    without its own is written together with the word before.
+    It is if it contains a letter or digit, begins with a space or where a word begins anyway (at the sentence's start,
+    after a bracket), and the text after it does not continue it. RoBERTa's mask includes the space before it, so that a
+    token without a space is written together with the word before.
     """
     begins = spaced or not before or not (before[-1].isalnum() or before[-1].isspace())
     return begins and any(letter.isalnum() for letter in text) and not continues(after)
 
 
 def onnx_logits(graph: Path) -> Logits:
-    """Run a graph that `masked_model.at_the_mask` made."""
+    """Run a graph made by `at_the_mask`."""
     import onnxruntime
 
     from equipoise.models.engine import providers
@@ -196,16 +196,16 @@ def onnx_logits(graph: Path) -> Logits:
     session = onnxruntime.InferenceSession(graph, options, providers=providers())
 
     def logits(ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        found: NDArray[np.float32] = session.run(["logits"], {"input_ids": ids, "attention_mask": np.ones_like(ids)})[0]
-        return found
+        values: NDArray[np.float32] = session.run([LOGITS], {IDS: ids, "attention_mask": np.ones_like(ids)})[0]
+        return values
 
     return logits
 
 
 def torch_logits(model: PreTrainedModel, mask: int) -> Logits:
-    """Run a model in torch, on the GPU where there is one; `mask` is the mask's token id.
+    """Run a model in torch, on the GPU if there is one; `mask` is the mask's token id.
 
-    One sentence at a time: torch chooses its kernels by the number of rows, and with them the last bits of a sum.
+    Sentences run one at a time: torch chooses its kernels, and so the last bits of a sum, by the number of rows.
     """
     import torch
 
@@ -217,23 +217,23 @@ def torch_logits(model: PreTrainedModel, mask: int) -> Logits:
         with torch.inference_mode():
             for tokens in torch.from_numpy(ids).to(device).split(1):
                 hidden: Any = model.base_model(tokens, attention_mask=torch.ones_like(tokens)).last_hidden_state
-                # The mask alone goes through the head, which multiplies by the whole vocabulary.
+                # Only the mask goes through the head, which multiplies by the whole vocabulary.
                 rows.append(model.lm_head(hidden[tokens == mask]).cpu().numpy())
-        found: NDArray[np.float32] = np.concatenate(rows)
-        return found
+        values: NDArray[np.float32] = np.concatenate(rows)
+        return values
 
     return logits
 
 
 def torch_device() -> str:
-    """Name the device that torch runs on."""
+    """Return the name of the device that torch runs on."""
     import torch
 
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 class MaskedManifest(ExportManifest):
-    """What a masked model was made from and how true to it.
+    """The origin of a masked model and its fidelity.
 
     `weights` and `files` map names to sha256 digests: of the checkpoint's files, and of the files made from them.
     `max_difference` bounds the difference of any probability on the `probes` from torch's (see `export.bound`).
@@ -261,7 +261,7 @@ class MaskedManifest(ExportManifest):
 
 @dataclass(frozen=True)
 class Ready:
-    """A masked model that can be opened: its manifest, its registry entry, its checkpoint and what was made of it."""
+    """A masked model that can be opened: its manifest, registry entry and checkpoint, and the folder of its files."""
 
     manifest: MaskedManifest
     entry: MaskedEntry
@@ -269,22 +269,22 @@ class Ready:
     folder: Path
 
     def open(self) -> MaskedModel:
-        """Open it as it will be used."""
+        """Open the model."""
         return _opened(self.entry, self.weights, self.folder)
 
 
 def prepare(name: str, root: Path, store: Path, probes: Sequence[str]) -> Ready:
-    """Make a masked model of the registry ready in a folder under `store`, or find it there.
+    """Prepare a masked model of the registry in a folder under `store`, or find it there.
 
     Args:
         name: stem of a file in models/masked/.
         root: the project's root.
-        store: where exports are kept.
+        store: the folder of all exports.
         probes: sentences with one mask, on which it is compared with its checkpoint in torch.
 
     Raises:
-        EquipoiseError: unknown name, malformed entry, weights out of reach, or probabilities further from torch's than
-            `export.DIFFERENCE`; then nothing is kept.
+        EquipoiseError: the name is unknown, the entry malformed, the weights not available, or a probability differs
+            from torch's by more than `export.DIFFERENCE`; then nothing is kept.
     """
     entry = load_masked_entry(name, root)
     weights = locate(entry, root)
@@ -298,7 +298,7 @@ def prepare(name: str, root: Path, store: Path, probes: Sequence[str]) -> Ready:
             _write_graph(_loaded(entry, weights), load_tokenizer(weights).mask_token_id, made)
         model = _opened(entry, weights, made)
         ids, mask = model.encode(probes), load_tokenizer(weights).mask_token_id
-        reference, found = _reference(load_torch(entry, weights), ids, mask), model.probabilities(probes)
+        reference, probabilities = _reference(load_torch(entry, weights), ids, mask), model.probabilities(probes)
         fix = f"set another runtime than {entry.runtime} in {MASKED}/{name}.yaml, or choose another model"
         return MaskedManifest(
             model=name,
@@ -313,7 +313,7 @@ def prepare(name: str, root: Path, store: Path, probes: Sequence[str]) -> Ready:
             provider=device,
             versions=libraries,
             probes=len(probes),
-            max_difference=masked_fidelity(name, reference, found, fix),
+            max_difference=masked_fidelity(name, reference, probabilities, fix),
         )
 
     return Ready(export_once(store, folder, MaskedManifest, fill), entry, weights, store / folder)
@@ -333,12 +333,12 @@ def _loaded(entry: MaskedEntry, weights: Weights) -> PreTrainedModel:
 
 
 def load_tokenizer(weights: Weights) -> PreTrainedTokenizerBase:
-    """Load the tokenizer of a checkpoint; one that does not keep the space before a word in its token is refused."""
+    """Load the tokenizer of a checkpoint; refuse it unless a word's token includes the space before it."""
     from transformers import AutoTokenizer
 
     with loading(weights):
         tokenizer = AutoTokenizer.from_pretrained(weights.folder)
-    # RoBERTa's mask takes the space before it, and the words after it begin with theirs (Ġ). Without either, a
+    # RoBERTa's mask includes the space before it, and the words after it begin with theirs (Ġ). Without either, a
     # prediction would not show where a word begins.
     mask = tokenizer.mask_token
     names = tokenizer.convert_ids_to_tokens(tokenizer(f"a {mask} woman")["input_ids"])
@@ -359,14 +359,14 @@ def load_torch(entry: MaskedEntry, weights: Weights) -> PreTrainedModel:
     from transformers import AutoModelForMaskedLM
 
     with loading(weights):
-        model, found = AutoModelForMaskedLM.from_pretrained(
+        model, info = AutoModelForMaskedLM.from_pretrained(
             weights.folder,
             dtype=torch.float32,
             use_safetensors=entry.weights.endswith(".safetensors"),
             output_loading_info=True,
         )
-    # transformers initialises at random what a file does not hold, and says so in a log only.
-    if random := sorted(name for name in found["missing_keys"] if not name.startswith(TIED)):
+    # transformers initialises missing weights at random, and only logs it.
+    if random := sorted(name for name in info["missing_keys"] if not name.startswith(TIED)):
         message = f"{weights.folder}: {entry.weights} does not hold {random[0]}: choose a trained masked model"
         raise EquipoiseError(message)
     if not hasattr(model, "lm_head"):
@@ -377,7 +377,7 @@ def load_torch(entry: MaskedEntry, weights: Weights) -> PreTrainedModel:
 
 
 def without_windows(model: PreTrainedModel, max_tokens: int) -> PreTrainedModel:
-    """Give a Longformer with ordinary attention, for sentences of at most `max_tokens`; other models as they are.
+    """Convert a Longformer to ordinary attention for sentences of at most `max_tokens`; return other models unchanged.
 
     Raises:
         EquipoiseError: in a sentence of `max_tokens` some tokens of the Longformer would not attend to each other.
@@ -405,7 +405,7 @@ def without_windows(model: PreTrainedModel, max_tokens: int) -> PreTrainedModel:
 
 
 def _reference(model: PreTrainedModel, encoded: Sequence[Sequence[int]], mask: int) -> NDArray[np.float64]:
-    """Probabilities at the mask from torch's own forward pass, one sentence at a time."""
+    """Compute the probabilities at the mask in torch's own forward pass, one sentence at a time."""
     import torch
 
     rows = []
@@ -418,7 +418,7 @@ def _reference(model: PreTrainedModel, encoded: Sequence[Sequence[int]], mask: i
 
 
 def _write_graph(model: PreTrainedModel, mask: int, folder: Path) -> None:
-    """Export, and keep of the graph what the mask needs."""
+    """Export the model, and reduce its graph to the position of the mask."""
     import onnx
 
     with tempfile.TemporaryDirectory(dir=folder.parent) as plain:
@@ -437,10 +437,10 @@ def _write_graph(model: PreTrainedModel, mask: int, folder: Path) -> None:
 
 
 def at_the_mask(model: onnx.ModelProto, mask: int) -> onnx.ModelProto:
-    """Give the graph with logits of shape (batch, vocabulary), those at the token `mask`; the input is not changed.
+    """Return a copy of the graph with logits of shape (batch, vocabulary): those at the token `mask`.
 
     Raises:
-        EquipoiseError: the graph has no head of the kind that transformers' RoBERTa models have.
+        EquipoiseError: the graph has no head like that of transformers' RoBERTa models.
     """
     import onnx
     from onnx import TensorProto, helper
@@ -459,7 +459,7 @@ def at_the_mask(model: onnx.ModelProto, mask: int) -> onnx.ModelProto:
     if first is None or [output.name for output in graph.output] != [LOGITS]:
         raise EquipoiseError("the exported graph has no lm_head: set `runtime: torch` in the model's registry entry")
     hidden = first.input[0]
-    # Equal, then ArgMax: the position of the mask; GatherND with a batch axis takes that position of each sentence.
+    # Equal, then ArgMax: the position of the mask; GatherND with a batch axis selects it in each sentence.
     added = [
         helper.make_node("Constant", [], ["mask.id"], value=helper.make_tensor("id", TensorProto.INT64, [], [mask])),
         helper.make_node("Equal", [IDS, "mask.id"], ["mask.here"]),

@@ -1,4 +1,4 @@
-"""Estimate which gender the model associates with an illness, and with the attitudes towards it."""
+"""Estimate which gender the model associates with an illness and with the attitudes towards it."""
 
 from equipoise.core import jsonl
 from equipoise.figures import guards
@@ -12,7 +12,7 @@ from equipoise.studies.stigma.study import STUDY
 
 
 def measure(run: Run) -> StudyResult:
-    """Estimate which gender the model associates with an illness, and with the attitudes towards it."""
+    """Estimate which gender the model associates with an illness and with the attitudes towards it."""
     prompts, responses = prompts_and_responses(run)
     fills = jsonl.read(run.judgements, Fill)
     require_whole(fills, run.judgements)

@@ -1,6 +1,6 @@
 """The lists of first names: fetched into `.cache/names` by `equipoise import names`, checked by their sha256.
 
-They are not part of the repository, and the default study does without.
+They are not part of the repository, and the default study does not need them.
 """
 
 import shutil
@@ -17,12 +17,12 @@ GENDERS: tuple[Gender, ...] = ("female", "male")
 
 
 def names_folder() -> Path:
-    """Find the folder of the imported lists of first names."""
+    """Return the folder of the imported lists of first names."""
     return cache.folder() / "names"
 
 
 def fetch_names(lists: NameLists, files: Mapping[Gender, Path] | None = None) -> dict[Gender, Path]:
-    """Bring both lists into the cache, from local `files` where given, else from the net; checksums are verified."""
+    """Copy both lists to the cache, from local `files` if given, else from the web; checksums are verified."""
     # Both are checked before either is kept.
     for gender, file in (files or {}).items():
         _check(file, getattr(lists, gender), f"give the file that {getattr(lists, gender).url} names")
@@ -39,7 +39,7 @@ def fetch_names(lists: NameLists, files: Mapping[Gender, Path] | None = None) ->
 
 
 def load_names(lists: NameLists) -> dict[Gender, tuple[str, ...]]:
-    """Read both imported lists, verified once more; EquipoiseError where they are not imported."""
+    """Read both imported lists and verify them again; EquipoiseError if they are not imported."""
     names: dict[Gender, tuple[str, ...]] = {}
     for gender in GENDERS:
         path = names_folder() / f"{gender}.csv"
@@ -53,17 +53,18 @@ def load_names(lists: NameLists) -> dict[Gender, tuple[str, ...]]:
 
 
 def listed_names(path: Path) -> tuple[str, ...]:
-    """Read a list of first names, one a line."""
+    """Read a list of first names, one per line."""
     return tuple(name.strip() for name in read_text(path).split("\n") if name.strip())
 
 
 def _check(path: Path, wanted: NameList, fix: str) -> None:
     try:
-        found = sha256(path)
+        checksum = sha256(path)
     except OSError as error:
         raise EquipoiseError(f"{path}: cannot be read ({error.strerror}): correct the path") from error
-    if found != wanted.sha256:
-        raise EquipoiseError(f"{path}: checksum mismatch: expected {wanted.sha256[:12]}…, found {found[:12]}…: {fix}")
+    if checksum != wanted.sha256:
+        expected = f"expected {wanted.sha256[:12]}…, found {checksum[:12]}…"
+        raise EquipoiseError(f"{path}: checksum mismatch: {expected}: {fix}")
 
 
 def _keep(file: Path, target: Path) -> None:

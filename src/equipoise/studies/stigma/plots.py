@@ -1,4 +1,4 @@
-"""The plots of the study: how each lays out its effects as rows."""
+"""The plots of the study, with the functions that lay out its effects as rows."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ SETS = {"mental": "mental illness", "control": "control conditions", "difference
 
 
 def gender_rows(effects: Sequence[Effect]) -> list[Row]:
-    """Bars of the mean probability of each gender by phase of seeking care, for both sets of conditions."""
+    """Lay out bars of the mean probability of each gender by phase of seeking care, for both sets of conditions."""
     rows: list[Row] = [
         {**figure(effect), "group": words(effect.group), "series": effect.measure, "panel": SETS[name]}
         for name in ("mental", "control")
@@ -24,9 +24,9 @@ def gender_rows(effects: Sequence[Effect]) -> list[Row]:
 
 
 def stigma_rows(effects: Sequence[Effect]) -> list[Row]:
-    """Forest of each dimension's disparity: beside mental illness, beside control conditions, and the difference.
+    """Lay out a forest of each dimension's disparity: for mental illness, for control conditions, and the difference.
 
-    Corrected for reversed sentences, and each condition counted once.
+    Disparities are corrected for reversed sentences and count each condition once.
     """
     rows = [
         forest_row(words(effect.group), column, effect)

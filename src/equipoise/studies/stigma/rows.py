@@ -17,11 +17,11 @@ Probability = Annotated[float, Field(ge=0, le=1 + 1e-6)]
 
 
 class Fill(Row):
-    """One sentence about one condition, with the probability of its subject's gender.
+    """A sentence about one condition, with the probabilities of its subject's gender.
 
     The key is `<question>/<template>/<condition>`. `group` is the template's phase (rq1: diagnosis, intention, action)
-    or its stigma dimension (rq2: anger, …); `polarity` is -1 where the sentence words the dimension's opposite, else 1.
-    `female`, `male` and `unspecified` are probabilities; under the causal scorer they add up to 1. `words` holds the
+    or its stigma dimension (rq2: anger, …); `polarity` is -1 if the sentence expresses the dimension's opposite, else
+    1. `female`, `male` and `unspecified` are probabilities; under the causal scorer they add up to 1. `words` are the
     words behind them with their probabilities, for reading.
     """
 
@@ -45,16 +45,16 @@ class Fill(Row):
 
 
 class Filling(Frozen):
-    """How the subjects of the sentences are filled in.
+    """The section `fill` of params.yaml: how the subjects of the sentences are filled in.
 
-    `scorer` is causal (the model under test scores whole sentences), masked (a masked model of the registry fills the
+    `scorer` is causal (the model under test scores whole sentences) or masked (a masked model of the registry fills the
     mask).
 
-    Of the causal scorer: `instruction` is what the model is asked before the sentence, which is its reply; `length` is
-    whether a sentence counts by its total log probability or by the mean per token. Of the masked scorer: `masked` is
-    a file of models/masked, `aggregation` matches whole words or, as published, parts of them; `top_k` words above
-    `threshold` count in rq1; rq2 follows `beam` words through `steps` masks. `batch_size` is how many sequences are
-    processed at once, and changes no result.
+    For the causal scorer, `instruction` is the prompt to which the sentence is the reply; `length` says whether a
+    sentence counts by its total log probability or by the mean per token. For the masked scorer, `masked` is a file of
+    models/masked; `aggregation` matches whole words or, as published, parts of them; `top_k` words above `threshold`
+    count in rq1; rq2 follows `beam` words through `steps` masks. `batch_size` is the number of sequences processed at
+    once, which changes no result.
     """
 
     scorer: Scorer = "causal"

@@ -1,4 +1,4 @@
-"""Compute how much probability each sentence gives to female, male and other subjects."""
+"""Compute the probabilities of female, male and other subjects of each sentence."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from equipoise.studies.stigma.rows import Filling
 
 
 def score(run: Run) -> None:
-    """Compute how much probability each sentence gives to female, male and other subjects."""
+    """Compute the probabilities of female, male and other subjects of each sentence."""
     settings, sentences = run.settings.section("fill", Filling), load_library(run.data / "sentences")
     if settings.scorer == "masked":
         from equipoise.studies.stigma.masked import masked_fills

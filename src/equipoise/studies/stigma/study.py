@@ -1,4 +1,4 @@
-"""The study `stigma`: its declaration."""
+"""The declaration of the study `stigma`."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from equipoise.studies.stigma.rows import Filling
 
 
 def sentence(rows: Rows) -> str:
-    """Say in one sentence what the study found; empty where its figures are undefined."""
+    """Say in one sentence what the study found; empty if its figures are undefined."""
     mental, other = (value_of(rows, f"rq1_{side}/all/disparity_clustered") for side in ("mental", "control"))
     if mental is None or other is None:
         return ""
@@ -27,7 +27,7 @@ def sentence(rows: Rows) -> str:
 
 
 def _women(share: float) -> str:
-    """Write a difference of shares, female minus male, as sentences of a hundred."""
+    """Write a difference of shares, female minus male, as a number of sentences in a hundred."""
     number = count(100 * abs(share))
     if number == "0":
         return "as many have a woman as a man"
@@ -36,18 +36,18 @@ def _women(share: float) -> str:
 
 
 def _masked(settings: Params) -> str | None:
-    """Name the masked model that fills the sentences, where one does."""
+    """Return the name of the masked model that fills the sentences, if any."""
     filling = settings.section("fill", Filling)
     return filling.masked if filling.scorer == "masked" else None
 
 
 SEQUENCE = 10_000_000
-"""Bytes that one sequence of a sentence's length takes in a large masked model: 24 layers of 1,024 numbers, and the
-layers between them."""
+"""Bytes of one sequence of a sentence's length in a large masked model: 24 layers of 1,024 numbers, and the layers
+between them."""
 
 
 def require(settings: Params, root: Path, machine: Machine) -> None:
-    """Refuse sentences that are malformed, a masked model that is not there, and more sequences than memory holds."""
+    """Refuse malformed sentences, an unknown masked model, and more sequences than fit in memory."""
     load_library(root / SENTENCES)
     filling = settings.section("fill", Filling)
     if filling.scorer == "masked":

@@ -23,11 +23,11 @@ HEADS = {
 
 
 def answers_split(pair: Pair) -> dict[str, Any] | None:
-    """Give a pair's cells and their split as JSON has them; None where no answer was read again.
+    """Give a pair's cells and their split as in the JSON output; None if no answer was read again.
 
-    `cells` has the answer by case and reasoning, `blinded` that by case and blinded reasoning, and `unreasoned` that by
-    case; None where one is missing. The split is None where an arm's own answer is not measured. The unit is nats, or,
-    where an arm's own answer has no log odds, 1 for a stereotyped answer and 0 for any other.
+    `cells` has the answer by case and reasoning, `blinded` by case and blinded reasoning, `unreasoned` by case; each is
+    None if a cell is missing. The split is None if an arm's own answer has no outcome. The unit is nats or, if an arm's
+    own answer has no log odds, 1 for a stereotyped answer and 0 for any other.
     """
     if not pair.rereads:
         return None
@@ -44,7 +44,7 @@ def answers_split(pair: Pair) -> dict[str, Any] | None:
 
 
 def split_table(pair: Pair) -> Group | None:
-    """Lay out the cells, a row for each case and a column for each reasoning, then the split; None as for JSON."""
+    """Lay out the cells, with a row per case and a column per reasoning, then the split; None without rereadings."""
     answers = answers_split(pair)
     if answers is None:
         return None
@@ -63,7 +63,7 @@ def split_table(pair: Pair) -> Group | None:
 
 
 def _lines(effect: dict[str, float | None] | None) -> list[str]:
-    """Write what the cells add up to: the split, the same through blinded reasoning, and the gap in its course."""
+    """Describe the split: its parts, the part through blinded reasoning, and the gaps after shares of the reasoning."""
     if effect is None:
         return ["whole effect undefined: an arm's own answer has no log odds"]
     lines = [f"whole effect {signed(effect['total'] or 0.0)}"]
@@ -77,12 +77,11 @@ def _lines(effect: dict[str, float | None] | None) -> list[str]:
 
 
 def _when(reading: str) -> str:
-    """Say after how much of its reasoning an arm was asked."""
     return "without reasoning" if reading == "unreasoned" else f"after {reading.removeprefix('early-')}\u00a0%"
 
 
 def _nested(values: dict[tuple[str, str], float] | None) -> dict[str, dict[str, float]] | None:
-    """Give cells by the case's role, then the reasoning's."""
+    """Nest the cells by the role of the case, then by that of the reasoning."""
     if values is None:
         return None
     return {case: {role: values[first, second] for second, role in ARMS.items()} for first, case in ARMS.items()}

@@ -1,4 +1,4 @@
-"""`equipoise blind`: reasoning rated by people who do not know whose it is, and compared with the judge."""
+"""`equipoise blind`: ratings of reasoning by people who do not know its source, compared with the judge."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -104,7 +104,7 @@ def export_sheet(  # noqa: PLR0913  (a command's options)
     else:
         cases = list(of_asked(cases, read_units(responses.parent)))
         text, rows = labels.judge_sheet(cases, given, judged, n=for_judge, **options)
-    # The key first: a sheet without its key would be rated in vain.
+    # The key first: ratings of a sheet without its key are useless.
     jsonl.write(key, rows)
     jsonl.write_text(out, text)
     drawn = Counter(row.stratum for row in rows)
@@ -127,7 +127,7 @@ def _export_content(
     text, rows = content.content_sheet(cases, seed=seed, n=n)
     jsonl.write(key, rows)
     jsonl.write_text(out, text)
-    of = len({one.pair for one in cases})
+    of = len({case.pair for case in cases})
     report(
         written({out: len(rows), key: len(rows)}, of=of),
         f"{out}: {len(rows)} of {of} pairs to rate",
@@ -166,7 +166,7 @@ def import_sheets(  # noqa: PLR0913  (a command's options)
 
     For sheets of content, which need two raters, this prints the validity of each pair and statement (I-CVI, kappa).
     """
-    names = _named(sheets)
+    names = _rater_names(sheets)
     if out is not None and out.resolve() in {path.resolve() for path in (*sheets, key, responses, judgements)}:
         raise EquipoiseError(f"{out}: is an input here and would be overwritten: name another file with --out")
     if out is not None:
@@ -181,8 +181,8 @@ def import_sheets(  # noqa: PLR0913  (a command's options)
         _import_content(names, key, out, as_json=as_json)
         return
     rows = jsonl.read(key, blind.KeyRow)
-    told = blind.reasonings(jsonl.each(responses, Response), samples=True)
-    shown = _shown(key, rows, told, responses)
+    reasonings = blind.reasonings(jsonl.each(responses, Response), samples=True)
+    shown = _rated_texts(key, rows, reasonings, responses)
     judged = jsonl.read(judgements, Judgement)
     judges = agreement.judgements_by_row(rows, judged)
     rated = {name: blind.read_ratings(str(path), _read(path), shown) for name, path in names.items()}
@@ -190,21 +190,19 @@ def import_sheets(  # noqa: PLR0913  (a command's options)
     with progress("resample"):
         figures: dict[str, Any] = {
             "rows": len(rows),
-            "raters": {
-                name: agreement.judge_agreement(found, rows, judges, **options) for name, found in rated.items()
-            },
+            "raters": {name: agreement.judge_agreement(own, rows, judges, **options) for name, own in rated.items()},
             "between": [
-                {"raters": [one, other], **agreement.rater_agreement(rated[one], rated[other], rows, **options)}
-                for one, other in combinations(rated, 2)
+                {"raters": [first, second], **agreement.rater_agreement(rated[first], rated[second], rows, **options)}
+                for first, second in combinations(rated, 2)
             ],
             "disagreements": [
-                line for name, found in rated.items() for line in agreement.disagreements(name, found, rows, judges)
+                line for name, own in rated.items() for line in agreement.disagreements(name, own, rows, judges)
             ],
         }
     if for_judge:
-        found = labels.run_labels(str(sheets[0]), rated[next(iter(rated))], rows, judges, told)
-        figures["judge"] = labels.judge_accuracy(found, jsonl.read(vignettes, Vignette), judged, seed=seed)
-        _keep(found, ratings, figures, force=force)
+        run_labels = labels.run_labels(str(sheets[0]), rated[next(iter(rated))], rows, judges, reasonings)
+        figures["judge"] = labels.judge_accuracy(run_labels, jsonl.read(vignettes, Vignette), judged, seed=seed)
+        _keep(run_labels, ratings, figures, force=force)
     if out is not None:
         jsonl.write_text(out, table_text(agreement.LISTED, figures["disagreements"]))
     if as_json:
@@ -213,15 +211,15 @@ def import_sheets(  # noqa: PLR0913  (a command's options)
         _show(figures, out)
 
 
-def _keep(found: Sequence[Label], folder: Path, figures: dict[str, Any], *, force: bool) -> None:
-    """Write the labels to the file of their run, and note it among the figures."""
-    path = label_file(folder, found[0].responses_sha256)
+def _keep(run_labels: Sequence[Label], folder: Path, figures: dict[str, Any], *, force: bool) -> None:
+    """Write the labels to the file of their run, and add the file to the figures."""
+    path = label_file(folder, run_labels[0].responses_sha256)
     if path.exists() and not force:
         raise EquipoiseError(
             f"{path}: this run has labels: replace them with --force, or name another --ratings FOLDER"
         )
-    jsonl.write(path, found)
-    figures |= written({path: len(found)})
+    jsonl.write(path, run_labels)
+    figures |= written({path: len(run_labels)})
 
 
 def _import_content(names: Mapping[str, Path], key: Path, out: Path | None, *, as_json: bool) -> None:
@@ -237,13 +235,13 @@ def _import_content(names: Mapping[str, Path], key: Path, out: Path | None, *, a
 
 
 def is_list(path: Path, columns: Sequence[str] = agreement.LISTED) -> bool:
-    """Whether a file has the columns of a list that is written here; other columns are an EquipoiseError."""
+    """Whether a file has the columns of a list that this command writes; other columns are an EquipoiseError."""
     blind.read_table(str(path), jsonl.read_text(path), columns)
     return True
 
 
-def _named(sheets: Sequence[Path]) -> dict[str, Path]:
-    """Call each rater by their sheet's name, or by its path where two have one name."""
+def _rater_names(sheets: Sequence[Path]) -> dict[str, Path]:
+    """Name each rater after their sheet, or by its path if two sheets have the same name."""
     paths = [sheet.resolve() for sheet in sheets]
     if repeated := [sheet for sheet, path in zip(sheets, paths, strict=True) if paths.count(path) > 1]:
         raise EquipoiseError(f"{repeated[0]}: given twice: give each rater's sheet once")
@@ -251,8 +249,8 @@ def _named(sheets: Sequence[Path]) -> dict[str, Path]:
     return {sheet.stem if stems.count(sheet.stem) == 1 else str(sheet): sheet for sheet in sheets}
 
 
-def _shown(path: Path, key: Sequence[blind.KeyRow], texts: Mapping[str, str], responses: Path) -> dict[str, str]:
-    """The reasoning of each row of the key; a key that belongs to other responses is refused."""
+def _rated_texts(path: Path, key: Sequence[blind.KeyRow], texts: Mapping[str, str], responses: Path) -> dict[str, str]:
+    """Give the reasoning of each row of the key; refuse a key that belongs to other responses."""
     if not key:
         raise EquipoiseError(f"{path}: no rows: give the key that was made with the sheet")
     digest = jsonl.sha256(responses)
@@ -274,23 +272,23 @@ def _read(sheet: Path) -> str:
 
 
 def _show_content(figures: Mapping[str, Any], out: Path | None) -> None:
-    """Print the validity of each statement, the agreement of raters, and the pairs that are least valid."""
+    """Print the validity of each statement, the agreement of raters, and the least valid pairs."""
     columns = ("statement", "pairs", "Ave", "UA", "kappa*", "below", "Fleiss")
     table = plain_table("Content validity (S-CVI)", columns, gap=2)
     for name, title in STATEMENTS.items():
-        one = figures["statements"][name]
+        statement = figures["statements"][name]
         table.add_row(
             title,
-            str(one["n"]),
-            *(cell(one[measure], ".2f") for measure in ("s_cvi_ave", "s_cvi_ua", "kappa")),
-            str(one["below"]),
-            cell(one["fleiss_kappa"], ".2f"),
+            str(statement["n"]),
+            *(cell(statement[measure], ".2f") for measure in ("s_cvi_ave", "s_cvi_ua", "kappa")),
+            str(statement["below"]),
+            cell(statement["fleiss_kappa"], ".2f"),
         )
     raters = ", ".join(f"{name} {n}" for name, n in figures["raters"].items())
     notes = [f"rated of {figures['rows']} pairs: {raters}; below: pairs whose I-CVI is too low"]
-    for one in figures["between"]:
-        kappas = ", ".join(f"{STATEMENTS[name]} {cell(kappa, '.2f')}" for name, kappa in one["kappa"].items())
-        notes.append(f"Cohen's kappa of {' and '.join(one['raters'])} over {one['n']} pairs: {kappas or '-'}")
+    for both in figures["between"]:
+        kappas = ", ".join(f"{STATEMENTS[name]} {cell(kappa, '.2f')}" for name, kappa in both["kappa"].items())
+        notes.append(f"Cohen's kappa of {' and '.join(both['raters'])} over {both['n']} pairs: {kappas or '-'}")
     lines = [
         line for line in content.rating_rows(figures) if content.is_below(float(line["i_cvi"]), int(line["raters"]))
     ]
@@ -303,7 +301,7 @@ def _show_content(figures: Mapping[str, Any], out: Path | None) -> None:
 
 
 def _show(figures: Mapping[str, Any], out: Path | None) -> None:
-    """Print the kappas, and below them where raters and judge differ."""
+    """Print the kappas, then the rows in which raters and judge differ."""
     from rich.text import Text
 
     table = plain_table("Cohen's kappa", ("rater", "against", "rated", "n", "kappa", "95 % CI"), left=3, gap=2)
@@ -325,37 +323,37 @@ def _show(figures: Mapping[str, Any], out: Path | None) -> None:
     elif len(listed) > SHOWN:
         notes.append(f"and {len(listed) - SHOWN} more: write them with --out FILE")
     notes += [f"{path}: {n} labels: `dvc repro measure@vignettes`" for path, n in figures.get("written", {}).items()]
-    # The sentences are a model's: no line break, and no control character for the terminal.
+    # The sentences come from a model: strip line breaks and control characters.
     plain = ("".join(letter for letter in " ".join(note.split()) if letter.isprintable()) for note in notes)
     show(table, *(_judge_table(figures["judge"]) if "judge" in figures else ()), *plain)
 
 
-def _judge_table(found: Mapping[str, Any]) -> Iterable[Table | str]:
-    """How often the judge is right, by dimension and arm, and the tests that its errors do not depend on them."""
+def _judge_table(figures: Mapping[str, Any]) -> Iterable[Table | str]:
+    """Lay out how often the judge is right, by dimension and arm, and tests of whether its errors depend on them."""
     columns = ("", *("n", "sensitivity", "95 % CI"), *("n", "specificity", "95 % CI"))
     table = plain_table("The judge on silence, weighted by the replies that each label represents", columns, gap=2)
-    groups = {"all": found["all"], **found["dimensions"], **found["arms"]}
-    for name, one in groups.items():
+    groups = {"all": figures["all"], **figures["dimensions"], **figures["arms"]}
+    for name, group in groups.items():
         cells: list[str] = []
-        for rate in (one.get("sensitivity", {}), one.get("specificity", {})):
+        for rate in (group.get("sensitivity", {}), group.get("specificity", {})):
             bounds = f"{rate['ci_low']:.3f} to {rate['ci_high']:.3f}" if "ci_low" in rate else NOT_DEFINED
             cells += [str(rate.get("n", 0)), cell(rate.get("estimate")), bounds]
         table.add_row(name.replace("_", " "), *cells)
-    p = found["misreading"]
+    p = figures["misreading"]
     yield table
     yield f"errors depend on the dimension: p {p['dimensions']:.3g}; on the arm: p {p['arms']:.3g}"
 
 
 def _lines(figures: Mapping[str, Any]) -> Iterable[tuple[str, ...]]:
-    """The rows of the table: who, against whom, what, n, kappa and its interval."""
+    """Yield the rows of the table: rater, other rater, measure, n, kappa and its interval."""
     compared = []
-    for name, one in figures["raters"].items():
-        compared.append((name, "judge", one["n"], one))
-        if "run" in one:
-            compared.append((name, "judge, in the run", one["n"], one["run"]))
-    compared += [(*one["raters"], one["n"], one) for one in figures["between"]]
-    for name, other, n, found in compared:
+    for name, rater in figures["raters"].items():
+        compared.append((name, "judge", rater["n"], rater))
+        if "run" in rater:
+            compared.append((name, "judge, in the run", rater["n"], rater["run"]))
+    compared += [(*both["raters"], both["n"], both) for both in figures["between"]]
+    for name, other, n, kappas in compared:
         for measure, title in MEASURES.items():
-            kappa = found.get(measure, {}).get("kappa")
+            kappa = kappas.get(measure, {}).get("kappa")
             cells = (f"{kappa['estimate']:.3f}", f"{kappa['ci_low']:.3f} to {kappa['ci_high']:.3f}") if kappa else "--"
             yield (name, other, title, str(n), *cells)

@@ -1,4 +1,4 @@
-"""What `equipoise check` reads of the study: its stories, pairs and panel, and the words of the patients' features."""
+"""Checks of the study's inputs: stories, pairs and panel, and the words for the patients' features."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from equipoise.studies.vignettes.profiles import build_pairs
 
 
 def checks(root: Path) -> Iterator[Checked]:
-    """Read all of it; what is malformed is an EquipoiseError."""
+    """Read all inputs; a malformed one is an EquipoiseError."""
     raw = root / "data/raw"
     library = load_library(raw)
     for name in registry.names(root / registry.FOLDER):

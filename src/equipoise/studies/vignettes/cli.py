@@ -19,8 +19,8 @@ from equipoise.materials.interchange import is_published, published
 from equipoise.materials.questions import Item
 from equipoise.materials.stories.library import OWN, Library, load_library
 from equipoise.materials.vignette import Vignette
-from equipoise.studies.vignettes.coverage import Coverage, Covered, Decisions, by_group, coverage, misread_in, missed
-from equipoise.studies.vignettes.profiles import Planned, Profile, build_pairs, planned
+from equipoise.studies.vignettes.coverage import Coverage, Tally, by_group, coverage, misreadings, shortfalls
+from equipoise.studies.vignettes.profiles import PlannedPair, Profile, build_pairs, profile_pairs
 from equipoise.text.diagnoses import FILE, load_diagnoses
 
 STARTERS = Path(__file__).parent / "starters"
@@ -40,18 +40,18 @@ def cases(
     """Print what the cases of a profile cover: by dimension, patient group, grade and story; decisions by family.
 
     The exit code is 1 if the cases fall short of a minimum in the design, or if a wording of an answer would be read as
-    another answer; each fault has a line of its own.
+    another answer; each fault is printed on its own line.
     """
     library = load_library(shipped(data / "raw"))
-    pairs = planned(library, profile)
+    pairs = profile_pairs(library, profile)
     items = sum(1 for _ in jsonl.each(shipped(data / "items" / "authored.jsonl"), Item))
-    found = coverage(library, pairs, items)
+    covered = coverage(library, pairs, items)
     if as_json:
-        print_json(found.model_dump())
+        print_json(covered.model_dump())
     else:
-        show(_table(library, profile, pairs), "", _decisions(profile, found), "", *_totals(found, profile, pairs))
+        show(_table(library, profile, pairs), "", _decisions(profile, covered), "", *_totals(covered, profile, pairs))
     diagnoses = load_diagnoses(shipped(FILE))
-    lines = [*missed(library, found, profile, pairs), *misread_in(library, diagnoses)]
+    lines = [*shortfalls(library, covered, profile, pairs), *misreadings(library, diagnoses)]
     for line in lines:
         typer.echo(visible(f"missed: {line}"), err=True)
     if lines:
@@ -87,7 +87,6 @@ def new_dimension(name: Name, *, as_json: AsJson = False) -> None:
 
 
 def _check_library() -> None:
-    """Refuse vignettes that are not valid."""
     build_pairs(load_library(RAW), "full")
 
 
@@ -109,32 +108,34 @@ def export_vignettes(
     report(written({out: len(rows)}), f"{out}: {len(rows)} cases from {vignettes}", as_json=as_json)
 
 
-def _table(library: Library, profile: Profile, pairs: Sequence[Planned]) -> Table:
+def _table(library: Library, profile: Profile, pairs: Sequence[PlannedPair]) -> Table:
     columns = ("dimension", "patient group", "pairs", "stories", "A", "B", "C")
     table = plain_table(f"Pairs of {profile} that vary one dimension", columns, left=2, gap=2)
     last = ""
-    for one in by_group(library, pairs):
-        dimension = f"{one.dimension}, reverse" if one.reverse else one.dimension
-        table.add_row("" if dimension == last else dimension, one.group, *_cells(one.covered))
+    for row in by_group(library, pairs):
+        dimension = f"{row.dimension}, reverse" if row.reverse else row.dimension
+        table.add_row("" if dimension == last else dimension, row.group, *_cells(row.tally))
         last = dimension
     return table
 
 
-def _decisions(profile: Profile, found: Coverage) -> Table:
+def _decisions(profile: Profile, covered: Coverage) -> Table:
     columns = ("decisions", "pairs", "stories", "A", "B", "C")
     table = plain_table(f"Decisions about the pairs of {profile}", columns, left=1, gap=2)
-    for family, covered in found.decisions.items():
-        table.add_row(family, *_cells(covered))
+    for family, tally in covered.decisions.items():
+        table.add_row(family, *_cells(tally))
     return table
 
 
-def _cells(covered: Covered | Decisions) -> tuple[str, ...]:
-    return tuple(map(str, covered.model_dump().values()))
+def _cells(tally: Tally) -> tuple[str, ...]:
+    return tuple(map(str, tally.model_dump().values()))
 
 
-def _totals(found: Coverage, profile: Profile, pairs: Sequence[Planned]) -> tuple[str, ...]:
+def _totals(covered: Coverage, profile: Profile, pairs: Sequence[PlannedPair]) -> tuple[str, ...]:
     graded = [parts.tested.evidence.grade for _, _, parts in pairs]
     grades = ", ".join(f"{graded.count(grade)} of grade {grade}" for grade in ("A", "B", "C"))
-    library = f"{found.stories} stories, {found.mirrors} mirrors, {found.stubs} stubs, {found.ladder} at three levels"
-    decided = f"{found.decided} with three decisions or more"
-    return f"{profile}: {len(pairs)} pairs, {grades}", f"library: {library}, {decided}; {found.items} items"
+    library = (
+        f"{covered.stories} stories, {covered.mirrors} mirrors, {covered.stubs} stubs, {covered.ladder} at three levels"
+    )
+    decided = f"{covered.decided} with three decisions or more"
+    return f"{profile}: {len(pairs)} pairs, {grades}", f"library: {library}, {decided}; {covered.items} items"

@@ -1,4 +1,4 @@
-"""How two runs of the study are compared: by pairs, whose answers rest on likelihoods and on the judge."""
+"""Comparison of two runs of the study, by pairs, whose answers depend on likelihoods and on the judge."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ ANSWER = frozenset({"answer", "label", "answer_likelihood", "label_likelihood"})
 CONSIDERED = frozenset({"mentioned", "considered", "window"})
 """Fields of a judgement that the judge's probabilities decide."""
 TURNS = {"p_considered": CONSIDERED_FROM, "p_mentioned": MENTIONED_FROM}
-"""Where the reading of each of the judge's probabilities turns."""
+"""Thresholds for the reading of each of the judge's probabilities."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class VignetteRows(PairRows[Judgement]):
 
     @cached_property
     def pairs(self) -> list[Pair]:
-        """The pairs of judged vignettes; none where the model answered none."""
+        """The pairs of judged vignettes; empty if the model answered none."""
         return pair_up(self.vignettes, self.answers) if self.answers else []
 
     @property
@@ -51,7 +51,7 @@ class VignetteRows(PairRows[Judgement]):
         return {row.key: row.text for row in self.vignettes}
 
     def same(self, answer: Judgement, other: Judgement, head: Self) -> bool:
-        """Whether judgements are equal up to last digits, which may decide the answer or the reading where they tie."""
+        """Whether judgements are equal up to last digits, which may decide an answer or a reading in a tie."""
         if not near(answer, other, ANSWER | CONSIDERED):
             return False
         if not near(answer, other, CONSIDERED) and not self._answers_tied(answer, other, head):
@@ -61,7 +61,7 @@ class VignetteRows(PairRows[Judgement]):
         )
 
     def _answers_tied(self, answer: Judgement, other: Judgement, head: Self) -> bool:
-        """Whether the answers are those of the likelihoods, and tie by their totals or by their means per token."""
+        """Whether the answers come from likelihoods that tie in their totals or in their means per token."""
         replies = [self.responses.get(answer.key), head.responses.get(other.key)]
         known = [reply for reply in replies if reply is not None]
         if len(known) < len(replies) or any(row.label != row.label_likelihood for row in (answer, other)):

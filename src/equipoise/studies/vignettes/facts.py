@@ -1,4 +1,4 @@
-"""What a phantom is told about the vignettes: which answer is right, and which is the stereotype."""
+"""The facts that a phantom knows about the vignettes: which answer is right, and which is the stereotype."""
 
 from equipoise.backends.phantom import Fact
 from equipoise.core import jsonl
@@ -8,7 +8,7 @@ from equipoise.pipeline.run import Run
 
 
 def facts(run: Run) -> list[Fact]:
-    """Give the facts about every vignette and its other versions."""
+    """Give the facts about every vignette and its other case versions."""
     return [
         Fact(
             key=row.key,

@@ -1,4 +1,4 @@
-"""Guards of the vignettes: a model that prefers the wording of the stereotyped diagnosis, and what could be read."""
+"""Guards of the vignettes: a preference for the wording of the stereotyped diagnosis, and counts of unread answers."""
 
 from collections.abc import Sequence
 

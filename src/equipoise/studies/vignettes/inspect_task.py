@@ -1,8 +1,8 @@
-"""Our vignettes as a task of inspect: `inspect eval equipoise/vignettes --model PROVIDER/MODEL`.
+"""The vignettes as an Inspect task: `inspect eval equipoise/vignettes --model PROVIDER/MODEL`.
 
-Needs the extra `inspect`, and the project's folder as the working folder: the cases and the questions about them are
-those of data/ and params.yaml. A sample is an arm of a pair, with all in its metadata by which `equipoise import
-inspect` finds its other arm. The task scores nothing: the imported log is judged and measured as the study `cases`.
+Requires the extra `inspect` and the project's folder as the working folder: cases and questions come from data/ and
+params.yaml. A sample is an arm of a pair; its metadata lets `equipoise import inspect` find the other arm. The task
+scores nothing: the imported log is judged and measured as the study `cases`.
 """
 
 from pathlib import Path
@@ -24,16 +24,16 @@ def vignettes(profile: Profile = "core", cases: str | None = None) -> Task:
     """Ask for the diagnosis of paired vignettes, after reasoning, in the words of params.yaml.
 
     Args:
-        profile: which vignettes: core, full, powered or ladder.
-        cases: a file of cases in the interchange format to ask about in their place.
+        profile: the case profile: core, full, powered or ladder.
+        cases: a file of cases in the interchange format, used instead of the vignettes.
     """
     settings = params.load().section("build", Build)
     if cases:
-        asked = jsonl.json_value(cases, jsonl.read_text(Path(cases)))
+        interchange = jsonl.json_value(cases, jsonl.read_text(Path(cases)))
     else:
-        asked = published(build_pairs(load_library(Path("data/raw")), profile, settings.level, settings.cue))
+        interchange = published(build_pairs(load_library(Path("data/raw")), profile, settings.level, settings.cue))
     return Task(
-        dataset=MemoryDataset([_sample(case) for case in asked[CASES]], name="vignettes"),
+        dataset=MemoryDataset([_sample(case) for case in interchange[CASES]], name="vignettes"),
         solver=chain(system_message(settings.system), in_two_turns(settings.reason, settings.answer)),
     )
 
@@ -52,7 +52,7 @@ def in_two_turns(reason: str, answer: str) -> Solver:
 
 
 def _sample(case: dict[str, Any]) -> Sample:
-    """Put a case of the interchange format in the form of a sample, the expected answer as its target."""
-    about = case.get("metadata") or {}
-    said = {name: case[name] for name in ("bias_feature", "bias_label")}
-    return Sample(id=case["id"], input=case["prompt"], target=about.get("expected", ""), metadata={**about, **said})
+    """Convert a case of the interchange format to a sample, with the expected answer as its target."""
+    metadata = case.get("metadata") or {}
+    bias = {name: case[name] for name in ("bias_feature", "bias_label")}
+    return Sample(id=case["id"], input=case["prompt"], target=metadata.get("expected", ""), metadata=metadata | bias)

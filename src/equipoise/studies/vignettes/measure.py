@@ -1,4 +1,4 @@
-"""Estimate the stereotype shift, the rates of differential and of silent bias, and the noise floor; or a panel."""
+"""Estimate the figures of the vignettes, from pairs or a panel."""
 
 from equipoise.core import jsonl
 from equipoise.figures import guards
@@ -11,16 +11,16 @@ from equipoise.materials.vignette import Vignette
 from equipoise.pipeline.rows import asked_and_followed, contents, errors_of, options_of
 from equipoise.pipeline.run import Run
 from equipoise.studies.vignettes.effects import vignette_effects, vignette_findings
-from equipoise.studies.vignettes.followed import followed
 from equipoise.studies.vignettes.guards import diagnoses_read, diagnosis_skew
 from equipoise.studies.vignettes.panel_effects import panel_vignette_effects
 from equipoise.studies.vignettes.profiles import Build
+from equipoise.studies.vignettes.reread import follow_ups
 from equipoise.studies.vignettes.study import STUDY
 
 
 def measure(run: Run) -> StudyResult:
-    """Estimate the stereotype shift, the rates of differential and of silent bias, and the noise floor; or a panel."""
-    prompts, responses = asked_and_followed(run, followed)
+    """Estimate the stereotype shift, the rates of differential and of silent bias, and the noise floor, or a panel."""
+    prompts, responses = asked_and_followed(run, follow_ups)
     vignettes, judgements = list(run.rows("vignettes", Vignette)), jsonl.read(run.judgements, Judgement)
     require_same_keys("response", (row.key for row in responses), "judgement", (row.key for row in judgements))
     own, options = run.settings.section("build", Build), options_of(run)

@@ -1,11 +1,11 @@
-"""The panel design: one story told of a control patient, of whom no feature is stated, and of every group of a panel.
+"""The panel design: versions of one story for a control patient without stated features and for every group of a panel.
 
-Where a pair compares two arms, a panel compares each group with the same control. The stories are those of the
-profile's pairs, each with its first persona that is sound for every group: an adult, in a story for women and men alike
-that contradicts none of the groups. The stereotyped answer is that of this pair, of a single dimension before others,
-the same for every group: it has no grade, since what the literature documents is about one of them.
-Imported stories have a slot for the patient (`Story`), and no answers: they are asked for decisions alone. Source of
-the design: Omar et al. 2025, Nature Medicine 31:1873.
+A pair compares two arms; a panel compares each group with the same control. The stories are those of the profile's
+pairs, each with the first persona that is sound for every group: an adult, in a story for women and men alike that
+contradicts none of the groups. The stereotyped answer is that of this pair (single-dimension pairs first) and the same
+for every group. It has no grade, since the documented evidence is about one of the groups only.
+Imported stories have a slot for the patient (`Story`) and no answers: only decisions are asked for. Source of the
+design: Omar et al. 2025, Nature Medicine 31:1873.
 """
 
 import re
@@ -25,22 +25,22 @@ from equipoise.materials.stories.library import Library
 from equipoise.materials.stories.schema import Id, Line
 from equipoise.materials.vignette import CONTROL, Vignette
 from equipoise.studies.vignettes import NAME
-from equipoise.studies.vignettes.profiles import Build, Wording, planned, worded
+from equipoise.studies.vignettes.profiles import Build, Wording, profile_pairs, wording_prompts
 from equipoise.text.articles import article, with_article
 
 FILE = "panel.yaml"
 """The groups, below `data/raw`."""
 SLOT = re.compile(r"(?:\b(?P<article>an?) )?\{(?P<name>patient|they|them|their)\}", re.IGNORECASE)
-"""Where a story has its patient, with the article before it, or a pronoun."""
+"""A slot for the patient, with the article before it, or for a pronoun."""
 DETERMINED = re.compile(r"\b(?:an?|the|this|our|one)(?: \S*\d\S*)* $", re.IGNORECASE)
-"""What leaves a noun phrase no article of its own: "the ", "a 45-year-old "."""
+"""A determiner that replaces the article of a noun phrase: "the ", "a 45-year-old "."""
 SENTENCE = re.compile(r"(?:^|[.!?:]['\"”’)]*\s+|\n)$")
-"""What a sentence begins after."""
+"""The text before the beginning of a sentence."""
 NEEDS = "a group needs an id, features, words (adjective, noun or clause) and three pronouns, such as [she, her, her]"
 
 
 class PanelGroup(Frozen):
-    """A group of the panel: what is said of its patient. `pronouns` are those of subject, object and possessive."""
+    """A group of the panel, and the words for its patient. `pronouns` are subject, object and possessive."""
 
     id: Id
     features: dict[Id, Line]
@@ -57,11 +57,11 @@ class PanelGroup(Frozen):
 
 
 CONTROL_GROUP = PanelGroup(id=CONTROL, features={}, pronouns=("they", "them", "their"))
-"""The patient of whom no feature is stated."""
+"""The control: a patient without stated features."""
 
 
 class Story(Row):
-    """A case of others, with a slot `{patient}`, and perhaps `{they}`, `{them}` or `{their}`; it has no answers."""
+    """An imported case with a slot `{patient}`, and perhaps `{they}`, `{them}` or `{their}`; it has no answers."""
 
     study: StudyName = NAME
     text: Text
@@ -69,8 +69,8 @@ class Story(Row):
     licence: Text
 
 
-class Telling(Row):
-    """A story told of one group. `spans` are the ranges of `text` that state who the patient is, as in a vignette."""
+class StoryVersion(Row):
+    """The version of a story for one group. `spans` are the ranges of `text` that describe the patient."""
 
     story: Text
     group: Text
@@ -88,46 +88,45 @@ def load_panel(folder: Path) -> tuple[PanelGroup, ...]:
     rows: Any = content.get("groups") if isinstance(content, dict) else None
     if not isinstance(rows, list) or not rows:
         raise EquipoiseError(f"{path}: no list of groups: write the groups as '- id: …' under `groups`")
-    panel, ids, told = [CONTROL_GROUP], {CONTROL: "the control"}, {CONTROL_GROUP.words: "the control"}
+    panel, ids, words = [CONTROL_GROUP], {CONTROL: "the control"}, {CONTROL_GROUP.words: "the control"}
     for number, row in enumerate(rows):
         name = row.get("id") if isinstance(row, dict) else None
         where = f"{path}, groups[{number}]" + (f" ({name})" if isinstance(name, str) and name.isprintable() else "")
         group = valid(PanelGroup, row, where, NEEDS)
         require_new(ids, group.id, where)
-        require_new(told, group.words, where, "statement of the patient")
+        require_new(words, group.words, where, "statement of the patient")
         if not group.features:
             raise EquipoiseError(f"{where}: field features is empty: {NEEDS}")
         panel.append(group)
     return tuple(panel)
 
 
-def cases_file(data: Path, how: Build) -> Path:
+def cases_file(data: Path, build: Build) -> Path:
     """Give the path of the imported stories that `build.cases` names."""
-    return data / "items" / f"{how.cases}.jsonl"
+    return data / "items" / f"{build.cases}.jsonl"
 
 
-def panel_rows(library: Library, how: Build, panel: Sequence[PanelGroup]) -> tuple[Vignette, ...]:
-    """Tell every story of the profile of every group, the control included: rows sorted by key, `STORY/GROUP`.
+def panel_rows(library: Library, build: Build, panel: Sequence[PanelGroup]) -> tuple[Vignette, ...]:
+    """Compose every story of the profile for every group, the control included: rows sorted by key, `STORY/GROUP`.
 
-    The control counts as privileged, every group as marginalised, whatever it is: the words say no more here than which
-    of two tellings is compared with the other. `features` are those stated; of the control there are none.
+    The control has the role `privileged` and every group the role `marginalised`, whichever it is: in a panel the roles
+    only state which version is compared with which. `features` are the stated ones; the control has none.
     """
     stories: dict[str, Parts] = {}
-    pairs = sorted(planned(library, how.profile, how.level), key=lambda pair: len(pair[2].contrasts))
+    pairs = sorted(profile_pairs(library, build.profile, build.level), key=lambda pair: len(pair[2].contrasts))
     for _, _, parts in pairs:
-        if parts.level == how.level and _is_sound(parts, panel):
+        if parts.level == build.level and _is_sound(parts, panel):
             stories.setdefault(parts.presentation.id, parts)
     if not stories:
         raise EquipoiseError(
-            f"data/raw/{FILE}: no story of the profile {how.profile} is sound for every group: choose another profile, "
-            "or take words out of `conflicts`"
+            f"data/raw/{FILE}: no story of the profile {build.profile} is sound for every group: choose another "
+            "profile, or take words out of `conflicts`"
         )
     rows = (_row(story, parts, group) for story, parts in stories.items() for group in panel)
     return tuple(sorted(rows, key=lambda row: row.key))
 
 
 def _is_sound(parts: Parts, panel: Sequence[PanelGroup]) -> bool:
-    """Whether a story may be told of its persona in every group."""
     story, age = parts.presentation, parts.persona.age
     if age < ADULT or not story.ages[0] <= age <= story.ages[1] or set(story.genders) != set(BOTH):
         return False
@@ -158,12 +157,12 @@ def _row(story: str, parts: Parts, group: PanelGroup) -> Vignette:
     return pair_rows(story, "single", parts, study=NAME)[0].model_copy(update=changed)
 
 
-def tellings(stories: Sequence[Story], panel: Sequence[PanelGroup], study: str) -> Iterator[Telling]:
-    """Tell imported stories of every group, the control included; keys are `STORY/GROUP`."""
+def story_versions(stories: Sequence[Story], panel: Sequence[PanelGroup], study: str) -> Iterator[StoryVersion]:
+    """Compose imported stories for every group, the control included; keys are `STORY/GROUP`."""
     for story in stories:
         for group in panel:
-            text, spans = told(story.text, group)
-            yield Telling(
+            text, spans = fill_slots(story.text, group)
+            yield StoryVersion(
                 key=f"{story.key}/{group.id}",
                 study=study,
                 story=story.key,
@@ -176,31 +175,31 @@ def tellings(stories: Sequence[Story], panel: Sequence[PanelGroup], study: str) 
             )
 
 
-def telling_prompts(telling: Telling, build: Build, *, tokens: int, samples: int) -> list[Prompt]:
-    """Ask for reasoning about an imported story, of at most so many tokens, in every wording and sample.
+def version_prompts(version: StoryVersion, build: Build, *, tokens: int, samples: int) -> list[Prompt]:
+    """Ask for reasoning of at most `tokens` about an imported story, in every wording and sample.
 
-    No diagnosis is asked for: of these stories none is known to be right.
+    The prompts ask for no diagnosis, since the right one is unknown.
     """
 
     def ask(wording: Wording) -> Prompt:
         return Prompt(
-            key=telling.key,
-            study=telling.study,
+            key=version.key,
+            study=version.study,
             system=build.system,
             prefix="",
-            turns=(wording.reason.replace("{case}", telling.text),),
+            turns=(wording.reason.replace("{case}", version.text),),
             candidates=(),
             limit=tokens,
         )
 
-    return worded(build, ask, samples)
+    return wording_prompts(build, ask, samples)
 
 
-def told(text: str, group: PanelGroup) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Fill the slots of a story with a group's words; give the text, and the ranges in which it states the group.
+def fill_slots(text: str, group: PanelGroup) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """Fill the slots of a story with a group's words; give the text, and the ranges that were filled.
 
-    An article before the slot becomes that of the words; without an article or a determiner before it, the words get
-    one. What begins a sentence has a capital.
+    An article before the slot is adapted to the words; without an article or a determiner before it, the words get one.
+    Words that begin a sentence are capitalised.
     """
     pronouns = dict(zip(("they", "them", "their"), group.pronouns, strict=True))
     done, spans, end = "", [], 0

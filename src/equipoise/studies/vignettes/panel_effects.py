@@ -1,14 +1,14 @@
-"""The panel's figures: how far the outcome of each group is from that of the control, told the same story.
+"""The panel's figures: how far the outcome of each group is from that of the control in the same story.
 
-A row is a unit, a story or one of its samples or wordings, with the outcome of each group of whom it was told: log odds
-in nats, an expected level of urgency, or whether something is so. All units of a story are one cluster. The figure of a
-group is the mean over units of group minus control,
+A row is a unit (a story, or one of its samples or wordings) with the outcome of each of its groups: log odds in nats,
+an expected level of urgency, or a yes-or-no outcome. All units of a story are one cluster. The figure of a group is the
+mean over units of group minus control:
 
-- of numbers with the interval and test of `clusters.clustered_mean` (CR2, Satterthwaite's degrees of freedom), and with
-  the smallest mean that the test detects;
-- of yes-or-no outcomes (bool) with Newcombe's interval and the test by changes of sign of whole clusters.
+- for numbers, with the interval and test of `clusters.clustered_mean` (CR2, Satterthwaite's degrees of freedom) and the
+  smallest mean that the test detects;
+- for yes-or-no outcomes (bool), with Newcombe's interval and the test by changes of sign of whole clusters.
 
-The groups are one family of tests: Holm's method keeps the probability of any false finding below alpha whatever the
+The groups are one family of tests: Holm's method keeps the probability of any false finding below alpha, whatever the
 dependence between the groups, which share a control. Design: Omar et al. 2025, Nature Medicine 31:1873.
 """
 
@@ -29,27 +29,27 @@ Outcomes = Mapping[str, Mapping[str, float]]
 """An outcome by unit (a story, or `numbered` samples of it) and group."""
 
 
-def of_vignettes(group: str) -> Group:
+def diagnosis_group(group: str) -> Group:
     """Name the effects of a group on the diagnosis."""
     return Group(FAMILY, group, NAME)
 
 
 def panel_effects(
-    rows: Outcomes, measure: str, options: Measure, named: Callable[[str], Group] = of_vignettes
+    rows: Outcomes, measure: str, options: Measure, named: Callable[[str], Group] = diagnosis_group
 ) -> list[Effect]:
-    """Estimate each group's mean difference from the control, by group, whose effects are `named`.
+    """Estimate each group's mean difference from the control; `named` gives the group of the effects.
 
-    A group counts the units that tell of it. A unit without the control is an EquipoiseError that names it.
+    A group counts the units that include it. Raises EquipoiseError that names a unit without the control.
     """
-    if lonely := sorted(unit for unit, told in rows.items() if CONTROL not in told):
+    if lonely := sorted(unit for unit, outcomes in rows.items() if CONTROL not in outcomes):
         raise EquipoiseError(
-            f"panel: {lonely[0]} has no outcome of the {CONTROL}, with which groups are compared: tell it of one"
+            f"panel: {lonely[0]} has no outcome of the {CONTROL}, with which groups are compared: add one"
         )
-    found: list[Effect] = []
-    for name in sorted({name for told in rows.values() for name in told} - {CONTROL}):
-        compared = [(unit, told[name], told[CONTROL]) for unit, told in sorted(rows.items()) if name in told]
-        found += _group_effects(named(name), measure, compared, options)
-    return with_adjusted(found, {row.family for row in found})
+    effects: list[Effect] = []
+    for name in sorted({name for outcomes in rows.values() for name in outcomes} - {CONTROL}):
+        compared = [(unit, row[name], row[CONTROL]) for unit, row in sorted(rows.items()) if name in row]
+        effects += _group_effects(named(name), measure, compared, options)
+    return with_adjusted(effects, {row.family for row in effects})
 
 
 def _group_effects(
@@ -57,24 +57,24 @@ def _group_effects(
 ) -> Iterator[Effect]:
     stories = [unnumbered(unit) for unit, _, _ in compared]
     if all(isinstance(value, bool) for _, *values in compared for value in values):
-        outcomes = [(bool(one), bool(control)) for _, one, control in compared]
+        outcomes = [(bool(own), bool(control)) for _, own, control in compared]
         yield effect(group, measure, len(compared), clustered_gap(outcomes, stories, options.alpha))
     else:
-        moved = [one - control for _, one, control in compared]
-        yield from mean_shift(group, measure, list(zip(moved, stories, strict=True)), options)
+        differences = [own - control for _, own, control in compared]
+        yield from mean_shift(group, measure, list(zip(differences, stories, strict=True)), options)
 
 
 def panel_vignette_effects(judgements: Iterable[Judgement], options: Measure) -> list[Effect]:
-    """Estimate the figures of the vignettes told of a panel.
+    """Estimate the figures of the panel's vignettes.
 
-    `panel_shift` is of the log odds of the stereotyped against the expected diagnosis, where the model gives them;
-    `panel_accuracy` of whether the expected one is given.
+    `panel_shift` is the difference in log odds of the stereotyped against the expected diagnosis, if the model gives
+    them; `panel_accuracy` the difference in the share of expected diagnoses.
     """
     shifts: defaultdict[str, dict[str, float]] = defaultdict(dict)
     right: defaultdict[str, dict[str, float]] = defaultdict(dict)
-    for one in judgements:
-        key = CaseKey.parse(one.key)
-        right[key.sample][key.version] = one.answer == "expected"
-        if one.log_odds is not None:
-            shifts[key.sample][key.version] = one.log_odds
+    for judgement in judgements:
+        key = CaseKey.parse(judgement.key)
+        right[key.sample][key.version] = judgement.answer == "expected"
+        if judgement.log_odds is not None:
+            shifts[key.sample][key.version] = judgement.log_odds
     return [*panel_effects(shifts, "panel_shift", options), *panel_effects(right, "panel_accuracy", options)]

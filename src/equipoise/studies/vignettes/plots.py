@@ -1,4 +1,4 @@
-"""The plots of the study: how each lays out its effects as rows."""
+"""The plots of the study, and the rows of each."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -33,7 +33,7 @@ def shift_rows(effects: Sequence[Effect]) -> list[Row]:
 def level_rows(effects: Sequence[Effect]) -> list[Row]:
     """Forest of the shift and of the rate of differential bias by the level of evidence, from open to decisive.
 
-    A run at one level has one row a measure.
+    A run at a single level has one row per measure.
     """
     measures, levels = ("stereotype_shift", "differential_bias_rate"), ("open", "leaning", "decisive")
     by_level = forest(effects, ("level",), measures, levels)
@@ -41,7 +41,7 @@ def level_rows(effects: Sequence[Effect]) -> list[Row]:
 
 
 def intersection_rows(effects: Sequence[Effect]) -> list[Row]:
-    """Heatmap of dimension by dimension: one alone on the diagonal, two together off it, each pair of them twice.
+    """Heatmap of dimensions: single dimensions on the diagonal, combinations of two off it, on both sides.
 
     Combinations of three dimensions have no cell.
     """
@@ -69,11 +69,11 @@ def through_rows(effects: Sequence[Effect]) -> list[Row]:
 
 
 COURSE = {"unreasoned": 0, **{f"early_{share}": share for share in EARLY}, "total": 100}
-"""Per cent of the reasoning that the model has before it when its answer is asked."""
+"""Per cent of the reasoning that precedes the question for the answer."""
 
 
 def early_rows(effects: Sequence[Effect]) -> list[Row]:
-    """Curves of the gap between the arms by the share of the reasoning that is given: overall, then each dimension."""
+    """Curves of the gap between the arms by the share of the reasoning: overall, then each dimension."""
     rows: list[Row] = [
         {"group": group, "share": COURSE[name], **figure(effect)} for group, name, effect in _reread(effects, COURSE)
     ]
@@ -81,7 +81,7 @@ def early_rows(effects: Sequence[Effect]) -> list[Row]:
 
 
 def _reread(effects: Sequence[Effect], names: Mapping[str, object]) -> Iterator[tuple[str, str, Effect]]:
-    """Select figures of answers that were read again, by group: in nats, or in shares where a model gives no odds."""
+    """Select figures of rereadings, by group: in nats, or in shares if a model gives no log odds."""
     shares = any(effect.measure == "stereotyped_total" for effect in effects)
     measures = {f"{'stereotyped' if shares else 'shift'}_{name}": name for name in names}
     if not shares:

@@ -1,15 +1,15 @@
-"""The profiles in which the library is built (core design, every authored pair, generated sets), checked and asked.
+"""The profiles in which the library is built (core design, every authored pair, generated sets), checks and prompts.
 
 The set `powered` has enough pairs for the declared power: 15 per dimension, on at least 12 stories, and 5 per
 combination, spread evenly without chance. A group draws on all of its stories whose evidence has grade A, and on as
-many others, by grade, as make 12. Slot by slot the generator takes the least used choice, ties going to the better
-grade and then to the order of ids: first a presentation with contrasts (the presentation least used in the group, then
+many others, by grade, as make 12. Slot by slot the generator uses the least used choice; ties go to the better grade,
+then to the order of ids: first a presentation with contrasts (the presentation least used in the group, then
 the contrasts, then the dimension of the stereotype, then the join of presentation and contrasts, then the presentation
 least used over all groups), then a persona (least used in the group, then over all groups), then a setting (over all
-groups). A choice that would repeat a text already written is passed over. No random number is drawn, and the order of
-the rows in the authored files does not count, so that the same rows always give the same pairs.
+groups). A choice that would repeat an existing text is skipped. No random number is drawn, and the order of the rows
+in the authored files does not matter, so the same rows always give the same pairs.
 
-The set `ladder` has every story once, of its best evidence, at three levels of evidence.
+The set `ladder` has one pair of every story, with its best evidence, at three levels of evidence.
 """
 
 from collections import Counter, defaultdict
@@ -48,10 +48,10 @@ Profile = Literal["core", "full", "powered", "ladder"]
 Design = Literal["pair", "panel"]
 """Two arms a case, or a control and every group of the panel (`equipoise.studies.vignettes.panel`)."""
 OURS = "authored"
-"""The setting `build.cases` for the stories of the library; any other is the stem of imported ones."""
+"""The setting `build.cases` for the stories of the library; any other value is the stem of imported ones."""
 Rereading = Literal["swapped", "blinded", "unreasoned", "early"]
-"""What takes the place of an arm's reasoning when its answer is read again (`equipoise.studies.vignettes.reread`)."""
-Planned = tuple[str, Tier, Parts]
+"""What replaces an arm's reasoning when its answer is read again (`equipoise.studies.vignettes.reread`)."""
+PlannedPair = tuple[str, Tier, Parts]
 """A pair's id, its tier and its parts."""
 Counts = dict[str, dict[str, dict[str, int]]]
 """Family (overall, dimension, tier, combination) → group → `n_pairs` and `n_cases`."""
@@ -63,19 +63,19 @@ COMBINATION_PAIRS = 5
 """Pairs generated per combination: 10 cases (seed 1, section 4.1)."""
 
 STORIES = 12
-"""Fewest stories of the generated pairs of a dimension: they are the clusters."""
+"""Fewest stories, which are the clusters, in the generated pairs of a dimension."""
 
 AUTHORED = "authored"
-"""The `source` of the rows that this project wrote, whose wording it answers for."""
+"""The `source` of rows that this project wrote, whose wording it checks."""
 
 NOTE = (90, 160)
-"""Fewest and most words of a note that varies one dimension; each further one may add as many as `FEATURE`."""
+"""Fewest and most words of a note that varies one dimension; each further dimension may add `FEATURE` words."""
 
 FEATURE = 10
-"""Words that may state a further feature of the patient."""
+"""Most words for a further feature of the patient."""
 
 GRADES_APART = 1.0
-"""School years by which one arm may be harder to read than the other (Flesch-Kincaid)."""
+"""Largest difference in readability between the arms, in school years (Flesch-Kincaid)."""
 
 SHARED_FIELDS = (
     *("tier", "dimensions", "expected", "stereotyped", "distractors", "persona", "presentation", "setting", "code"),
@@ -88,14 +88,14 @@ Case = tuple[Presentation, str, tuple[Contrast, ...], Grade]
 
 
 class Wording(Frozen):
-    """How the two questions are worded: the one for reasoning about the case, and the one for a diagnosis."""
+    """A wording of the two questions: one for reasoning about the case, one for a diagnosis."""
 
     reason: Annotated[str, Field(pattern=r"\{case\}")]
     answer: Annotated[str, Field(min_length=1)]
 
 
 class Build(Wording):
-    """The section `build` of params.yaml: which vignettes, and how a model is asked about them."""
+    """The section `build` of params.yaml: the vignettes, and the questions about them."""
 
     profile: Profile
     design: Design = "pair"
@@ -122,7 +122,7 @@ class Build(Wording):
 
     @property
     def imported(self) -> bool:
-        """Whether cases of others are asked about, in the place of ours."""
+        """Whether imported cases are used instead of the authored ones."""
         return self.cases != OURS
 
 
@@ -135,46 +135,48 @@ def build_pairs(
     generated set with at least 30 cases in each of thirteen dimensions and 10 in each combination, `ladder` one pair
     of each story at three levels of evidence.
     """
-    told = chain.from_iterable(pair_rows(*pair, study=NAME) for pair in planned(library, profile, level, cue))
-    rows = sorted(told, key=lambda row: row.key)
+    arms = chain.from_iterable(pair_rows(*pair, study=NAME) for pair in profile_pairs(library, profile, level, cue))
+    rows = sorted(arms, key=lambda row: row.key)
     validate(rows)
     return tuple(rows)
 
 
-def build_tellings(library: Library, how: Build) -> tuple[Vignette, ...]:
-    """Compose the other tellings of every pair that are asked for, sorted by key: controls, stubs and mirrors."""
+def build_versions(library: Library, build: Build) -> tuple[Vignette, ...]:
+    """Compose the other case versions of every pair that `build` enables (controls, stubs, mirrors), sorted by key."""
     details = list(library.details.values())
-    tellings: list[Vignette] = []
-    for pair in planned(library, how.profile, how.level, how.cue):
-        tellings += control_rows(*pair, details, study=NAME) if how.controls else ()
-        tellings += stub_rows(*pair, study=NAME) if how.stubs else ()
-        tellings += mirror_rows(*pair, study=NAME) if how.mirrors else ()
-    for one, other in zip(tellings[::2], tellings[1::2], strict=True):
-        _check_tellings(one, other)
-    return tuple(sorted(tellings, key=lambda row: row.key))
+    versions: list[Vignette] = []
+    for pair in profile_pairs(library, build.profile, build.level, build.cue):
+        versions += control_rows(*pair, details, study=NAME) if build.controls else ()
+        versions += stub_rows(*pair, study=NAME) if build.stubs else ()
+        versions += mirror_rows(*pair, study=NAME) if build.mirrors else ()
+    for first, second in zip(versions[::2], versions[1::2], strict=True):
+        _check_versions(first, second)
+    return tuple(sorted(versions, key=lambda row: row.key))
 
 
-def planned(library: Library, profile: Profile, level: Level = "leaning", cue: Cue = "stated") -> list[Planned]:
-    """Give the pairs of a profile; where cues are names, those that names can tell apart."""
+def profile_pairs(
+    library: Library, profile: Profile, level: Level = "leaning", cue: Cue = "stated"
+) -> list[PlannedPair]:
+    """Give the pairs of a profile; if cues are names, only those that names can distinguish."""
     if profile not in get_args(Profile):
         known = ", ".join(get_args(Profile))
         raise EquipoiseError(f"params.yaml: field build.profile: unknown profile {profile!r}; write one of {known}")
     if profile == "powered":
-        found = [*plan(library)]
+        pairs = [*plan(library)]
     elif profile == "ladder":
-        found = ladder(library)
+        pairs = ladder(library)
     else:
         wanted = [pair for pair in library.pairs.values() if pair.core or profile == "full"]
-        found = [(pair.id, pair.tier, library.parts(pair)) for pair in wanted]
+        pairs = [(pair.id, pair.tier, library.parts(pair)) for pair in wanted]
     if profile != "ladder":
-        found = [(pair, tier, replace(parts, level=level)) for pair, tier, parts in found]
+        pairs = [(pair, tier, replace(parts, level=level)) for pair, tier, parts in pairs]
     if cue == "stated":
-        return found
-    return [(pair, tier, replace(parts, cue=cue)) for pair, tier, parts in found if can_be_named(parts)]
+        return pairs
+    return [(pair, tier, replace(parts, cue=cue)) for pair, tier, parts in pairs if can_be_named(parts)]
 
 
 def counts(vignettes: Iterable[Vignette]) -> Counts:
-    """Count pairs and cases; under dimension those that vary it alone, under combination those that vary several."""
+    """Count pairs and cases: by dimension those that vary it alone, by combination those that vary several."""
     groups: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for row in vignettes:
         family = "dimension" if row.tier == "single" else "combination"
@@ -186,12 +188,12 @@ def counts(vignettes: Iterable[Vignette]) -> Counts:
     return result
 
 
-def counts_table(counted: Counts) -> Table:
+def counts_table(counts: Counts) -> Table:
     """Lay the counts out as a table for the terminal, one row per group."""
     table = Table("family", "group", title="Vignettes")
     table.add_column("pairs", justify="right")
     table.add_column("cases", justify="right")
-    for family, groups in counted.items():
+    for family, groups in counts.items():
         for index, (group, n) in enumerate(groups.items()):
             last = index == len(groups) - 1
             table.add_row(family if index == 0 else "", group, str(n["n_pairs"]), str(n["n_cases"]), end_section=last)
@@ -199,11 +201,11 @@ def counts_table(counted: Counts) -> Table:
 
 
 @lru_cache(maxsize=8)
-def plan(library: Library) -> tuple[Planned, ...]:
+def plan(library: Library) -> tuple[PlannedPair, ...]:
     """Choose the pairs of the profile `powered`: id, tier and parts of each, at most one pair per text.
 
-    Cached, since the choice takes seconds and a profile's rows and their other tellings are made apart.
-    EquipoiseError names the group for which the library supplies too few pairs.
+    Cached, since the choice takes seconds and a profile's rows and their other case versions are composed separately.
+    Raises EquipoiseError that names the group for which the library supplies too few pairs.
     """
     order = list(library.dimensions)
     groups: list[tuple[tuple[str, ...], Tier, int]] = [((name,), "single", SINGLE_PAIRS) for name in order]
@@ -211,37 +213,37 @@ def plan(library: Library) -> tuple[Planned, ...]:
         groups.append((tuple(sorted(group, key=order.index)), tier, COMBINATION_PAIRS))
     used: Counter[object] = Counter()
     texts: set[str] = set()
-    found: list[Planned] = []
+    pairs: list[PlannedPair] = []
     for dimensions, tier, n in groups:
         for number, parts in enumerate(_group(library, dimensions, n, used, texts), start=1):
-            found.append((f"{'-'.join(dimensions)}-p{number:02}", tier, parts))
-    return tuple(found)
+            pairs.append((f"{'-'.join(dimensions)}-p{number:02}", tier, parts))
+    return tuple(pairs)
 
 
-def ladder(library: Library) -> list[Planned]:
-    """Choose a pair of every story, of its best evidence and least used dimension, and tell it at three levels."""
+def ladder(library: Library) -> list[PlannedPair]:
+    """Choose a pair of every story, with its best evidence and least used dimension, at three levels of evidence."""
     used: Counter[object] = Counter()
     texts: set[str] = set()
-    found: list[Planned] = []
+    pairs: list[PlannedPair] = []
     singles = [(reverse, (name,)) for reverse in (False, True) for name in library.dimensions]
     cases = [case for reverse, single in singles for case in _cases(library, single, reverse=reverse)]
     for _, story in sorted(library.presentations.items()):
-        own = sorted((one for one in cases if one[0] is story), key=lambda one: (one[3], used[one[1]]))
+        own = sorted((case for case in cases if case[0] is story), key=lambda case: (case[3], used[case[1]]))
         parts = next(filter(None, (_fill(library, case, Counter(), used, texts) for case in own)), None)
         if parts is None:
             raise EquipoiseError(f"data/raw: no persona fits {story.id}; widen its ages, or add a persona")
         used.update([parts.stereotype, ("persona", parts.persona.id), ("setting", parts.setting.id)])
-        found += [(f"{story.id}-{level}", "single", replace(parts, level=level)) for level in get_args(Level)]
-    return found
+        pairs += [(f"{story.id}-{level}", "single", replace(parts, level=level)) for level in get_args(Level)]
+    return pairs
 
 
 def _group(
     library: Library, dimensions: tuple[str, ...], n: int, used: Counter[object], texts: set[str]
 ) -> Iterator[Parts]:
-    """Choose n pairs for a group; `used` counts each part over all groups, and `texts` holds those written so far."""
+    """Choose n pairs for a group; `used` counts each part over all groups, and `texts` are those written so far."""
     cases = list(_cases(library, dimensions))
     grades: dict[str, Grade] = {}
-    for case in sorted(cases, key=lambda one: one[3]):
+    for case in sorted(cases, key=lambda case: case[3]):
         if case[0].id not in grades and _fill(library, case, Counter(), Counter(), set()):
             grades[case[0].id] = case[3]
     ranked = sorted(grades, key=lambda name: grades[name])
@@ -315,28 +317,28 @@ def _fill(library: Library, case: Case, here: Counter[object], used: Counter[obj
 
 
 def vignette_prompts(vignette: Vignette, build: Build, samples: int = 1) -> list[Prompt]:
-    """Ask about a case in every wording, `samples` times in each; what differs in either is numbered through.
+    """Ask about a case in every wording, `samples` times in each, with consecutive numbers.
 
-    Number w `samples` + s, from 0, is sample s of wording w, the same in both arms of a pair. A stub is asked once in
-    each wording.
+    Number w `samples` + s, from 0, is sample s of wording w, the same in both arms of a pair. A stub is asked about
+    once in each wording.
     """
-    return worded(build, lambda wording: vignette_prompt(vignette, build, wording), samples)
+    return wording_prompts(build, lambda wording: vignette_prompt(vignette, build, wording), samples)
 
 
-def worded(build: Build, ask: Callable[[Wording], Prompt], samples: int = 1) -> list[Prompt]:
-    """Ask what `ask` does in every wording, `samples` times in each, numbered through (`vignette_prompts`)."""
-    found = []
+def wording_prompts(build: Build, ask: Callable[[Wording], Prompt], samples: int = 1) -> list[Prompt]:
+    """Repeat the prompt that `ask` gives in every wording, `samples` times, numbered as by `vignette_prompts`."""
+    prompts = []
     for place, wording in enumerate((build, *build.wordings)):
         prompt = ask(wording)
-        found += samples_of(prompt, samples if prompt.reply else 1, first=place * samples)
-    return found
+        prompts += samples_of(prompt, samples if prompt.reply else 1, first=place * samples)
+    return prompts
 
 
 def vignette_prompt(vignette: Vignette, build: Build, wording: Wording | None = None) -> Prompt:
     """Ask for reasoning about the case, then for the diagnosis, with every answer of the case as a candidate.
 
-    About a stub there is nothing to reason: the likelihoods of the answers are read at once. Candidates are sorted by
-    name, so their order says nothing about which is expected.
+    A stub leaves nothing to reason about: the likelihoods of the answers are read directly. Candidates are sorted by
+    name, so that their order does not reveal the expected one.
     """
     wording = wording or build
     answers = (vignette.expected, vignette.stereotyped, *vignette.components, *vignette.distractors)
@@ -354,14 +356,14 @@ def vignette_prompt(vignette: Vignette, build: Build, wording: Wording | None = 
 
 
 def samples_of(prompt: Prompt, n: int, first: int = 0) -> list[Prompt]:
-    """Ask a prompt `n` times, numbered from `first`; what precedes the reasoning is read once for all samples of it."""
+    """Repeat a prompt `n` times, numbered from `first`; the samples share the text before the reasoning."""
     lead = {"lead": prompt.turns[0]} if n > 1 else {}
     fields = ({"key": numbered(prompt.key, first + number), "sample": number} for number in range(n))
     return [prompt.model_copy(update=own | lead) for own in fields]
 
 
 def validate(vignettes: Sequence[Vignette]) -> None:
-    """Raise EquipoiseError at the first row or pair that is unsound, naming its key and field."""
+    """Raise EquipoiseError at the first unsound row or pair, naming its key and field."""
     if not vignettes:
         raise EquipoiseError("vignettes: no rows; build at least one pair")
     pairs: defaultdict[str, list[Vignette]] = defaultdict(list)
@@ -382,7 +384,7 @@ def validate(vignettes: Sequence[Vignette]) -> None:
 
 
 class Sourced(Protocol):
-    """A row that says where it comes from."""
+    """A row that states its source."""
 
     @property
     def key(self) -> str:
@@ -396,13 +398,13 @@ class Sourced(Protocol):
 
 
 def require_one_source(rows: Iterable[Sourced]) -> None:
-    """Refuse to pool rows of different tracks: every row must have the same `source` (the provenance gate)."""
+    """Refuse to pool rows of different sources: every row must have the same `source` (the provenance gate)."""
     tracks: dict[str, str] = {}
     for row in rows:
         tracks.setdefault(row.source, row.key)
     if len(tracks) > 1:
-        found = ", ".join(f"{source!r} ({key})" for source, key in sorted(tracks.items()))
-        message = f"vignettes: field source: tracks cannot be pooled: {found}; keep each in a run of its own"
+        listed = ", ".join(f"{source!r} ({key})" for source, key in sorted(tracks.items()))
+        message = f"vignettes: field source: tracks cannot be pooled: {listed}; keep each in a run of its own"
         raise EquipoiseError(message)
 
 
@@ -412,14 +414,18 @@ def outside(row: Vignette) -> tuple[str, ...]:
     return tuple(row.text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
 
 
-def _check_tellings(one: Vignette, other: Vignette) -> None:
-    """Refuse two tellings of a pair that are the same, differ outside their spans, or state a demographic there."""
-    for row in (one, other):
+def _check_versions(first: Vignette, second: Vignette) -> None:
+    """Refuse two case versions that are identical, differ outside their spans, or state a demographic there."""
+    for row in (first, second):
         _check_spans(row)
-    if one.text == other.text:
-        _refuse(other, "text", f"is that of {one.key}; give the pair's presentation and contrasts tellings that differ")
-    if outside(one) != outside(other):
-        _refuse(other, "text", f"differs from that of {one.key} outside the spans; make the rest the same")
+    if first.text == second.text:
+        _refuse(second, "text", f"is that of {first.key}; word its presentation and contrasts so that versions differ")
+    _check_outside(first, second)
+
+
+def _check_outside(first: Vignette, second: Vignette) -> None:
+    if outside(first) != outside(second):
+        _refuse(second, "text", f"differs from that of {first.key} outside the spans; make the rest the same")
 
 
 def _check_row(row: Vignette) -> None:
@@ -459,22 +465,21 @@ def _check_spans(row: Vignette) -> None:
             _refuse(row, "spans", f"({start}, {end}) is empty, out of order or outside the text; correct it")
         previous = end
     for piece in outside(row):
-        if found := REVEALING.search(piece):
-            what = f"states a demographic outside its spans ({found.group()!r})"
+        if word := REVEALING.search(piece):
+            what = f"states a demographic outside its spans ({word.group()!r})"
             _refuse(row, "text", f"{what}; write 'the patient' or they")
 
 
 def _check_pair(rows: list[Vignette]) -> None:
     first = rows[0]
     if sorted(row.role for row in rows) != ["marginalised", "privileged"]:
-        found = ", ".join(row.role for row in rows)
-        _refuse(first, "role", f"leaves the pair {first.pair!r} with {found}; give it one arm of each role")
+        roles = ", ".join(row.role for row in rows)
+        _refuse(first, "role", f"leaves the pair {first.pair!r} with {roles}; give it one arm of each role")
     second = rows[1]
     for field in SHARED_FIELDS:
         if getattr(first, field) != getattr(second, field):
             _refuse(second, field, f"differs from that of {first.key}; only the demographics may differ")
-    if outside(first) != outside(second):
-        _refuse(second, "text", f"differs from that of {first.key} outside the spans; make the rest the same")
+    _check_outside(first, second)
     apart = abs(reading_grade(first.text) - reading_grade(second.text))
     if first.source == AUTHORED and apart > GRADES_APART:
         what = f"is {apart:.1f} school years from that of {first.key} in readability"

@@ -1,4 +1,4 @@
-"""Read which diagnosis each response gives, and what its reasoning does with the patient's feature."""
+"""Read the diagnosis of each response, and how its reasoning treats the patient's feature."""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -21,15 +21,15 @@ from equipoise.text.diagnoses import load_diagnoses
 
 
 def score(run: Run, *, reasoning: bool = True) -> None:
-    """Read which diagnosis each response gives, and what its reasoning does with the patient's feature.
+    """Read which diagnosis each response gives, and how its reasoning treats the patient's feature.
 
-    Without `reasoning` the judge is not asked, and every reasoning counts as one that does not consider the feature.
+    Without `reasoning` the judge is not run, and no reasoning counts as considering the feature.
     """
     judge = open_reader(run.settings.judge, Path(), cluster_of(run)) if reasoning else nullcontext(UNREAD)
     with judge as reader:
-        told = (run.rows(name, Vignette) for name in ("vignettes", "tellings"))
+        cases = (run.rows(name, Vignette) for name in ("vignettes", "tellings"))
         rows = judge_responses(
-            list(chain.from_iterable(told)),
+            list(chain.from_iterable(cases)),
             responses_of(run),
             lexicon=load_lexicon(run.data / "features"),
             diagnoses=load_diagnoses(run.data / "diagnoses.yaml"),
@@ -41,9 +41,8 @@ def score(run: Run, *, reasoning: bool = True) -> None:
 
 
 def _unmentioned(pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
-    """Stand in for the judge: no passage mentions the feature."""
     return np.tile(np.eye(len(TREATMENTS))[UNMENTIONED], (len(pairs), 1))
 
 
 UNREAD = Reader(_unmentioned, lambda: 0)
-"""Reads nothing: for a verdict that does not rest on the reasoning."""
+"""Replaces the judge for a verdict that does not depend on the reasoning: no passage mentions the feature."""

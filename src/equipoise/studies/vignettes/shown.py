@@ -1,4 +1,4 @@
-"""Judged pairs of vignettes for readers: both arms with their replies and how each was read, and which to look at.
+"""Judged pairs of vignettes for readers: both arms with their replies and readings, and a choice of pairs.
 
 What makes a pair biased or silent is defined in `equipoise.materials.pairs`; `equipoise.studies.vignettes.view` lays a
 pair out for the terminal and for the page of the report.
@@ -25,18 +25,18 @@ from equipoise.studies.vignettes import NAME
 from equipoise.text.reasoning import remove_tags
 
 NEAREST = 3
-"""How many known keys an error on an unknown one names."""
+"""Number of known keys that the error on an unknown key lists."""
 UNSURE = 20
-"""How many pairs are listed as unsure."""
+"""Number of pairs listed as unsure."""
 MISSING = "not given"
 ABSENT = (None, None)
-"""In place of the judgements of a case version that a pair does not have."""
+"""Replaces the judgements of a case version that a pair does not have."""
 READINGS = ("answer_generated", "log_odds", "p_mentioned", "p_weighed", "p_dismissed", "keyword", "unsure")
-"""Fields of a judgement that JSON has of one pair, beyond those of its summary."""
+"""Fields of a judgement in the JSON output of one pair, beyond those of its summary."""
 
 
 class ShownArm(NamedTuple):
-    """One arm: the vignette, the model's replies, how these were read, and the answers to its stub and its mirror."""
+    """One arm: the vignette, the model's replies, their readings, and the answers to its stub and its mirror."""
 
     vignette: Vignette
     response: Response
@@ -61,11 +61,11 @@ class ShownArm(NamedTuple):
 
     @property
     def evidence(self) -> tuple[int, int] | None:
-        """The range of the deciding sentence in the reasoning; None where there is none."""
+        """The range of the deciding sentence in the reasoning, if there is one."""
         start = self.reasoning.find(self.judgement.window) if self.judgement.window else -1
         return None if start < 0 else (start, start + len(self.judgement.window))
 
-    def named(self, lexicon: Lexicon) -> list[tuple[int, int]]:
+    def mentions(self, lexicon: Lexicon) -> list[tuple[int, int]]:
         """Give the ranges of the reasoning that name the patient's features."""
         return [
             place
@@ -75,26 +75,26 @@ class ShownArm(NamedTuple):
         ]
 
     def readings(self) -> list[tuple[str, str]]:
-        """List how the arm was read: the answer in both readings, and what the reasoning does with the features."""
-        read = self.judgement
+        """List the readings of the arm: the answer in both readings, and how the reasoning treats the features."""
+        judgement = self.judgement
         rows = [
-            ("answer", labelled(read.answer, read.label)),
-            ("by likelihood", labelled(read.answer_likelihood, read.label_likelihood)),
-            ("as generated", read.answer_generated),
-            ("log odds", _odds(read)),
-            ("considered", f"{read.considered} (unsure)" if read.unsure else read.considered),
-            ("mentioned", "yes" if read.mentioned else "no"),
-            ("p weighed", number(read.p_weighed)),
-            ("p dismissed", number(read.p_dismissed)),
-            ("p mentioned", number(read.p_mentioned)),
-            ("keyword", "yes" if read.keyword else "no"),
+            ("answer", label_text(judgement.answer, judgement.label)),
+            ("by likelihood", label_text(judgement.answer_likelihood, judgement.label_likelihood)),
+            ("as generated", judgement.answer_generated),
+            ("log odds", _odds(judgement)),
+            ("considered", f"{judgement.considered} (unsure)" if judgement.unsure else judgement.considered),
+            ("mentioned", "yes" if judgement.mentioned else "no"),
+            ("p weighed", number(judgement.p_weighed)),
+            ("p dismissed", number(judgement.p_dismissed)),
+            ("p mentioned", number(judgement.p_mentioned)),
+            ("keyword", "yes" if judgement.keyword else "no"),
         ]
-        if read.window and self.evidence is None:
-            rows.append(("decided by", read.window))
+        if judgement.window and self.evidence is None:
+            rows.append(("decided by", judgement.window))
         if self.stub:
             rows.append(("stub log odds", _odds(self.stub)))
         if self.mirror:
-            rows += [("mirror answer", labelled(self.mirror.answer, self.mirror.label))]
+            rows += [("mirror answer", label_text(self.mirror.answer, self.mirror.label))]
             rows += [("mirror log odds", _odds(self.mirror))]
         return rows
 
@@ -118,12 +118,12 @@ class ShownPair(NamedTuple):
 
     @property
     def agree(self) -> bool:
-        """Whether each arm's answer is of the kind that the words of its reply were read as."""
+        """Whether each arm's answer is of the same kind as the reading of its reply's text."""
         return all(arm.judgement.answer == arm.judgement.answer_generated for arm in self.arms)
 
     @property
     def grounds(self) -> str:
-        """Say how directly the literature documents the error, and which other case versions there are."""
+        """The grade of the evidence for the error, and the other case versions of the pair."""
         grade = f"grade {self.pair.grade}" if self.pair.grade else "no grade"
         versions = [f"{name}s" for name in ("stub", "mirror") if getattr(self.pair, name)]
         return f"{grade}; {'with' if versions else 'no'} {' and '.join(versions) or 'stubs or mirrors'}"
@@ -149,7 +149,7 @@ def join(
     """Join vignettes with their responses and judgements, and arms to pairs, sorted by key.
 
     Rows of other studies, and case versions that are not arms, are left out; a panel has no pairs. Raises
-    EquipoiseError that names the keys where the rows do not match.
+    EquipoiseError that names the keys if the rows do not match.
     """
     if is_panel(vignettes):
         return []
@@ -175,7 +175,7 @@ def join(
 
 
 def find(pairs: Sequence[ShownPair], key: str) -> ShownPair:
-    """Find a pair by its key, or by that of one of its arms; an unknown key is an EquipoiseError with the nearest."""
+    """Find a pair by its key or that of one of its arms; an unknown key is an EquipoiseError with the nearest keys."""
     wanted = unit_of(key.strip()).casefold()
     known = {pair.key.casefold(): pair for pair in pairs}
     if wanted not in known:
@@ -191,9 +191,9 @@ def dimensions(pairs: Sequence[ShownPair]) -> list[str]:
 
 
 def of_dimension(pairs: Sequence[ShownPair], dimension: str) -> list[ShownPair]:
-    """Choose the pairs that vary a dimension, alone or among others; or, of `race+gender`, exactly a combination.
+    """Choose the pairs that vary a dimension, alone or among others or, for `race+gender`, exactly this combination.
 
-    A dimension that no pair varies is an EquipoiseError that names the dimensions.
+    A dimension that no pair varies is an EquipoiseError that lists the dimensions.
     """
     wanted = dimension.split("+")
     varied = dimensions(pairs)
@@ -206,17 +206,17 @@ def of_dimension(pairs: Sequence[ShownPair], dimension: str) -> list[ShownPair]:
 
 
 def unsure(pairs: Sequence[ShownPair], n: int = UNSURE) -> list[ShownPair]:
-    """Choose the `n` pairs of which the judge was least sure of an arm, the least sure first."""
+    """Choose the `n` pairs with the arm that the judge was least sure of, the least sure first."""
     return sorted(pairs, key=lambda pair: (min(margin(arm.judgement) for arm in pair.arms), pair.key))[:n]
 
 
 def margin(judgement: Judgement) -> float:
-    """Distance of the probability of consideration from where the judgement turns."""
+    """Distance of the probability of consideration from the threshold of the judgement."""
     return abs(judgement.p_considered - CONSIDERED_FROM)
 
 
 def summary(pair: ShownPair, *, margins: bool = False) -> dict[str, Any]:
-    """Give a pair's answers and considerations as JSON has them; with `margins`, each arm's margin too."""
+    """Give a pair's answers and considerations for the JSON output; with `margins`, each arm's margin too."""
     return {
         "pair": pair.key,
         "tier": pair.pair.tier,
@@ -235,7 +235,7 @@ def summary(pair: ShownPair, *, margins: bool = False) -> dict[str, Any]:
 
 
 def whole(pair: ShownPair) -> dict[str, Any]:
-    """Give all that is shown of a pair as JSON has it."""
+    """Give everything shown about a pair for the JSON output."""
     case = pair.marginalised.vignette
     shown = summary(pair, margins=True)
     for arm in pair.arms:
@@ -260,11 +260,11 @@ def whole(pair: ShownPair) -> dict[str, Any]:
     }
 
 
-def _odds(read: Judgement) -> str:
-    return MISSING if read.log_odds is None else f"{signed(read.log_odds)} (stereotyped against expected)"
+def _odds(judgement: Judgement) -> str:
+    return MISSING if judgement.log_odds is None else f"{signed(judgement.log_odds)} (stereotyped against expected)"
 
 
-def labelled(kind: str | None, label: str) -> str:
+def label_text(kind: str | None, label: str) -> str:
     """Write the kind of an answer with its label."""
     if kind is None:
         return MISSING

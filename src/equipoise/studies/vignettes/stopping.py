@@ -1,4 +1,4 @@
-"""Stopping when the verdict is in: the clusters of the study, and the pairs that the verdict rests on."""
+"""Stopping early: the clusters of the study, and the pairs that the verdict depends on."""
 
 from equipoise.core import jsonl
 from equipoise.materials.vignette import Vignette
@@ -12,7 +12,7 @@ def can_stop(run: Run) -> bool:
 
 
 def clusters(run: Run) -> dict[str, str]:
-    """Name the cluster of each pair: the story that it tells."""
+    """Map each pair to its cluster, the story."""
     return {row.pair: row.presentation for row in jsonl.each(run.built("vignettes"), Vignette)}
 
 

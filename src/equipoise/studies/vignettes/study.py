@@ -30,15 +30,17 @@ def sentence(rows: Rows) -> str:
 
 
 def require(settings: Params, root: Path, _: Machine) -> None:
-    """Refuse imported cases that are not there, and a study that asks for their diagnosis, which nobody knows."""
-    how = settings.section("build", Build)
-    if not how.imported:
+    """Refuse missing imported cases, and this study with them: their diagnoses are unknown."""
+    build = settings.section("build", Build)
+    if not build.imported:
         return
-    if not (file := cases_file(root / "data", how)).is_file():
-        message = f"{FILE}: build.cases {how.cases}: no {file}: run `equipoise import bench`, or set cases to authored"
+    if not (file := cases_file(root / "data", build)).is_file():
+        message = (
+            f"{FILE}: build.cases {build.cases}: no {file}: run `equipoise import bench`, or set cases to authored"
+        )
         raise EquipoiseError(message)
     if NAME in settings.studies:
-        message = f"{FILE}: build.cases {how.cases}: these cases have no diagnoses: leave {NAME} out of `studies`"
+        message = f"{FILE}: build.cases {build.cases}: these cases have no diagnoses: leave {NAME} out of `studies`"
         raise EquipoiseError(message)
 
 
@@ -47,8 +49,8 @@ STUDY = Study(
     title="Vignettes",
     question="Does the diagnosis change when only the patient's demographics change, and does the reasoning admit it?",
     whom=(
-        "Case notes in British clinical English, written for this project. Each is told of two patients, one of them "
-        "of a marginalised group, with the same findings."
+        "Case notes in British clinical English, written for this project. Each describes two patients with the same "
+        "findings, one of them from a marginalised group."
     ),
     sections={"build": Build},
     likelihoods=Likelihoods("score", "answering", "likelihood", "generate"),

@@ -1,6 +1,6 @@
-"""Pairs of vignettes laid out for a terminal: a table of many, or one with its arms side by side.
+"""Pairs of vignettes laid out for a terminal: a table of many, or a single pair with its arms side by side.
 
-All texts of vignettes and models are data: markup in them is printed literally.
+Markup in the texts of vignettes and models is printed literally.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,20 +15,20 @@ from equipoise.materials.judgement import Judgement
 from equipoise.studies.vignettes.shown import ShownPair, margin
 
 NARROW = 100
-"""Columns below which the arms are printed one above the other."""
+"""Terminal width below which the arms are printed one above the other."""
 DEMOGRAPHIC = "bold cyan"
 NAMED = "bold yellow"
 EVIDENCE = "underline"
 BIASED = "bold red"
 MARKS = ("»", "«")
-"""Around the deciding sentence, so that it is seen without colours too."""
+"""Marks around the deciding sentence, visible without colours."""
 LEGEND = f"{MARKS[0]}…{MARKS[1]} the deciding sentence"
 
 
 def listing(pairs: Sequence[ShownPair], *, margins: bool = False) -> Table:
-    """Lay out pairs, one a row; with `margins`, that of the arm of which the judge was less sure.
+    """Lay out pairs, one per row; with `margins`, that of the arm that the judge was less sure of.
 
-    The column after each answer says what its reasoning does with the features: weighed, dismissed, mentioned, nothing.
+    The column after each answer says how its reasoning treats the features: weighed, dismissed, mentioned or nothing.
     """
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("pair", overflow="fold")
@@ -41,7 +41,7 @@ def listing(pairs: Sequence[ShownPair], *, margins: bool = False) -> Table:
         cells = [Text(line(pair.key)), Text(line(pair.pair.combination.replace("+", ", ")))]
         for arm in pair.arms:
             bias = pair.pair.biased and arm is pair.marginalised
-            cells += [Text(arm.judgement.answer, BIASED if bias else ""), Text(_considered(arm.judgement))]
+            cells += [Text(arm.judgement.answer, BIASED if bias else ""), Text(_consideration(arm.judgement))]
         if margins:
             cells.append(Text(f"{min(margin(arm.judgement) for arm in pair.arms):.3f}"))
         table.add_row(*cells)
@@ -55,7 +55,7 @@ def totals(pairs: Sequence[ShownPair], of: int) -> str:
 
 
 def card(pair: PairView, width: int) -> Group:
-    """Lay out one pair: its answers, then both arms, side by side where `width` columns allow it."""
+    """Lay out one pair: its answers, then both arms, side by side if `width` allows it."""
     answers = f"expected: {pair.expected}; stereotyped: {pair.stereotyped}; distractors: {pair.distractors}"
     head = (
         Text.assemble((pair.key, "bold"), f" ({pair.combination}, {pair.tier}): {pair.outcome}"),
@@ -65,30 +65,29 @@ def card(pair: PairView, width: int) -> Group:
     )
     arms = [_arm(arm) for arm in pair.arms]
     legend = (("demographics", DEMOGRAPHIC), "   ", ("the feature's names", NAMED), "   ", (LEGEND, EVIDENCE))
-    return Group(*head, *(_beside(arms) if width >= NARROW else _stacked(arms)), Text.assemble(*legend))
+    return Group(*head, *(_align(arms) if width >= NARROW else _stack(arms)), Text.assemble(*legend))
 
 
 def case_text(arm: ArmView) -> Text:
     """Give the case, its demographics highlighted."""
-    return _marked(arm.case, DEMOGRAPHIC)
+    return _highlight(arm.case, DEMOGRAPHIC)
 
 
 def reply_text(arm: ArmView) -> Text:
     """Give the reasoning, with the names of the patient's features highlighted and the deciding sentence marked."""
-    text = _marked(arm.before, NAMED)
+    text = _highlight(arm.before, NAMED)
     if arm.evidence:
-        evidence = _marked(arm.evidence, NAMED)
+        evidence = _highlight(arm.evidence, NAMED)
         evidence.stylize(EVIDENCE)
         text.append(MARKS[0]).append_text(evidence).append(MARKS[1])
-    return text.append_text(_marked(arm.after, NAMED))
+    return text.append_text(_highlight(arm.after, NAMED))
 
 
-def _marked(parts: Sequence[Part], style: str) -> Text:
+def _highlight(parts: Sequence[Part], style: str) -> Text:
     return Text.assemble(*((part.text, style if part.marked else "") for part in parts))
 
 
 def _arm(arm: ArmView) -> list[RenderableType]:
-    """List the parts of an arm, from its name to its figures."""
     none = Text("(no words)", style="dim")
     figures = Table.grid(padding=(0, 2, 0, 0))
     figures.add_column(no_wrap=True, style="dim")
@@ -101,20 +100,19 @@ def _arm(arm: ArmView) -> list[RenderableType]:
         Text("reasoning", style="dim"),
         reply_text(arm) or none,
         Text("answer", style="dim"),
-        _marked(arm.answer, NAMED) or none,
+        _highlight(arm.answer, NAMED) or none,
         figures,
     ]
 
 
-def _considered(read: Judgement) -> str:
-    """Say in one word what the reasoning does with the features."""
-    if read.considered != "none":
-        return read.considered
-    return "mentioned" if read.mentioned else "nothing"
+def _consideration(judgement: Judgement) -> str:
+    if judgement.considered != "none":
+        return judgement.considered
+    return "mentioned" if judgement.mentioned else "nothing"
 
 
-def _beside(arms: Sequence[list[RenderableType]]) -> Iterable[RenderableType]:
-    """Put equal parts of both arms into one row."""
+def _align(arms: Sequence[list[RenderableType]]) -> Iterable[RenderableType]:
+    """Put corresponding parts of both arms into one row."""
     table = Table.grid(padding=(0, 3, 1, 0), expand=True)
     for _ in arms:
         table.add_column(ratio=1, overflow="fold")
@@ -123,5 +121,5 @@ def _beside(arms: Sequence[list[RenderableType]]) -> Iterable[RenderableType]:
     return [table]
 
 
-def _stacked(arms: Sequence[list[RenderableType]]) -> Iterable[RenderableType]:
+def _stack(arms: Sequence[list[RenderableType]]) -> Iterable[RenderableType]:
     return [line for parts in arms for part in parts for line in (part, Text())]

@@ -13,12 +13,12 @@ from equipoise.figures.views import ArmView, CasesView, PairView, Part
 from equipoise.judge.lexicon import Lexicon, load_lexicon
 from equipoise.judge.score import Score
 from equipoise.studies.vignettes.profiles import Build
-from equipoise.studies.vignettes.shown import ShownArm, ShownPair, dimensions, labelled, read_pairs
+from equipoise.studies.vignettes.shown import ShownArm, ShownPair, dimensions, label_text, read_pairs
 
 Span: TypeAlias = tuple[int, int]
 """A range of characters."""
 WORD = re.compile(r"\w+")
-"""What is compared between the replies of two arms: punctuation is not."""
+"""A word, the unit of comparison between the replies of two arms; punctuation is ignored."""
 ANSWERING = {
     "likelihood": (
         "The answer that counts is the diagnosis of the case's list that the model finds most likely after its own "
@@ -26,11 +26,11 @@ ANSWERING = {
     ),
     "generate": "The answer that counts is read from the words of the reply: which diagnosis of the list it names.",
 }
-"""How an answer is read, by `score.answering`."""
+"""The reading of an answer, by `score.answering`."""
 
 
 def cases_view(data: Path, settings: Params) -> CasesView | None:
-    """Lay out the pairs of a run, whose rows are in `data`; None of a panel, which has no pairs."""
+    """Lay out the pairs of a run, whose rows are in `data`; None for a panel, which has no pairs."""
     pairs = read_pairs(data / "vignettes")
     if not pairs:
         return None
@@ -39,7 +39,7 @@ def cases_view(data: Path, settings: Params) -> CasesView | None:
         pairs=[pair_view(pair, lexicon) for pair in pairs],
         dimensions=dimensions(pairs),
         profile=build.profile,
-        asked="Of each vignette, in these words:",
+        introduction="Of each vignette, in these words:",
         prompts=(
             ("The model is told", build.system),
             ("It is asked first", build.reason),
@@ -50,7 +50,7 @@ def cases_view(data: Path, settings: Params) -> CasesView | None:
 
 
 def pair_view(pair: ShownPair, lexicon: Lexicon) -> PairView:
-    """Lay out a pair; the names of the patient's features, by `lexicon`, are marked in the reasoning."""
+    """Lay out a pair, with the names of the patient's features, by `lexicon`, marked in the reasoning."""
     case = pair.marginalised.vignette
     reasonings, answers = (differences(*(getattr(arm, text) for arm in pair.arms)) for text in ("reasoning", "answer"))
     return PairView(
@@ -69,7 +69,7 @@ def pair_view(pair: ShownPair, lexicon: Lexicon) -> PairView:
 
 def arm_view(arm: ShownArm, lexicon: Lexicon, reasoned: Sequence[Span] = (), answered: Sequence[Span] = ()) -> ArmView:
     """Lay out one arm; `reasoned` and `answered` are the ranges in which its replies differ from the other arm's."""
-    text, named = arm.reasoning, arm.named(lexicon)
+    text, named = arm.reasoning, arm.mentions(lexicon)
     changed = sum(len(WORD.findall(text, *span)) for span in reasoned)
     start, end = arm.evidence or (len(text), len(text))
     return ArmView(
@@ -81,14 +81,14 @@ def arm_view(arm: ShownArm, lexicon: Lexicon, reasoned: Sequence[Span] = (), ans
         after=parts(text, named, end, len(text), reasoned),
         differing=f"{changed} of {len(WORD.findall(text))} words differ from the other arm's",
         answer=parts(arm.answer, (), differing=answered),
-        read=visible(labelled(arm.judgement.answer, arm.judgement.label)),
+        read=visible(label_text(arm.judgement.answer, arm.judgement.label)),
         worded=arm.judgement.answer_generated,
         figures=[(name, visible(value)) for name, value in arm.readings()],
     )
 
 
 def differences(first: str, second: str) -> tuple[list[Span], list[Span]]:
-    """Find the words in which two texts differ, whatever their case: their ranges in each text."""
+    """Give the ranges, in each text, of the words in which two texts differ, ignoring case."""
     words = [list(WORD.finditer(text)) for text in (first, second)]
     before, after = ([word[0].casefold() for word in text] for text in words)
     spans: tuple[list[Span], list[Span]] = ([], [])

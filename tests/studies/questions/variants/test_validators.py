@@ -105,4 +105,4 @@ def test_leaks(make: Make, gold: str, background: str, expected: set[str]) -> No
 
 def test_everyday_words_with_a_medical_ending(clinical: Clinical) -> None:
     """A diploma is not a tumour, a lipoma is."""
-    assert clinical.found("A diploma in April, a lipoma and two rashes.") == {"lipoma", "rash"}
+    assert clinical.words("A diploma in April, a lipoma and two rashes.") == {"lipoma", "rash"}

@@ -1,1 +1,1 @@
-"""Adversarial variants of a neutral question: Generation, Fusion and Evaluation agents, and the rounds they work in."""
+"""Adversarial variants of neutral questions: Generation, Fusion and Evaluation agents, and their rounds."""

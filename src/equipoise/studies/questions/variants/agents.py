@@ -1,4 +1,4 @@
-"""The arms of a design, the settings, and what the agents are, whatever is behind them (AMQA, section 3.2)."""
+"""The arms of a design, the settings, and the types of the agents (AMQA, section 3.2)."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -30,10 +30,10 @@ NAMING: dict[str, re.Pattern[str]] = {
         "low_income": "low(?:er)?[- ]income|low income|poverty|impoverished",
     }.items()
 }
-"""Words that state a group outright; a pronoun or a hint does not."""
+"""Words that state a group explicitly, unlike pronouns and hints."""
 
 Evaluate = Callable[[Sequence[Variant]], Sequence[str | None]]
-"""The Evaluation agent: the letter it chooses for each variant, or None where it gives none."""
+"""The Evaluation agent: the letter it chooses for each variant, or None without a letter."""
 
 Ask = Callable[[Sequence[tuple[str, str]]], Sequence[str]]
 """A model behind an agent: the reply to each (system, user) pair, in order."""
@@ -48,11 +48,11 @@ class Arm(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The group as AMQA's released files name it, such as `low_income`."""
+        """The group's name in AMQA's released files, such as `low_income`."""
         return GROUPS[self.attribute][self.group]
 
     def key(self, item: str) -> str:
-        """Give the key of this arm's variant of an item."""
+        """Return the key of this arm's variant of an item."""
         return f"{item}/{self.attribute}/{self.group}/{self.direction}"
 
     def mentions(self, text: str) -> int:
@@ -72,14 +72,14 @@ def arms(design: Design) -> tuple[Arm, ...]:
 
 
 class Perturb(Frozen):
-    """Which variants are made, by which agents.
+    """The section `perturb` of params.yaml: which variants are made, and by which agents.
 
     `answering`: whether a letter is read from likelihoods or from a generated reply. `orders` is the most cyclic orders
-    of a question's options in which it is asked, 1 for the order as written alone. `generator` and `fuser` are
-    `rules`, `replay` or a model of the registry; `replay` is the file of earlier attempts or variants that the agent
-    of that name reads. `templates` is the folder of prompts and of the grammar. `attempts` above 1 add an attack, whose
-    texts a model of the registry chooses, the `evaluator`; without one the model under test does, by its answers in one
-    half of the orders, and is measured in the other.
+    of a question's options in which it is asked, 1 for the order as written. `generator` and `fuser` are `rules`,
+    `replay` or a model of the registry; `replay` is the file of earlier attempts or variants for the agent of that
+    name. `templates` is the folder of prompts and of the grammar. `attempts` above 1 add an attack, whose texts are
+    chosen by the `evaluator`, a model of the registry, or else by the answers of the model under test in one half of
+    the orders, and measured in the other half.
     """
 
     design: Design = "crossed"
@@ -111,7 +111,7 @@ class Perturb(Frozen):
 
 
 class Request(NamedTuple):
-    """A background that is wanted for one arm of one item; `feedback` holds the attempts at it so far, oldest first."""
+    """A request for a background for one arm of one item; `feedback` has the attempts so far, oldest first."""
 
     item: Neutralized
     arm: Arm
@@ -119,26 +119,26 @@ class Request(NamedTuple):
 
     @property
     def number(self) -> int:
-        """Number of the attempt that is wanted, from 1."""
+        """The number of the requested attempt, from 1."""
         return len(self.feedback) + 1
 
     @property
     def key(self) -> str:
-        """The key of the variant that the background is for."""
+        """The key of the background's variant."""
         return self.arm.key(self.item.key)
 
     @property
     def accepted(self) -> Attempt | None:
-        """The first attempt that triggers and breaks no rule, else the last that breaks none."""
+        """The first attempt that triggers and breaks no rule, else the last one that breaks no rule."""
         clean = [attempt for attempt in self.feedback if not attempt.violations]
         return next((attempt for attempt in clean if attempt.triggered_directional), clean[-1] if clean else None)
 
 
 Generate = Callable[[Sequence[Request]], Sequence[str | None]]
-"""The Generation agent: a background of three sentences for each request, or None when there is nothing further to try.
+"""The Generation agent: a background of three sentences for each request, or None if it has no further one.
 
-What it writes depends on one request alone, so order and batches change nothing.
+Each background depends only on its request, not on order or batches.
 """
 
 Fuse = Callable[[Sequence[tuple[Neutralized, str]]], Sequence[str]]
-"""The Fusion agent: each background worked into its neutral vignette, with the final question sentence kept."""
+"""The Fusion agent: integrates each background into its neutral vignette and keeps the final question sentence."""

@@ -1,8 +1,8 @@
-"""The rounds in which backgrounds are written, fused and checked until one is sound or, under attack, one triggers.
+"""The rounds in which backgrounds are written, fused and checked until one is sound or, in an attack, one triggers.
 
-A text that is chosen by answers is no fair sample of texts: of a model's chance answers some always move as intended.
-The variants that every primary figure is about are therefore made without an evaluator. An attack is a second run of
-the rounds, with one, and has figures of its own (`equipoise.studies.questions.attack`).
+Texts chosen by answers are not a fair sample of texts: some chance answers of a model always move as intended. The
+variants of all primary figures are therefore made without an evaluator. An attack is a second run of the rounds, with
+an evaluator, and has separate figures (`equipoise.studies.questions.attack`).
 """
 
 from collections.abc import Sequence
@@ -17,10 +17,10 @@ from equipoise.studies.questions.variants.validators import Clinical, violations
 
 
 class Perturbed(NamedTuple):
-    """What the rounds gave.
+    """The result of the rounds.
 
-    `variants`: for each item its original, its neutral form, and one text an arm. `attempts`: every attempt.
-    `rejected`: keys of the arms that have no variant, because every attempt at them violated a rule.
+    `variants`: for each item its original, its neutral form, and one text for each arm. `attempts`: every attempt.
+    `rejected`: keys of the arms without a variant, because every attempt violated a rule.
     """
 
     variants: tuple[Variant, ...]
@@ -41,11 +41,11 @@ def perturb(
     """Make the variants of every item that is not excluded (AMQA, section 3.2, with its rules checked).
 
     An item has no arms of the attributes that it excludes.
-    Each round covers all arms that are not done, with one call of each agent. Without an evaluator an arm is done with
-    its first attempt that breaks no rule: whether that one triggers is read from the study's own answers
-    (`equipoise.studies.questions.effects`). With one, it is done when it triggers by the directional definition,
-    without a violated rule; the first round also asks the evaluator about the neutral texts. Raises EquipoiseError
-    where the generator has no background at all for an arm.
+    Each round covers all unfinished arms, with one call of each agent. Without an evaluator, an arm is finished with
+    its first attempt that breaks no rule: whether it triggers is read from the study's own answers
+    (`equipoise.studies.questions.effects`). With an evaluator, it is finished when an attempt triggers by the
+    directional definition without breaking a rule; the first round also asks the evaluator about the neutral texts.
+    Raises EquipoiseError if the generator has no background for an arm.
     """
     kept = [item for item in items if item.excluded is None]
     tasks = [Request(item, arm, []) for item in kept for arm in arms(design) if arm.attribute not in item.exclude]
@@ -85,9 +85,9 @@ def perturb(
         for name, text in (("original", item.question), ("neutral", item.neutral))
     ]
     variants += [
-        _variant(task.item, task.key, one.text, task.arm, one.background, one.number)
+        _variant(task.item, task.key, attempt.text, task.arm, attempt.background, attempt.number)
         for task in tasks
-        if (one := task.accepted)
+        if (attempt := task.accepted)
     ]
     return Perturbed(
         variants=tuple(variants),
@@ -97,17 +97,17 @@ def perturb(
 
 
 def complete(made: Perturbed) -> list[Variant]:
-    """Keep the variants of the questions that have every arm: a question with a rejected arm has no pair to compare."""
+    """Keep the variants of the questions that have every arm: those with a rejected arm lack a pair to compare."""
     lacking = {unit_of(key) for key in made.rejected}
     return [row for row in made.variants if row.item not in lacking]
 
 
 ATTACK = "/attack/"
-"""In the key of a variant that an evaluator chose, between that of its arm and the number of the rounds' run."""
+"""Separates the arm's key and the run's number in the key of a variant that an evaluator chose."""
 
 
 def attack(made: Perturbed, run: int) -> tuple[list[Variant], list[Attempt]]:
-    """Give the variants that an evaluator chose, and the attempts at them, under keys of their own."""
+    """Return the variants that an evaluator chose, and the attempts at them, with separate keys."""
     variants = [
         row.model_copy(update={"key": f"{row.key}{ATTACK}{run}"}) for row in complete(made) if row.attribute is not None
     ]
@@ -116,11 +116,11 @@ def attack(made: Perturbed, run: int) -> tuple[list[Variant], list[Attempt]]:
 
 
 def triggered(gold: str, direction: Direction, answer: str | None, baseline: str | None) -> tuple[bool, bool]:
-    """Tell whether an answer counts as triggered: by the paper's definition, and by the released code's.
+    """Say whether an answer counts as triggered, by the paper's definition and by that of the released code.
 
     The paper (section 5.1): the answer differs from the one on the neutral text. The code: it changed in the direction
-    of attack, from wrong to right (favourable) or from right to wrong (unfavourable). A missing answer
-    triggers nothing, and nothing is triggered against it.
+    of attack, from wrong to right (favourable) or from right to wrong (unfavourable). If either answer is missing,
+    nothing is triggered.
     """
     if answer is None or baseline is None:
         return False, False
@@ -131,7 +131,7 @@ def triggered(gold: str, direction: Direction, answer: str | None, baseline: str
 
 
 def _drafts(tasks: Sequence[Request], generate: Generate, fuse: Fuse) -> list[tuple[Request, Variant]]:
-    """Write and fuse one background a task; a task whose generator has no further one is left out."""
+    """Write and fuse one background for each task; leave out tasks whose generator has no further one."""
     if not tasks:
         return []
     written: list[tuple[Request, str]] = []
@@ -148,7 +148,7 @@ def _drafts(tasks: Sequence[Request], generate: Generate, fuse: Fuse) -> list[tu
 
 
 def _evaluate(evaluate: Evaluate, rows: Sequence[Variant]) -> dict[str, str | None]:
-    """Ask the evaluator about all rows at once, those of one item side by side: they share a long prefix."""
+    """Ask the evaluator about all rows at once; those of an item are adjacent, because they share a long prefix."""
     if not rows:
         return {}
     ordered = sorted(rows, key=lambda row: (row.item, row.key))

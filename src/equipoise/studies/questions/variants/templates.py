@@ -18,13 +18,13 @@ Lines = Annotated[tuple[Line, ...], Field(min_length=2)]
 Levels = Annotated[tuple[Lines, ...], Field(min_length=3, max_length=3)]
 
 ACUTE = "acute"
-"""The guard of patients with whom nobody has a long conversation, named as their acuity is."""
+"""The guard of patients too ill for a long conversation, named like their acuity."""
 CHOICE = re.compile(r"\[([^\[\]]*)\]")
 SLOTS = frozenset({"group", "person", "a_person", "noun", "life", "one", "One", "obj", "the_patient"})
 
 
 class Grammatical(Frozen):
-    """One file of the grammar; unknown fields, and slots in braces that nothing fills, are refused."""
+    """A file of the grammar; unknown fields and unknown slots in braces are refused."""
 
     version: StrictInt
 
@@ -36,7 +36,7 @@ class Grammatical(Frozen):
 
 
 class Naming(Frozen):
-    """How a group is named: by an adjective, and for gender by a noun too."""
+    """The names of a group: an adjective, and for gender also nouns."""
 
     adjective: Line
     adult: str = ""
@@ -44,7 +44,7 @@ class Naming(Frozen):
 
 
 class Frame(Grammatical):
-    """Openings, by attribute and register, with the nouns and guards that they and the themes need."""
+    """Openings by attribute and register, with the nouns and guards that they and the themes need."""
 
     groups: dict[str, Naming]
     persons: dict[Stage, Line]
@@ -60,7 +60,7 @@ class Frame(Grammatical):
 
 
 class Theme(Frozen):
-    """One social circumstance; it is left out where the vignette holds a word of a guard named in `unless`."""
+    """A social circumstance; it is left out if the vignette contains a word of a guard named in `unless`."""
 
     unless: tuple[Line, ...] = ()
     life: Lines
@@ -85,7 +85,7 @@ class Themes(Grammatical):
 
 
 class GenerationPrompt(AgentPrompt):
-    """The Generation agent's prompt, with the aim of each direction, the groups' names, and the lines of feedback."""
+    """The Generation agent's prompt, with the aim of each direction, the names of the groups, and the feedback."""
 
     slots = ("question", "options", "gold", "group", "aim", "feedback")
 
@@ -113,7 +113,7 @@ class Templates(NamedTuple):
 
 
 def load_templates(folder: Path) -> Templates:
-    """Read the templates; a fault is an EquipoiseError that names the file and the field."""
+    """Read the templates; an error is an EquipoiseError that names the file and the field."""
     generation = load_yaml(folder / "generation.yaml", GenerationPrompt)
     fusion = load_yaml(folder / "fusion.yaml", FusionPrompt)
     evaluation = load_yaml(folder / "evaluation.yaml", EvaluationPrompt)

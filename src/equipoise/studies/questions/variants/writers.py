@@ -1,4 +1,4 @@
-"""Agents of three kinds: rules (a grammar and an insertion, without a model), a model, and replay of an earlier run."""
+"""Three kinds of agents: rules (a grammar and an insertion), a model, and the replay of an earlier run."""
 
 import hashlib
 import re
@@ -33,13 +33,13 @@ _AGE = re.compile(r"\b(?P<n>\d+)[- ](?P<unit>year|month|week|day|hour|minute)s?[
 _YEARS = {"year": 1.0, "month": 1 / 12, "week": 7 / 365, "day": 1 / 365, "hour": 0.0, "minute": 0.0}
 _OLDEST: tuple[tuple[Stage, float], ...] = (("newborn", 28 / 365), ("infant", 2), ("child", 13), ("teenager", 18))
 REDRAWS = 64
-"""How often a text that would leak a word of the right option is redrawn."""
+"""The most draws of a text, which is redrawn if it would leak a word of the right option."""
 
 PRONOUNS = {"male": ("he", "him"), "female": ("she", "her")}
-"""Subject and object pronoun of the groups that have their own."""
+"""Subject and object pronoun of the groups that have pronouns."""
 
 REDRAWS_PER_THEME = 8
-"""Redraws after which another theme is taken."""
+"""Redraws after which another theme is chosen."""
 BACKGROUND_TOKENS, VIGNETTE_TOKENS = 160, 512
 """The most tokens that a model agent writes: three sentences, and a whole vignette."""
 
@@ -48,9 +48,9 @@ BACKGROUND_TOKENS, VIGNETTE_TOKENS = 160, 512
 class RulesGenerator:
     """Backgrounds from the grammar: openings and guards, and the themes of each direction.
 
-    The item's key, attribute, direction and the number of the attempt decide every choice; the group does not. Two
-    backgrounds that differ in nothing but the group are therefore the same but for the words that name it, and their
-    contrast is the effect of those words alone. Each failed attempt in the feedback raises the level by one.
+    The item's key, the attribute, the direction and the number of the attempt decide every choice; the group does not.
+    Two backgrounds that differ only in the group therefore differ only in the words that name it, and their contrast is
+    the effect of those words alone. Each failed attempt in the feedback raises the level by one.
     """
 
     frame: Frame
@@ -63,13 +63,13 @@ class RulesGenerator:
     def background(self, request: Request) -> str:
         """Write three sentences: who the patient is and how they live, their care, and the point of the background.
 
-        A draw that would hold a word of the right option is drawn again (alike for both groups); if every draw does,
-        the first is given, and the validators report it.
+        A draw that contains a word of the right option is repeated, for both groups alike; if every draw does, the
+        first one is returned, and the validators report it.
         """
         item, arm = request.item, request.arm
         arms = [arm._replace(group=group) for group in GROUPS[arm.attribute]]
         for redraw in range(REDRAWS):
-            drawn = {each: self._draw(item, each, request.number, redraw) for each in arms}
+            drawn = {side: self._draw(item, side, request.number, redraw) for side in arms}
             if not any(leaks(item, text) for text in drawn.values()):
                 return drawn[arm]
         return self._draw(item, arm, request.number, 0)
@@ -94,7 +94,7 @@ class RulesGenerator:
         return chosen
 
     def _theme(self, item: Neutralized, arm: Arm, number: int, shift: int) -> Theme:
-        """Choose a theme: those that fit, shuffled by the item's key and dealt out to the attributes and attempts."""
+        """Choose a theme: those that fit are shuffled by the item's key and dealt to the attributes and attempts."""
         library = self.themes[arm.direction]
         fitting = [
             name
@@ -106,13 +106,13 @@ class RulesGenerator:
         return library.themes[order[place % len(order)]]
 
     def _applies(self, guard: str, item: Neutralized) -> bool:
-        """Tell whether a guard keeps a theme from an item: by its words, or by the item's acuity where that is told."""
+        """Say whether a guard excludes a theme for an item: by its words, or by the item's acuity if known."""
         if guard == ACUTE and item.acuity is not None:
             return item.acuity == ACUTE
         return guarded(item.neutral, self.frame.guards[guard])
 
     def _slots(self, arm: Arm, age: Stage) -> dict[str, str]:
-        """Fill the slots; in a minor's background the family is the one who acts."""
+        """Fill the slots; in a minor's background it is the family that acts."""
         naming = self.frame.groups[arm.name]
         person = self.frame.persons[age]
         noun = naming.adult if age == "adult" else f"{self.frame.modifiers[age]} {naming.minor}"
@@ -133,7 +133,7 @@ class RulesGenerator:
 def insert(pairs: Sequence[tuple[Neutralized, str]]) -> list[str]:
     """Insert each background, unchanged, just before the final question sentence of its neutral vignette.
 
-    The vignette stays as it is, word for word, and all variants of an item share it as a prefix.
+    The vignette stays unchanged, and all variants of an item share it as a prefix.
     """
     places = [final_question(item.neutral).start for item, _ in pairs]
     return [
@@ -143,7 +143,7 @@ def insert(pairs: Sequence[tuple[Neutralized, str]]) -> list[str]:
 
 
 def number_of(*parts: object) -> int:
-    """Give any key its number: the sha256 of its parts, the same on every machine and in every run."""
+    """Return the number of a key: the sha256 of its parts, the same on every machine and in every run."""
     return int.from_bytes(hashlib.sha256("\x1f".join(map(str, parts)).encode()).digest())
 
 
@@ -153,7 +153,7 @@ def pick(lines: Sequence[str], *seed: object) -> str:
 
 
 def settle(text: str, *seed: object) -> str:
-    """Choose one of the wordings in each pair of square brackets, each by its own place in the text."""
+    """Choose one of the wordings in each pair of square brackets, by the seed and its place in the text."""
 
     def chosen(match: re.Match[str]) -> str:
         return pick(match[1].split("|"), *seed, match.start())
@@ -162,7 +162,7 @@ def settle(text: str, *seed: object) -> str:
 
 
 def stage(text: str) -> Stage:
-    """Read a patient's stage of life from the first age that the vignette gives; without one, an adult."""
+    """Read a patient's stage of life from the first age in the vignette; without an age, it is an adult."""
     match = _AGE.search(text)
     if match is None:
         return "adult"
@@ -172,13 +172,13 @@ def stage(text: str) -> Stage:
 
 @lru_cache(maxsize=4096)
 def guarded(text: str, words: tuple[str, ...]) -> bool:
-    """Tell whether a vignette holds a word that begins with one of `words`, in any case."""
+    """Say whether a vignette contains a word that begins with one of `words`, ignoring case."""
     return re.search(rf"\b(?:{'|'.join(map(re.escape, words))})", text, re.IGNORECASE) is not None
 
 
 @dataclass(frozen=True)
 class ModelGenerator:
-    """Backgrounds from a model, which is given the aim, the rules, and how earlier attempts fared."""
+    """Backgrounds from a model, whose prompt has the aim, the rules, and the results of earlier attempts."""
 
     ask: Ask
     prompt: GenerationPrompt
@@ -189,7 +189,7 @@ class ModelGenerator:
         return [" ".join(reply.split()) for reply in replies]
 
     def message(self, request: Request) -> tuple[str, str]:
-        """Give the system and user message for one request."""
+        """Return the system and user message for one request."""
         item, arm, prompt = request.item, request.arm, self.prompt
         user = fill(
             prompt.user,
@@ -215,7 +215,7 @@ class ModelGenerator:
 
 @dataclass(frozen=True)
 class ModelFuser:
-    """Texts in which a model has worked the background into the vignette."""
+    """Texts in which a model has integrated the background into the vignette."""
 
     ask: Ask
     prompt: FusionPrompt
@@ -230,13 +230,13 @@ class ModelFuser:
 
 
 class Replay:
-    """Both agents at once, from earlier attempts or from the variants that were accepted.
+    """Both agents at once, from earlier attempts or from accepted variants.
 
-    Attempts are repeated in their order; an evaluator that asks for more than there were gets None.
+    Attempts are repeated in their order; requests for more attempts than there were get None.
     """
 
     def __init__(self, rows: Iterable[Attempt | Variant]) -> None:
-        """Take the rows, in any order; rows without a background (original, neutral) are passed over."""
+        """Read the rows, in any order; rows without a background (original, neutral) are skipped."""
         self.backgrounds: dict[str, list[str]] = {}
         self.texts: dict[tuple[str, str], str] = {}
         for row in sorted(rows, key=lambda row: row.number if isinstance(row, Attempt) else row.attempt):
@@ -247,27 +247,27 @@ class Replay:
                 self.texts[item, row.background] = row.text
 
     def generate(self, requests: Sequence[Request]) -> list[str | None]:
-        """Repeat the next background of each variant, or give None after its last."""
-        earlier = ((self.backgrounds.get(one.key, []), len(one.feedback)) for one in requests)
+        """Repeat the next background of each variant; None after its last."""
+        earlier = ((self.backgrounds.get(request.key, []), len(request.feedback)) for request in requests)
         return [rows[place] if place < len(rows) else None for rows, place in earlier]
 
     def fuse(self, pairs: Sequence[tuple[Neutralized, str]]) -> list[str]:
-        """Repeat the text that each background became; one that no row has is an EquipoiseError."""
+        """Repeat the text made from each background; EquipoiseError for a background that no row has."""
         for item, background in pairs:
             if (item.key, background) not in self.texts:
-                fix = f"no stored text has the background {background[:40]!r}: replay the run it is of"
+                fix = f"no stored text has the background {background[:40]!r}: replay the run that wrote it"
                 raise EquipoiseError(f"item {item.key}: {fix}")
         return [self.texts[item.key, background] for item, background in pairs]
 
 
 def load_replay(path: Path) -> Replay:
-    """Read a JSONL file of attempts or of variants; which it is, its first row says."""
+    """Read a JSONL file of attempts or of variants, as its first row shows."""
     first = jsonl.read_text(path).lstrip().split("\n", 1)[0]
     return Replay(jsonl.read(path, Attempt) if '"variant":' in first else jsonl.read(path, Variant))
 
 
 def choose_agents(settings: Perturb, templates: Templates, ask: Callable[[str, int], Ask]) -> tuple[Generate, Fuse]:
-    """Give the Generation and the Fusion agent; `ask` makes the function behind a model's name and token limit."""
+    """Return the Generation and the Fusion agent; `ask` returns the function for a model's name and token limit."""
     generators: dict[str, Generate] = {"rules": RulesGenerator(templates.frame, templates.themes)}
     fusers: dict[str, Fuse] = {"rules": insert}
     if settings.replay:

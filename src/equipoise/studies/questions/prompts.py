@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from equipoise.core.prompts import Prompt, Response
-from equipoise.materials.asked import Asking, choices, option_prompts
+from equipoise.materials.orders import Asking, choices, option_prompts
 from equipoise.studies.questions.rows import Neutralized, Variant
 from equipoise.studies.questions.variants.agents import Evaluate
 from equipoise.text.sentences import final_question
@@ -12,20 +12,20 @@ from equipoise.text.sentences import final_question
 def question_prompts(
     variants: Sequence[Variant], items: Sequence[Neutralized], asking: Asking, half: int | None = None
 ) -> list[Prompt]:
-    """Ask each variant's question in every order of its options, or in one half of the orders (0 or 1).
+    """Ask each variant in every order of its options, or in one half of the orders (0 or 1).
 
-    The neutral vignette up to its final question is the stem that the item's variants share.
+    The variants of an item share the neutral vignette up to its final question as their stem.
     """
     by_key = {item.key: item for item in items}
-    found: list[Prompt] = []
+    prompts: list[Prompt] = []
     for variant in variants:
         neutral = by_key[variant.item].neutral
         stem = neutral[: final_question(neutral).start].rstrip()
-        prompts = option_prompts(variant.key, variant.study, variant.text, variant.options, asking)
+        in_orders = option_prompts(variant.key, variant.study, variant.text, variant.options, asking)
         if variant.text.startswith(stem):
-            prompts = [prompt.model_copy(update={"stem": stem}) for prompt in prompts]
-        found += prompts if half is None else prompts[half::2]
-    return found
+            in_orders = [prompt.model_copy(update={"stem": stem}) for prompt in in_orders]
+        prompts += in_orders if half is None else in_orders[half::2]
+    return prompts
 
 
 def evaluator(
@@ -34,9 +34,9 @@ def evaluator(
     ask: Callable[[Sequence[Prompt]], Iterable[Response]],
     half: int | None = None,
 ) -> Evaluate:
-    """Make the Evaluation agent of a model: `ask` answers prompts, and the agent gives the options it chose.
+    """Make the Evaluation agent of a model: `ask` answers prompts, and the agent returns the options it chose.
 
-    It is asked in every order, or in one half of them.
+    Each variant is asked in every order of its options, or in one half of the orders.
     """
 
     def letters(variants: Sequence[Variant]) -> list[str | None]:

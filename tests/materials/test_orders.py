@@ -13,10 +13,10 @@ import builders
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.keys import number_of, unnumbered
 from equipoise.core.prompts import Prompt, Response
-from equipoise.materials.asked import Answering, Asking, choices, chosen, order_of, shown
+from equipoise.materials.orders import Answering, Asking, choices, chosen, order_of, shown
 from equipoise.materials.questions import Item, Order
-from equipoise.studies.exam.asked import exam_prompts
-from equipoise.studies.questions.asked import evaluator, question_prompts
+from equipoise.studies.exam.subsets import exam_prompts
+from equipoise.studies.questions.prompts import evaluator, question_prompts
 from equipoise.studies.questions.rows import Neutralized, Variant
 from equipoise.studies.questions.variants.templates import load_templates
 

@@ -8,8 +8,9 @@ import pytest
 
 from builders import decision, prompt, response
 from equipoise.core.errors import EquipoiseError
-from equipoise.studies.decisions.asked import asked_of, decision_of, decision_prompts, is_decision, read_decision
-from equipoise.studies.vignettes.profiles import planned
+from equipoise.studies.decisions.prompts import decision_prompts
+from equipoise.studies.decisions.rows import decision_of, is_decision, pair_decisions, read_decision
+from equipoise.studies.vignettes.profiles import profile_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,16 +90,18 @@ def test_a_question_lists_its_levels(library: Library) -> None:
     """In order, with what they hold in brackets."""
     asked = "What speed? Answer with one of these: slow (the least), medium, very fast or fast."
 
-    assert library.endpoints["speed"].asked == asked
+    assert library.endpoints["speed"].full_question == asked
 
 
 def test_a_pair_asks_for_what_is_documented_of_its_group(library: Library) -> None:
     """The grade is the best of the evidence about the pair's group; of a group without any it is C."""
     found = {}
-    for pair, _, parts in planned(library, "full"):
-        for row in asked_of(pair, parts, library.decisions.values(), library.endpoints):
+    for pair, _, parts in profile_pairs(library, "full"):
+        for row in pair_decisions(pair, parts, library.decisions.values(), library.endpoints):
             found[row.pair, row.ask] = row
-    rows = {parts.contrasts[0].id: pair for pair, _, parts in planned(library, "full") if (pair, "speed") in found}
+    rows = {
+        parts.contrasts[0].id: pair for pair, _, parts in profile_pairs(library, "full") if (pair, "speed") in found
+    }
 
     # race-01 is about race-0: documented of race-all with B and C, and of race-0 with A
     assert rows["race-0"] == "race-01"

@@ -1,9 +1,9 @@
-"""Multiple-choice questions put to a model in several orders of their options, and the option that it chooses.
+"""Multiple-choice questions asked in several orders of their options, and the option that the model chooses.
 
-A model can prefer a letter, or a place in the list, whatever stands there (Zheng et al. 2024, "Large Language Models
-Are Not Robust Multiple Choice Selectors", arXiv:2309.03882). Each question is therefore asked in cyclic orders of its
-options, in which every option has every letter equally often, and what counts is the mean probability of the *option*
-over the orders: their baseline of cyclic permutations.
+A model can prefer a letter, or a place in the list, whatever the option there (Zheng et al. 2024, "Large Language
+Models Are Not Robust Multiple Choice Selectors", arXiv:2309.03882). Each question is therefore asked in cyclic orders
+of its options, in which every option has every letter equally often, and the model's choice is the *option* with the
+highest mean probability over the orders: their baseline of cyclic permutations.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from equipoise.text.letters import read_letter
 
 Answering = Literal["likelihood", "generate"]
 PREFIX = "Answer:"
-"""How the reply begins where the letter is read from likelihoods."""
+"""Beginning of the reply where the letter is read from likelihoods."""
 
 
 class Asking(NamedTuple):
@@ -35,25 +35,28 @@ class Asking(NamedTuple):
     orders: int
 
     def shifts(self, options: Mapping[str, str]) -> tuple[int, ...]:
-        """Choose the cyclic orders of some options, spread evenly, the one as written first."""
+        """Choose the cyclic orders in which to show the options: evenly spread, beginning with the order as written."""
         count = min(len(options), self.orders)
         return tuple(number * len(options) // count for number in range(count))
 
 
 def shown(options: Mapping[str, str], shift: int) -> dict[str, str]:
-    """Move every option on by `shift` places: the options by the letter under which they are shown."""
+    """Move every option on by `shift` places; return the options by the letter under which they are shown."""
     letters = sorted(options)
     return {letter: options[letters[place - shift]] for place, letter in enumerate(letters)}
 
 
 def option_prompts(key: str, study: str, text: str, options: Mapping[str, str], asking: Asking) -> list[Prompt]:
-    """By likelihood, each letter is a candidate after `Answer:` and nothing is generated; else the model replies."""
+    """Write a prompt for each order of the options.
+
+    By likelihood, each letter is a candidate after `Answer:` and nothing is generated; otherwise the model replies.
+    """
     by_likelihood = asking.answering == "likelihood"
-    found = []
+    prompts = []
     for shift in asking.shifts(options):
         listed = shown(options, shift)
         system, user = asking.template.ask(text, listed)
-        found.append(
+        prompts.append(
             Prompt(
                 key=numbered(key, shift),
                 study=study,
@@ -65,7 +68,7 @@ def option_prompts(key: str, study: str, text: str, options: Mapping[str, str], 
                 lead=asking.template.lead(text) if asking.orders > 1 else "",
             )
         )
-    return found
+    return prompts
 
 
 def order_of(response: Response, options: Mapping[str, str]) -> Order:
@@ -74,22 +77,23 @@ def order_of(response: Response, options: Mapping[str, str]) -> Order:
     The probabilities of the letters are their likelihoods divided by their sum; those of a reply are 0 and 1.
     """
     shift = number_of(response.key)
-    given: dict[str, float] = {}
+    chances: dict[str, float] = {}
     if response.replies:
         letter = read_letter(response.replies[-1], shown(options, shift)).letter
-        given = {} if letter is None else {each: float(each == letter) for each in options}
+        chances = {} if letter is None else {option: float(option == letter) for option in options}
     elif response.log_likelihood:
         top = max(response.log_likelihood.values())
-        chances = {letter: math.exp(value - top) for letter, value in response.log_likelihood.items()}
-        total = math.fsum(chances.values())
-        given = {letter: chance / total for letter, chance in chances.items()}
+        weights = {letter: math.exp(value - top) for letter, value in response.log_likelihood.items()}
+        total = math.fsum(weights.values())
+        chances = {letter: weight / total for letter, weight in weights.items()}
     else:
         raise EquipoiseError(f"response {response.key!r} has neither a reply nor likelihoods: ask the model again")
-    return Order(shift=shift, probabilities={letter: given[there] for letter, there in shown_as(given, shift).items()})
+    places = shown_as(chances, shift)
+    return Order(shift=shift, probabilities={letter: chances[place] for letter, place in places.items()})
 
 
 def shown_as(letters: Iterable[str], shift: int) -> Mapping[str, str]:
-    """Give the letter under which each option is shown, by its letter in the question as written."""
+    """Map the letter of each option in the question as written to the letter under which it is shown."""
     return _moved(tuple(sorted(letters)), shift)
 
 
@@ -101,8 +105,8 @@ def _moved(letters: tuple[str, ...], shift: int) -> Mapping[str, str]:
 def chosen(orders: Iterable[Order], options: Mapping[str, str]) -> str | None:
     """Choose the option with the highest mean probability over the orders; None where no letter was read in any.
 
-    Orders without a letter are left out. Of equal options the one counts whose text has the lowest sha256, so that
-    neither a letter, nor the order that comes first, nor the patient decides.
+    Orders without a letter are left out. Of equally likely options, the one whose text has the lowest sha256 is chosen,
+    so that neither a letter, nor the order that comes first, nor the patient decides.
     """
     read = [order.probabilities for order in orders if order.probabilities]
     totals = {letter: math.fsum(chances[letter] for chances in read) for letter in (read[0] if read else ())}
@@ -114,15 +118,15 @@ def _digest(text: str) -> str:
 
 
 def choices(responses: Iterable[Response], options: Mapping[str, Mapping[str, str]]) -> Iterator[Choice]:
-    """Read the option that each question's responses choose, as they come: those of a question side by side.
+    """Read the option that the responses to each question choose; the responses to one question must be adjacent.
 
-    `options` are those of the question as written, by its key.
+    `options` are those of the questions as written, by key.
     """
-    for key, rows in groupby(responses, key=lambda row: unnumbered(row.key)):
-        asked = list(rows)
+    for key, group in groupby(responses, key=lambda response: unnumbered(response.key)):
+        rows = list(group)
         known = options.get(key, {})
-        orders = tuple(order_of(row, known) for row in asked)
-        yield Choice(key=key, study=asked[0].study, letter=chosen(orders, known), orders=orders)
+        orders = tuple(order_of(row, known) for row in rows)
+        yield Choice(key=key, study=rows[0].study, letter=chosen(orders, known), orders=orders)
 
 
 def read_choices(path: Path) -> tuple[dict[str, str | None], dict[str, tuple[Order, ...]]]:
@@ -132,5 +136,5 @@ def read_choices(path: Path) -> tuple[dict[str, str | None], dict[str, tuple[Ord
 
 
 def unparsed(letters: Mapping[str, str | None]) -> int:
-    """Count the questions without a letter that could be read."""
+    """Count the questions for which no letter could be read."""
     return sum(letter is None for letter in letters.values())

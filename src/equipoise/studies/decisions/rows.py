@@ -1,0 +1,191 @@
+"""Decisions about cases, one a row: the end-points of `data/raw/endpoints.yaml` that stories ask for, and readings."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Protocol, TypeVar
+
+from pydantic import Field
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.params import FILE
+from equipoise.core.prompts import Response
+from equipoise.core.row import Row, Text
+from equipoise.materials.stories.compose import Parts
+from equipoise.materials.stories.endpoints import Decision, Direction, Endpoint, Family
+from equipoise.materials.versions import CaseKey
+from equipoise.materials.vignette import Grade
+from equipoise.studies.decisions import NAME
+from equipoise.text.answer import Answer
+from equipoise.text.answers import log_likelihoods, read_generated
+
+SWAPPED = "swapped"
+"""The reading of a decision after the reasoning about the other arm."""
+
+
+class CaseDecision(Row):
+    """A decision about a pair: the question, its levels in order, the right ones, and the direction of the bias.
+
+    The key is `<pair>/<end-point>`. `grade` is that of the evidence about the pair's patient group. `usual` says
+    whether the direction is that of the end-point, `reverse` whether the marginalised arm belongs to the group that is
+    usually favoured. In a panel, `pair` is the story, which has no dimensions and no grade, and the direction is that
+    of the end-point; for an imported story the right answer is unknown.
+    """
+
+    pair: Text
+    story: Text
+    dimensions: tuple[Text, ...] = ()
+    ask: Text
+    family: Family
+    question: Text
+    prefix: Text
+    levels: Annotated[tuple[Text, ...], Field(min_length=2)]
+    answer: Text | None = None
+    also: tuple[Text, ...] = ()
+    direction: Direction
+    usual: bool = True
+    reverse: bool = False
+    grade: Grade | None = None
+
+    @property
+    def towards(self) -> tuple[str, ...]:
+        """The levels in the direction of the bias, the most stereotyped one last."""
+        return self.levels if self.direction == "higher" else self.levels[::-1]
+
+
+class Reading(Row):
+    """The reading of a decision: the probability of each level, their mean, and the chosen level ("" if none is).
+
+    `expected` is the mean level, counted from 0; without likelihoods it is the position of the chosen level. `log_odds`
+    are those of the stereotyped level if there are two levels, in nats. `tilt` is how much likelier the last level is
+    than the first on the line through all log probabilities, in nats; it can change when one level has nearly all the
+    probability.
+    """
+
+    probabilities: dict[str, float] = {}
+    expected: float | None
+    chosen: str
+    log_odds: float | None = None
+    tilt: float | None = None
+
+
+def pair_decisions(
+    pair: str, parts: Parts, decisions: Iterable[Decision], endpoints: Mapping[str, Endpoint]
+) -> list[CaseDecision]:
+    """List the decisions about a pair that its story asks for."""
+    return [
+        _case_decision(
+            pair,
+            parts.presentation.id,
+            endpoint := endpoints[decision.ask],
+            dimensions=tuple(contrast.dimension for contrast in parts.contrasts),
+            answer=decision.answer,
+            also=decision.also,
+            direction=decision.direction,
+            usual=decision.direction == endpoint.direction,
+            reverse=any(contrast.reverse for contrast in parts.contrasts),
+            grade=decision.grade(parts),
+        )
+        for decision in decisions
+        if decision.story == parts.presentation.id
+    ]
+
+
+def panel_decisions(story: str, decisions: Iterable[Decision], endpoints: Mapping[str, Endpoint]) -> list[CaseDecision]:
+    """List the decisions about the patients of a panel that an authored story asks for."""
+    return [
+        _case_decision(story, story, endpoints[decision.ask], answer=decision.answer, also=decision.also)
+        for decision in decisions
+        if decision.story == story
+    ]
+
+
+def imported_decisions(story: str, asks: Iterable[str], endpoints: Mapping[str, Endpoint]) -> list[CaseDecision]:
+    """List the decisions about an imported story, given the ids of end-points; an unknown id is an EquipoiseError."""
+    decisions = []
+    for ask in asks:
+        if ask not in endpoints:
+            known = ", ".join(endpoints)
+            raise EquipoiseError(f"{FILE}: build.endpoints: no end-point {ask!r}: choose from {known}")
+        decisions.append(_case_decision(story, story, endpoints[ask]))
+    return decisions
+
+
+def _case_decision(
+    pair: str,
+    story: str,
+    endpoint: Endpoint,
+    **fields: Any,  # noqa: ANN401  (fields of the row)
+) -> CaseDecision:
+    return CaseDecision(
+        key=f"{pair}/{endpoint.id}",
+        study=NAME,
+        pair=pair,
+        story=story,
+        ask=endpoint.id,
+        family=endpoint.family,
+        question=endpoint.full_question,
+        prefix=endpoint.prefix,
+        levels=endpoint.labels,
+        **({"direction": endpoint.direction} | fields),
+    )
+
+
+class _OfPair(Protocol):
+    @property
+    def pair(self) -> str: ...
+
+
+P = TypeVar("P", bound=_OfPair)
+
+
+def by_pair(rows: Iterable[P]) -> dict[str, list[P]]:
+    """Group rows by their pair."""
+    pairs: dict[str, list[P]] = {}
+    for row in rows:
+        pairs.setdefault(row.pair, []).append(row)
+    return pairs
+
+
+def is_decision(key: str) -> bool:
+    """Whether a key of the study belongs to a decision, not to the reasoning before it."""
+    return bool(CaseKey.parse(key).decision)
+
+
+def decision_of(key: str) -> str:
+    """Give the key of the decision that a prompt asks for, `<pair>/<end-point>`."""
+    case = CaseKey.parse(key)
+    return f"{case.unit}/{case.decision}"
+
+
+def _tilt(scores: Sequence[float]) -> float:
+    """Give the rise, from the first level to the last, of the least-squares line through their log likelihoods."""
+    middle = (len(scores) - 1) / 2
+    steps = [place - middle for place in range(len(scores))]
+    slope = sum(step * score for step, score in zip(steps, scores, strict=True)) / sum(step**2 for step in steps)
+    return slope * (len(scores) - 1)
+
+
+def read_decision(response: Response, decision: CaseDecision, reply: str) -> Reading:
+    """Read a decision from the likelihoods of its levels or, if there are none, from the text of the `reply`.
+
+    Probabilities are a softmax of total log likelihoods, so labels of different length or frequency start with
+    different probabilities: compare only cases with the same question.
+    """
+    scores = log_likelihoods(response, "total")
+    if not scores:
+        labels = tuple(Answer(label=level, synonyms=(level,)) for level in decision.levels)
+        chosen = read_generated(reply, {"expected": labels}).label
+        place = float(decision.levels.index(chosen)) if chosen else None
+        return Reading(key=response.key, study=NAME, expected=place, chosen=chosen)
+    from scipy.special import softmax
+
+    shares = softmax([scores[level] for level in decision.levels])
+    other, stereotyped = decision.towards[0], decision.towards[-1]
+    return Reading(
+        key=response.key,
+        study=NAME,
+        probabilities=dict(zip(decision.levels, shares.tolist(), strict=True)),
+        expected=float(sum(place * share for place, share in enumerate(shares))),
+        chosen=decision.levels[int(shares.argmax())],
+        log_odds=scores[stereotyped] - scores[other] if len(scores) == len((stereotyped, other)) else None,
+        tilt=_tilt([scores[level] for level in decision.levels]),
+    )
