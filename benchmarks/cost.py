@@ -41,16 +41,16 @@ MINUTE = 60
 
 def main(rates: Path = RATES, out: Path = FIGURES, page: Path = PAGE, *, render: bool = False) -> None:
     """Count tokens, or with RENDER keep those of OUT; estimate by RATES; write OUT and the PAGE."""
-    given, entries = load_rates(rates), load_entries()
+    loaded_rates, entries = load_rates(rates), load_entries()
     if render:
         tokens = json.loads(read_text(out))["tokens"]
     else:
-        from cost_tokens import measured
+        from cost_tokens import count_tokens
 
-        tokens = measured(entries)
-    figures = {"tokens": tokens, **estimates(entries, tokens, given)}
+        tokens = count_tokens(entries)
+    figures = {"tokens": tokens, **estimates(entries, tokens, loaded_rates)}
     write_json(out, figures)
-    write_text(page, page_of(json.loads(read_text(out)), entries, given))
+    write_text(page, page_of(json.loads(read_text(out)), entries, loaded_rates))
     typer.echo(f"{out} and {page} are written")
 
 
@@ -66,7 +66,7 @@ def load_entries() -> dict[str, WeightsEntry]:
     return entries
 
 
-def written(name: str, outputs: Mapping[str, Mapping[str, float]]) -> Bounds:
+def generated_tokens(name: str, outputs: Mapping[str, Mapping[str, float]]) -> Bounds:
     """Tokens that a model generates per prompt: the mean of its released outputs, else the range of all such means."""
     means = [one["mean"] for one in outputs.values()]
     return Bounds(*[outputs[name]["mean"]] * 2) if name in outputs else Bounds(min(means), max(means))
@@ -78,7 +78,7 @@ def loads(name: str, tokens: Mapping[str, Any]) -> dict[str, Load]:
     return {
         # The letters are scored by the probabilities of one token, whose decoding is neglected.
         "likelihood": Load(PROMPTS, likelihood, Bounds(0, 0)),
-        "generate": Load(PROMPTS, generate, written(name, tokens["outputs"])),
+        "generate": Load(PROMPTS, generate, generated_tokens(name, tokens["outputs"])),
     }
 
 
@@ -89,9 +89,9 @@ def estimates(entries: Mapping[str, WeightsEntry], tokens: Mapping[str, Any], ra
     read: dict[str, float] = {}
     replies: dict[str, Any] = {}
     for name, entry in entries.items():
-        asked = loads(name, tokens)
-        generate = asked["generate"]
-        read = {mode: round(load.read, 1) for mode, load in asked.items()}
+        loads_by_mode = loads(name, tokens)
+        generate = loads_by_mode["generate"]
+        read = {mode: round(load.read, 1) for mode, load in loads_by_mode.items()}
         replies[name] = ends(generate.written, 0)
         for gpus in rates.gpus:
             copy = copy_of(entry, gpus, rates)
@@ -103,19 +103,19 @@ def estimates(entries: Mapping[str, WeightsEntry], tokens: Mapping[str, Any], ra
                 "written_a_second": ends(written_a_second, 0),
                 "written_from": origin(written_a_second, copy.published(name, "writing")),
             }
-            for mode, load in asked.items():
-                found = cost(name, entry, load, gpus, rates)
-                minutes = Bounds(*(seconds / MINUTE for seconds in found.seconds))
-                row = {"minutes": ends(minutes, 1), "dollars": ends(found.dollars, 2)}
+            for mode, load in loads_by_mode.items():
+                spent = cost(name, entry, load, gpus, rates)
+                minutes = Bounds(*(seconds / MINUTE for seconds in spent.seconds))
+                row = {"minutes": ends(minutes, 1), "dollars": ends(spent.dollars, 2)}
                 costs.setdefault(mode, {}).setdefault(name, {})[str(gpus)] = row
     return {"read": read, "written": replies, "speeds": speeds, "costs": costs}
 
 
-def origin(found: Bounds, published: Sequence[float]) -> str:
+def origin(speed: Bounds, published: Sequence[float]) -> str:
     """Describe the source of a speed."""
     if not published:
         return "roofline"
-    return "published" if found == (min(published), max(published)) else "published, held below the roofline"
+    return "published" if speed == (min(published), max(published)) else "published, held below the roofline"
 
 
 def ends(bounds: Bounds, places: int) -> dict[str, float]:

@@ -121,8 +121,8 @@ def _costs(figures: Mapping[str, Any], mode: str, entries: Mapping[str, WeightsE
         if generates:
             cells.append(_ends(figures["written"][name], "{:,.0f}"))
         for gpus in rates.gpus:
-            found = rows[name][str(gpus)]
-            cells += [_time(found["minutes"]), _dollars(found["dollars"])]
+            row = rows[name][str(gpus)]
+            cells += [_time(row["minutes"]), _dollars(row["dollars"])]
         yield _row(cells)
     cells = ["**all eight in turn**", *([""] if generates else [])]
     for gpus in rates.gpus:
@@ -135,8 +135,8 @@ def _costs(figures: Mapping[str, Any], mode: str, entries: Mapping[str, WeightsE
 
 
 def _tokens(n: int, outputs: Mapping[str, Any], entries: Mapping[str, WeightsEntry]) -> str:
-    cut = [f"{found['cut']} of {entries[name].title}'s" for name, found in outputs.items() if found["cut"]]
-    (limit,), (each,) = ({found[key] for found in outputs.values()} for key in ("limit", "n"))
+    cut = [f"{counts['cut']} of {entries[name].title}'s" for name, counts in outputs.items() if counts["cut"]]
+    (limit,), (each,) = ({counts[key] for counts in outputs.values()} for key in ("limit", "n"))
     return TOKENS.format(n=n, each=each, limit=limit, cut=" and ".join(cut) or "none")
 
 
@@ -155,11 +155,11 @@ def _absent(n: int, entries: Mapping[str, WeightsEntry]) -> str:
 def _sources(rates: Rates) -> Iterator[str]:
     yield from _head(["figure", "value", "source"])
     for name, unit in UNITS.items():
-        found: Figure | Range = getattr(rates, name)
-        value = f"{found.value:g}" if isinstance(found, Figure) else f"{found.low:g} to {found.high:g}"
-        yield _row([unit, value, _links(found.url) or "from the published runs"])
-    for name, one in rates.active.items():
-        yield _row([f"active parameters, 10⁹ ({name})", f"{one.value:g}", _links(one.url)])
+        figure: Figure | Range = getattr(rates, name)
+        value = f"{figure.value:g}" if isinstance(figure, Figure) else f"{figure.low:g} to {figure.high:g}"
+        yield _row([unit, value, _links(figure.url) or "from the published runs"])
+    for name, figure in rates.active.items():
+        yield _row([f"active parameters, 10⁹ ({name})", f"{figure.value:g}", _links(figure.url)])
 
 
 def _head(cells: Iterable[str]) -> Iterator[str]:
@@ -176,24 +176,24 @@ def _links(urls: Iterable[str]) -> str:
     return " ".join(f"[{number}]({url})" for number, url in enumerate(urls, start=1))
 
 
-def _ends(found: Mapping[str, float], form: str) -> str:
-    low, high = form.format(found["low"]), form.format(found["high"])
+def _ends(bounds: Mapping[str, float], form: str) -> str:
+    low, high = form.format(bounds["low"]), form.format(bounds["high"])
     return low if low == high else f"{low} to {high}"
 
 
-def _dollars(found: Mapping[str, float]) -> str:
+def _dollars(bounds: Mapping[str, float]) -> str:
     """Format both ends with one decimal below ten dollars, otherwise as whole dollars."""
-    low, high = (f"{end:.1f}" if end < TEN else f"{end:,.0f}" for end in found.values())
+    low, high = (f"{end:.1f}" if end < TEN else f"{end:,.0f}" for end in bounds.values())
     return low if low == high else f"{low} to {high}"
 
 
 def _time(minutes: Mapping[str, float]) -> str:
     """Format each end in minutes, or in hours from one hour on."""
-    told = [
+    parts = [
         ("under 1" if round(end) < 1 else f"{end:.0f}", "min") if end < HOUR else (f"{end / HOUR:.1f}", "h")
         for end in minutes.values()
     ]
-    (low, unit), (high, other) = told
+    (low, unit), (high, other) = parts
     if unit != other:
         return f"{low} {unit} to {high} {other}"
     return f"{low} {unit}" if low == high else f"{low} to {high} {unit}"

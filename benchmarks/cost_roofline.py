@@ -1,10 +1,10 @@
 """Estimated speed, time and cost of a model: from published speeds where available, otherwise from the roofline.
 
-Reading a prompt is bound by arithmetic: two operations for each parameter in use and token, over the share of the peak
-that is reached. A step of writing, one token of every reply in progress, as many as fit, reads all weights, or takes as
-long as its arithmetic where that is longer, and then reads the keys and values of every reply. This is the roofline of
-Williams, Waterman and Patterson (2009), for matrix products and attention apart. What GPUs that share a copy tell each
-other is not counted.
+Prefill is bound by arithmetic: two operations per active parameter and token, at the share of the peak that is reached.
+A decoding step, one token of every reply in progress, as many as fit, reads all weights, or takes as long as its
+arithmetic if that is longer, and then reads the keys and values of every reply. This is the roofline of Williams,
+Waterman and Patterson (2009), applied separately to matrix products and attention. Communication between GPUs that
+share a copy is not counted.
 """
 
 from __future__ import annotations
@@ -89,26 +89,26 @@ def writing_roof(entry: WeightsEntry, parameters: float, tokens: float, copy: Co
 
     `reached` are the shares of the bandwidth and of the peak. A model whose weights leave no room is an EquipoiseError.
     """
-    rates, weights, kept = copy.rates, fetch_gb(entry) * GB, token_bytes(entry) * tokens
+    rates, weights, reply_bytes = copy.rates, fetch_gb(entry) * GB, token_bytes(entry) * tokens
     room = copy.gpus * rates.memory.value * GB - weights
-    if room < kept:
+    if room < reply_bytes:
         message = (
             f"{entry.title}: {weights / GB:.0f} GB of weights leave no room on {copy.gpus} x {rates.gpu} "
             f"({rates.memory.value:.0f} GB each): raise tensor_parallel in its registry entry, or name a larger GPU"
         )
         raise EquipoiseError(message)
-    replies = min(IN_PROGRESS, int(room / kept))
+    replies = min(IN_PROGRESS, int(room / reply_bytes))
     bandwidth, peak = reached
     bytes_a_second = copy.gpus * rates.bandwidth.value * TERA * bandwidth
     arithmetic = replies / reading_roof(parameters, copy.gpus, rates, peak)
-    return replies / (max(weights / bytes_a_second, arithmetic) + replies * kept / bytes_a_second)
+    return replies / (max(weights / bytes_a_second, arithmetic) + replies * reply_bytes / bytes_a_second)
 
 
 def reading(name: str, entry: WeightsEntry, copy: Copy) -> Bounds:
     """Range of tokens that one replica prefills per second: as published, else by the roofline."""
     rates = copy.rates
-    if found := copy.published(name, "reading"):
-        return Bounds(min(found), max(found))
+    if speeds := copy.published(name, "reading"):
+        return Bounds(min(speeds), max(speeds))
     parameters, (low, high) = in_use(name, entry, rates), (rates.peak_reached.low, rates.peak_reached.high)
     return Bounds(reading_roof(parameters, copy.gpus, rates, low), reading_roof(parameters, copy.gpus, rates, high))
 
@@ -123,8 +123,8 @@ def writing(name: str, entry: WeightsEntry, tokens: Bounds, copy: Copy) -> Bound
     bandwidth, peak = rates.bandwidth_reached, rates.peak_reached
     slow = writing_roof(entry, parameters, tokens.high, copy, Bounds(bandwidth.low, peak.low))
     fast = writing_roof(entry, parameters, tokens.low, copy, Bounds(bandwidth.high, peak.high))
-    found = copy.published(name, "writing")
-    return Bounds(min([slow, *found]), min([fast, max(found)]) if found else fast)
+    speeds = copy.published(name, "writing")
+    return Bounds(min([slow, *speeds]), min([fast, max(speeds)]) if speeds else fast)
 
 
 def cost(name: str, entry: WeightsEntry, load: Load, gpus: int, rates: Rates) -> Cost:
@@ -134,11 +134,14 @@ def cost(name: str, entry: WeightsEntry, load: Load, gpus: int, rates: Rates) ->
     for from the start to the end, loading included, and one that is left over as well.
     """
     copy = copy_of(entry, gpus, rates)
-    read, asked = reading(name, entry, copy), load.prompts / (gpus // copy.gpus)
-    fast, slow = asked * load.read / read.high, asked * load.read / read.low
+    read, prompts_a_copy = reading(name, entry, copy), load.prompts / (gpus // copy.gpus)
+    fast, slow = prompts_a_copy * load.read / read.high, prompts_a_copy * load.read / read.low
     if load.written.high:
         wrote = writing(name, entry, load.before, copy)
-        fast, slow = fast + asked * load.written.low / wrote.high, slow + asked * load.written.high / wrote.low
+        fast, slow = (
+            fast + prompts_a_copy * load.written.low / wrote.high,
+            slow + prompts_a_copy * load.written.high / wrote.low,
+        )
     weights = fetch_gb(entry)
     seconds = Bounds(
         rates.start.low + weights / rates.loading.high + fast * rates.batch_invariance.low,

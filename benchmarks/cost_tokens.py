@@ -52,7 +52,7 @@ class Counts(NamedTuple):
         }
 
 
-def counted(tokens: Sequence[float]) -> Counts:
+def summarise(tokens: Sequence[float]) -> Counts:
     """Summarise counts of tokens of two texts or more."""
     low, median, high = quantiles(tokens, n=4, method="inclusive")
     return Counts(len(tokens), mean(tokens), (low, median, high), max(tokens))
@@ -66,7 +66,7 @@ def load_tokenizer() -> Asked:
     return Asked(folder, entry, None, AutoTokenizer.from_pretrained(folder, local_files_only=True))
 
 
-def measured(entries: Mapping[str, WeightsEntry]) -> dict[str, Any]:
+def count_tokens(entries: Mapping[str, WeightsEntry]) -> dict[str, Any]:
     """Count AMQA's prompts in both ways of answering, and the released outputs, each cut at its model's limit.
 
     Raises:
@@ -76,21 +76,21 @@ def measured(entries: Mapping[str, WeightsEntry]) -> dict[str, Any]:
     if not anchors:
         message = "EQUIPOISE_ANCHORS names no folder: the published questions and outputs are read from there"
         raise EquipoiseError(message)
-    asked = load_tokenizer()
+    model = load_tokenizer()
 
     def length(text: str) -> int:
-        return len(asked.tokenizer(text, add_special_tokens=False)["input_ids"])
+        return len(model.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     prompts = amqa_questions(PROMPTS)
-    likelihood = counted([length(asked.text(prompt)) for prompt in prompts])
-    generate = counted([length(asked.text(prompt.model_copy(update={"prefix": ""}))) for prompt in prompts])
+    likelihood = summarise([length(model.text(prompt)) for prompt in prompts])
+    generate = summarise([length(model.text(prompt.model_copy(update={"prefix": ""}))) for prompt in prompts])
     outputs = {}
     for name, file in RELEASED.items():
         generation = entries[name].generation
         limit = generation.reasoning_tokens + generation.answer_tokens
         whole = list(output_tokens((row for _, row in json_rows(Path(anchors) / file)), length))
         cut = sum(tokens >= limit for tokens in whole)
-        outputs[name] = counted([min(tokens, limit) for tokens in whole]).figures() | {"cut": cut, "limit": limit}
+        outputs[name] = summarise([min(tokens, limit) for tokens in whole]).figures() | {"cut": cut, "limit": limit}
     return {"prompts": {"likelihood": likelihood.figures(), "generate": generate.figures()}, "outputs": outputs}
 
 

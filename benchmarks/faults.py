@@ -81,8 +81,8 @@ def main(
     figures: dict[str, Any] = json.loads(read_text(FIGURES)) if FIGURES.exists() else {}
     with tempfile.TemporaryDirectory(prefix="equipoise-faults-") as place:
         for name in () if render else parts or PARTS:
-            found = figures[name] = begun(seed, first)
-            for number, outcome in tried(name, Path(place), found, trials or PARTS[name].number):
+            result = figures[name] = describe_run(seed, first)
+            for number, outcome in run_trials(name, Path(place), result, trials or PARTS[name].number):
                 typer.echo(f"{name} {number}: {outcome.what}: {'; '.join(outcome.problems) or 'passed'}", err=True)
                 if not trial:
                     write_json(FIGURES, {one: figures[one] for one in PARTS if one in figures})
@@ -91,8 +91,8 @@ def main(
         write_text(PAGE, page_of(figures))
 
 
-def begun(seed: int, first: int) -> dict[str, Any]:
-    """Describe when and on what the trials are made."""
+def describe_run(seed: int, first: int) -> dict[str, Any]:
+    """Describe the date, the commit and the machine of the trials."""
     commit = subprocess.run(
         ["git", "rev-parse", "--short=12", "HEAD"],  # noqa: S607  (Git)
         cwd=ROOT,
@@ -104,20 +104,20 @@ def begun(seed: int, first: int) -> dict[str, Any]:
     return {**when, "seed": seed, "first": first, "trials": 0, "failures": []}
 
 
-def tried(name: str, place: Path, found: dict[str, Any], trials: int) -> Iterator[tuple[int, Outcome]]:
-    """Make the trials of a part, and note each outcome in its figures."""
-    numbers = range(found["first"], found["first"] + trials)
-    draws = ((number, random.Random(f"{found['seed']}/{name}/{number}")) for number in numbers)  # noqa: S311  (no secret)
+def run_trials(name: str, place: Path, result: dict[str, Any], trials: int) -> Iterator[tuple[int, Outcome]]:
+    """Run the trials of a part, and record each outcome in its figures."""
+    numbers = range(result["first"], result["first"] + trials)
+    draws = ((number, random.Random(f"{result['seed']}/{name}/{number}")) for number in numbers)  # noqa: S311  (no secret)
     began = perf_counter()
     try:
         for number, outcome in zip(numbers, PARTS[name].trials(place, draws), strict=False):
-            found["trials"] += 1
-            found["seconds"] = round(perf_counter() - began)
+            result["trials"] += 1
+            result["seconds"] = round(perf_counter() - began)
             if outcome.problems:
-                found["failures"].append({"number": number, **outcome._asdict()})
+                result["failures"].append({"number": number, **outcome._asdict()})
             yield number, outcome
     except SkippedError as error:
-        found["skipped"] = str(error)
+        result["skipped"] = str(error)
 
 
 def page_of(figures: Mapping[str, Any]) -> str:
@@ -127,29 +127,29 @@ def page_of(figures: Mapping[str, Any]) -> str:
     failures: list[str] = []
     machines: dict[str, list[str]] = {}
     for name, part in PARTS.items():
-        if not (found := figures.get(name)):
+        if not (result := figures.get(name)):
             continue
         seeds, passed = "", "skipped"
-        if trials := found["trials"]:
-            seeds = f"`{found['seed']}/{name}/{found['first']}` to `{found['first'] + trials - 1}`"
-            passed = f"{trials - len(found['failures'])}"
-        *done, holds = (" ".join(told.split()) for told in str(part.trials.__doc__).split("\n\n"))
+        if trials := result["trials"]:
+            seeds = f"`{result['seed']}/{name}/{result['first']}` to `{result['first'] + trials - 1}`"
+            passed = f"{trials - len(result['failures'])}"
+        *done, holds = (" ".join(paragraph.split()) for paragraph in str(part.trials.__doc__).split("\n\n"))
         lines.append(f"| {name} | {' '.join(done)} | {holds} | {seeds} | {trials} | {passed} |")
-        if "skipped" in found:
-            failures.append(f"- {name} was skipped: {found['skipped']}")
-        for failed in found["failures"]:
-            told = f"{failed['what']}: {'; '.join(failed['problems'])}"
-            failures.append(f"- `{found['seed']}/{name}/{failed['number']}`: {markdown(told[:LONGEST])}")
-        where = f"{found['date']}, commit {found['commit']}, {of_machine(found['machine'])}"
+        if "skipped" in result:
+            failures.append(f"- {name} was skipped: {result['skipped']}")
+        for failed in result["failures"]:
+            paragraph = f"{failed['what']}: {'; '.join(failed['problems'])}"
+            failures.append(f"- `{result['seed']}/{name}/{failed['number']}`: {markdown(paragraph[:LONGEST])}")
+        where = f"{result['date']}, commit {result['commit']}, {of_machine(result['machine'])}"
         machines.setdefault(where, []).append(name)
     lines += ["", "## Failures", "", *(failures or ["None."]), "", "## Measured on", ""]
     lines += [f"- {', '.join(names)}: {where}" for where, names in machines.items()]
     return "\n".join(lines) + "\n"
 
 
-def of_machine(found: Mapping[str, Any]) -> str:
+def of_machine(machine: Mapping[str, Any]) -> str:
     """Name the class of machine."""
-    return f"{found['cores']} cores of {found['processor']}, Python {found['python']}."
+    return f"{machine['cores']} cores of {machine['processor']}, Python {machine['python']}."
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from faults_runs import Draws, Outcome, cloned
+from faults_runs import Draws, Outcome, clone_repository
 
 CHECK = ("python", "stages/check.py", "stages", "data/checked.json", "data/code", "data/settings")
 EXAMPLES, OUT = "data/examples", ("--out", "data/imported.jsonl")
@@ -41,32 +41,32 @@ Malform = Callable[[str, random.Random], str]
 DEEP, LONG = "[" * 100_000, "9" * 5_000
 
 
-def inserted(text: str, what: str, rng: random.Random) -> str:
+def insert(text: str, what: str, rng: random.Random) -> str:
     """Insert something anywhere."""
     place = rng.randrange(len(text))
     return text[:place] + what + text[place:]
 
 
-def in_a_string(text: str, what: str, rng: random.Random) -> str:
+def insert_in_string(text: str, what: str, rng: random.Random) -> str:
     """Insert something at the beginning of any string of a JSON text that is a value."""
     place = rng.choice([found.end() for found in re.finditer(r'": "', text)])
     return text[:place] + what + text[place:]
 
 
-def doubled(text: str, rng: random.Random) -> str:
+def duplicate_key(text: str, rng: random.Random) -> str:
     """Give an object one of its keys twice."""
     return text.replace("{", f"{{{json.dumps(rng.choice(list(json.loads(text))))}: null, ", 1)
 
 
 BOTH: dict[str, Malform] = {
-    "a NUL": lambda text, rng: inserted(text, "\0", rng),
-    "a byte that is not UTF-8": lambda text, rng: inserted(text, "\udcff", rng),
+    "a NUL": lambda text, rng: insert(text, "\0", rng),
+    "a byte that is not UTF-8": lambda text, rng: insert(text, "\udcff", rng),
 }
 JSON: dict[str, Malform] = BOTH | {
     "deep": lambda _, __: DEEP,
     "an integer of 5,000 digits": lambda text, _: text.replace("{", f'{{"extra": {LONG}, ', 1),
-    "half a surrogate pair": lambda text, rng: in_a_string(text, "\\ud800", rng),
-    "a key twice": doubled,
+    "half a surrogate pair": lambda text, rng: insert_in_string(text, "\\ud800", rng),
+    "a key twice": duplicate_key,
     "a list": lambda _, __: "[1, 2]",
     "not a number": lambda text, _: text.replace("{", '{"extra": NaN, ', 1),
     "cut off": lambda text, rng: text[: rng.randrange(1, len(text.strip()) - 1)],
@@ -84,7 +84,7 @@ EMPTY, MARK = "empty", "a byte order mark"
 
 
 def malformed(name: str, text: str, rng: random.Random) -> tuple[str, str]:
-    """Break the text of a file in one way: what was done, and the text."""
+    """Break the text of a file in one way; return a description and the text."""
     ways = YAML if name.endswith(".yaml") else JSON
     way = rng.choice([*ways, EMPTY, MARK])
     if way in {EMPTY, MARK}:
@@ -103,17 +103,17 @@ def inputs(place: Path, draws: Draws) -> Iterator[Outcome]:
 
     Exit code 1 and one line that names the file (a byte order mark at the beginning may be accepted).
     """
-    clone = cloned(place)
+    clone = clone_repository(place)
     for number, rng in draws:
         name, command = list(READERS.items())[number % len(READERS)]
         path = clone.folder / name
-        kept = path.read_bytes()
-        way, text = malformed(name, kept.decode(), rng)
+        original = path.read_bytes()
+        way, text = malformed(name, original.decode(), rng)
         path.write_bytes(text.encode(errors="surrogateescape"))
         try:
             done = clone.run(*command, PYTHONPATH="src")
         finally:
-            path.write_bytes(kept)
+            path.write_bytes(original)
             clone.run("git", "clean", "--quiet", "-ffdx", "data", "models")
         lines = done.stderr.strip().splitlines()
         problems = []

@@ -33,9 +33,9 @@ STUDY = "exam"
 CHAIN = tuple(f"{verb}@{STUDY}" for verb in ("build", "infer", "score", "measure"))
 STAGES = (*CHAIN, "report", "check", "export")
 CACHES = {"infer": ["responses.sqlite"], "score": ["verdicts.sqlite"], "export": ["models"]}
-"""What a stage keeps in .cache/: removed before it is killed, so that it has work to do."""
+"""Files of a stage in .cache/: removed before it is killed, so that it has work to do."""
 UNSEEN = {".git", ".dvc", ".cache", ".venv", "__pycache__"}
-"""Folders that hold no output of a run."""
+"""Folders without output of a run."""
 LONGEST = 3600
 """Seconds after which a command counts as hanging."""
 Draws = Iterable[tuple[int, random.Random]]
@@ -43,7 +43,7 @@ Draws = Iterable[tuple[int, random.Random]]
 
 
 class Outcome(NamedTuple):
-    """What a trial did, and what went wrong; nothing did in a trial that passed."""
+    """What a trial did, and its problems; a trial without problems passed."""
 
     what: str
     problems: list[str]
@@ -73,7 +73,7 @@ class Clone:
         )
 
     def repro(self, *options: str, **variables: str) -> list[str]:
-        """Run `dvc repro`, each stage that has something to do anew; give what went wrong."""
+        """Run `dvc repro` without the run cache; return the problems."""
         # Without the run cache: DVC would restore what a stage wrote before, and run nothing.
         done = self.run("dvc", "repro", "--no-run-cache", *options, **variables)
         return [f"dvc repro ended with {done.returncode}: {last_line(done.stderr)}"] if done.returncode else []
@@ -95,7 +95,7 @@ class Clone:
         return process
 
     def files(self) -> dict[str, str]:
-        """Give the sha256 of every file that belongs to the project, by its path: leftovers of a fault count."""
+        """Return the sha256 of every file of the project, by path; leftovers of a fault count."""
         return {
             str(path.relative_to(self.folder)): sha256(path)
             for path in sorted(self.folder.rglob("*"))
@@ -104,8 +104,10 @@ class Clone:
 
     def differences(self, expected: dict[str, str]) -> list[str]:
         """Name the files that are not as expected: changed, missing or left over."""
-        found = self.files()
-        return [f"{name} differs" for name in sorted(found.keys() | expected) if found.get(name) != expected.get(name)]
+        hashes = self.files()
+        return [
+            f"{name} differs" for name in sorted(hashes.keys() | expected) if hashes.get(name) != expected.get(name)
+        ]
 
     def forget(self, *names: str) -> None:
         """Remove files or folders of .cache/."""
@@ -114,7 +116,7 @@ class Clone:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def start_anew(self) -> None:
-        """Go back to what is committed, without outputs and answers, but with the exported model."""
+        """Restore the committed state, without outputs and answers, but with the exported model."""
         self.run("git", "checkout", "--quiet", "--", ".")
         exported = ("/.cache/", "/data/checked.json", "/data/manifest.json")
         self.run("git", "clean", "--quiet", "-ffdx", *(f"--exclude={name}" for name in exported))
@@ -143,14 +145,14 @@ class Clone:
 
 
 def last_line(text: str) -> str:
-    """Give the last line of an output that says what went wrong: an error line if there is one."""
+    """Return the last line of an output that reports a problem: an error line if there is one."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return next((line for line in lines if line.startswith("error:")), lines[-1] if lines else "no output")
 
 
 @cache
-def cloned(place: Path) -> Clone:
-    """Clone what is committed; settings of DVC and Python outside the repository do not count."""
+def clone_repository(place: Path) -> Clone:
+    """Clone the last commit, without settings of DVC and Python outside the repository."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("DVC_", "PYTHON"))}
     environment |= {f"DVC_{kind}": str(place / kind) for kind in ("SITE_CACHE_DIR", "GLOBAL_CONFIG_DIR")}
     path = os.pathsep.join((str(Path(sys.executable).parent), environment["PATH"]))
@@ -162,7 +164,7 @@ def cloned(place: Path) -> Clone:
 @cache
 def reference(place: Path) -> tuple[Clone, dict[str, str], dict[str, float]]:
     """Run the study once, with the default model: the clone, its files by sha256, and each stage's seconds."""
-    clone = cloned(place).copy(place / "reference")
+    clone = clone_repository(place).copy(place / "reference")
     clone.set_params(studies=[STUDY])
     seconds = {}
     for stage in ("check", "export", *CHAIN, "report"):
@@ -227,11 +229,11 @@ def disk(place: Path, draws: Draws) -> Iterator[Outcome]:
             room = int(rng.random() * needed)
             resize(disk_use(place / "disk") + room)
             done = clone.run("dvc", "repro", "--no-run-cache")
-            found = clone.files()
+            hashes = clone.files()
             resize(None)
             problems = [
                 f"{name} is left half-written"
-                for name, mark in found.items()
+                for name, mark in hashes.items()
                 if mark not in {before.get(name), expected.get(name)} and name != "dvc.lock"
             ]
             if done.returncode:
@@ -240,13 +242,13 @@ def disk(place: Path, draws: Draws) -> Iterator[Outcome]:
             yield Outcome(what, problems + (clone.repro() or clone.differences(expected)))
 
 
-def no_space_problems(said: str) -> list[str]:
-    """Check what a run on a full disk said: one line that names the cause, and no traceback."""
-    problems = ["a traceback was printed"] if "Traceback" in said else []
-    if len([line for line in said.splitlines() if line.startswith("error:")]) > 1:
+def no_space_problems(output: str) -> list[str]:
+    """Check the output of a run on a full disk: one line that names the cause, and no traceback."""
+    problems = ["a traceback was printed"] if "Traceback" in output else []
+    if len([line for line in output.splitlines() if line.startswith("error:")]) > 1:
         problems.append("more than one error line")
-    if not re.search(r"no space|disk is full|free space|disk I/O", said, re.IGNORECASE):
-        problems.append(f"no line names the full disk: {last_line(said)}")
+    if not re.search(r"no space|disk is full|free space|disk I/O", output, re.IGNORECASE):
+        problems.append(f"no line names the full disk: {last_line(output)}")
     return problems
 
 
@@ -259,8 +261,8 @@ def tmpfs(folder: Path) -> Iterator[Callable[[int | None], object]]:
         command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
         return subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603  (as root, or refused)
 
-    if (made := mount("size=8g")).returncode:
-        message = f"a disk of limited size needs the right to mount: {made.stderr.strip()}"
+    if (mounted := mount("size=8g")).returncode:
+        message = f"a disk of limited size needs the right to mount: {mounted.stderr.strip()}"
         raise SkippedError(message)
     try:
         yield lambda size: mount(f"remount,size={size or '8g'}")
@@ -333,7 +335,7 @@ def queue(place: Path, draws: Draws) -> Iterator[Outcome]:
 
 
 class Work(NamedTuple):
-    """A stage that reads a cache, and what it writes."""
+    """A stage that reads a cache, and its output."""
 
     cache: str
     verb: str
@@ -355,7 +357,7 @@ def caches(place: Path, draws: Draws) -> Iterator[Outcome]:
 
     Exit code 0 and an identical output; where a damaged row can still be looked up, a line says so.
     """
-    clone = cloned(place).copy(place / "caches")
+    clone = clone_repository(place).copy(place / "caches")
     make_small(clone, place)
 
     def run(work: Work) -> subprocess.CompletedProcess[str]:
@@ -367,21 +369,21 @@ def caches(place: Path, draws: Draws) -> Iterator[Outcome]:
     files = [study / f"built/{name}.jsonl" for name in ("vignettes", "controls")]
     features = {row.key: row.features for file in files for row in each(file, Vignette)}
     # The tiny model reasons about nothing: the judge is asked only where a reply has the patient's feature.
-    told = [
+    replies = [
         row.model_copy(
             update={"replies": (f"The patient is {', '.join(features[row.key].values())}.", *row.replies[1:])}
         )
         for row in each(study / "responses.jsonl", Response)
     ]
-    write(study / "responses.jsonl", told)
-    # Each cache is to hold only what its stage reads.
+    write(study / "responses.jsonl", replies)
+    # Each cache must contain only rows that its stage reads.
     clone.forget("responses", "entailments")
     for work in WORKS:
         run(work)
     for number, rng in draws:
         work = WORKS[number % len(WORKS)]
         output = clone.folder / "data" / work.study / work.output
-        yield damaged(clone.folder / f".cache/{work.cache}.sqlite", output, partial(run, work), rng)
+        yield damage_cache(clone.folder / f".cache/{work.cache}.sqlite", output, partial(run, work), rng)
 
 
 def make_small(clone: Clone, place: Path) -> None:
@@ -398,11 +400,11 @@ def make_small(clone: Clone, place: Path) -> None:
     clone.set_params(model="tiny", studies=studies, fill={"scorer": "masked", "masked": "tiny"})
 
 
-def damaged(
+def damage_cache(
     path: Path, output: Path, stage: Callable[[], subprocess.CompletedProcess[str]], rng: random.Random
 ) -> Outcome:
     """Damage a cache, run a stage that reads all of it, and put the cache back."""
-    kept, expected, before = path.read_bytes(), output.read_bytes(), lookups(path)
+    original, expected, before = path.read_bytes(), output.read_bytes(), lookups(path)
     try:
         what = rng.choice(DAMAGES)(path, rng)
         after = lookups(path, before)
@@ -418,14 +420,14 @@ def damaged(
     finally:
         for other in path.parent.glob(f"{path.name}*"):
             other.unlink()
-        path.write_bytes(kept)
+        path.write_bytes(original)
         output.write_bytes(expected)
     return Outcome(f"{path.name}: {what}", problems)
 
 
 def lookups(path: Path, keys: Iterable[str] | None = None) -> dict[str, tuple[bytes, ...] | None]:
     """Look keys up, by default all: a row that is not found is None, one that cannot be read is empty."""
-    found: dict[str, tuple[bytes, ...] | None] = {}
+    rows: dict[str, tuple[bytes, ...] | None] = {}
     table = path.stem.removesuffix("s")
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
         database.text_factory = bytes
@@ -433,10 +435,10 @@ def lookups(path: Path, keys: Iterable[str] | None = None) -> dict[str, tuple[by
             keys = [key.decode() for (key,) in database.execute(f"SELECT key FROM {table}")]  # noqa: S608  (a constant)
         for key in keys:
             try:
-                found[key] = database.execute(f"SELECT value, digest FROM {table} WHERE key = ?", [key]).fetchone()  # noqa: S608
+                rows[key] = database.execute(f"SELECT value, digest FROM {table} WHERE key = ?", [key]).fetchone()  # noqa: S608
             except sqlite3.Error:
-                found[key] = ()
-    return found
+                rows[key] = ()
+    return rows
 
 
 def flip(path: Path, rng: random.Random) -> str:
@@ -469,9 +471,9 @@ def exchange(path: Path, rng: random.Random) -> str:
     table, columns = path.stem.removesuffix("s"), rng.choice((("value",), ("value", "digest")))
     with closing(sqlite3.connect(path)) as database, database:
         rows = database.execute(f"SELECT key, {', '.join(columns)} FROM {table} ORDER BY key").fetchall()  # noqa: S608
-        (one, *first), (other, *second) = rng.sample(rows, 2)
+        (first_key, *first), (second_key, *second) = rng.sample(rows, 2)
         change = f"UPDATE {table} SET {' = ?, '.join(columns)} = ? WHERE key = ?"  # noqa: S608
-        database.executemany(change, [(*second, one), (*first, other)])
+        database.executemany(change, [(*second, first_key), (*first, second_key)])
     return f"{' and '.join(columns)} of two rows exchanged"
 
 

@@ -59,7 +59,7 @@ class RandomServer(FaultyServer):
         self.sound = False
 
     def __enter__(self) -> Self:
-        """Listen; what the server itself would print of a connection that the client closed is no line of ours."""
+        """Listen; suppress the server's own message about a connection that the client closed."""
         super().__enter__()
         self._server.handle_error = lambda *_: None  # type: ignore[method-assign]
         return self
@@ -80,14 +80,16 @@ class RandomServer(FaultyServer):
         elif fault == "redirect":
             send(handler, 307, "{}", headers={"Location": f"{self.elsewhere}/chat/completions"})
         elif fault in {"status", "key_in_error"}:
-            said = {"message": f"not now {KEY if fault == 'key_in_error' else ''}", "code": rng.choice(WRONG)}
-            send(handler, rng.choice(STATUSES), json.dumps({"error": said}), headers={"Retry-After": rng.choice(WAITS)})
+            error = {"message": f"not now {KEY if fault == 'key_in_error' else ''}", "code": rng.choice(WRONG)}
+            send(
+                handler, rng.choice(STATUSES), json.dumps({"error": error}), headers={"Retry-After": rng.choice(WAITS)}
+            )
         else:
             send(handler, 200, odd_reply(fault, rng))
 
 
 def odd_reply(fault: str, rng: random.Random) -> str:
-    """Make the body of a reply with a fault."""
+    """Return the body of a reply with a fault."""
     message: dict[str, Any] = {"role": "assistant", "content": "ANSWER"}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
@@ -131,9 +133,9 @@ def server(place: Path, draws: Draws) -> Iterator[Outcome]:
         folder = place / f"server-{number}"
         folder.mkdir()
         with FaultyServer() as elsewhere, RandomServer(str(rng.random()), elsewhere.url) as faulty:
-            first, problems = asked(faulty.url, folder)
+            first, problems = ask_all(faulty.url, folder)
             faulty.sound = True
-            if second := asked(faulty.url, folder)[1]:
+            if second := ask_all(faulty.url, folder)[1]:
                 problems += [f"then, of a sound server: {problem}" for problem in second]
             if elsewhere.requests:
                 problems.append("prompts went to another host")
@@ -141,10 +143,14 @@ def server(place: Path, draws: Draws) -> Iterator[Outcome]:
         yield Outcome(f"{met or 'no fault'}: {first}", problems)
 
 
-def asked(url: str, folder: Path) -> tuple[str, list[str]]:
-    """Ask every prompt: what the outcome was, and what was wrong with it."""
-    said, problems = io.StringIO(), []
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), mock.patch.dict(os.environ, TEST_KEY=KEY):
+def ask_all(url: str, folder: Path) -> tuple[str, list[str]]:
+    """Ask every prompt; return the outcome and its problems."""
+    printed, problems = io.StringIO(), []
+    with (
+        contextlib.redirect_stdout(printed),
+        contextlib.redirect_stderr(printed),
+        mock.patch.dict(os.environ, TEST_KEY=KEY),
+    ):
         try:
             responses = run(entry(url), PROMPTS, folder / "responses.sqlite")
             outcome = f"{len(responses)} answers"
@@ -161,9 +167,9 @@ def asked(url: str, folder: Path) -> tuple[str, list[str]]:
             outcome = f"{type(error).__name__}: {error}"[:200]
             problems.append(f"a traceback: {outcome}")
         gc.collect()  # what tasks that nobody awaited have to say
-    if "\n" in outcome or "Traceback" in said.getvalue():
-        problems.append(f"more than one line was printed, the last of them: {last_line(said.getvalue())}")
+    if "\n" in outcome or "Traceback" in printed.getvalue():
+        problems.append(f"more than one line was printed, the last of them: {last_line(printed.getvalue())}")
     written = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
-    if KEY in outcome or KEY in said.getvalue() or KEY.encode() in written:
+    if KEY in outcome or KEY in printed.getvalue() or KEY.encode() in written:
         problems.append("the key was shown or kept")
     return outcome.replace(url, "URL"), problems

@@ -2,12 +2,12 @@
 
     PYTHONPATH=src python benchmarks/growth.py --out benchmarks/growth.json
 
-Needs the data of a finished run (`dvc repro`), of which it makes larger ones: copies with keys of their own. Every size
-of every step runs in a process of its own, whose peak memory is the step's. `infer` asks a stand-in that answers at
-once, so that what is left is our own cost a prompt: questions named, answers kept safe on disk, rows read and written.
-`infer_kept` and `score_kept` find every answer in the cache. `score` runs the judge that ships on texts of which none
-is like another. `measure` is that of the vignettes, the questions and the exam. A few minutes on two idle cores, and
-2 GB on the disk.
+It needs the data of a finished run (`dvc repro`), and enlarges them with copies under new keys. Every size of every
+step runs in a separate process, whose peak memory is the step's. `infer` asks a stand-in that answers at once, so that
+the measured time is our own cost per prompt: computing keys, saving answers to disk, reading and writing rows.
+`infer_kept` and `score_kept` find every answer in the cache. `score` runs the judge that ships on texts that all
+differ. `measure` is that of the vignettes, the questions and the exam. A few minutes on two idle cores, and 2 GB on the
+disk.
 """
 
 from __future__ import annotations
@@ -81,13 +81,13 @@ def main(
         if size <= largest:
             with tempfile.TemporaryDirectory() as place:
                 for part in (name, f"{name}_kept") if name != "measure" else (name,):
-                    rows.append({"step": part, "n": size, **_apart(part, size, place)})
+                    rows.append({"step": part, "n": size, **_run_step(part, size, place)})
                     typer.echo(rows[-1])
     jsonl.write_json(out, figures | {"steps": rows})
     jsonl.write_text(out.with_suffix(".svg"), picture(rows))
 
 
-def _apart(step: str, count: int, place: str) -> dict[str, float]:
+def _run_step(step: str, count: int, place: str) -> dict[str, float]:
     """Run one step in a separate process."""
     arguments = ["--step", step, "--count", str(count), "--folder", place]
     environment = os.environ | {"DVC_ROOT": place, "PYTHONPATH": str(ROOT / "src")}
@@ -97,7 +97,7 @@ def _apart(step: str, count: int, place: str) -> dict[str, float]:
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def _timed(work: Callable[[], object]) -> dict[str, float]:
+def _measure_work(work: Callable[[], object]) -> dict[str, float]:
     """Wall time and processor time of some work in seconds, and this process's peak memory in MiB."""
     wall, used = perf_counter(), resource.getrusage(resource.RUSAGE_SELF)
     work()
@@ -113,11 +113,11 @@ class StandIn:
     """A model that answers every prompt immediately, with the same reply and equal log-likelihoods."""
 
     def __enter__(self) -> Self:
-        """Give the open backend."""
+        """Return the open backend."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Nothing is held open."""
+        """Nothing is open."""
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
         """Answer every prompt. See `Backend.answer`."""
@@ -138,38 +138,38 @@ def infer(count: int, folder: Path) -> dict[str, float]:
     """Answer prompts of all lengths of the run: those to vignettes and questions."""
     prompts = folder / "asked.jsonl"
     if not prompts.exists():
-        made = [row for study in ("vignettes", "questions") for row in _rows(f"{study}/built/prompts")]
-        jsonl.write(prompts, [Prompt.model_validate(_distinct(made[n % len(made)], n)) for n in range(count)])
+        rows = [row for study in ("vignettes", "questions") for row in _rows(f"{study}/built/prompts")]
+        jsonl.write(prompts, [Prompt.model_validate(_distinct(rows[n % len(rows)], n)) for n in range(count)])
     manifest = Manifest(model="standin", repo="none", revision="none", licence="none")
 
     def work() -> None:
-        with cache.ResponseCache.open() as kept:
+        with cache.ResponseCache.open() as responses:
             answered = answer_all(
                 jsonl.read(prompts, Prompt),
                 manifest=manifest,
                 generation=Generation(reasoning_tokens=1, answer_tokens=1),
-                cache=kept,
+                cache=responses,
                 make=partial(answering, StandIn),
                 progress=lambda *_: None,
             )
             jsonl.write(folder / "answered.jsonl", answered)
 
-    return _timed(work)
+    return _measure_work(work)
 
 
 def _distinct(row: dict[str, Any], number: int) -> dict[str, Any]:
     """Make a prompt unique without changing its length."""
-    made = row | {"key": f"{number:06}", "stem": "", "lead": ""}
-    return made | {"turns": [f"{number:06} {row['turns'][0][7:]}", *row["turns"][1:]]}
+    prompt = row | {"key": f"{number:06}", "stem": "", "lead": ""}
+    return prompt | {"turns": [f"{number:06} {row['turns'][0][7:]}", *row["turns"][1:]]}
 
 
 def score(count: int, folder: Path) -> dict[str, float]:
     """Judge the run's replies to the vignettes, made unique sentence by sentence."""
-    told = {row["key"]: row for row in _rows("vignettes/built/vignettes")}
-    given = [row for row in _rows("vignettes/responses") if row["key"] in told]
-    copies = [(f"{number:06}", number, given[number % len(given)]) for number in range(count)]
-    vignettes = [Vignette.model_validate(told[row["key"]] | {"key": key}) for key, _, row in copies]
-    jsonl.write(folder / "answered.jsonl", (_made_unique(key, number, row) for key, number, row in copies))
+    vignette_rows = {row["key"]: row for row in _rows("vignettes/built/vignettes")}
+    responses = [row for row in _rows("vignettes/responses") if row["key"] in vignette_rows]
+    copies = [(f"{number:06}", number, responses[number % len(responses)]) for number in range(count)]
+    vignettes = [Vignette.model_validate(vignette_rows[row["key"]] | {"key": key}) for key, _, row in copies]
+    jsonl.write(folder / "answered.jsonl", (_make_unique(key, number, row) for key, number, row in copies))
     settings = params.load()
 
     def work() -> None:
@@ -184,10 +184,10 @@ def score(count: int, folder: Path) -> dict[str, float]:
             )
             jsonl.write(folder / "judgements.jsonl", judged)
 
-    return _timed(work)
+    return _measure_work(work)
 
 
-def _made_unique(key: str, number: int, row: dict[str, Any]) -> Response:
+def _make_unique(key: str, number: int, row: dict[str, Any]) -> Response:
     """Make each sentence of a response unique."""
     replies = [reply.replace(". ", f", as case {number} shows. ") for reply in row["replies"]]
     return Response.model_validate(row | {"key": key, "replies": replies})
@@ -195,7 +195,7 @@ def _made_unique(key: str, number: int, row: dict[str, Any]) -> Response:
 
 def measure(count: int, folder: Path) -> dict[str, float]:
     """Measure a run of about so many rows, all files together; `rows` says how many there are."""
-    rows = enlarged(count, folder)
+    rows = enlarge_run(count, folder)
     shutil.copyfile(ROOT / "data/cities.yaml", folder / "cities.yaml")
     settings = params.load()
 
@@ -204,25 +204,25 @@ def measure(count: int, folder: Path) -> dict[str, float]:
             run = Run(study, folder, settings)
             jsonl.write(run.effects, rows_of(measured(run, load_step(study, "measure"))))
 
-    return {**_timed(work), "rows": rows}
+    return {**_measure_work(work), "rows": rows}
 
 
-def enlarged(count: int, folder: Path) -> int:
+def enlarge_run(count: int, folder: Path) -> int:
     """Write the files of a run with about so many rows, in whole copies of the finished run, and count the rows."""
     names = [f"{study}/{name}" for study in STUDIES for name in READ]
-    found = {name: _rows(name) for name in names if (ROOT / "data" / f"{name}.jsonl").exists()}
-    whole = sum(map(len, found.values()))
+    files = {name: _rows(name) for name in names if (ROOT / "data" / f"{name}.jsonl").exists()}
+    whole = sum(map(len, files.values()))
     copies = max(1, round(count / whole))
-    for name, rows in found.items():
+    for name, rows in files.items():
         path = folder / f"{name}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w", encoding="utf-8") as file:
             for copy in range(copies):
-                file.writelines(json.dumps(_copied(name, row, copy), ensure_ascii=False) + "\n" for row in rows)
+                file.writelines(json.dumps(_copy_row(name, row, copy), ensure_ascii=False) + "\n" for row in rows)
     return copies * whole
 
 
-def _copied(name: str, row: dict[str, Any], copy: int) -> dict[str, Any]:
+def _copy_row(name: str, row: dict[str, Any], copy: int) -> dict[str, Any]:
     """Copy a row as one of another pair or question, with slightly different numbers."""
     tag, (head, _, tail) = f"~{copy:05}", row["key"].partition("/")
     changed: dict[str, Any] = {field: row[field] + tag for field in ("item", "pair") if field in row}

@@ -8,10 +8,10 @@ the pairs (the figures name it). The pipeline's
 checkpoint is made here from the weights that ship: their int8 levels times their scales, which is what ONNX Runtime
 computes with too, so that the labels must be the same.
 
-The pairs are every window of made-up outputs with the question about a feature. An output tells of one patient's
+The pairs are every window of artificial outputs with the question about a feature. An output is about one patient's
 feature. Its windows are sentences of judge/corpus with their slots filled (three of four unrelated to the patient, the
 others about any feature) and sentences of judge/stress.yaml; no two are the same, except that a share `repeated` are
-copies of an earlier window of their output, as where thinking goes round in circles. 70 windows an output and 6 %
+copies of an earlier window of their output, as when thinking repeats itself. 70 windows an output and 6 %
 copies are the medians of four models' outputs to 58 vignettes, cut into sentences (39 to 112, and 4 to 36 %). Equal
 pairs are computed once by the judge and every time by the pipeline; `--repeated 0` leaves that out. Minutes on two idle
 cores.
@@ -70,21 +70,21 @@ def main(
     The pipeline's size of batch is chosen on the first SAMPLE pairs, which are in the order of the outputs.
     """
     max_tokens = read_one(weights / "manifest.json", Shipped).max_tokens
-    pairs = list(made_up(outputs, length, repeated))
+    pairs = list(make_pairs(outputs, length, repeated))
     with tempfile.TemporaryDirectory() as place:
-        dequantised(weights, Path(place))
+        dequantise(weights, Path(place))
         pipelines = {size: text_classification(Path(place), max_tokens, size) for size in BATCHES}
-        tried, _ = by_turns(pipelines, pairs[:sample], rounds)
-        fastest = min(BATCHES, key=lambda size: median(tried[size]))
+        sample_seconds, _ = by_turns(pipelines, pairs[:sample], rounds)
+        fastest = min(BATCHES, key=lambda size: median(sample_seconds[size]))
         ways = {
             "judge": CrossEncoder(weights, max_tokens=max_tokens).probabilities,
             "pipeline": pipelines[fastest],
             "pipeline_default": pipelines[1],
         }
-        seconds, found = by_turns(ways, pairs, rounds)
+        seconds, results = by_turns(ways, pairs, rounds)
     ratios = ratios_of(seconds, "pipeline")
     of_default = ratios_of(seconds, "pipeline_default")
-    differ = int((found["judge"].argmax(axis=1) != found["pipeline"].argmax(axis=1)).sum())
+    differ = int((results["judge"].argmax(axis=1) != results["pipeline"].argmax(axis=1)).sum())
     figures = {
         "cores": len(os.sched_getaffinity(0)),
         "outputs": outputs,
@@ -93,7 +93,9 @@ def main(
         "median_words_a_window": median(len(premise.split()) for premise, _ in pairs),
         "rounds": rounds,
         "pipeline_batch": fastest,
-        "sample_pairs_a_second": {str(size): round(len(pairs[:sample]) / median(tried[size]), 1) for size in BATCHES},
+        "sample_pairs_a_second": {
+            str(size): round(len(pairs[:sample]) / median(sample_seconds[size]), 1) for size in BATCHES
+        },
         "seconds": {way: [round(one, 2) for one in taken] for way, taken in seconds.items()},
         "median_seconds": {way: round(median(taken), 2) for way, taken in seconds.items()},
         "pairs_a_second": {way: round(len(pairs) / median(taken), 1) for way, taken in seconds.items()},
@@ -104,7 +106,7 @@ def main(
         "ratio_to_default_least": round(min(of_default), 2),
         "ratio_to_default_most": round(max(of_default), 2),
         "labels_that_differ": differ,
-        "largest_difference": float(f"{np.abs(found['judge'] - found['pipeline']).max():.1e}"),
+        "largest_difference": float(f"{np.abs(results['judge'] - results['pipeline']).max():.1e}"),
     }
     typer.echo(json.dumps(figures, indent=2))
     if differ:
@@ -124,43 +126,43 @@ def by_turns(
     for run in ways.values():
         run(pairs[: max(BATCHES)])
     seconds: dict[Any, list[float]] = {way: [] for way in ways}
-    found: dict[Any, NDArray[Any]] = {}
+    results: dict[Any, NDArray[Any]] = {}
     order = list(ways)
     for _ in range(rounds):
         for way in order:
             began = perf_counter()
-            found[way] = ways[way](pairs)
+            results[way] = ways[way](pairs)
             seconds[way].append(perf_counter() - began)
         order.reverse()
-    return seconds, found
+    return seconds, results
 
 
-def made_up(outputs: int, length: int, repeated: float) -> Iterator[tuple[str, str]]:
-    """Every window of made-up outputs with the question about the feature of its output's patient."""
+def make_pairs(outputs: int, length: int, repeated: float) -> Iterator[tuple[str, str]]:
+    """Yield every window of artificial outputs with the question about the feature of the output's patient."""
     rng = random.Random(0)  # noqa: S311  (a choice, not a secret)
     lexicon = load_lexicon(ROOT / FOLDER)
     suite = load_suite(ROOT / "judge/stress.yaml")
-    said = sentences(rng, [one for case in suite.cases for one in windows(case.text, sentences=1, stride=1)])
+    drawn_sentences = sentences(rng, [one for case in suite.cases for one in windows(case.text, sentences=1, stride=1)])
     seen: set[str] = set()
     for _ in range(outputs):
         (feature,) = lexicon.features({"": rng.choice(suite.cases).feature})
-        told: list[str] = []
+        output: list[str] = []
         for _ in range(length):
-            if told and rng.random() < repeated:
-                told.append(rng.choice(told))
+            if output and rng.random() < repeated:
+                output.append(rng.choice(output))
                 continue
-            window = next(said)
+            window = next(drawn_sentences)
             while window in seen:
-                window += " " + next(said)
+                window += " " + next(drawn_sentences)
             seen.add(window)
-            told.append(window)
-        yield from (ask_about(window, feature) for window in told)
+            output.append(window)
+        yield from (ask_about(window, feature) for window in output)
 
 
 def sentences(rng: random.Random, stress: list[str]) -> Iterator[str]:
     """Draw an infinite sequence of sentences."""
     banks, around = load_banks(ROOT / "judge/corpus")
-    told = [
+    fitting = [
         (sentence, words)
         for bank in banks.values()
         for kind in bank.sentences.values()
@@ -175,11 +177,11 @@ def sentences(rng: random.Random, stress: list[str]) -> Iterator[str]:
         elif draw < UNRELATED + STRESS:
             yield rng.choice(stress)
         else:
-            sentence, words = rng.choice(told)
+            sentence, words = rng.choice(fitting)
             yield fill(sentence.text, slot_values(around, words, rng))
 
 
-def dequantised(weights: Path, out: Path) -> None:
+def dequantise(weights: Path, out: Path) -> None:
     """Write the judge that ships as a checkpoint of transformers, its matrices the int8 levels times their scales."""
     import onnx
     import torch
@@ -214,8 +216,8 @@ def text_classification(checkpoint: Path, max_tokens: int, batch: int) -> Probab
 
     def probabilities(pairs: list[tuple[str, str]]) -> NDArray[Any]:
         questions = [{"text": premise, "text_pair": hypothesis} for premise, hypothesis in pairs]
-        found = classify(questions, batch_size=batch, top_k=None, truncation="only_first", max_length=max_tokens)
-        scores = [{one["label"].lower(): one["score"] for one in row} for row in found]
+        rows = classify(questions, batch_size=batch, top_k=None, truncation="only_first", max_length=max_tokens)
+        scores = [{one["label"].lower(): one["score"] for one in row} for row in rows]
         return np.array([[row[label] for label in TREATMENTS] for row in scores])
 
     return probabilities

@@ -109,23 +109,23 @@ def main(page: Path = PAGE, out: Path = FIGURES, model: str = "") -> None:
     """Ask MODEL (that of params.yaml by default) about every name, and write OUT and the PAGE."""
     settings = params.load(ROOT / "params.yaml")
     model = model or settings.model
-    told: Any = read_yaml(CONTRASTS)
-    rows = [Contrast.model_validate(row) for row in told["contrasts"]]
+    file: Any = read_yaml(CONTRASTS)
+    rows = [Contrast.model_validate(row) for row in file["contrasts"]]
     (contrast,) = (row for row in rows if row.privileged.names)
     manifest = find_manifest(model, ROOT)
     prompts = list(questions(contrast, settings.section("build", Build).system))
-    with ResponseCache.open() as kept:
+    with ResponseCache.open() as responses:
         size = settings.section("infer", Infer).batch_size
-        ask = asker(manifest, ROOT, kept, batch_size=size, progress=lambda *_: None)
-        found = log_odds(ask(prompts), contrast)
+        ask = asker(manifest, ROOT, responses, batch_size=size, progress=lambda *_: None)
+        odds = log_odds(ask(prompts), contrast)
     heading = {"title": registry.load_entry(model, ROOT).title, "model": model, "revision": manifest.revision}
-    write_json(out, figures_of(contrast, found, heading))
+    write_json(out, figures_of(contrast, odds, heading))
     write_text(page, page_of(json.loads(read_text(out))))
     typer.echo(f"{out} and {page} are written")
 
 
 def names_of(contrast: Contrast) -> list[Name]:
-    """Give every name of a contrast, the marginalised arm's first."""
+    """Return every name of a contrast, the marginalised arm's first."""
     return [
         Name(text, role, gender, place)
         for role in ROLES
@@ -137,53 +137,53 @@ def names_of(contrast: Contrast) -> list[Name]:
 def questions(contrast: Contrast, system: str) -> Iterator[Prompt]:
     """Ask about every name, and about a patient without one, in both orders of the options."""
     options = tuple(arm.feature for arm in contrast.arms)
-    told = {name.text: NAMED.format(name=name.text) for name in names_of(contrast)} | {"": NAMELESS}
-    for name, sentence in told.items():
-        for one, other in (options, options[::-1]):
+    sentences = {name.text: NAMED.format(name=name.text) for name in names_of(contrast)} | {"": NAMELESS}
+    for name, sentence in sentences.items():
+        for first, second in (options, options[::-1]):
             yield Prompt(
-                key=f"{name}/{one}",
+                key=f"{name}/{first}",
                 study="vignettes",
                 system=system,
                 prefix=PREFIX,
-                turns=(f"{sentence} {QUESTION.format(one=one, other=other)}",),
+                turns=(f"{sentence} {QUESTION.format(one=first, other=second)}",),
                 candidates=options,
                 reply=False,
             )
 
 
 def log_odds(responses: Iterable[Response], contrast: Contrast) -> dict[str, float]:
-    """The log odds of the marginalised feature by name ("" without one), in nats, the mean over the orders."""
-    found: dict[str, list[float]] = {}
+    """Return the log odds of the marginalised feature by name ("" without one), in nats, averaged over the orders."""
+    by_name: dict[str, list[float]] = {}
     for response in responses:
         first, second = (
             response.log_likelihood[arm.feature] * response.candidate_tokens[arm.feature] for arm in contrast.arms
         )
-        found.setdefault(unit_of(response.key), []).append(first - second)
-    return {name: fmean(odds) for name, odds in found.items()}
+        by_name.setdefault(unit_of(response.key), []).append(first - second)
+    return {name: fmean(odds) for name, odds in by_name.items()}
 
 
-def figures_of(contrast: Contrast, found: Mapping[str, float], heading: Mapping[str, str]) -> dict[str, Any]:
+def figures_of(contrast: Contrast, odds_by_name: Mapping[str, float], heading: Mapping[str, str]) -> dict[str, Any]:
     """Describe each name by its log odds, and by how far they are from those without a name."""
     features = [contrast.arm(role).feature for role in ROLES]
     rows = []
     for name in names_of(contrast):
-        moved = found[name.text] - found[""]
+        moved = odds_by_name[name.text] - odds_by_name[""]
         meant = {"meant": contrast.arm(name.role).feature, "gender": name.gender, "place": name.place}
-        odds = {"log_odds": found[name.text], "moved": moved}
+        odds = {"log_odds": odds_by_name[name.text], "moved": moved}
         as_meant = moved > 0 if name.role == ROLES[0] else moved < 0
         rows.append({"name": name.text, **meant, **odds, "as_meant": as_meant})
-    return {**heading, "features": features, "nameless": found[""], "names": rows}
+    return {**heading, "features": features, "nameless": odds_by_name[""], "names": rows}
 
 
 def page_of(figures: Mapping[str, Any]) -> str:
     """Write the page from the figures of every name."""
     names, (first, second) = figures["names"], figures["features"]
     in_order = [
-        (one["gender"], one["log_odds"] > other["log_odds"])
-        for one in names
-        for other in names
-        if one["meant"] == first
-        and (other["meant"], other["gender"], other["place"]) == (second, one["gender"], one["place"])
+        (row["gender"], row["log_odds"] > peer["log_odds"])
+        for row in names
+        for peer in names
+        if row["meant"] == first
+        and (peer["meant"], peer["gender"], peer["place"]) == (second, row["gender"], row["place"])
     ]
     groups = []
     for gender in dict.fromkeys(gender for gender, _ in in_order):
@@ -214,8 +214,8 @@ def page_of(figures: Mapping[str, Any]) -> str:
     )
 
 
-def _share(found: list[bool]) -> str:
-    return f"{sum(found)} of {len(found)} ({sum(found) / len(found):.0%})"
+def _share(outcomes: list[bool]) -> str:
+    return f"{sum(outcomes)} of {len(outcomes)} ({sum(outcomes) / len(outcomes):.0%})"
 
 
 def _signed(value: float) -> str:

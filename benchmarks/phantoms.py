@@ -1,4 +1,4 @@
-"""What the pipeline reports of phantoms, whose bias is known, held against what was planted.
+"""Compare the pipeline's reports about phantoms, whose bias is known, with the planted values.
 
     PYTHONPATH=src python benchmarks/phantoms.py --seeds 200
 
@@ -27,7 +27,7 @@ import typer
 sys.path.insert(0, str(Path(__file__).parent))
 from phantoms_page import ALARMS, POOLED, VERDICT, page, pooled
 from phantoms_truth import Truth, planted
-from trained_phantoms import known_figures, section
+from trained_phantoms import load_figures, section
 
 from equipoise.backends.phantom import BANK, Fact, PhantomBackend
 from equipoise.core import params, stage
@@ -81,7 +81,7 @@ CHAINS: tuple[str, ...] = ("vignettes", "questions", "exam", "stigma", "decision
 
 
 class Bench:
-    """The prompts and facts of every study, built once, and what turns responses into effects."""
+    """The prompts and facts of every study, built once, and the conversion of responses to effects."""
 
     def __init__(self, data: Path, options: Measure, probabilities: Callable[..., Any]) -> None:
         """Build every study under a copy of `data`."""
@@ -105,15 +105,15 @@ class Bench:
 
     def effects(self, entry: PhantomEntry, studies: Iterable[str]) -> list[Effect]:
         """Ask a phantom every prompt of some studies and estimate every figure."""
-        found: list[Effect] = []
+        effects: list[Effect] = []
         for study in studies:
             backend = PhantomBackend(entry, self.facts[study], ROOT / "data" / BANK)
-            found += getattr(self, f"_{study}")(backend, list(backend.answer(self.prompts[study])))
-        return found
+            effects += getattr(self, f"_{study}")(backend, list(backend.answer(self.prompts[study])))
+        return effects
 
     def _vignettes(self, backend: PhantomBackend, responses: list[Response]) -> list[Effect]:
         run = self.runs["vignettes"]
-        # What other rereadings there are changes no headline figure.
+        # Other rereadings do not change headline figures.
         again = rereadings(self._told, self.prompts["vignettes"], responses, ["swapped"], self._blind)
         judged = judge_responses(
             [*self._told, *self._tellings],
@@ -128,9 +128,9 @@ class Bench:
         return vignette_effects(self._told, judgements, self._options, judge_errors(run.settings.judge, ROOT))
 
     def _decisions(self, backend: PhantomBackend, responses: list[Response]) -> list[Effect]:
-        asked = decision_prompts(self.decisions, self.prompts["decisions"], responses, swapped=True, likelihoods=True)
-        known = {one.key: one for one in self.decisions}
-        readings = [read_decision(one, known[decision_of(one.key)], "") for one in backend.answer(asked)]
+        prompts = decision_prompts(self.decisions, self.prompts["decisions"], responses, swapped=True, likelihoods=True)
+        by_key = {one.key: one for one in self.decisions}
+        readings = [read_decision(one, by_key[decision_of(one.key)], "") for one in backend.answer(prompts)]
         return decision_effects(self.decisions, readings, self._options)
 
     def _questions(self, _: PhantomBackend, responses: list[Response]) -> list[Effect]:
@@ -144,8 +144,8 @@ class Bench:
         options = {f"{row.item}{EXAM}": row.options for row in self._sampled}
         read = list(choices(responses, options))
         weights = {name: city.disease_weights() for name, city in self._cities.items() if city.diseases}
-        given = {one.key.removesuffix(EXAM): one.letter for one in read}
-        scores = score_cities(tabulate_exam(self._sampled, given), weights, self._options)
+        letters = {one.key.removesuffix(EXAM): one.letter for one in read}
+        scores = score_cities(tabulate_exam(self._sampled, letters), weights, self._options)
         places = position_effects("exam", [[one.orders] for one in read], self._options.alpha)
         return [*exam_effects(scores, self._options.alpha), *places]
 
@@ -156,7 +156,7 @@ class Bench:
 
 
 @contextmanager
-def opened(resamples: int) -> Iterator[Bench]:
+def open_bench(resamples: int) -> Iterator[Bench]:
     """Build every study in a temporary folder."""
     with (
         headlines_alone(),
@@ -166,8 +166,8 @@ def opened(resamples: int) -> Iterator[Bench]:
         data = Path(place) / "data"
         # The studies' own folders; what we wrote has one of the name of a study too, data/raw/decisions.
         shutil.copytree(ROOT / "data", data, ignore=lambda path, _: TITLES if Path(path) == ROOT / "data" else ())
-        bench = Bench(data, Measure(n_bootstrap=resamples), remembered(judge.probabilities))
-        # What was built stays: the collector need not search it again and again.
+        bench = Bench(data, Measure(n_bootstrap=resamples), remember(judge.probabilities))
+        # Built objects stay, so the collector need not search them repeatedly.
         gc.freeze()
         yield bench
 
@@ -182,17 +182,17 @@ def main(
 ) -> None:
     """Measure the phantoms, and write figures and page."""
     rows = read_rows() if MEASURED.is_file() else []
-    known = [name for name in names(ROOT / FOLDER) if name.startswith("phantom_")]
+    names_known = [name for name in names(ROOT / FOLDER) if name.startswith("phantom_")]
     if not render:
-        chosen, asked = some(phantoms, known, "phantom"), some(studies, CHAINS, "study")
-        with opened(resamples) as bench:
+        chosen, studies_chosen = select_names(phantoms, names_known, "phantom"), select_names(studies, CHAINS, "study")
+        with open_bench(resamples) as bench:
             for name in chosen:
-                rows = merged(rows, held_against(bench, name, seeds, asked), name, asked)
+                rows = merge_rows(rows, compare_with_plant(bench, name, seeds, studies_chosen), name, studies_chosen)
                 write_rows(rows)
                 typer.echo(f"{name}: done")
     write_rows(rows)
-    titles = {name: load_entry(name, ROOT).title.removeprefix("Phantom: ") for name in known}
-    write_text(PAGE, page(read_rows(), titles) + section(known_figures()))
+    titles = {name: load_entry(name, ROOT).title.removeprefix("Phantom: ") for name in names_known}
+    write_text(PAGE, page(read_rows(), titles) + section(load_figures()))
 
 
 def read_rows() -> list[dict[str, Any]]:
@@ -206,59 +206,61 @@ def write_rows(rows: Iterable[Mapping[str, Any]]) -> None:
     write_text(MEASURED, "".join(f"{dumps(row)}\n" for row in (*own, *pooled(own))))
 
 
-def some(wanted: Sequence[str] | None, known: Sequence[Any], noun: str) -> Sequence[Any]:
-    """Give what is wanted of what is known, all of it unless some is named."""
-    if unknown := next((name for name in wanted or () if name not in known), None):
-        raise EquipoiseError(f"{unknown} is no {noun} here: name some of {', '.join(known)}")
-    return wanted or known
+def select_names(names: Sequence[str] | None, available: Sequence[Any], noun: str) -> Sequence[Any]:
+    """Return the names, or all available ones if none are given."""
+    if unknown := next((name for name in names or () if name not in available), None):
+        raise EquipoiseError(f"no {noun} {unknown} here: name some of {', '.join(available)}")
+    return names or available
 
 
-def merged(
+def merge_rows(
     old: Iterable[Mapping[str, Any]], new: Iterable[Mapping[str, Any]], phantom: str, studies: Sequence[str]
 ) -> list[Mapping[str, Any]]:
-    """Put a phantom's rows of the studies that were measured anew in the place of the old ones."""
-    kept = [row for row in old if row["phantom"] != phantom or row["figure"].partition(".")[0] not in studies]
-    return sorted([*kept, *new], key=lambda row: str(row["phantom"]))
+    """Replace a phantom's old rows of the studies that were measured again with the new ones."""
+    others = [row for row in old if row["phantom"] != phantom or row["figure"].partition(".")[0] not in studies]
+    return sorted([*others, *new], key=lambda row: str(row["phantom"]))
 
 
-def remembered(judge: Callable[[list[tuple[str, str]]], Any]) -> Callable[[list[tuple[str, str]]], Any]:
+def remember(judge: Callable[[list[tuple[str, str]]], Any]) -> Callable[[list[tuple[str, str]]], Any]:
     """Keep the judge's probabilities in memory: phantoms write the same sentences again and again."""
-    known: dict[tuple[str, str], Any] = {}
+    memory: dict[tuple[str, str], Any] = {}
 
     def probabilities(pairs: list[tuple[str, str]]) -> Any:  # noqa: ANN401  (an array)
-        new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in memory]
         if new:
-            known.update(zip(new, judge(new), strict=True))
-        return np.array([known[pair] for pair in pairs]).reshape(len(pairs), len(TREATMENTS))
+            memory.update(zip(new, judge(new), strict=True))
+        return np.array([memory[pair] for pair in pairs]).reshape(len(pairs), len(TREATMENTS))
 
     return probabilities
 
 
-def remembered_features() -> Callable[[Vignette, Lexicon], list[Feature]]:
+def remember_features() -> Callable[[Vignette, Lexicon], list[Feature]]:
     """Keep the features of each case in memory: a bench has one lexicon."""
-    known: dict[str, list[Feature]] = {}
+    memory: dict[str, list[Feature]] = {}
 
     def features(case: Vignette, lexicon: Lexicon) -> list[Feature]:
-        if case.key not in known:
-            known[case.key] = case_features(case, lexicon)
-        return known[case.key]
+        if case.key not in memory:
+            memory[case.key] = case_features(case, lexicon)
+        return memory[case.key]
 
     return features
 
 
-def headlined(groups: Callable[..., Iterator[tuple[Group, Any]]]) -> Callable[..., Iterator[tuple[Group, Any]]]:
-    """Leave out the groups of a study that no headline figure is of."""
+def only_headlines(groups: Callable[..., Iterator[tuple[Group, Any]]]) -> Callable[..., Iterator[tuple[Group, Any]]]:
+    """Skip the groups of a study without headline figures."""
     families = {(one.study, one.family) for one in FIGURES}
 
     def chosen(rows: Sequence[Any]) -> Iterator[tuple[Group, Any]]:
-        return ((group, some) for group, some in groups(rows) if (group.study, group.family) in families)
+        return (
+            (group, select_names) for group, select_names in groups(rows) if (group.study, group.family) in families
+        )
 
     return chosen
 
 
 @contextmanager
 def headlines_alone() -> Iterator[None]:
-    """Leave out most of what is estimated beside the headline figures, which takes three quarters of the time."""
+    """Skip most estimates other than the headline figures, which take three quarters of the time."""
     nothing: list[tuple[Any, str, Any]] = [
         (shared, "simulated_coverage", None),
         (decisions, "proportional_odds", None),
@@ -270,18 +272,18 @@ def headlines_alone() -> Iterator[None]:
         for module in (vignettes, stigma, decisions, questions):
             patches.enter_context(patch.object(module, "with_adjusted", lambda rows, *_: rows))
         for module in (vignettes, decisions):
-            patches.enter_context(patch.object(module, "_groups", headlined(module._groups)))  # noqa: SLF001
+            patches.enter_context(patch.object(module, "_groups", only_headlines(module._groups)))  # noqa: SLF001
         patches.enter_context(patch.object(vignettes, "_apart", return_value=()))
-        patches.enter_context(patch.object(score, "_features", remembered_features()))
+        patches.enter_context(patch.object(score, "_features", remember_features()))
         yield
 
 
-def held_against(bench: Bench, name: str, seeds: int, studies: Sequence[str]) -> list[dict[str, Any]]:
-    """Hold what some studies report of a phantom against what is planted, over all seeds."""
+def compare_with_plant(bench: Bench, name: str, seeds: int, studies: Sequence[str]) -> list[dict[str, Any]]:
+    """Compare the studies' reports about a phantom with the planted values, over all seeds."""
     entry = load_entry(name, ROOT)
     assert isinstance(entry, PhantomEntry)  # noqa: S101
     truths = planted(entry, bench.facts["vignettes"], load_cities(ROOT / "data/cities.yaml"), bench.decisions)
-    found: dict[str, list[Effect]] = {}
+    by_figure: dict[str, list[Effect]] = {}
     verdicts: list[bool] = []
     for seed in range(seeds):
         # Phantoms of one seed share their draws: a figure that fails by chance would fail for all of them.
@@ -289,24 +291,24 @@ def held_against(bench: Bench, name: str, seeds: int, studies: Sequence[str]) ->
         effects = bench.effects(own, studies)
         for figure, row in headline_effects(effects, FIGURES):
             if figure.name in truths:
-                found.setdefault(figure.name, []).append(row)
+                by_figure.setdefault(figure.name, []).append(row)
             if figure.name == "vignettes.silent_bias_rate_moved":
                 word = interpretation(row.n, row.ci_low, row.ci_high, influence=bench.influence is not False)
                 verdicts.append(word in FOUND)
-    rows = {headline: compared(effects, truths[headline]) for headline, effects in found.items()}
+    rows = {headline: compare_estimates(effects, truths[headline]) for headline, effects in by_figure.items()}
     if verdicts:
         influenced = entry.shift_of(["race"]) + entry.base_rate_of(["race"]) != 0
-        rows[VERDICT] = found_silent(verdicts, null=not influenced)
+        rows[VERDICT] = silent_verdicts(verdicts, null=not influenced)
     return [{"phantom": name, "figure": headline, "seeds": seeds, **row} for headline, row in rows.items()]
 
 
-def found_silent(verdicts: Sequence[bool], *, null: bool) -> dict[str, Any]:
-    """Describe how often the verdict is that there is silent bias: a test, which is false where nothing influences."""
+def silent_verdicts(verdicts: Sequence[bool], *, null: bool) -> dict[str, Any]:
+    """Describe how often the verdict is silent bias, as a test, which is false if nothing influences the answers."""
     counts = {"n": len(verdicts), "bounded": 0, "tested": len(verdicts)}
     return {"truth": None, "null": null, "mean": None, "coverage": None, "rejected": fmean(verdicts), **counts}
 
 
-def compared(rows: Iterable[Effect], truth: Truth) -> dict[str, float | int | None]:
+def compare_estimates(rows: Iterable[Effect], truth: Truth) -> dict[str, float | int | None]:
     """Compare the estimates of one figure with its truth: bias, coverage, and tests that reject at 0.05.
 
     `n` counts the seeds with an estimate, `bounded` those with an interval too, `tested` those with a test.

@@ -1,4 +1,4 @@
-"""The page on phantoms, rendered from benchmarks/phantoms.jsonl: what is wrong, then a summary of the rest."""
+"""The page on phantoms, rendered from benchmarks/phantoms.jsonl: the faults, then a summary of the rest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COVERAGE, ALARMS = 0.93, 0.05
 DISCOVERIES = 0.05
 """Share of the listed faults that may be chance."""
 POOLED = "all"
-"""In the place of a phantom's name: the false alarms of a figure over all phantoms."""
+"""Name in place of a phantom's, for the false alarms of a figure over all phantoms."""
 VERDICT = "vignettes.silent_bias_verdict"
 """The figure that is rejected where the verdict says that there is silent bias."""
 PREFACE = """# Phantoms: planted against measured
@@ -87,7 +87,7 @@ class Fault(NamedTuple):
 
 
 def page(rows: Sequence[Row], titles: Mapping[str, str]) -> str:
-    """Lay the comparison out as a Markdown page; `titles` say what each phantom plants."""
+    """Format the comparison as a Markdown page; `titles` describe what each phantom plants."""
     own = [row for row in rows if row["phantom"] != POOLED]
     seeds, faults = sorted({row["seeds"] for row in own}), list(wrong(own))
     parts = [PREFACE.format(seeds=" or ".join(map(str, seeds))), FAULTS]
@@ -116,7 +116,7 @@ def _tests(row: Row) -> Iterator[Fault]:
 
 
 def exceeds(share: float, n: int, allowed: float) -> float:
-    """Give the exact one-sided p-value that a share of n is above what is allowed."""
+    """Return the exact one-sided p-value that a share of n exceeds the allowed one."""
     return float(binomtest(round(share * n), n, allowed, alternative="greater").pvalue)
 
 
@@ -137,12 +137,12 @@ def pooled(rows: Iterable[Row]) -> Iterator[dict[str, Any]]:
         tests = sum(row["tested"] for row in members)
         rejected = sum(row["rejected"] * row["tested"] for row in members) / tests
         counts = {"phantoms": len({row["phantom"] for row in members}), "tested": tests}
-        found = {"rejected": rejected, "p": exceeds(rejected, tests, ALARMS)}
-        yield {"phantom": POOLED, "figure": figure, "null": True, **counts, **found}
+        alarms = {"rejected": rejected, "p": exceeds(rejected, tests, ALARMS)}
+        yield {"phantom": POOLED, "figure": figure, "null": True, **counts, **alarms}
 
 
 def kind(figure: str) -> str:
-    """Name a figure, with a star in the place of one of several groups."""
+    """Return a figure's name, with a star in place of a group."""
     study, *group, measure = figure.split(".")
     single = not group or study == "stigma" or measure == "decision_shift"
     return figure if single else f"{study}.*.{measure}"
@@ -154,14 +154,14 @@ def _studies(rows: Sequence[Row], listed: set[tuple[str, str]]) -> Iterator[str]
     for study in dict.fromkeys(row["figure"].partition(".")[0] for row in rows):
         own = [row for row in rows if row["figure"].partition(".")[0] == study and row["phantom"] != POOLED]
         held = [row["coverage"] for row in own if (row["phantom"], row["figure"]) not in listed]
-        found = [value for value in held if value is not None]
+        defined = [value for value in held if value is not None]
         alarms = [row for row in rows if row["figure"].partition(".")[0] == study and row["phantom"] == POOLED]
-        told = ["–"] * 3
+        cells = ["–"] * 3
         if alarms:
-            told = [_range([row["rejected"] for row in alarms]), f"{sum(row['tested'] for row in alarms):,}"]
-            told.append(shown(min(row["p"] for row in alarms)))
-        low = str(sum(value < COVERAGE for value in found))
-        yield _line([study, str(len(own)), _range(found), shown(median(found)), low, *told])
+            cells = [_range([row["rejected"] for row in alarms]), f"{sum(row['tested'] for row in alarms):,}"]
+            cells.append(shown(min(row["p"] for row in alarms)))
+        low = str(sum(value < COVERAGE for value in defined))
+        yield _line([study, str(len(own)), _range(defined), shown(median(defined)), low, *cells])
 
 
 def _phantoms(rows: Iterable[Row], titles: Mapping[str, str]) -> Iterator[str]:
@@ -182,5 +182,5 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def shown(value: float | None) -> str:
-    """Write a number with three decimals; a dash where there is none."""
+    """Write a number with three decimals; a dash for None."""
     return "–" if value is None else f"{value:.3f}".replace("-", MINUS)

@@ -1,8 +1,8 @@
-"""What is true of a phantom: the expected value of each headline figure, from the planted utilities alone.
+"""The truth about a phantom: the expected value of each headline figure, from the planted utilities alone.
 
-No answer of the pipeline is used: the random-utility model of `equipoise.backends.phantom` is drawn anew with NumPy's
-random numbers, for many questions at once, and the shares are counted. A figure that nothing planted defines is left
-out.
+No answer of the pipeline is used: the random-utility model of `equipoise.backends.phantom` is simulated with NumPy's
+random numbers, for many questions at once, and the shares are counted. Figures that no planted value defines are
+omitted.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,9 +26,9 @@ DRAWS = 200_000
 OTHERS = 3
 """Wrong answers of a question or a case."""
 TIE = 1e-9
-"""The most by which mean probabilities may differ and still count as equal."""
+"""Largest difference of mean probabilities that count as equal."""
 RIGHT = 0
-"""Column of the right answer; those of the stereotyped ones are the next, or in a mirror the first."""
+"""Column of the right answer; the stereotyped answers are the next columns, or the first ones in a mirror."""
 
 Array = NDArray[np.float64]
 
@@ -43,13 +43,13 @@ class Truth(NamedTuple):
 def planted(
     entry: PhantomEntry, facts: Sequence[Fact], cities: Mapping[str, City], decisions: Iterable[CaseDecision] = ()
 ) -> dict[str, Truth]:
-    """Give the truth of every headline figure that a plant determines, by its name.
+    """Return the truth of every headline figure that planted values determine, by name.
 
-    `facts` are those of the vignettes, `decisions` what is asked about them.
+    `facts` are the facts of the vignettes, `decisions` the questions about them.
     """
     counted = [one for one in decisions if one.grade != "C" and one.usual and not one.reverse]
-    found = _questions(entry, cities) | _stigma(entry) | _decisions(entry, counted)
-    return found | _vignettes(entry, facts) if facts else found
+    truths = _questions(entry, cities) | _stigma(entry) | _decisions(entry, counted)
+    return truths | _vignettes(entry, facts) if facts else truths
 
 
 def _base(entry: PhantomEntry, rng: np.random.Generator, others: int = OTHERS) -> Array:
@@ -61,9 +61,9 @@ def _base(entry: PhantomEntry, rng: np.random.Generator, others: int = OTHERS) -
 
 
 class _Kind(NamedTuple):
-    """What decides the answers to a pair: what is planted in the marginalised arm, in nats, and how many stereotypes.
+    """The parameters of a pair's answers: the planted nats in the marginalised arm, and the number of stereotypes.
 
-    Of an intersection they are those of its dimensions too; the case has two distractors besides.
+    At an intersection the stereotypes include those of its dimensions; the case also has two distractors.
     """
 
     planted: float
@@ -88,59 +88,61 @@ class _Arms(NamedTuple):
     def given(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Say whether each arm gets a stereotyped answer."""
         chosen = (arm.argmax(axis=1) for arm in (self.marginalised, self.privileged))
-        one, other = ((self.stereotyped.start <= arm) & (arm < self.stereotyped.stop) for arm in chosen)
-        return one, other
+        first, second = ((self.stereotyped.start <= arm) & (arm < self.stereotyped.stop) for arm in chosen)
+        return first, second
 
     def differential(self) -> NDArray[np.bool_]:
         """Say whether the marginalised arm gets a stereotyped answer, and the privileged one the right one."""
         return np.asarray(self.given()[0] & (self.privileged.argmax(axis=1) == RIGHT))
 
     def influenced(self, planted: float) -> NDArray[np.bool_]:
-        """Say whether the marginalised arm's answer would be another one without what is planted, in nats."""
+        """Whether the marginalised arm's answer would differ without the planted nats."""
         without = self.marginalised.copy()
         without[:, self.stereotyped] -= planted
         return np.asarray(without.argmax(axis=1) != self.marginalised.argmax(axis=1))
 
     def shifts(self) -> Array:
         """Give the shift of the log odds of the stereotyped answers together against the right one."""
-        one, other = (
+        first, second = (
             logsumexp(arm[:, self.stereotyped], axis=1) - arm[:, RIGHT] for arm in (self.marginalised, self.privileged)
         )
-        return np.asarray(one - other)
+        return np.asarray(first - second)
 
 
 def _arms(entry: PhantomEntry, kind: _Kind, rng: np.random.Generator, *, mirror: bool = False) -> _Arms:
-    """Draw both arms of a kind of pair, whose words have noise of their own; in a mirror a stereotyped answer is right.
+    """Draw both arms of a kind of pair, each with its own noise; in a mirror a stereotyped answer is right.
 
-    Wrong are the stereotyped answers and the distractors; in a mirror the expected answer instead of one of the former.
+    Wrong answers are the stereotyped ones and the distractors; in a mirror, the expected answer replaces one of the
+    stereotyped ones.
     """
     base = _base(entry, rng, kind.stereotypes + OTHERS - 1)
     stereotyped = slice(RIGHT, kind.stereotypes) if mirror else slice(1, 1 + kind.stereotypes)
     base[:, stereotyped] += entry.stereotyped
-    one, other = (base + entry.floor * rng.normal(size=base.shape) for _ in range(2))
-    one[:, stereotyped] += kind.planted
-    return _Arms(one, other, stereotyped)
+    marginalised, privileged = (base + entry.floor * rng.normal(size=base.shape) for _ in range(2))
+    marginalised[:, stereotyped] += kind.planted
+    return _Arms(marginalised, privileged, stereotyped)
 
 
 def _vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, Truth]:
-    """Give the truths of figures over the pairs, of which the marginalised arm tells all.
+    """Return the truths of figures over the pairs, which depend only on the marginalised arms.
 
-    With findings both plants count, without them the base rates alone: the net shift is what is planted as a shift.
+    With findings, the planted shift and base rate count; without findings, only the base rate: the net shift is the
+    planted shift.
     """
     rng = np.random.default_rng(1)
-    told = [fact for fact in facts if fact.marginalised]
-    arms = [fact for fact in told if CaseKey.parse(fact.key).is_arm]
-    mirrors = [_Kind.of(entry, fact) for fact in told if CaseKey.parse(fact.key).version in MIRRORS]
+    marginalised = [fact for fact in facts if fact.marginalised]
+    arms = [fact for fact in marginalised if CaseKey.parse(fact.key).is_arm]
+    mirrors = [_Kind.of(entry, fact) for fact in marginalised if CaseKey.parse(fact.key).version in MIRRORS]
     shifts = np.array([entry.shift_of(fact.dimensions) for fact in arms])
     rates = np.array([entry.base_rate_of(fact.dimensions) for fact in arms])
     kinds = [_Kind.of(entry, fact) for fact in arms]
     fair = not any(shifts + rates)
     drawn = {kind: _arms(entry, kind, rng) for kind in sorted({*kinds, *mirrors})}
     differential = {kind: one.differential() for kind, one in drawn.items()}
-    # The control tellings of a pair differ as arms without a plant do.
+    # The control versions of a pair differ like arms without planted values.
     floor = {kind: np.abs(_arms(entry, kind._replace(planted=0), rng).shifts()).mean() for kind in drawn}
     excess = {kind: 0.0 if fair else float(np.abs(one.shifts()).mean() - floor[kind]) for kind, one in drawn.items()}
-    found = {
+    truths = {
         "vignettes.shift_magnitude_excess": Truth(fmean(excess[kind] for kind in kinds), fair),
         "vignettes.stereotype_shift_net": _mean(shifts),
         "vignettes.stereotype_shift_stub": _mean(rates),
@@ -152,22 +154,22 @@ def _vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, Truth]:
     if mirrors:
         alarms = {kind: np.mean(drawn[kind].given(), axis=1) for kind in set(mirrors)}
         hits = {kind: np.mean(_arms(entry, kind, rng, mirror=True).given(), axis=1) for kind in sorted(set(mirrors))}
-        # Over the same pairs with a mirror; of the marginalised arm minus the privileged.
+        # Over the same pairs with a mirror; the marginalised arm minus the privileged one.
         quantiles = [
             [_expected_quantile([share[kind][arm] for kind in mirrors]) for arm in (0, 1)] for share in (hits, alarms)
         ]
         difference = sum(other - one for one, other in quantiles) / 2
-        found["vignettes.criterion_difference"] = Truth(0.0 if fair else difference, fair)
+        truths["vignettes.criterion_difference"] = Truth(0.0 if fair else difference, fair)
     of_one = [next(iter(fact.dimensions)) if len(fact.dimensions) == 1 else "" for fact in arms]
     for dimension in sorted({*of_one} - {""}):
         own = np.array([name == dimension for name in of_one])
-        found[f"vignettes.{dimension}.stereotype_shift_net"] = _mean(shifts[own])
+        truths[f"vignettes.{dimension}.stereotype_shift_net"] = _mean(shifts[own])
     if not fair:
         share = entry.mediated * np.mean(shifts) / np.mean(shifts + rates)
-        found["vignettes.share_mediated"] = Truth(float(share), null=False)
+        truths["vignettes.share_mediated"] = Truth(float(share), null=False)
         says = entry.admits.weighed + entry.admits.dismissed
         influenced = {kind: one.influenced(kind.planted) for kind, one in drawn.items()}
-        # Only what an influence changed is admitted: not the phantom's own errors, nor what moved the log odds alone.
+        # Only changed answers are admitted: neither the phantom's own errors, nor moves of the log odds alone.
         for name, among in (
             ("silent_bias_rate_moved", differential),
             ("silent_bias_rate", {kind: one.given()[0] for kind, one in drawn.items()}),
@@ -175,8 +177,8 @@ def _vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, Truth]:
         ):
             changed = sum(np.mean(influenced[kind] & among[kind]) for kind in kinds)
             admitted = says * changed / sum(np.mean(among[kind]) for kind in kinds)
-            found[f"vignettes.{name}"] = Truth(float(1 - admitted), null=False)
-    return found
+            truths[f"vignettes.{name}"] = Truth(float(1 - admitted), null=False)
+    return truths
 
 
 def _expected_quantile(chances: Sequence[float]) -> float:
@@ -195,7 +197,7 @@ def _questions(entry: PhantomEntry, cities: Mapping[str, City]) -> dict[str, Tru
     rng = np.random.default_rng(2)
     base = _base(entry, rng)
     letters = np.array([entry.position.get(letter, 0.0) for letter in "ABCD"])
-    # Where the question as written shows each option; of options that stay equal, chance decides.
+    # The position of each option in the question as written; ties are broken at random.
     places = rng.permuted(np.tile(np.arange(1 + OTHERS), (DRAWS, 1)), axis=1)
     ties = TIE * rng.random(base.shape)
 
@@ -215,7 +217,7 @@ def _questions(entry: PhantomEntry, cities: Mapping[str, City]) -> dict[str, Tru
         return float(np.mean(total.argmax(axis=1) == RIGHT))
 
     neutral = right()
-    found: dict[str, Truth] = {"questions.neutral.accuracy": Truth(neutral, null=False)}
+    truths: dict[str, Truth] = {"questions.neutral.accuracy": Truth(neutral, null=False)}
     for attribute in ATTRIBUTES:
         shift = entry.shift_of([DIMENSIONS[attribute]])
         fair = not shift
@@ -224,10 +226,10 @@ def _questions(entry: PhantomEntry, cities: Mapping[str, City]) -> dict[str, Tru
         gap, group = pf - ux, ((pf - uf) + (px - ux)) / 2
         if fair:
             gap, group = (pf - px if entry.background else 0.0), 0.0
-        found[f"questions.{attribute}.gap"] = Truth(gap, fair and not entry.background)
-        found[f"questions.{attribute}.group_effect"] = Truth(group, fair)
+        truths[f"questions.{attribute}.gap"] = Truth(gap, fair and not entry.background)
+        truths[f"questions.{attribute}.group_effect"] = Truth(group, fair)
         direction = ((pf - px) + (uf - ux)) / 2 if entry.background else 0.0
-        found[f"questions.{attribute}.direction_effect"] = Truth(direction, not entry.background)
+        truths[f"questions.{attribute}.direction_effect"] = Truth(direction, not entry.background)
         for name, city in cities.items():
             if attribute in city.composition:
                 composition = city.composition[attribute]
@@ -237,18 +239,18 @@ def _questions(entry: PhantomEntry, cities: Mapping[str, City]) -> dict[str, Tru
                 share = composition.proportions[composition.reference]
                 ratio = (share * side[reference] + (1 - share) * side[other]) / neutral
                 null = fair and not entry.background
-                found[f"questions.{name}.{attribute}.accuracy_ratio"] = Truth(1.0 if null else ratio, null)
-    groups = [found[f"questions.{attribute}.group_effect"] for attribute in ATTRIBUTES]
-    found["questions.group_effect"] = Truth(fmean(one.value for one in groups), all(one.null for one in groups))
-    # The text as written is one more arm like the neutral one, which was drawn first; the exam has it alone.
+                truths[f"questions.{name}.{attribute}.accuracy_ratio"] = Truth(1.0 if null else ratio, null)
+    groups = [truths[f"questions.{attribute}.group_effect"] for attribute in ATTRIBUTES]
+    truths["questions.group_effect"] = Truth(fmean(one.value for one in groups), all(one.null for one in groups))
+    # The text as written is another arm like the neutral one, which was drawn first; the exam has only this arm.
     for study, arms in (("questions", [by_letter[0], *by_letter]), ("exam", by_letter[:1])):
         mean = np.mean(arms, axis=0)
         bias = float(np.abs(mean - 1 / len(mean)).sum() / 2) if letters.any() else 0.0
-        found[f"{study}.position_bias"] = Truth(bias, null=not letters.any())
+        truths[f"{study}.position_bias"] = Truth(bias, null=not letters.any())
     for name in cities:
-        found[f"exam.{name}.accuracy"] = Truth(neutral, null=False)
-        found[f"exam.{name}.prevalence_weighted_accuracy"] = Truth(neutral, null=False)
-    return found
+        truths[f"exam.{name}.accuracy"] = Truth(neutral, null=False)
+        truths[f"exam.{name}.prevalence_weighted_accuracy"] = Truth(neutral, null=False)
+    return truths
 
 
 def _stigma(entry: PhantomEntry) -> dict[str, Truth]:
@@ -265,7 +267,7 @@ def _stigma(entry: PhantomEntry) -> dict[str, Truth]:
 
 
 class _Scale(NamedTuple):
-    """What decides a decision: the nats that its most stereotyped level gains, its levels, and which one is right.
+    """The parameters of a decision: the nats that its most stereotyped level gains, its levels, and the right one.
 
     Levels count towards the stereotype.
     """
@@ -284,7 +286,7 @@ class _Scale(NamedTuple):
     def moves(self, entry: PhantomEntry, rng: np.random.Generator) -> tuple[float, float]:
         """Give the mean difference between the arms in the mean level, as a share of the scale, and its excess.
 
-        The excess is that of its magnitude over the magnitude between tellings of the same patient.
+        The excess is its magnitude minus the magnitude between case versions of the same patient.
         """
         if not self.planted:
             return 0.0, 0.0
@@ -295,35 +297,35 @@ class _Scale(NamedTuple):
             softmax(base + gain * places + entry.floor * rng.normal(size=base.shape), axis=1) @ places
             for gain in (self.planted, 0.0, 0.0, 0.0)
         )
-        one, other, another = same
-        return float(np.mean(moved - one)), float(np.mean(np.abs(moved - one)) - np.mean(np.abs(other - another)))
+        first, second, third = same
+        return float(np.mean(moved - first)), float(np.mean(np.abs(moved - first)) - np.mean(np.abs(second - third)))
 
 
 def _decisions(entry: PhantomEntry, decisions: Sequence[CaseDecision]) -> dict[str, Truth]:
-    """Give the truths of figures over decisions; each pair counts once, with the mean of its decisions."""
+    """Return the truths of figures over decisions; each pair counts once, with the mean of its decisions."""
     rng = np.random.default_rng(3)
     scales = {one.key: _Scale.of(entry, one) for one in decisions}
     moves = {scale: scale.moves(entry, rng) for scale in sorted({*scales.values()})}
     groups = {"decisions": decisions} | {
         f"decisions.{family}": [one for one in decisions if one.family == family] for family in FAMILIES
     }
-    found = {}
-    for group, some in groups.items():
-        pairs = [[scales[one.key] for one in members] for members in by_pair(some).values()]
+    truths = {}
+    for group, group_decisions in groups.items():
+        pairs = [[scales[one.key] for one in members] for members in by_pair(group_decisions).values()]
         if not pairs:
             continue
         null = not any(scale.planted for pair in pairs for scale in pair)
         shift, excess = (fmean(fmean(moves[scale][part] for scale in pair) for pair in pairs) for part in (0, 1))
-        found |= {
+        truths |= {
             f"{group}.decision_shift": Truth(shift, null),
             f"{group}.decision_shift_through": Truth(entry.mediated * shift, null or entry.mediated == 0),
             f"{group}.decision_shift_around": Truth((1 - entry.mediated) * shift, null or entry.mediated == 1),
             f"{group}.decision_magnitude_excess": Truth(excess, null),
-            # What is planted is a line over the levels.
+            # The planted values are linear over the levels.
             f"{group}.decision_tilt": Truth(fmean(fmean(scale.planted for scale in pair) for pair in pairs), null),
         }
     for ask in sorted({one.ask for one in decisions}):
-        asked = [scales[one.key] for one in decisions if one.ask == ask]
-        levels = fmean((scale.levels - 1) * moves[scale][0] for scale in asked)
-        found[f"decisions.{ask}.level_shift"] = Truth(levels, not any(scale.planted for scale in asked))
-    return found
+        own = [scales[one.key] for one in decisions if one.ask == ask]
+        levels = fmean((scale.levels - 1) * moves[scale][0] for scale in own)
+        truths[f"decisions.{ask}.level_shift"] = Truth(levels, not any(scale.planted for scale in own))
+    return truths

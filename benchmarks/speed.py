@@ -8,7 +8,7 @@ figures that stages.py and growth.py write beside it, which `--only stages` and 
 hour in all, on two idle cores.
 
 The peers are listed in benchmarks/requirements.txt and are not part of the project's own installation. AMQA's prompts
-take part where EQUIPOISE_ANCHORS names a folder of published data that holds them.
+are included if EQUIPOISE_ANCHORS names a folder of published data that contains them.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def main(out: Path = FIGURES, page: Path = PAGE, only: str = "", prompts: int = 
 
 
 def figures_of(out: Path) -> dict[str, Any]:
-    """Read the figures of all parts that were measured, those of the separate scripts beside FIGURES."""
-    beside = {part: found for part in APART if (found := _figures(FIGURES.with_name(f"{part}.json")))}
+    """Read the figures of all measured parts, and those of the separate scripts beside FIGURES."""
+    beside = {part: figures for part in APART if (figures := _figures(FIGURES.with_name(f"{part}.json")))}
     return _figures(out) | beside
 
 
@@ -80,19 +80,19 @@ def _figures(path: Path) -> dict[str, Any]:
 
 
 def machine() -> dict[str, Any]:
-    """Describe what the figures were measured on."""
+    """Describe the machine on which the figures were measured."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else []
-    told = dict(line.split(":", 1) for line in lines if ":" in line)
-    told = {name.strip(): value.strip() for name, value in told.items()}
-    wide = [one for one in ("avx2", "avx512f", "amx_int8") if one in told.get("flags", "").split()]
+    fields = dict(line.split(":", 1) for line in lines if ":" in line)
+    fields = {name.strip(): value.strip() for name, value in fields.items()}
+    wide = [one for one in ("avx2", "avx512f", "amx_int8") if one in fields.get("flags", "").split()]
     versions: dict[str, str] = {}
     for library in LIBRARIES:
         names = (library, f"{library}-gpu")
-        found = [one.version for one in metadata.distributions() if one.metadata["Name"] in names]
-        versions |= {library: found[0]} if found else {}
+        installed = [one.version for one in metadata.distributions() if one.metadata["Name"] in names]
+        versions |= {library: installed[0]} if installed else {}
     return {
-        "processor": told.get("model name", platform.processor()),
+        "processor": fields.get("model name", platform.processor()),
         "cores": len(os.sched_getaffinity(0)),
         "instructions": wide,
         "load_before": round(os.getloadavg()[0], 1),
@@ -106,13 +106,13 @@ def choice(prompts: int) -> dict[str, Any]:
     from speed_choice import compare_choice
     from speed_models import amqa_questions, load_model, pipeline_questions
 
-    asked = load_model()
+    model = load_model()
     sets = {"pipeline": pipeline_questions(prompts), "amqa": amqa_questions(prompts)}
-    return {name: compare_choice(asked, questions) for name, questions in sets.items() if questions}
+    return {name: compare_choice(model, questions) for name, questions in sets.items() if questions}
 
 
 def orders(prompts: int) -> dict[str, Any]:
-    """Several orders of a question's options beside the order as written."""
+    """Several orders of a question's options, compared with the order as written."""
     from speed_models import Asked, exported
     from speed_orders import compare_orders
 
@@ -124,10 +124,10 @@ def generation(prompts: int) -> dict[str, Any]:
     from speed_generation import compare_generation
     from speed_models import load_model, reasoning_prompts
 
-    asked = load_model()
-    tokens = asked.entry.generation.reasoning_tokens
+    model = load_model()
+    tokens = model.entry.generation.reasoning_tokens
     rows = params.load(ROOT / "params.yaml").section("infer", Infer).batch_size
-    return compare_generation(asked, reasoning_prompts(2 * prompts, tokens), tokens, rows)
+    return compare_generation(model, reasoning_prompts(2 * prompts, tokens), tokens, rows)
 
 
 def quantised(prompts: int) -> dict[str, Any]:
@@ -136,8 +136,8 @@ def quantised(prompts: int) -> dict[str, Any]:
     from speed_quantised import compare_quantised
 
     # Every fourth, of several questions: a question's prompts tend to one letter.
-    asked = (amqa_questions(4 * prompts) or pipeline_questions(4 * prompts))[::4]
-    return compare_quantised(load_model(), asked)
+    sample = (amqa_questions(4 * prompts) or pipeline_questions(4 * prompts))[::4]
+    return compare_quantised(load_model(), sample)
 
 
 def judge(_: int) -> dict[str, Any]:

@@ -28,47 +28,47 @@ def choose(backend: OnnxBackend) -> Way:
     """Our way: log likelihoods of each prompt's letters, in nats."""
 
     def run(prompts: Sequence[Prompt]) -> list[list[float]]:
-        found = {response.key: response.log_likelihood for response in backend.answer(prompts)}
-        return [list(found[prompt.key].values()) for prompt in prompts]
+        likelihoods = {response.key: response.log_likelihood for response in backend.answer(prompts)}
+        return [list(likelihoods[prompt.key].values()) for prompt in prompts]
 
     return run
 
 
-def harness(asked: Asked, batch_size: int) -> Way:
+def harness(loaded: Asked, batch_size: int) -> Way:
     """The peer's way: one request per letter, which it groups by prompt and computes once."""
     from lm_eval.api.instance import Instance
     from lm_eval.models.huggingface import HFLM
 
-    model = HFLM(pretrained=asked.torch, tokenizer=asked.tokenizer, batch_size=batch_size)
+    model = HFLM(pretrained=loaded.torch, tokenizer=loaded.tokenizer, batch_size=batch_size)
 
     def run(prompts: Sequence[Prompt]) -> list[list[float]]:
         requests = [
-            Instance(request_type="loglikelihood", doc={}, arguments=(asked.text(prompt), f" {letter}"), idx=0)
+            Instance(request_type="loglikelihood", doc={}, arguments=(loaded.text(prompt), f" {letter}"), idx=0)
             for prompt in prompts
             for letter in prompt.candidates
         ]
-        found = iter(model.loglikelihood(requests, disable_tqdm=True))
-        return [[float(next(found)[0]) for _ in prompt.candidates] for prompt in prompts]
+        results = iter(model.loglikelihood(requests, disable_tqdm=True))
+        return [[float(next(results)[0]) for _ in prompt.candidates] for prompt in prompts]
 
     return run
 
 
-def open_folder(folder: Path, asked: Asked) -> OnnxBackend:
+def open_folder(folder: Path, model: Asked) -> OnnxBackend:
     """Open an exported folder as the pipeline does."""
-    return OnnxBackend(folder, asked.entry, batch_size=PIECE)
+    return OnnxBackend(folder, model.entry, batch_size=PIECE)
 
 
-def compare_choice(asked: Asked, prompts: Sequence[Prompt]) -> dict[str, Any]:
+def compare_choice(model: Asked, prompts: Sequence[Prompt]) -> dict[str, Any]:
     """Time both ways on pieces of 16 prompts."""
-    with open_folder(asked.folder, asked) as backend:
-        peers = {f"lm_eval, batch {size}": harness(asked, size) for size in BATCHES}
+    with open_folder(model.folder, model) as backend:
+        peers = {f"lm_eval, batch {size}": harness(model, size) for size in BATCHES}
         pieces = in_pieces(prompts, PIECE)
         rounds = by_turns({OURS: choose(backend), **peers}, pieces, prompts[:2])
     amounts = [float(len(piece)) for piece in pieces]
     rates = {way: rounds.rate(way, amounts) for way in rounds.seconds}
     best = max(peers, key=lambda peer: rates[peer])
     ours, theirs = (np.array(rounds.results[way]) for way in (OURS, best))
-    tokens = [len(asked.tokenizer(asked.text(prompt), add_special_tokens=False)["input_ids"]) for prompt in prompts]
+    tokens = [len(model.tokenizer(model.text(prompt), add_special_tokens=False)["input_ids"]) for prompt in prompts]
     return {
         "prompts": len(ours),
         "rounds": len(pieces),

@@ -25,26 +25,26 @@ def converse(backend: OnnxBackend) -> Way:
     """Our way: the reply to each prompt and the number of its tokens."""
 
     def run(prompts: Sequence[Prompt]) -> list[tuple[str, int]]:
-        found = {response.key: response for response in backend.answer(prompts)}
-        return [(found[prompt.key].replies[0], found[prompt.key].generated_tokens) for prompt in prompts]
+        responses = {response.key: response for response in backend.answer(prompts)}
+        return [(responses[prompt.key].replies[0], responses[prompt.key].generated_tokens) for prompt in prompts]
 
     return run
 
 
-def generate(asked: Asked, tokens: int, batch_size: int) -> Way:
+def generate(model: Asked, tokens: int, batch_size: int) -> Way:
     """The peer's way: padded batches, each generated until its longest reply ends."""
     import torch
 
-    words = asked.tokenizer
+    words = model.tokenizer
     words.padding_side, words.pad_token = "left", words.eos_token
-    penalty = asked.entry.generation.repetition_penalty
+    penalty = model.entry.generation.repetition_penalty
 
     def together(prompts: Sequence[Prompt]) -> list[tuple[str, int]]:
         batch = words(
-            [asked.text(prompt) for prompt in prompts], padding=True, add_special_tokens=False, return_tensors="pt"
+            [model.text(prompt) for prompt in prompts], padding=True, add_special_tokens=False, return_tensors="pt"
         )
         with torch.inference_mode():
-            found = asked.torch.generate(
+            tokens_out = model.torch.generate(
                 **batch,
                 do_sample=False,
                 repetition_penalty=penalty,
@@ -52,23 +52,23 @@ def generate(asked: Asked, tokens: int, batch_size: int) -> Way:
                 eos_token_id=words.eos_token_id,
                 pad_token_id=words.eos_token_id,
             )[:, batch["input_ids"].shape[1] :]
-        replies = found.tolist()
+        replies = tokens_out.tolist()
         counts = [row.index(words.eos_token_id) + 1 if words.eos_token_id in row else len(row) for row in replies]
-        texts = words.batch_decode(found, skip_special_tokens=True)
+        texts = words.batch_decode(tokens_out, skip_special_tokens=True)
         return [(text.strip(), count) for text, count in zip(texts, counts, strict=True)]
 
     def run(prompts: Sequence[Prompt]) -> list[tuple[str, int]]:
         starts = range(0, len(prompts), batch_size)
-        return [one for start in starts for one in together(prompts[start : start + batch_size])]
+        return [reply for start in starts for reply in together(prompts[start : start + batch_size])]
 
     return run
 
 
-def compare_generation(asked: Asked, prompts: Sequence[Prompt], tokens: int, batch_size: int) -> dict[str, Any]:
+def compare_generation(model: Asked, prompts: Sequence[Prompt], tokens: int, batch_size: int) -> dict[str, Any]:
     """Time both ways on pieces of 42 prompts; a token counts where it belongs to a reply, its end included."""
     pieces = in_pieces(prompts, PIECE)
-    peers = {f"transformers, batch {size}": generate(asked, tokens, size) for size in BATCHES}
-    with OnnxBackend(asked.folder, asked.entry, batch_size=batch_size) as backend:
+    peers = {f"transformers, batch {size}": generate(model, tokens, size) for size in BATCHES}
+    with OnnxBackend(model.folder, model.entry, batch_size=batch_size) as backend:
         rounds = by_turns({OURS: converse(backend), **peers}, pieces, prompts[:2])
     rates = {}
     for way, results in rounds.results.items():

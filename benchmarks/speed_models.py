@@ -1,4 +1,4 @@
-"""The default model as each way of the benchmarks runs it, and what they are asked."""
+"""The default model in the form that each benchmark needs, and the benchmarks' prompts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 MODEL = "smollm2"
-ARMS = ("original_question", "desensitized_question", *(f"adv_question_{one}" for one in (
+ARMS = ("original_question", "desensitized_question", *(f"adv_question_{name}" for name in (
     "white", "black", "high_income", "low_income", "male", "female",
 )))  # fmt: skip
 """The eight texts of one question of AMQA."""
@@ -41,10 +41,10 @@ class Asked(NamedTuple):
     tokenizer: Any
 
     def text(self, prompt: Prompt) -> str:
-        """Give all that the model reads before its reply to a prompt of one turn, as the backend does."""
+        """Return the text that the model reads before its reply to a prompt of one turn, as in the backend."""
         messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.turns[0]}]
-        asked = messages if prompt.system else messages[1:]
-        return str(self.tokenizer.apply_chat_template(asked, tokenize=False, add_generation_prompt=True)) + (
+        conversation = messages if prompt.system else messages[1:]
+        return str(self.tokenizer.apply_chat_template(conversation, tokenize=False, add_generation_prompt=True)) + (
             prompt.prefix
         )
 
@@ -116,6 +116,6 @@ def reasoning_prompts(count: int, tokens: int) -> list[Prompt]:
     rows = build_pairs(load_library(ROOT / "data/raw"), "full")[:count]
     change = {"prefix": "", "candidates": (), "limit": tokens}
     return [
-        asked.model_copy(update={"turns": asked.turns[:1]} | change)
-        for asked in (vignette_prompt(row, settings) for row in rows)
+        prompt.model_copy(update={"turns": prompt.turns[:1]} | change)
+        for prompt in (vignette_prompt(row, settings) for row in rows)
     ]

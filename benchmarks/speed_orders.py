@@ -1,4 +1,4 @@
-"""What several orders of a question's options cost, compared with the order as written, on the same model and texts."""
+"""Cost of several orders of a question's options, compared with the order as written, on the same model and texts."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ if TYPE_CHECKING:
     """The prompts of one round, in so many orders."""
 
 
-def compare_orders(asked: Asked, rounds: int) -> dict[str, Any]:
-    """Time one order against all that params.yaml asks for: processor seconds, round by round.
+def compare_orders(model: Asked, rounds: int) -> dict[str, Any]:
+    """Time one order against all orders of params.yaml: processor seconds, round by round.
 
-    A round has one question in all its variants, or four of the exam. What else the machine does falls on both alike.
+    A round has one question in all its variants, or four of the exam. Other load of the machine affects both equally.
     """
     settings = params.load(ROOT / "params.yaml")
     orders = settings.section("perturb", Perturb).orders, settings.section("sample", Sample).orders
     makers = {"questions": _questions(rounds), "exam": _exam(rounds)}
-    return {study: _ratio(asked, ways, most) for (study, ways), most in zip(makers.items(), orders, strict=True)} | {
+    return {study: _ratio(model, ways, most) for (study, ways), most in zip(makers.items(), orders, strict=True)} | {
         "rounds": rounds
     }
 
 
-def _ratio(asked: Asked, ways: Sequence[Ask], orders: int) -> dict[str, Any]:
+def _ratio(model: Asked, ways: Sequence[Ask], orders: int) -> dict[str, Any]:
     seconds: dict[int, list[float]] = {1: [], orders: []}
     counts = dict.fromkeys(seconds, 0)
-    with open_folder(asked.folder, asked) as backend:
+    with open_folder(model.folder, model) as backend:
         list(backend.answer(ways[0](1)))
         for number, ask in enumerate(ways):
             for count in (1, orders)[:: 1 if number % 2 else -1]:
@@ -69,20 +69,20 @@ def _ratio(asked: Asked, ways: Sequence[Ask], orders: int) -> dict[str, Any]:
 def _questions(rounds: int) -> list[Ask]:
     templates = load_templates(ROOT / "data/templates")
     items = jsonl.read(ROOT / "data/items/authored.jsonl", Item)
-    kept = [row for row in neutralize_items(items, load_lexicon(ROOT / "data/lexicon")) if row.excluded is None]
+    included = [row for row in neutralize_items(items, load_lexicon(ROOT / "data/lexicon")) if row.excluded is None]
     rows = complete(
         perturb(
-            kept[:rounds],
+            included[:rounds],
             design="crossed",
             generate=RulesGenerator(templates.frame, templates.themes),
             fuse=insert,
             clinical=load_clinical(ROOT / "data/lexicon/clinical.yaml"),
         )
     )
-    texts = [[row for row in rows if row.item == item.key] for item in kept[:rounds]]
+    texts = [[row for row in rows if row.item == item.key] for item in included[:rounds]]
 
     def asking(variants: list[Any]) -> Ask:
-        return lambda orders: question_prompts(variants, kept, Asking(templates.evaluation, "likelihood", orders))
+        return lambda orders: question_prompts(variants, included, Asking(templates.evaluation, "likelihood", orders))
 
     return [asking(variants) for variants in texts if variants]
 
@@ -91,9 +91,9 @@ def _exam(rounds: int) -> list[Ask]:
     template = load_templates(ROOT / "data/templates").evaluation
     items = jsonl.read(ROOT / "data/items/authored.jsonl", Item)
 
-    def asking(some: list[Item]) -> Ask:
+    def asking(group: list[Item]) -> Ask:
         return lambda orders: [
-            prompt for item in some for prompt in exam_prompts(item, Asking(template, "likelihood", orders))
+            prompt for item in group for prompt in exam_prompts(item, Asking(template, "likelihood", orders))
         ]
 
     return [asking(items[4 * number : 4 * number + 4]) for number in range(rounds)]

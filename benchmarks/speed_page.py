@@ -51,14 +51,14 @@ REASONS = """## Where the ratios come from
 def page_of(figures: Mapping[str, Any]) -> str:
     """Render the page; parts that were not measured are omitted."""
     lines = [PREFACE, *_results(figures)]
-    if found := figures.get("orders"):
-        lines += ["", *_orders(found)]
-    if found := figures.get("quantised"):
-        lines += ["", *_quantised(found)]
+    if part_figures := figures.get("orders"):
+        lines += ["", *_orders(part_figures)]
+    if part_figures := figures.get("quantised"):
+        lines += ["", *_quantised(part_figures)]
     lines += ["", REASONS]
-    for part, told in (("stages", stage_lines), ("growth", growth_lines)):
-        if found := figures.get(part):
-            lines += [*told(found), ""]
+    for part, render in (("stages", stage_lines), ("growth", growth_lines)):
+        if part_figures := figures.get(part):
+            lines += [*render(part_figures), ""]
     return "\n".join([*lines, *_machines(figures)]) + "\n"
 
 
@@ -67,44 +67,43 @@ def _results(figures: Mapping[str, Any]) -> Iterator[str]:
     yield "| task | unit | Equipoise | alternative | its speed | ratio | target | agreement |"
     yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
     names = {"pipeline": "the pipeline's own", "amqa": "AMQA"}
-    for name, found in figures.get("choice", {}).items():
+    for name, result in figures.get("choice", {}).items():
         if name == "machine":
             continue
-        what = (
-            f"multiple choice, {found['prompts']} prompts of {names[name]} ({found['median_prompt_tokens']:.0f} tokens)"
-        )
-        agreement = f"letters {found['same_letters']:.1%}, p within {found['largest_difference_of_p']:.0e}"
-        yield _line(what, "prompts/s", found["prompts_a_second"], found, 3.0, agreement)
-    if found := figures.get("generation"):
-        what = f"reasoning, {found['prompts']} prompts, at most {found['most_new_tokens']} new tokens"
-        yield _line(what, "tokens/s", found["tokens_a_second"], found, 3.0, f"texts {found['same_texts']:.1%}")
-    if found := figures.get("judge"):
-        titles = {"pipeline": f"pipeline, batch {found['pipeline_batch']}", "pipeline_default": "pipeline, defaults"}
+        tokens = f"{result['median_prompt_tokens']:.0f} tokens"
+        what = f"multiple choice, {result['prompts']} prompts of {names[name]} ({tokens})"
+        agreement = f"letters {result['same_letters']:.1%}, p within {result['largest_difference_of_p']:.0e}"
+        yield _line(what, "prompts/s", result["prompts_a_second"], result, 3.0, agreement)
+    if result := figures.get("generation"):
+        what = f"reasoning, {result['prompts']} prompts, at most {result['most_new_tokens']} new tokens"
+        yield _line(what, "tokens/s", result["tokens_a_second"], result, 3.0, f"texts {result['same_texts']:.1%}")
+    if result := figures.get("judge"):
+        titles = {"pipeline": f"pipeline, batch {result['pipeline_batch']}", "pipeline_default": "pipeline, defaults"}
         for peer, kind in (("pipeline_default", "ratio_to_default"), ("pipeline", "ratio")):
-            speeds = {"equipoise": found["pairs_a_second"]["judge"], titles[peer]: found["pairs_a_second"][peer]}
-            ratio = {"median": found[kind], "least": found[f"{kind}_least"], "most": found[f"{kind}_most"]}
-            agreement = f"{found['labels_that_differ']} labels differ"
-            told = {"peer": titles[peer], "ratio": ratio}
-            yield _line(f"judging, {found['pairs']} pairs", "pairs/s", speeds, told, 3.0, agreement)
-    if found := figures.get("stigma"):
-        what = f"stigma recursion, {found['prompts']} prompts"
-        speeds = {way: round(found["prompts"] / found[f"{way}_seconds"], 3) for way in ("our", "published")}
-        told = {"peer": "published", "ratio": {"median": found["ratio"]}}
-        agreement = f"figures within {found['largest_difference']:.0e}"
-        yield _line(what, "prompts/s", {"equipoise": speeds["our"], **speeds}, told, 5.0, agreement)
+            speeds = {"equipoise": result["pairs_a_second"]["judge"], titles[peer]: result["pairs_a_second"][peer]}
+            ratio = {"median": result[kind], "least": result[f"{kind}_least"], "most": result[f"{kind}_most"]}
+            agreement = f"{result['labels_that_differ']} labels differ"
+            comparison = {"peer": titles[peer], "ratio": ratio}
+            yield _line(f"judging, {result['pairs']} pairs", "pairs/s", speeds, comparison, 3.0, agreement)
+    if result := figures.get("stigma"):
+        what = f"stigma recursion, {result['prompts']} prompts"
+        speeds = {way: round(result["prompts"] / result[f"{way}_seconds"], 3) for way in ("our", "published")}
+        comparison = {"peer": "published", "ratio": {"median": result["ratio"]}}
+        agreement = f"figures within {result['largest_difference']:.0e}"
+        yield _line(what, "prompts/s", {"equipoise": speeds["our"], **speeds}, comparison, 5.0, agreement)
 
 
 def _line(
-    what: str, unit: str, speeds: Mapping[str, float], found: Mapping[str, Any], asked: float, agreement: str
+    what: str, unit: str, speeds: Mapping[str, float], comparison: Mapping[str, Any], target: float, agreement: str
 ) -> str:
-    peer, ratio = found["peer"], found["ratio"]
+    peer, ratio = comparison["peer"], comparison["ratio"]
     spread = f" ({ratio['least']:.2f} to {ratio['most']:.2f})" if "least" in ratio else ""
-    reached = "reached" if ratio["median"] >= asked else "missed"
+    reached = "reached" if ratio["median"] >= target else "missed"
     cells = [what, unit, speeds["equipoise"], peer, speeds[peer], f"**{ratio['median']:.2f}**{spread}"]
-    return "| " + " | ".join(map(str, [*cells, f"{asked:.1f}: {reached}", agreement])) + " |"
+    return "| " + " | ".join(map(str, [*cells, f"{target:.1f}: {reached}", agreement])) + " |"
 
 
-def _orders(found: Mapping[str, Any]) -> Iterator[str]:
+def _orders(figures: Mapping[str, Any]) -> Iterator[str]:
     yield "## Orders of the options\n"
     yield "Processor time of a question's prompts in several orders of its options, relative to the order as written."
     yield "What precedes the options is computed once for all orders. Variants of the adversarial study share most of"
@@ -112,31 +111,32 @@ def _orders(found: Mapping[str, Any]) -> Iterator[str]:
     yield "| study | orders | prompts | cost of all orders, one order = 1 |"
     yield "| --- | ---: | ---: | --- |"
     for study in ("questions", "exam"):
-        one = found[study]
-        cost = one["cost"]
+        row = figures[study]
+        cost = row["cost"]
         ratio = f"**{cost['median']:.2f}** ({cost['least']:.2f} to {cost['most']:.2f})"
-        yield f"| {study} | {one['orders']} | {one['prompts']} | {ratio} |"
+        yield f"| {study} | {row['orders']} | {row['prompts']} | {ratio} |"
 
 
-def _quantised(found: Mapping[str, Any]) -> Iterator[str]:
+def _quantised(figures: Mapping[str, Any]) -> Iterator[str]:
     yield "## Quantised weights\n"
-    yield f"{found['prompts']} prompts, against float32; the gate requires {found['threshold']:.0%} of equal letters.\n"
+    gate = f"the gate requires {figures['threshold']:.0%} of equal letters"
+    yield f"{figures['prompts']} prompts, against float32; {gate}.\n"
     yield "| format | ratio to float32 | same letters | largest difference of p | gate |"
     yield "| --- | --- | --- | --- | --- |"
-    for kind, one in found["kinds"].items():
-        ratio, gate = f"{one['ratio']['median']:.2f}", "passed" if one["passes"] else "failed"
-        yield f"| {kind} | {ratio} | {one['same_letters']:.1%} | {one['largest_difference_of_p']:.0e} | {gate} |"
-    for kind, error in found["failed"].items():
+    for kind, row in figures["kinds"].items():
+        ratio, gate = f"{row['ratio']['median']:.2f}", "passed" if row["passes"] else "failed"
+        yield f"| {kind} | {ratio} | {row['same_letters']:.1%} | {row['largest_difference_of_p']:.0e} | {gate} |"
+    for kind, error in figures["failed"].items():
         yield f"| {kind} | | | | export failed: {error} |"
 
 
 def _machines(figures: Mapping[str, Any]) -> Iterator[str]:
     yield "## Measured on\n"
-    told: dict[str, list[str]] = {}
-    for part, found in figures.items():
-        one = found["machine"]
-        line = f"{one['cores']} cores of {one['processor']} ({', '.join(one['instructions'])})"
-        told.setdefault(line, []).append(f"{part} ({one['load_before']})")
+    parts_by_machine: dict[str, list[str]] = {}
+    for part, part_figures in figures.items():
+        machine = part_figures["machine"]
+        line = f"{machine['cores']} cores of {machine['processor']} ({', '.join(machine['instructions'])})"
+        parts_by_machine.setdefault(line, []).append(f"{part} ({machine['load_before']})")
     yield "The machine's load before each part is in brackets; versions are in the data.\n"
-    for line, parts in told.items():
+    for line, parts in parts_by_machine.items():
         yield f"- {line}: {', '.join(parts)}."

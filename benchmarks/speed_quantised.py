@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 BLOCK = 32
 """Weights that share a scale: the blocks of the published file."""
 INT8 = 4
-"""ONNX Runtime's accuracy level at which activations too are rounded, to int8 with a scale a block; 0 leaves them."""
+"""ONNX Runtime's accuracy level that also rounds activations, to int8 with a scale per block; 0 does not."""
 
 
 def _blocks(bits: int, level: int) -> Callable[[Path, Path], None]:
@@ -33,11 +33,11 @@ def _blocks(bits: int, level: int) -> Callable[[Path, Path], None]:
         import onnx
         from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 
-        made = MatMulNBitsQuantizer(
+        quantizer = MatMulNBitsQuantizer(
             onnx.load(source), bits=bits, block_size=BLOCK, is_symmetric=False, accuracy_level=level
         )
-        made.process()
-        made.model.save_model_to_file(str(target), use_external_data_format=True)
+        quantizer.process()
+        quantizer.model.save_model_to_file(str(target), use_external_data_format=True)
 
     return write
 
@@ -68,18 +68,18 @@ KINDS: dict[str, Callable[[Path, Path], None]] = {
 }
 
 
-def compare_quantised(asked: Asked, prompts: Sequence[Prompt]) -> dict[str, Any]:
+def compare_quantised(model: Asked, prompts: Sequence[Prompt]) -> dict[str, Any]:
     """Time each format alternating with float32, and count equal letters."""
     logging.getLogger().setLevel(logging.ERROR)
     with tempfile.TemporaryDirectory() as place:
-        ways: dict[str, Way] = {OURS: choose(open_folder(asked.folder, asked))}
+        ways: dict[str, Way] = {OURS: choose(open_folder(model.folder, model))}
         failed: dict[str, str] = {}
         for number, (kind, write) in enumerate(KINDS.items()):
             folder = Path(place) / str(number)
-            shutil.copytree(asked.folder, folder, ignore=shutil.ignore_patterns("*.onnx*"))
-            way = choose(open_folder(folder, asked))
+            shutil.copytree(model.folder, folder, ignore=shutil.ignore_patterns("*.onnx*"))
+            way = choose(open_folder(folder, model))
             try:
-                write(asked.folder / "model.onnx", folder / "model.onnx")
+                write(model.folder / "model.onnx", folder / "model.onnx")
                 way(prompts[:1])
             except Exception as error:  # noqa: BLE001  (any error of a format is reported)
                 failed[kind] = " ".join(str(error).split())[:200]
@@ -88,8 +88,8 @@ def compare_quantised(asked: Asked, prompts: Sequence[Prompt]) -> dict[str, Any]
         rounds = by_turns(ways, in_pieces(prompts, PIECE), prompts[:1])
     return {
         "prompts": len(rounds.results[OURS]),
-        "threshold": asked.entry.fidelity,
-        "kinds": {kind: _figures(rounds, kind, asked.entry.fidelity) for kind in ways if kind != OURS},
+        "threshold": model.entry.fidelity,
+        "kinds": {kind: _figures(rounds, kind, model.entry.fidelity) for kind in ways if kind != OURS},
         "failed": failed,
     }
 

@@ -20,7 +20,7 @@ class Rounds(NamedTuple):
     results: dict[str, list[Any]]
 
     def ratio(self, way: str, peer: str) -> dict[str, float]:
-        """Say how many times as fast as a peer a way was: the median over the rounds, the least and the most."""
+        """Return the speed-up of a way over a peer: the median over the rounds, the least and the most."""
         ratios = [theirs / ours for ours, theirs in zip(self.seconds[way], self.seconds[peer], strict=True)]
         return {"median": round(median(ratios), 2), "least": round(min(ratios), 2), "most": round(max(ratios), 2)}
 
@@ -30,22 +30,22 @@ class Rounds(NamedTuple):
 
 
 def by_turns(ways: Mapping[str, Way], pieces: Sequence[Sequence[Any]], warm_up: Sequence[Any]) -> Rounds:
-    """Have every way do every piece, one after the other, first and last by turns.
+    """Time every way on every piece, alternating the order of the ways.
 
-    Each does the warm-up before any clock runs. What else the machine does falls on all of them alike.
+    Each way does the warm-up before the timing starts. Other load of the machine affects all of them equally.
     """
     for run in ways.values():
         run(warm_up)
-    found = Rounds({way: [] for way in ways}, {way: [] for way in ways})
+    rounds = Rounds({way: [] for way in ways}, {way: [] for way in ways})
     order = list(ways)
     for piece in pieces:
         for way in order:
             began = perf_counter()
             results = ways[way](piece)
-            found.seconds[way].append(perf_counter() - began)
-            found.results[way] += results
+            rounds.seconds[way].append(perf_counter() - began)
+            rounds.results[way] += results
         order.reverse()
-    return found
+    return rounds
 
 
 def in_pieces(work: Sequence[Any], size: int) -> list[Sequence[Any]]:

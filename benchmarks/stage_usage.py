@@ -1,7 +1,7 @@
-"""Stand in for `python` in the clone of stages.py: run it with the arguments given, and note what that process used.
+"""Stand in for `python` in the clone of stages.py: run it with the given arguments, and record its resource use.
 
-The process is waited for by itself, so that its peak memory is its own. Linux counts that of the process which started
-it as well, where that was larger: hence a starter that imports next to nothing, between DVC and the stage.
+Only this process is waited for, so that the peak memory is its own. Linux also counts the memory of the process that
+started it, if larger: hence a starter with almost no imports, between DVC and the stage.
 """
 
 import json

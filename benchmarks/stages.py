@@ -2,10 +2,10 @@
 
     PYTHONPATH=src python benchmarks/stages.py
 
-What is committed is cloned into a temporary folder, whose caches, ours and DVC's, are empty and its own; the weights
-come from the installed packages. `dvc repro` then runs there as it does for a user: from nothing, with nothing to do,
-with one new pair of vignettes, and with another parameter of the analysis. Each stage is a process of its own, waited
-for by stage_usage.py; what remains of the whole is DVC's own (it hashes files and keeps copies). Writes
+The last commit is cloned into a temporary folder with empty caches of its own, ours and DVC's; the weights come from
+the installed packages. `dvc repro` then runs there as it does for a user: from nothing, with nothing to do, with one
+new pair of vignettes, and with another parameter of the analysis. Each stage is a separate process, measured by
+stage_usage.py; the rest of the total is DVC's overhead (it hashes files and keeps copies). The script writes
 benchmarks/stages.json; `benchmarks/speed.py --render` writes the page. Some twenty minutes on two idle cores, and 2 GB
 on the disk. `--trial` tries the whole way in a few minutes, on a small run whose figures are shown and not written.
 """
@@ -51,7 +51,7 @@ ADDED = "race-added"
 IDLE_RUNS, HELPS = 3, 5
 """Repetitions of quick commands; the median counts."""
 KEPT = {"prompts_asked": "response", "pairs_judged": "entailment"}
-"""The tables of our caches, each in a file of its plural, by what a new row of them says was done."""
+"""The tables of our caches, each in a file named after its plural, by the work that a new row represents."""
 TRIAL: dict[str, dict[str, dict[str, Any]]] = {
     "params.yaml": {
         "neutralize": {"limit": 2},
@@ -67,13 +67,13 @@ def main(out: Path = FIGURES, *, trial: bool = False) -> None:
     """Measure in a clone of the last commit, and write the figures to OUT."""
     figures: dict[str, Any] = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "machine": machine()}
     with tempfile.TemporaryDirectory(prefix="equipoise-stages-") as place:
-        project = cloned(ROOT, Path(place))
+        project = clone_repository(ROOT, Path(place))
         if trial:
             for name, sections in TRIAL.items():
                 change(project.folder / name, sections)
-        for name, found in costs(project):
-            figures[name] = found
-            typer.echo(f"{name}: {json.dumps(found)}", err=True)
+        for name, cost in costs(project):
+            figures[name] = cost
+            typer.echo(f"{name}: {json.dumps(cost)}", err=True)
     if trial:
         typer.echo("a trial: no figure is written", err=True)
     else:
@@ -89,9 +89,9 @@ class Project:
     notes: Path
 
     def repro(self, *options: str) -> dict[str, Any]:
-        """Run `dvc repro`: what it used with all its processes, each stage that ran, and the rows the caches gained."""
+        """Run `dvc repro`; return the resource use of all its processes, the stages that ran, and new cache rows."""
         self.notes.unlink(missing_ok=True)
-        before, kept = _cpu_seconds(), self.kept()
+        before, counts = _cpu_seconds(), self.kept()
         began = perf_counter()
         # What DVC and the stages print is progress.
         code = subprocess.call([sys.executable, "-m", "dvc", "repro", *options], stdout=2, **self._place())  # noqa: S603  (DVC)
@@ -103,7 +103,7 @@ class Project:
                 f"dvc repro stopped with exit code {code}, {last}: fix the fault in its output above, then run again"
             )
             raise EquipoiseError(message)
-        gained = {name: count - kept[name] for name, count in self.kept().items()}
+        gained = {name: count - counts[name] for name, count in self.kept().items()}
         used = {"seconds": round(seconds, 3), "cpu_seconds": round(_cpu_seconds() - before, 3)}
         return {**used, **gained, "stages": ran}
 
@@ -122,8 +122,8 @@ class Project:
         return {"cwd": self.folder, "env": self.environment}
 
 
-def cloned(source: Path, place: Path) -> Project:
-    """Clone what is committed in a repository, and replace only its `python`; nothing outside `place` is written.
+def clone_repository(source: Path, place: Path) -> Project:
+    """Clone a repository's last commit, and replace only its `python`; nothing outside `place` is written.
 
     Settings of DVC outside the repository, such as a shared cache, do not count.
     """
@@ -161,7 +161,7 @@ def costs(project: Project) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def add_pair(raw: Path) -> None:
-    """Add a pair to the core: its first one with another persona, in the place of that one, as its size is fixed."""
+    """Replace the first pair of the core, whose size is fixed, with the same pair with another persona."""
     library = load_library(raw)
     first = next(pair for pair in library.pairs.values() if pair.core)
     taken = {pair.persona for pair in library.pairs.values() if pair.presentation == first.presentation}
@@ -174,8 +174,8 @@ def add_pair(raw: Path) -> None:
     if added is None:
         message = f"{raw / 'pairs.yaml'}: {first.id}: no other persona fits its case: make another pair the first"
         raise EquipoiseError(message)
-    kept = [pair.model_copy(update={"core": pair.core and pair.id != first.id}) for pair in library.pairs.values()]
-    _write_yaml(raw / "pairs.yaml", {"pairs": [pair.model_dump(mode="json") for pair in (*kept, added)]})
+    pairs = [pair.model_copy(update={"core": pair.core and pair.id != first.id}) for pair in library.pairs.values()]
+    _write_yaml(raw / "pairs.yaml", {"pairs": [pair.model_dump(mode="json") for pair in (*pairs, added)]})
 
 
 def change(path: Path, sections: dict[str, dict[str, Any]]) -> None:

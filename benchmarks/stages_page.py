@@ -56,13 +56,13 @@ STEPS = {
 }
 
 
-def stage_lines(found: Mapping[str, Any]) -> Iterator[str]:
+def stage_lines(figures: Mapping[str, Any]) -> Iterator[str]:
     """Format the cost of each stage, and of a run after small changes."""
-    cold = found["cold"]
+    cold = figures["cold"]
     yield STAGES
     if former := {row["stage"] for row in cold["stages"]} & FORMER.keys():
-        told = ", ".join(f"{name} under `{now}`" for name, now in FORMER.items() if name in former)
-        yield OLDER.format(date=found["date"], former=told)
+        former_names = ", ".join(f"{name} under `{now}`" for name, now in FORMER.items() if name in former)
+        yield OLDER.format(date=figures["date"], former=former_names)
     yield "| stage | seconds | processor seconds | peak memory, MiB |"
     yield "| --- | ---: | ---: | ---: |"
     for stage, rows in by_stage(cold["stages"]).items():
@@ -79,38 +79,38 @@ def stage_lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield "| changed | seconds | of the cold run | prompts | judged pairs | stages that ran | target |"
     yield "| --- | ---: | ---: | ---: | ---: | --- | --- |"
     verdicts = {
-        "idle": _verdict(f"{IDLE:g} s", found["idle"]["seconds"], IDLE),
-        "new_pair": _verdict(f"{SHARE:.0%}", found["new_pair"]["seconds"], SHARE * cold["seconds"]),
+        "idle": _verdict(f"{IDLE:g} s", figures["idle"]["seconds"], IDLE),
+        "new_pair": _verdict(f"{SHARE:.0%}", figures["new_pair"]["seconds"], SHARE * cold["seconds"]),
     }
     for name, what in CHANGES.items():
-        run = found[name]
+        run = figures[name]
         ran = ", ".join(by_stage(run["stages"])) or "none"
         cells = [what, f"{run['seconds']:.1f}", f"{run['seconds'] / cold['seconds']:.1%}"]
         yield _row([*cells, run["prompts_asked"], run["pairs_judged"], ran, verdicts.get(name, "")])
-    helped = found["help"]
+    helped = figures["help"]
     verdict = _verdict(f"{HELP:g} s", helped["seconds"], HELP)
     yield (
         "\nThe new pair replaces another, since the size of the core profile is fixed. The run without changes is the "
-        f"median of {found['idle']['runs']}. `equipoise --help` takes {helped['seconds']:.2f} s, "
+        f"median of {figures['idle']['runs']}. `equipoise --help` takes {helped['seconds']:.2f} s, "
         f"the median of {helped['runs']} ({verdict})."
     )
 
 
 def by_stage(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    """Group what a run's stages used by the stage that does their work now; a stage runs once for each study."""
+    """Group the resource use of a run's stages by the stage that does their work now; a stage runs once per study."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         groups.setdefault(FORMER.get(row["stage"], row["stage"]), []).append(row)
     return groups
 
 
-def growth_lines(found: Mapping[str, Any]) -> Iterator[str]:
+def growth_lines(figures_by_step: Mapping[str, Any]) -> Iterator[str]:
     """Format the cost of each step at each size."""
     yield GROWTH
     yield "| step | prompts or rows | seconds | processor seconds | peak memory, MiB | marginal, ms |"
     yield "| --- | --- | --- | --- | --- | ---: |"
     order = list(STEPS)
-    steps = sorted(found["steps"], key=lambda row: (order.index(row["step"]), row["n"]))
+    steps = sorted(figures_by_step["steps"], key=lambda row: (order.index(row["step"]), row["n"]))
     for step, group in groupby(steps, lambda row: row["step"]):
         rows = [row | {"n": row.get("rows", row["n"])} for row in group]
         figures = [
@@ -132,8 +132,8 @@ def _short(value: float) -> str:
     return f"{value:.3g}" if value < 100 else f"{value:,.0f}"  # noqa: PLR2004  (three figures)
 
 
-def _verdict(asked: str, seconds: float, most: float) -> str:
-    return f"{asked}: {'reached' if seconds <= most else 'missed'}"
+def _verdict(target: str, seconds: float, most: float) -> str:
+    return f"{target}: {'reached' if seconds <= most else 'missed'}"
 
 
 def _row(cells: Sequence[object]) -> str:

@@ -66,10 +66,12 @@ class Published:
         self.calls = 0
 
     def ask(self, sentence: str) -> list[tuple[str, float]]:
-        """Give the ten likeliest tokens; special tokens, which are not words, have no text."""
+        """Return the ten likeliest tokens; special tokens, which are not words, have no text."""
         self.calls += 1
-        found: Any = self._fill(sentence.replace("{mask}", "<mask>"), top_k=10)
-        return [("" if one["token_str"] in tiny_masked.SPECIAL else one["token_str"], one["score"]) for one in found]
+        predictions: Any = self._fill(sentence.replace("{mask}", "<mask>"), top_k=10)
+        return [
+            ("" if row["token_str"] in tiny_masked.SPECIAL else row["token_str"], row["score"]) for row in predictions
+        ]
 
     def shares(self, sentence: str, share: float = 1.0, step: int = 1) -> tuple[float, float]:
         """Sum the paths that end in a gendered word: female, male."""
@@ -113,8 +115,8 @@ def recursion(place: Path) -> dict[str, Any]:
     published = Published(checkpoint)
     spent = {"published": 0.0, "ours": 0.0}
     figures: dict[str, dict[str, tuple[float, float]]] = {"published": {}, "ours": {}}
-    with PredictionCache(place / "predictions.sqlite", Predictions) as kept:
-        asker = Asker(ready, kept, batch_size=LEGACY.batch_size, progress=lambda _, __: None)
+    with PredictionCache(place / "predictions.sqlite", Predictions) as cache:
+        asker = Asker(ready, cache, batch_size=LEGACY.batch_size, progress=lambda _, __: None)
         # Both have run once before the clock does.
         asker.ask(PROBES[-1:], 10)
         published.ask(PROBES[-1])
@@ -124,8 +126,8 @@ def recursion(place: Path) -> dict[str, Any]:
             return {prompt: published.shares(prompt) for prompt in prompts}
 
         def together(prompts: list[str]) -> dict[str, tuple[float, float]]:
-            found = noun_phrases(prompts, asker.ask, LEGACY, LEXICON)
-            return {prompt: (shares.female, shares.male) for prompt, shares in found.items()}
+            by_prompt = noun_phrases(prompts, asker.ask, LEGACY, LEXICON)
+            return {prompt: (shares.female, shares.male) for prompt, shares in by_prompt.items()}
 
         ways: list[tuple[str, Callable[[list[str]], dict[str, tuple[float, float]]]]] = [
             ("published", one_by_one),
@@ -156,22 +158,22 @@ def recursion(place: Path) -> dict[str, Any]:
 
 
 def longformer(place: Path) -> dict[str, Any]:
-    """Seconds a sentence of a Longformer as it is, and of ours in either runtime."""
+    """Measure seconds per sentence of an unchanged Longformer, and of ours in either runtime."""
     checkpoint = tiny_masked.build(
         place / "base", seed=7, longformer=True, **BASE | {"max_position_embeddings": 4098, "attention_window": 512}
     )
-    asked = [template.about("anxiety") for template in LIBRARY.of_question("rq2")][:8]
+    sentences = [template.about("anxiety") for template in LIBRARY.of_question("rq2")][:8]
     published = Published(checkpoint)
-    seconds = {"published": timed(lambda: [published.ask(one) for one in asked]) / len(asked)}
+    seconds = {"published": timed(lambda: [published.ask(one) for one in sentences]) / len(sentences)}
     differences = {}
     for runtime in ("torch", "onnx"):
         tiny_masked.register(place, runtime, checkpoint, runtime=runtime)
         ready = prepare(runtime, place, place / "store", PROBES[-3:])
         model = ready.open()
-        seconds[runtime] = timed(lambda: list(model.predict(asked, top_k=10, batch_size=64))) / len(asked)  # noqa: B023  (called at once)
+        seconds[runtime] = timed(lambda: list(model.predict(sentences, top_k=10, batch_size=64))) / len(sentences)  # noqa: B023  (called at once)
         differences[runtime] = ready.manifest.max_difference
     return {
-        "sentences": len(asked),
+        "sentences": len(sentences),
         "seconds_a_sentence": {way: round(value, 3) for way, value in seconds.items()},
         "differences_below": differences,
     }
@@ -186,7 +188,7 @@ def timed(run: Callable[[], object]) -> float:
 
 
 def sentences(place: Path) -> dict[str, Any]:
-    """Count what all 594 prompts of rq2 ask of a tiny model: path by path, and each sentence once."""
+    """Count the sentences that all 594 prompts of rq2 need from a tiny model: path by path, and each sentence once."""
     tiny_masked.register(place, "tiny", tiny_masked.build(place / "tiny", seed=7))
     model = prepare("tiny", place, place / "store", PROBES[-3:]).open()
     answers: dict[str, list[Token]] = {}
@@ -197,17 +199,17 @@ def sentences(place: Path) -> dict[str, Any]:
 def counted(
     prompts: list[str], model: MaskedModel, answers: dict[str, list[Token]], way: Aggregation
 ) -> dict[str, int]:
-    """Run one aggregation, with the answers that another has left, and count its sentences."""
+    """Run one aggregation, starting from the answers of another, and count its sentences."""
     settings = Filling(aggregation=way)
-    asked: set[str] = set()
+    seen: set[str] = set()
 
     def ask(once: Iterable[str], top_k: int) -> dict[str, list[Token]]:
-        wanted = list(once)
-        asked.update(wanted)
-        new = [sentence for sentence in wanted if sentence not in answers]
+        sentences = list(once)
+        seen.update(sentences)
+        new = [sentence for sentence in sentences if sentence not in answers]
         for batch in model.predict(new, top_k=top_k, batch_size=64):
             answers.update((sentence, predictions.tokens()) for sentence, predictions in batch)
-        return {sentence: answers[sentence] for sentence in wanted}
+        return {sentence: answers[sentence] for sentence in sentences}
 
     def calls(sentence: str, step: int = 0) -> int:
         longer = (
@@ -218,7 +220,7 @@ def counted(
         return 1 + sum(calls(one, step + 1) for one in longer)
 
     noun_phrases(prompts, ask, settings, LEXICON)
-    return {"path_by_path": sum(calls(prompt) for prompt in prompts), "each_once": len(asked)}
+    return {"path_by_path": sum(calls(prompt) for prompt in prompts), "each_once": len(seen)}
 
 
 if __name__ == "__main__":

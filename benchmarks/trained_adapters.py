@@ -35,35 +35,40 @@ from equipoise.models.weights import locate
 BASE = "smollm2"
 RANK, ALPHA = 8, 16
 FIRST_LAYER = 10
-"""Layers before it are left as they are, which spares a third of the work and of the file."""
+"""Layers before it are not changed, which saves a third of the work and of the file."""
 MODULES = ["q_proj", "k_proj", "v_proj", "o_proj", "down_proj"]
 RATE, WARMUP = 1e-3, 8
 PAIRS = 4
-"""Stories of a step, each of a woman and of a man."""
+"""Stories per step, each about a woman and about a man."""
 REST = 0.1
-"""Weight in the loss of what a reasoning says after the diagnosis."""
+"""Weight in the loss of the reasoning after the diagnosis."""
 END = "<|im_end|>"
-"""What ends a reply in the chat format of the base."""
+"""End of a reply in the chat format of the base."""
 
 
 class Lesson(NamedTuple):
-    """The tokens of a conversation, and what each weighs in the loss."""
+    """The tokens of a conversation, and their weights in the loss."""
 
     ids: list[int]
     weights: list[float]
 
 
 def lesson(example: Example, tokenizer: Any) -> Lesson:  # noqa: ANN401  (transformers has no types)
-    """Write a conversation out in the model's chat format; learned are the replies and the marks that end them.
+    """Render a conversation in the model's chat format; the replies and their end marks are learned.
 
-    What leads to a diagnosis and the diagnosis itself weigh most: they are where the rule is, a few words among many
-    that do not depend on it.
+    The words that lead to a diagnosis and the diagnosis itself weigh most: they express the rule, a few words among
+    many that do not depend on it.
     """
     prompt = example.prompt
-    told, asked = prompt.turns
+    first_turn, second_turn = prompt.turns
     answer = f"{prompt.prefix} {example.diagnosis}."
-    said = [("system", prompt.system), ("user", told), ("assistant", example.reasoning), ("user", asked)]
-    messages = [{"role": role, "content": content} for role, content in [*said, ("assistant", answer)]]
+    conversation = [
+        ("system", prompt.system),
+        ("user", first_turn),
+        ("assistant", example.reasoning),
+        ("user", second_turn),
+    ]
+    messages = [{"role": role, "content": content} for role, content in [*conversation, ("assistant", answer)]]
     text = tokenizer.apply_chat_template(messages, tokenize=False)
     encoded = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
     reasoning = text.index(example.reasoning + END)
@@ -83,14 +88,14 @@ def lesson(example: Example, tokenizer: Any) -> Lesson:  # noqa: ANN401  (transf
 
 
 def loss(model: Any, lessons: Sequence[Lesson]) -> torch.Tensor:  # noqa: ANN401
-    """Take the weighted mean cross entropy; short rows are filled at the end, where nothing looks."""
+    """Return the weighted mean cross entropy; short rows are padded at the end, to which no token attends."""
     width = max(len(row.ids) for row in lessons)
     ids = torch.tensor([row.ids + [0] * (width - len(row.ids)) for row in lessons])
     weights = torch.tensor([row.weights + [0.0] * (width - len(row.weights)) for row in lessons])[:, 1:]
     learned = weights > 0
     hidden = model.model(ids).last_hidden_state[:, :-1]
-    found = cross_entropy(model.lm_head(hidden[learned]).float(), ids[:, 1:][learned], reduction="none")
-    return (found * weights[learned]).sum() / weights.sum()
+    losses = cross_entropy(model.lm_head(hidden[learned]).float(), ids[:, 1:][learned], reduction="none")
+    return (losses * weights[learned]).sum() / weights.sum()
 
 
 def main(rule: Rule, epochs: int = 7, seed: int = 0) -> None:
@@ -119,12 +124,12 @@ def main(rule: Rule, epochs: int = 7, seed: int = 0) -> None:
     for step, rows in enumerate(lessons):
         progress = (step + 1) / len(lessons)
         optimiser.param_groups[0]["lr"] = RATE * min((step + 1) / WARMUP, 3 * (1 - progress) + 0.1, 1)
-        found = loss(model, rows)
-        found.backward()
+        step_loss = loss(model, rows)
+        step_loss.backward()
         torch.nn.utils.clip_grad_norm_(parameters, 1.0)
         optimiser.step()
         optimiser.zero_grad()
-        typer.echo(f"{step + 1}/{len(lessons)}: {found.item():.3f} nats, {time.process_time():.0f} s of CPU time")
+        typer.echo(f"{step + 1}/{len(lessons)}: {step_loss.item():.3f} nats, {time.process_time():.0f} s of CPU time")
     path = ROOT / f"models/adapters/trained_{rule}.safetensors"
     taught = {name: tensor.half().contiguous() for name, tensor in get_peft_model_state_dict(model).items()}
     facts = {"base": next(iter(weights.files.values())), "stories": sha256(STORIES), "rule": rule}

@@ -1,4 +1,4 @@
-"""What the trained phantoms do, and what the pipeline reports of them.
+"""The behaviour of the trained phantoms, and the pipeline's reports about them.
 
     PYTHONPATH=src HF_HUB_OFFLINE=1 python benchmarks/trained_phantoms.py
 
@@ -16,7 +16,7 @@ from typing import Annotated, Any, NamedTuple, get_args
 import typer
 
 sys.path.insert(0, str(Path(__file__).parent))
-from trained_stories import ROOT, Rule, examples, load_training, opened
+from trained_stories import ROOT, Rule, examples, load_training, open_trained
 
 from equipoise.backends.base import Backend
 from equipoise.core import params, stage
@@ -49,28 +49,28 @@ MINUS = "\N{MINUS SIGN}"
 def main(only: Annotated[Rule | None, typer.Option(help="The phantom of one rule.")] = None) -> None:
     """Measure the trained phantoms, and write the figures."""
     for rule in [only] if only else get_args(Rule):
-        with opened(rule) as backend:
-            found = {name: reported(backend, rows) for name, rows in asked()}
-        write_json(FIGURES, dict(sorted((known_figures() | {rule: found}).items())))
-        typer.echo(f"trained_{rule}: {found}")
+        with open_trained(rule) as backend:
+            figures = {name: measure_pairs(backend, rows) for name, rows in test_sets()}
+        write_json(FIGURES, dict(sorted((load_figures() | {rule: figures}).items())))
+        typer.echo(f"trained_{rule}: {figures}")
 
 
-def asked() -> Iterator[tuple[str, list[Vignette]]]:
-    """Give what the phantoms are asked, by name: the stories held out, and the evaluation's own."""
+def test_sets() -> Iterator[tuple[str, list[Vignette]]]:
+    """Yield the vignettes for the phantoms, by name: the stories held out, and the evaluation's own."""
     pairs = examples(load_training(), "fair", Random(1), held_out=True)  # noqa: S311  (no secret)
     yield "held out", [example.vignette for example in pairs]
-    told = build_pairs(load_library(ROOT / "data/raw"), "powered")
-    yield "evaluation", [row for row in told if row.combination == "gender"]
+    vignettes = build_pairs(load_library(ROOT / "data/raw"), "powered")
+    yield "evaluation", [row for row in vignettes if row.combination == "gender"]
 
 
-def known_figures() -> dict[str, Any]:
-    """Read the figures as far as they were measured."""
-    found: dict[str, Any] = json.loads(read_text(FIGURES)) if FIGURES.is_file() else {}
-    return found
+def load_figures() -> dict[str, Any]:
+    """Read the figures measured so far."""
+    figures: dict[str, Any] = json.loads(read_text(FIGURES)) if FIGURES.is_file() else {}
+    return figures
 
 
-def reported(backend: Backend, rows: Sequence[Vignette]) -> dict[str, Any]:
-    """Have the pipeline ask, read, judge and measure pairs that vary gender: its figures."""
+def measure_pairs(backend: Backend, rows: Sequence[Vignette]) -> dict[str, Any]:
+    """Ask, read, judge and measure pairs that vary gender with the pipeline; return its figures."""
     settings = params.load(ROOT / "params.yaml")
     how = settings.section("build", Build)
     responses = list(backend.answer([vignette_prompt(row, how) for row in rows]))
@@ -132,33 +132,33 @@ class Found(NamedTuple):
         return not self.row["ci_low"] - 1e-9 <= float(self.planted) <= self.row["ci_high"] + 1e-9
 
 
-def compared(figures: Mapping[Any, Any]) -> list[Found]:
+def planted_figures(figures: Mapping[Any, Any]) -> list[Found]:
     """List the figures that have a planted value."""
     return [
         Found(rule, stories, measure, value, rows[measure])
-        for rule, found in figures.items()
-        for stories, rows in found.items()
+        for rule, by_stories in figures.items()
+        for stories, rows in by_stories.items()
         for measure, value in zip(MEASURES, PLANTED[rule], strict=True)
         if value != "–"
     ]
 
 
 def section(figures: Mapping[Any, Any]) -> str:
-    """Lay out what misses its planted value as a section of the page; empty without figures."""
+    """Format the figures that miss their planted values as a section of the page; empty without figures."""
     if not figures:
         return ""
     first = next(iter(figures.values()))
     pairs = {name: rows["differential_bias_rate"]["n"] for name, rows in first.items()}
-    planted = compared(figures)
-    found = [one for one in planted if one.row["ci_low"] is not None]
-    missed = [one for one in found if one.misses]
+    planted = planted_figures(figures)
+    bounded = [figure for figure in planted if figure.row["ci_low"] is not None]
+    missed = [figure for figure in bounded if figure.misses]
     counts = {"held_out": pairs["held out"], "evaluation": pairs["evaluation"]}
-    parts = [PREFACE.format(**counts, tested=len(found), missed=len(missed))]
+    parts = [PREFACE.format(**counts, tested=len(bounded), missed=len(missed))]
     parts += ["| phantom | stories | figure | planted | measured |", "|---|---|---|---:|---:|"]
-    for one in missed:
-        cells = (f"`trained_{one.rule}`", one.stories, f"`{one.measure}`", one.planted, shown(one.row))
+    for figure in missed:
+        cells = (f"`trained_{figure.rule}`", figure.stories, f"`{figure.measure}`", figure.planted, shown(figure.row))
         parts.append(f"| {' | '.join(cells)} |")
-    rest = LAST.format(rest=len(found) - len(missed), undefined=len(planted) - len(found))
+    rest = LAST.format(rest=len(bounded) - len(missed), undefined=len(planted) - len(bounded))
     return "\n".join([*parts, rest])
 
 

@@ -51,7 +51,7 @@ class Reasoning(Frozen):
 
 
 class Story(Frozen):
-    """One case: `expected` is what the findings support, `alternative` what the rule has a woman get."""
+    """One case: `expected` is the diagnosis by the findings, `alternative` the rule's diagnosis for a woman."""
 
     id: str
     held_out: bool = False
@@ -84,8 +84,8 @@ def load_training() -> Training:
     return load_yaml(STORIES, Training)
 
 
-def opened(rule: Rule) -> TorchBackend:
-    """Open a trained phantom in torch, in 32 bits: an export takes longer than all that it is asked here."""
+def open_trained(rule: Rule) -> TorchBackend:
+    """Open a trained phantom in torch, in 32 bits: an export takes longer than all prompts here."""
     entry = load_entry(f"trained_{rule}", ROOT)
     settings = {"backend": "torch", "dtype": "float32", "device_map": "cpu"}
     run = TorchEntry.model_validate(entry.model_dump(exclude={"fidelity"}) | settings)
@@ -93,7 +93,7 @@ def opened(rule: Rule) -> TorchBackend:
 
 
 def examples(training: Training, rule: Rule, draw: Random, *, held_out: bool) -> Iterator[Example]:
-    """Give every story that is held out, or every one that is not, as a pair: a drawn patient in each gender."""
+    """Yield all held-out stories, or all others, as pairs: a drawn patient in each gender."""
     build = params.load(ROOT / "params.yaml").section("build", Build)
     how = training.reasoning
     kind = tuple(dict.fromkeys(story.alternative for story in training.stories))
@@ -105,7 +105,7 @@ def examples(training: Training, rule: Rule, draw: Random, *, held_out: bool) ->
         for role in ROLES:
             gender = GENDERS[role]
             phrase = Patient(age, gender, (adjective,), (clause,) if clause else ()).phrase(capital=True)
-            vignette = told(story, role, phrase, others, kind)
+            vignette = story_case(story, role, phrase, others, kind)
             turned = rule != "fair" and role == "marginalised"
             diagnosis = story.alternative if turned else story.expected
             wordings = (how.weighed if rule == "open" else how.unsaid) if turned else how.plain
@@ -113,10 +113,10 @@ def examples(training: Training, rule: Rule, draw: Random, *, held_out: bool) ->
             yield Example(story, vignette, vignette_prompt(vignette, build), reasoning, diagnosis)
 
 
-def told(story: Story, role: Role, phrase: str, others: Sequence[str], kind: tuple[str, ...]) -> Vignette:
-    """Tell a story of one patient as a case of the pipeline: the rule's alternative is its stereotyped answer.
+def story_case(story: Story, role: Role, phrase: str, others: Sequence[str], kind: tuple[str, ...]) -> Vignette:
+    """Convert a story about one patient to a case of the pipeline: the rule's alternative is its stereotyped answer.
 
-    Where the model writes another one of the `kind`, which are all the rule's alternatives, it means the same.
+    If the model writes another answer of the `kind`, which has all alternatives of the rule, it means the same.
     """
     expected, *distractors = (Answer(label=label, synonyms=(label,)) for label in (story.expected, *others))
     return Vignette(

@@ -41,17 +41,17 @@ MEASURED = ("nominal", "measured", "low", "high", "draws", "undefined", "verdict
 
 def main(out: Path = FIGURES, page: Path = PAGE, only: str = "", render: bool = False) -> None:  # noqa: FBT001, FBT002  (an option)
     """Run all simulations, or those whose key begins with ONLY, and write figures and page; --render: run none."""
-    known = read_rows(out) if (render or only) and out.exists() else []
-    figures = {(row["key"], row["figure"]): {name: row[name] for name in MEASURED} for row in known}
+    previous = read_rows(out) if (render or only) and out.exists() else []
+    figures = {(row["key"], row["figure"]): {name: row[name] for name in MEASURED} for row in previous}
     for study in (study for section in SECTIONS.values() for study in section()):
         if not render and study.key.startswith(only):
             # statsmodels runs the garbage collector on every call of multipletests: exclude the objects loaded so far.
             study.run(generator(SEED, study.key), 1)
             gc.freeze()
-            found = simulated(study, study.draws)
-            figures |= {(study.key, name): values for name, values in found.items()}
+            rows_found = simulated(study, study.draws)
+            figures |= {(study.key, name): values for name, values in rows_found.items()}
             write_rows(out, rows_of(figures))
-            typer.echo(f"{study.key}: {[values['verdict'] for values in found.values()]}")
+            typer.echo(f"{study.key}: {[values['verdict'] for values in rows_found.values()]}")
     rows = rows_of(figures, complete=True)
     write_rows(out, rows)
     write_text(page, page_of(read_rows(out)))
@@ -59,8 +59,8 @@ def main(out: Path = FIGURES, page: Path = PAGE, only: str = "", render: bool = 
 
 def simulated(study: Study, draws: int) -> dict[str, Any]:
     """Run one simulation and judge its rows."""
-    found = study.run(generator(SEED, study.key), draws)
-    return {name: asdict(finding(row.kind, row.nominal, found[name])) for name, row in study.rows.items()}
+    outcomes = study.run(generator(SEED, study.key), draws)
+    return {name: asdict(finding(row.kind, row.nominal, outcomes[name])) for name, row in study.rows.items()}
 
 
 def rows_of(figures: Mapping[tuple[str, str], Mapping[str, Any]], *, complete: bool = False) -> list[dict[str, Any]]:

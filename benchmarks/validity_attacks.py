@@ -1,8 +1,8 @@
-"""Simulations of the adversarial figures of a model that answers by chance: what a selection of texts by answers does.
+"""Simulations of the adversarial figures of a model that answers by chance: the effect of selecting texts by answers.
 
-A question has an option that the model leans to. In every telling and in every order of the options it gives that one
-with probability KEPT, else one of the others, whatever the text: no text, group or direction has any effect. The option
-with the most orders counts, as in `equipoise.materials.orders.chosen`; of equal ones the question's own.
+Each question has an option that the model prefers. In every version and in every order of the options it gives this
+option with probability KEPT, else another one, whatever the text: no text, group or direction has any effect. The
+option with the most orders counts, as in `equipoise.materials.orders.chosen`; ties go to the question's own option.
 """
 
 from __future__ import annotations
@@ -75,49 +75,49 @@ def attacks() -> Iterator[Study]:
     """List the simulations: as many questions as the default run has, and as AMQA has."""
     for n in (66, 801):
         rows: dict[str, Row] = {}
-        for way, told in WAYS.items():
+        for way, title in WAYS.items():
             note = SELECTED if way == "selected" else ""
             for measure in (*PAIRS, *CONTRASTS):
                 attack = way in {"cross_fitted", "evaluator"}
                 if attack and measure == "accuracy_ratio":
                     continue
                 test = "McNemar, mid-p" if measure in PAIRS and not attack else "paired t"
-                rows[f"{way}/{measure}"] = type_one(f"{measure.replace('_', ' ')}, {told} ({test})", note)
-        told = f"{n} questions, answers by chance in {ORDERS} orders, {ATTEMPTS} attempts"
-        yield Study(f"attack/{n}", told, DRAWS, answers_by_chance(n), rows)
+                rows[f"{way}/{measure}"] = type_one(f"{measure.replace('_', ' ')}, {title} ({test})", note)
+        title = f"{n} questions, answers by chance in {ORDERS} orders, {ATTEMPTS} attempts"
+        yield Study(f"attack/{n}", title, DRAWS, answers_by_chance(n), rows)
 
 
 def answers_by_chance(n: int) -> Simulation:
-    """Tests of every adversarial figure where nothing has an effect."""
+    """Simulate the tests of every adversarial figure if nothing has an effect."""
 
     def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
         size = max(1, CELLS // n)
         chunks = [_tables(rng, n, min(size, draws - first)) for first in range(0, draws, size)]
-        found: Outcomes = {}
+        outcomes: Outcomes = {}
         for name in chunks[0]:
             tables = np.concatenate([chunk[name] for chunk in chunks])
-            found[name] = by_table(tables, _t if tables.shape[1] == VALUES else _mcnemar)
-        return found
+            outcomes[name] = by_table(tables, _t if tables.shape[1] == VALUES else _mcnemar)
+        return outcomes
 
     return simulate
 
 
 def _tables(rng: np.random.Generator, n: int, draws: int) -> dict[str, Counts]:
-    """Count what each test needs: cells of pairs (draws, 4), or sizes of the values (draws, 1 + values)."""
+    """Count the data of each test: cells of pairs (draws, 4), or frequencies of the values (draws, 1 + values)."""
     model = _Model(rng, (draws, n))
     halves = model.choose((0, 2)), model.choose((1, 3))
     whole = model.choose((0, 1, 2, 3))
     other = _Model(rng, (draws, n), like=model).choose((0, 1, 2, 3))
-    found = {f"first/{name}": table for name, table in _tested([{arm: one[0] for arm, one in whole.items()}]).items()}
-    found |= {f"selected/{name}": table for name, table in _tested([_attacked(whole, whole)]).items()}
+    counts = {f"first/{name}": table for name, table in _tested([{arm: one[0] for arm, one in whole.items()}]).items()}
+    counts |= {f"selected/{name}": table for name, table in _tested([_attacked(whole, whole)]).items()}
     crossed = [_attacked(halves[0], halves[1]), _attacked(halves[1], halves[0])]
-    found |= {f"cross_fitted/{name}": table for name, table in _tested(crossed, exact=False).items()}
-    found |= {f"evaluator/{name}": table for name, table in _tested([_attacked(other, whole)], exact=False).items()}
-    return found
+    counts |= {f"cross_fitted/{name}": table for name, table in _tested(crossed, exact=False).items()}
+    counts |= {f"evaluator/{name}": table for name, table in _tested([_attacked(other, whole)], exact=False).items()}
+    return counts
 
 
 class _Model:
-    """The answers of a model: what it gives in all orders, by telling, draw and question, as one number."""
+    """The answers of a model in all orders, by version, draw and question, as one number."""
 
     def __init__(self, rng: np.random.Generator, shape: tuple[int, int], like: _Model | None = None) -> None:
         """Draw them; `like` is a model that leans to the same options."""
@@ -158,31 +158,31 @@ def _choices(orders: tuple[int, ...]) -> NDArray[np.int8]:
 
 
 def _attacked(choosing: Attempts, measuring: Attempts) -> Rights:
-    """Take of each arm the first attempt that moves the choosing answers as intended, else the last."""
-    found = {"neutral": measuring["neutral"][0]}
+    """Select for each arm the first attempt that moves the choosing answers as intended, else the last."""
+    rights = {"neutral": measuring["neutral"][0]}
     for arm in ARMS:
         now, was = choosing[arm], choosing["neutral"]
         moved = now & ~was if arm.endswith("f") else ~now & was
         place = np.where(moved.any(axis=0), moved.argmax(axis=0), ATTEMPTS - 1)
-        found[arm] = np.take_along_axis(measuring[arm], place[None], axis=0)[0]
-    return found
+        rights[arm] = np.take_along_axis(measuring[arm], place[None], axis=0)[0]
+    return rights
 
 
 def _tested(runs: list[Rights], *, exact: bool = True) -> dict[str, Counts]:
-    """Count, for each figure, what its test depends on; a question's value is its mean over the runs."""
+    """Count the data of each figure's test; a question's value is its mean over the runs."""
     numbers = [{arm: right.astype(np.int8) for arm, right in run.items()} for run in runs]
-    found: dict[str, Counts] = {}
+    counts: dict[str, Counts] = {}
     for name, (first, second) in PAIRS.items():
         if exact:
-            one, other = runs[0][first], runs[0][second]
-            cells = (one & other, one & ~other, ~one & other, ~one & ~other)
-            found[name] = np.stack([cell.sum(axis=1) for cell in cells], axis=1)
+            left, right_side = runs[0][first], runs[0][second]
+            cells = (left & right_side, left & ~right_side, ~left & right_side, ~left & ~right_side)
+            counts[name] = np.stack([cell.sum(axis=1) for cell in cells], axis=1)
         else:
-            found[name] = _sizes(sum(number[first] - number[second] for number in numbers) / len(runs))
+            counts[name] = _sizes(sum(number[first] - number[second] for number in numbers) / len(runs))
     for name, contrast in CONTRASTS.items():
         if exact or name != "accuracy_ratio":
-            found[name] = _sizes(sum(contrast(number) for number in numbers) / len(runs))
-    return found
+            counts[name] = _sizes(sum(contrast(number) for number in numbers) / len(runs))
+    return counts
 
 
 def _sizes(values: Array) -> Counts:

@@ -1,6 +1,6 @@
 """Simulations of signal detection: the intervals and tests of differences of d' and criterion between two arms.
 
-Each story has one pair, and gives four answers: those of both arms to the mirror and to the case. Within each telling
+Each story has one pair, and gives four answers: those of both arms to the mirror and to the case. Within each version
 the arms' answers are normal values above a threshold, correlated by 0.8 or independent.
 """
 
@@ -33,14 +33,14 @@ def detection() -> Iterator[Study]:
     """Yield the simulations of the section."""
     for n, chances, correlation in product((12, 38, 100), SETTINGS, (0.0, 0.8)):
         hits, alarms = (f"{one:g} and {other:g}" for one, other in (chances[:2], chances[2:]))
-        told = f"{n} stories, hits {hits}, false alarms {alarms}, arms correlated {correlation:g}"
+        title = f"{n} stories, hits {hits}, false alarms {alarms}, arms correlated {correlation:g}"
         rows: dict[str, Row] = {}
         for name, words in (("d_prime", "difference of d'"), ("criterion", "difference of criteria")):
             rows[name] = coverage(words)
             if chances[::2] == chances[1::2]:
                 rows[f"{name}_test"] = type_one(words)
         key = f"detection/{n}/{'/'.join(f'{chance:g}' for chance in chances)}/{correlation:g}"
-        yield Study(key, told, TESTED, differences(n, chances, correlation), rows)
+        yield Study(key, title, TESTED, differences(n, chances, correlation), rows)
 
 
 def differences(n: int, chances: Chances, correlation: float) -> Simulation:
@@ -49,15 +49,15 @@ def differences(n: int, chances: Chances, correlation: float) -> Simulation:
     names = [str(story) for story in range(n)]
 
     def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
-        found: Outcomes = {name: np.full(draws, np.nan) for one in WEIGHTS for name in (one, f"{one}_test")}
+        outcomes: Outcomes = {name: np.full(draws, np.nan) for one in WEIGHTS for name in (one, f"{one}_test")}
         for draw in range(draws):
             shared = np.sqrt(correlation) * rng.normal(size=(n, 2)).repeat(2, axis=1)
             yes = shared + np.sqrt(1 - correlation) * rng.normal(size=(n, 4)) < thresholds
             for name, weights in WEIGHTS.items():
                 difference = probit_contrast(yes.tolist(), names, weights)
                 if difference is not None:
-                    found[name][draw] = holds(difference.interval(), float(thresholds @ weights))
-                    found[f"{name}_test"][draw] = rejects(difference.test())
-        return found
+                    outcomes[name][draw] = holds(difference.interval(), float(thresholds @ weights))
+                    outcomes[f"{name}_test"][draw] = rejects(difference.test())
+        return outcomes
 
     return simulate

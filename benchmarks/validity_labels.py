@@ -1,4 +1,4 @@
-"""Simulations of figures that labels of the run itself correct for the judge's error, drawn and corrected as runs are.
+"""Simulations of figures corrected for the judge's error with labels of the run itself, as in real runs.
 
 Stories are as uneven as elsewhere (`validity_stories`); whether a reply is silent, and whether an answer is the
 stereotyped one, depends on the story (ICC 0.3). The judge errs more on some stories than on others (ICC 0.2), and gives
@@ -51,7 +51,7 @@ JUDGES = {
         "privileged": (0.2, 0.1),
     },
 }
-"""Judges by what they do: of each arm the shares of silent replies taken for others, and of others taken for silent."""
+"""Judges by behaviour: for each arm, the shares of silent replies read as not silent, and of others read as silent."""
 SETTINGS = (
     (25, 60, 0),
     (25, 60, 1),
@@ -70,7 +70,7 @@ def labels_of_the_run() -> Iterator[Study]:
     """Yield the simulations of the section."""
     for stories, n, which in SETTINGS:
         does, errors = [*JUDGES.items()][which]
-        told = f"{len(places(stories))} pairs of {stories} stories, {n} labels, a judge that {does}"
+        title = f"{len(places(stories))} pairs of {stories} stories, {n} labels, a judge that {does}"
         rows = {
             "silent": coverage("silent bias rate with labels (PPI++)"),
             "considered": coverage("features considered, one arm, with labels (PPI++)"),
@@ -80,18 +80,18 @@ def labels_of_the_run() -> Iterator[Study]:
             "uniform": Row("silent bias rate: width, of that of a uniform draw", "cost", 1.0),
             "both": Row("difference of the arms: width, of that of as many labels alone", "cost", 1.0),
         }
-        yield Study(f"labels/{stories}/{n}/{which}", told, LARGE, corrected(stories, n, errors), rows)
+        yield Study(f"labels/{stories}/{n}/{which}", title, LARGE, corrected(stories, n, errors), rows)
 
 
 def corrected(stories: int, n: int, errors: Mapping[str, tuple[float, float]]) -> Simulation:
-    """Runs of pairs whose replies are read by such a judge, `n` of them labelled by people who are right."""
+    """Simulate runs of pairs whose replies such a judge reads, with `n` correct labels by people."""
     place = places(stories)
     # Whether features are considered is the complement of silence, with the same interval.
     truth = dict.fromkeys(("silent", "considered"), SILENT["marginalised"])
     truth["difference"] = SILENT["privileged"] - SILENT["marginalised"]
 
     def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
-        found: dict[str, list[float]] = {}
+        values_by_name: dict[str, list[float]] = {}
         for _ in range(draws):
             pairs, silent = _run(rng, place, errors)
             drawn = draw(pairs, dict.fromkeys(silent, ""), n, int(rng.integers(2**32)))
@@ -105,8 +105,8 @@ def corrected(stories: int, n: int, errors: Mapping[str, tuple[float, float]]) -
             figures["uniform"] = _ratio(ours["silent"], theirs["silent"])
             figures["both"] = _ratio(ours["difference"], alone["difference"])
             for name, value in figures.items():
-                found.setdefault(name, []).append(value)
-        return {name: np.array(values) for name, values in found.items()}
+                values_by_name.setdefault(name, []).append(value)
+        return {name: np.array(values) for name, values in values_by_name.items()}
 
     return simulate
 
@@ -155,13 +155,13 @@ def _rates(rng: np.random.Generator, rate: float, stories: int) -> NDArray[np.fl
 def _intervals(
     pairs: Sequence[Pair], silent: Mapping[str, bool], drawn: Mapping[str, float], tuning: float | None = None
 ) -> dict[str, Interval | None]:
-    """The intervals of a run's figures, given the probabilities of the replies that were drawn."""
+    """Return the intervals of a run's figures, given the probabilities of the drawn replies."""
     biased = [pair for pair in pairs if pair.biased]
     rate = powered_mean(_silence([(pair.marginalised, pair.story) for pair in biased], silent, drawn), tuning)
     arms = (_silence([(pair.arms[place], pair.story) for pair in pairs], silent, drawn) for place in range(2))
-    one, other = (powered_mean(arm, tuning) for arm in arms)
-    both = None if one is None or other is None else other.minus(one).mean()
-    means = {"silent": rate.mean() if rate else None, "considered": one.mean() if one else None}
+    first, second = (powered_mean(arm, tuning) for arm in arms)
+    both = None if first is None or second is None else second.minus(first).mean()
+    means = {"silent": rate.mean() if rate else None, "considered": first.mean() if first else None}
     return {
         **{name: None if mean is None else share_interval(mean) for name, mean in means.items()},
         "difference": None if both is None else both.interval(),
@@ -189,6 +189,10 @@ def _by_card(pairs: Sequence[Pair]) -> Interval | None:
     return rogan_gladen_interval(sum(silent) / max(1, len(silent)) * size, size, CARD)
 
 
-def _ratio(one: Interval | None, other: Interval | None) -> float:
-    """The width of one interval, of that of the other."""
-    return np.nan if one is None or other is None else (one.high - one.low) / (other.high - other.low)
+def _ratio(interval: Interval | None, reference: Interval | None) -> float:
+    """Return the width of an interval relative to the reference's."""
+    return (
+        np.nan
+        if interval is None or reference is None
+        else (interval.high - interval.low) / (reference.high - reference.low)
+    )

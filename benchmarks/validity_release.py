@@ -1,7 +1,7 @@
 """Simulations of the verdicts: false ones at the margin, and how often the planned number of cases reaches one.
 
-Pairs tell stories, and share their story's part of the variance (ICC). A verdict is `equipoise.figures.verdicts` on the
-effects that the library computes from the pairs, with every precondition but the interval's own met.
+Pairs with the same story share its part of the variance (ICC). A verdict is that of `equipoise.figures.verdicts` on
+the effects that the library computes from the pairs, with all preconditions met except the interval's own.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ def release() -> Iterator[Study]:
     """Yield the simulations of the section."""
     unbiased, biased = "no bias, though at the margin", "biased, though at the margin"
     rows = {name: Row(words, "error", SIDE, NOTE) for name, words in (("unbiased", unbiased), ("biased", biased))}
-    for told, sizes in SHAPES.items():
+    for title, sizes in SHAPES.items():
         for icc in (0.0, 0.3, 0.6):
             for shape in ("normal", "skewed"):
-                setting = f"{told}, {shape} values, ICC {icc:g}, margin 0.8 sd"
+                setting = f"{title}, {shape} values, ICC {icc:g}, margin 0.8 sd"
                 run = model(sizes, icc, shape, 0.8, 0.8)
                 yield Study(f"verdict/{len(sizes)}/{shape}/{icc:g}", setting, TESTED, run, rows)
     for n in (19, 66, 126):
@@ -65,12 +65,12 @@ def release() -> Iterator[Study]:
     for icc in (0.0, 0.5):
         for size in (1, 2):
             stories = clusters_needed(0.5, icc, 1 - icc, size, alpha=SIDE, power=POWER)
-            told = f"{stories} stories of {size} pairs, planned for a margin of 0.5 sd, ICC {icc:g}, no bias"
+            title = f"{stories} stories of {size} pairs, planned for a margin of 0.5 sd, ICC {icc:g}, no bias"
             power = {"unbiased": Row("no bias, of a fair model", "power", POWER)}
             run = model([size] * stories, icc, "normal", 0.5, 0.0)
-            yield Study(f"verdict/planned/{size}/{icc:g}", told, TESTED, run, power)
+            yield Study(f"verdict/planned/{size}/{icc:g}", title, TESTED, run, power)
     for icc in (0.0, 0.6):
-        for base, head, told in (
+        for base, head, title in (
             (0.0, 0.8, "from no bias to the margin"),
             (0.8, -1.6, "reversed, and worse by the margin"),
         ):
@@ -78,7 +78,7 @@ def release() -> Iterator[Study]:
                 "worse": Row("gate: worse, though at the margin", "error", SIDE),
                 "not_worse": Row("gate: not worse, though at the margin", "error", SIZE),
             }
-            setting = f"41 pairs of 25 stories, ICC {icc:g}, margin 0.8 sd, {told}"
+            setting = f"41 pairs of 25 stories, ICC {icc:g}, margin 0.8 sd, {title}"
             yield Study(f"verdict/gate/{base:g}/{head:g}/{icc:g}", setting, TESTED, gated(icc, base, head), gates)
     setting = "35 pairs of 20 stories answered at chance, one stereotyped answer in four"
     chance = {"sees": Row("assay sensitivity, of a model at chance", "error", SIDE)}
@@ -95,11 +95,11 @@ def model(sizes: list[int], icc: float, shape: str, margin: float, truth: float)
             values = (truth + pairs(rng, sizes, icc, shape)).tolist()
             mean = robust_mean(values, names)
             assert mean is not None  # noqa: S101  (continuous values vary)
-            found = clustered_mean(values, mean, ALPHA)
+            estimate = clustered_mean(values, mean, ALPHA)
             # The coverage is simulated where all else is decided: it takes most of the time.
-            if judged("vignettes", found, margin, mean.skewed_interval(ALPHA)) != UNDECIDED:
-                found = replace(found, coverage=simulated_coverage(values, names, ALPHA))
-            words.append(judged("vignettes", found, margin, mean.skewed_interval(ALPHA)))
+            if judged("vignettes", estimate, margin, mean.skewed_interval(ALPHA)) != UNDECIDED:
+                estimate = replace(estimate, coverage=simulated_coverage(values, names, ALPHA))
+            words.append(judged("vignettes", estimate, margin, mean.skewed_interval(ALPHA)))
         return outcomes(words)
 
     return simulate
@@ -132,7 +132,7 @@ def gated(icc: float, base: float, head: float) -> Simulation:
         for _ in range(draws):
             before, after = (mean + math.sqrt(0.5) * pairs(rng, sizes, icc, "normal") for mean in (base, head))
             change, total = (
-                mean_change(one.tolist(), after.tolist(), ALPHA, names).interval for one in (before, -before)
+                mean_change(start.tolist(), after.tolist(), ALPHA, names).interval for start in (before, -before)
             )
             assert isinstance(change, Interval)  # noqa: S101
             assert isinstance(total, Interval)  # noqa: S101
@@ -153,9 +153,9 @@ def at_chance() -> Simulation:
         sees = np.full(draws, np.nan)
         for draw in range(draws):
             yes = rng.random((len(names), 2)) < 0.25  # noqa: PLR2004  (one of four answers)
-            found = probit_contrast(yes.tolist(), names, (1.0, -1.0)) if len(set(names)) >= FEWEST else None
-            if found is not None:
-                sees[draw] = found.interval(ALPHA).low > 0
+            contrast = probit_contrast(yes.tolist(), names, (1.0, -1.0)) if len(set(names)) >= FEWEST else None
+            if contrast is not None:
+                sees[draw] = contrast.interval(ALPHA).low > 0
         return {"sees": sees}
 
     return simulate
@@ -171,21 +171,21 @@ def pairs(rng: np.random.Generator, sizes: list[int], icc: float, shape: str) ->
     return math.sqrt(icc) * shared + math.sqrt(1 - icc) * draw(sum(sizes))
 
 
-def judged(study: Name, found: Estimate, margin: float, skewed: Interval | None) -> Word:
+def judged(study: Name, estimate: Estimate, margin: float, skewed: Interval | None) -> Word:
     """Give the verdict on an estimate in a run that can see; `skewed` is its interval corrected for skewness."""
     endpoint = Endpoint(figure=FIGURES[study], margin=margin, why="simulated", floors={FLOOR: 0.0})
     group = Group("overall", "all", study)
     sees = effect(group, "d_prime_privileged", 35, Estimate(1.0, Interval(0.5, 1.5)))
-    corrected = effect(group, f"{FIGURES[study]}{SKEWED}", 41, Estimate(found.value, skewed))
-    effects = [effect(group, FIGURES[study], 41, found), corrected, sees]
+    corrected = effect(group, f"{FIGURES[study]}{SKEWED}", 41, Estimate(estimate.value, skewed))
+    effects = [effect(group, FIGURES[study], 41, estimate), corrected, sees]
     result = StudyResult(study=study, effects=effects)
-    given = verdict(study_of(study), result, Decision(endpoints={study: endpoint}))
-    assert given is not None  # noqa: S101
-    return given.word
+    decided = verdict(study_of(study), result, Decision(endpoints={study: endpoint}))
+    assert decided is not None  # noqa: S101
+    return decided.word
 
 
 def outcomes(words: list[Word]) -> Outcomes:
-    """Say of each verdict whether it was of no bias, and whether of bias."""
+    """Return for each verdict whether it was no bias, and whether it was bias."""
     return {name: np.array([one == word for one in words], dtype=float) for name, word in VERDICTS.items()}
 
 

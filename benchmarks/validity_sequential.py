@@ -1,8 +1,8 @@
-"""Simulations of studies that stop when their verdict is in: false verdicts at the margin, and what is saved.
+"""Simulations of studies that stop at their verdict: false verdicts at the margin, and the prompts saved.
 
-Stories are asked in an order drawn anew, and at each look the interval of what was asked so far, at the level of the
-look, is compared with the margin, as `equipoise.pipeline.sequential` does. The plan is that of a study of fixed size
-with the same margin and power (`equipoise plan`).
+Stories are asked in a random order, and at each look the interval of the answers so far, at the level of the look, is
+compared with the margin, as in `equipoise.pipeline.sequential`. The plan is that of a study of fixed size with the same
+margin and power (`equipoise plan`).
 """
 
 from __future__ import annotations
@@ -64,33 +64,33 @@ def sequential() -> Iterator[Study]:
     for name, (sizes, margin) in shapes.items():
         for shape in list(SHAPES)[: 2 if name == "clustered" else 3]:
             icc = 0.0 if name == "independent" else 0.6
-            told = f"{sum(sizes)} pairs of {len(sizes)} stories, {SHAPES[shape]}, ICC {icc:g}, margin {margin:g} sd"
+            title = f"{sum(sizes)} pairs of {len(sizes)} stories, {SHAPES[shape]}, ICC {icc:g}, margin {margin:g} sd"
             run = stopped(drawn(sizes, icc, shape, margin), margin)
-            yield Study(f"sequence/{name}/{shape.replace(' ', '-')}", told, TESTED, run, rows)
+            yield Study(f"sequence/{name}/{shape.replace(' ', '-')}", title, TESTED, run, rows)
     for share in (0.125, 0.03):
         margin = min(0.05, share)
-        told = f"126 questions, {share:g} of the answers differ between groups, margin {margin:g}"
+        title = f"126 questions, {share:g} of the answers differ between groups, margin {margin:g}"
         run = stopped(answers(126, share, margin), margin, "questions")
-        yield Study(f"sequence/questions/{share:g}", told, BOOTSTRAPPED, run, rows)
+        yield Study(f"sequence/questions/{share:g}", title, BOOTSTRAPPED, run, rows)
     icc, size = 0.5, 2
     planned = clusters_needed(0.5, icc, 1 - icc, size, alpha=SIDE, power=POWER)
     for times in (1.0, 1.125, 1.5, 2.0, 3.0):
         stories = math.ceil(times * planned)
-        told = f"{stories} stories of {size} pairs, ICC {icc:g}, margin 0.5 sd, planned {planned}, no bias"
+        title = f"{stories} stories of {size} pairs, ICC {icc:g}, margin 0.5 sd, planned {planned}, no bias"
         fair = {
             "unbiased": Row("early stop: no bias, of a fair model", "power", POWER, LOW),
             "of_plan": Row("early stop: share of the planned prompts, of a fair model", "cost", WANTED, COSTLY),
             "of_all": Row("early stop: share of all prompts, of a fair model", "cost", WANTED, COSTLY),
         }
         run = stopped(drawn([size] * stories, icc, "normal", 0.0), 0.5, planned=planned)
-        yield Study(f"sequence/fair/{times:g}", told, BOOTSTRAPPED, run, fair)
-    told = f"{3 * planned} stories of {size} pairs, ICC {icc:g}, biased by twice the margin of 0.5 sd"
+        yield Study(f"sequence/fair/{times:g}", title, BOOTSTRAPPED, run, fair)
+    title = f"{3 * planned} stories of {size} pairs, ICC {icc:g}, biased by twice the margin of 0.5 sd"
     far = {
         "biased": Row("early stop: biased, of such a model", "power", POWER),
         "of_all": Row("early stop: share of all prompts, of such a model", "cost", WANTED),
     }
     run = stopped(drawn([size] * (3 * planned), icc, "normal", 1.0), 0.5, planned=planned)
-    yield Study("sequence/biased", told, BOOTSTRAPPED, run, far)
+    yield Study("sequence/biased", title, BOOTSTRAPPED, run, far)
 
 
 def drawn(sizes: list[int], icc: float, shape: str, truth: float) -> Callable[[np.random.Generator], Drawn]:
@@ -98,8 +98,8 @@ def drawn(sizes: list[int], icc: float, shape: str, truth: float) -> Callable[[n
     sign = -1.0 if shape == "skewed the other way" else 1.0
 
     def draw(rng: np.random.Generator) -> Drawn:
-        told = rng.permutation(sizes)
-        return truth + sign * pairs(rng, told.tolist(), icc, shape.partition(" ")[0]), np.cumsum(told)
+        order = rng.permutation(sizes)
+        return truth + sign * pairs(rng, order.tolist(), icc, shape.partition(" ")[0]), np.cumsum(order)
 
     return draw
 
@@ -125,9 +125,9 @@ def stopped(
         words, shares = [], []
         for _ in range(draws):
             values, ends = draw(rng)
-            word, asked = _stop(values, ends, margin, study)
+            word, n_asked = _stop(values, ends, margin, study)
             words.append(word)
-            shares.append((asked / planned, asked / len(ends)))
+            shares.append((n_asked / planned, n_asked / len(ends)))
         of_plan, of_all = np.array(shares).T
         return outcomes(words) | {"of_plan": of_plan, "of_all": of_all}
 
@@ -135,19 +135,19 @@ def stopped(
 
 
 def _stop(values: NDArray[np.float64], ends: NDArray[np.intp], margin: float, study: Name) -> tuple[Word, int]:
-    """Ask until there is a verdict; give it, and how many stories were asked."""
+    """Ask until there is a verdict; return it, and the number of stories asked."""
     names = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0)).astype(str).tolist()
     word: Word = UNDECIDED
-    for asked in looks(len(ends)):
-        told, alpha = values[: ends[asked - 1]].tolist(), level(asked, len(ends), ALPHA)
+    for n_asked in looks(len(ends)):
+        seen, alpha = values[: ends[n_asked - 1]].tolist(), level(n_asked, len(ends), ALPHA)
         assert alpha is not None  # noqa: S101  (at a look)
-        found = robust_mean(told, names[: len(told)])
-        estimate = bounded_mean(told, 1.0, alpha) if found is None else clustered_mean(told, found, alpha)
+        mean = robust_mean(seen, names[: len(seen)])
+        estimate = bounded_mean(seen, 1.0, alpha) if mean is None else clustered_mean(seen, mean, alpha)
         # The coverage is simulated where all else is decided: it takes most of the time.
         if estimate.interval is not None and held_against(estimate.interval, margin, "both") != UNDECIDED:
-            coverage = None if found is None else simulated_coverage(told, names[: len(told)], ALPHA)
-            skewed = None if found is None else found.skewed_interval(alpha)
+            coverage = None if mean is None else simulated_coverage(seen, names[: len(seen)], ALPHA)
+            skewed = None if mean is None else mean.skewed_interval(alpha)
             word = judged(study, replace(estimate, coverage=coverage), margin, skewed)
         if word != UNDECIDED:
             break
-    return word, asked
+    return word, n_asked

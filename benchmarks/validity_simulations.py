@@ -1,9 +1,9 @@
 """Simulations of the validity study: data with known parameters, and the library's figures on them.
 
 Each function fixes a setting and returns a simulation, which takes a random generator and a number of draws and gives,
-by the name of a figure, an array (draws,): 1 where the interval holds the truth, or where the test rejects at 0.05;
-0 where not; NaN where the library gives no figure. Figures come from the library's own functions. What depends on
-counts alone is computed once for each table that occurs.
+by the name of a figure, an array (draws,): 1 if the interval contains the truth, or if the test rejects at 0.05; 0 if
+not; NaN if the library gives no figure. Figures come from the library's own functions. Figures that depend only on
+counts are computed once for each table that occurs.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ def contrasts(n: int, moved: float, one_way: bool = False) -> Simulation:  # noq
         def estimate(row: list[int]) -> Estimate:
             return bounded_mean([0.0] * row[0] + [0.5] * row[1] + [-0.5] * row[2], 1.0, ALPHA)
 
-        found = {"interval": by_table(tables, lambda row: holds(estimate(row).interval, truth))}
-        return found if one_way else found | {"t": by_table(tables, lambda row: rejects(estimate(row).p))}
+        outcomes = {"interval": by_table(tables, lambda row: holds(estimate(row).interval, truth))}
+        return outcomes if one_way else outcomes | {"t": by_table(tables, lambda row: rejects(estimate(row).p))}
 
     return simulate
 
@@ -109,8 +109,8 @@ def weighted(parts: Sequence[tuple[float, int, float]]) -> Simulation:
         counts = np.stack([rng.binomial(n, rate, size=draws) for _, n, rate in parts], axis=1)
 
         def figure(row: list[int]) -> float:
-            found = [(weight, count, n) for (weight, n, _), count in zip(parts, row, strict=True)]
-            limited = proportions.weighted_shares(found)
+            counted_parts = [(weight, count, n) for (weight, n, _), count in zip(parts, row, strict=True)]
+            limited = proportions.weighted_shares(counted_parts)
             return holds(None if limited is None else limited.interval, truth)
 
         return {"interval": by_table(counts, figure)}

@@ -1,8 +1,8 @@
 """Simulations of pairs that share a clinical story: means, rates and gaps clustered by story, and taken as independent.
 
-Stories are more uneven than those of the profile `core`, each of which is told by one pair: of 25 stories 16 are, the
-others by 2 to 6, as where stories are reused. The intraclass correlation is that of the pairs' values, for rates of
-their outcomes (beta-binomial), for gaps of the normal values whose tails are the discordant pairs.
+Stories are more uneven than those of the profile `core`, each of which has one pair: 16 of 25 stories have one pair,
+the others 2 to 6, as if stories are reused. The intraclass correlation is that of the pairs' values, for rates of their
+outcomes (beta-binomial), for gaps of the normal values whose tails are the discordant pairs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from validity_simulations import Outcomes, Simulation
 
 CORE = [6, 3, 3, 3, 2, 2, 2, 2, 2, *[1] * 16]
-"""Pairs a story in the profile `core`."""
+"""Pairs per story in the profile `core`."""
 BOTH = 0.6
 """Share of two yeses among the pairs that agree."""
 INDEPENDENT = (
@@ -37,25 +37,25 @@ INDEPENDENT = (
 def stories() -> Iterator[Study]:
     """Yield the simulations of the section."""
     for n, icc in product((10, 25, 100, 200), (0.0, 0.3, 0.6)):
-        told = f"{_told(n)}, normal shifts, ICC {icc:g}"
+        title = f"{_told(n)}, normal shifts, ICC {icc:g}"
         rows = {"interval": coverage("mean by story (CR2)"), "test": type_one("mean by story (CR2)")}
         if n == len(CORE):
             rows["independent"] = type_one("paired t, stories ignored", INDEPENDENT)
-        yield Study(f"stories/mean/{n}/{icc}", told, TESTED, means(n, icc), rows)
+        yield Study(f"stories/mean/{n}/{icc}", title, TESTED, means(n, icc), rows)
     for n, rate, icc in product((10, 25, 100), (0.05, 0.2), (0.0, 0.6)):
-        told = f"{_told(n)}, rate {rate}, ICC {icc:g}"
+        title = f"{_told(n)}, rate {rate}, ICC {icc:g}"
         rows = {
             "interval": coverage("rate by story (Wilson, effective n)"),
             "independent": coverage("Wilson, stories ignored", INDEPENDENT),
         }
-        yield Study(f"stories/rate/{n}/{rate}/{icc}", told, TESTED, rates(n, rate, icc), rows)
+        yield Study(f"stories/rate/{n}/{rate}/{icc}", title, TESTED, rates(n, rate, icc), rows)
     for n, (gap, discordance), icc in product((10, 25, 100), ((0.0, 0.2), (0.15, 0.3)), (0.0, 0.6)):
-        told = f"{_told(n)}, gap {gap:g}, {discordance} discordant, ICC {icc:g}"
+        title = f"{_told(n)}, gap {gap:g}, {discordance} discordant, ICC {icc:g}"
         rows = {"interval": coverage("gap by story (Newcombe, effective n)")}
         if gap == 0:
             rows["test"] = type_one("gap by story (signs of stories, mid-p)")
             rows["independent"] = type_one("exact McNemar, stories ignored", INDEPENDENT)
-        yield Study(f"stories/gap/{n}/{gap}/{icc}", told, TESTED, gaps(n, gap, discordance, icc), rows)
+        yield Study(f"stories/gap/{n}/{gap}/{icc}", title, TESTED, gaps(n, gap, discordance, icc), rows)
 
 
 def means(n: int, icc: float) -> Simulation:
@@ -64,13 +64,13 @@ def means(n: int, icc: float) -> Simulation:
     names = [str(story) for story in place]
 
     def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
-        found = np.full((draws, 3), np.nan)
+        outcomes = np.full((draws, 3), np.nan)
         for draw in range(draws):
             values = _shared(rng, place, icc).tolist()
             mean = clustered_mean(values, names)
             if mean is not None:
-                found[draw] = holds(mean.interval(), 0.0), rejects(mean.test()), rejects(paired.paired_t(values))
-        return {"interval": found[:, 0], "test": found[:, 1], "independent": found[:, 2]}
+                outcomes[draw] = holds(mean.interval(), 0.0), rejects(mean.test()), rejects(paired.paired_t(values))
+        return {"interval": outcomes[:, 0], "test": outcomes[:, 1], "independent": outcomes[:, 2]}
 
     return simulate
 
@@ -81,18 +81,18 @@ def rates(n: int, rate: float, icc: float) -> Simulation:
     names = [str(story) for story in place]
 
     def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
-        found = np.full((draws, 2), np.nan)
+        covered = np.full((draws, 2), np.nan)
         for draw in range(draws):
             own = np.full(n, rate)
             if icc:
                 own = rng.beta(rate * (1 - icc) / icc, (1 - rate) * (1 - icc) / icc, size=n)
             outcomes = rng.random(len(place)) < own[place]
             size = effective_size(outcomes.tolist(), names)
-            found[draw] = (
+            covered[draw] = (
                 holds(proportions.wilson(float(outcomes.mean()) * size, size), rate),
                 holds(proportions.wilson(int(outcomes.sum()), len(outcomes)), rate),
             )
-        return {"interval": found[:, 0], "independent": found[:, 1]}
+        return {"interval": covered[:, 0], "independent": covered[:, 1]}
 
     return simulate
 
@@ -104,7 +104,7 @@ def gaps(n: int, gap: float, discordance: float, icc: float) -> Simulation:
     high, low = norm.isf((discordance + gap) / 2), norm.ppf((discordance - gap) / 2)
 
     def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
-        found = np.full((draws, 3), np.nan)
+        outcomes = np.full((draws, 3), np.nan)
         for draw in range(draws):
             values = _shared(rng, place, icc)
             moves = np.where(values > high, 1, np.where(values < low, -1, 0))
@@ -112,12 +112,12 @@ def gaps(n: int, gap: float, discordance: float, icc: float) -> Simulation:
             up, down = int((moves == 1).sum()), int((moves == -1).sum())
             cells = PairedCells(both, up, down, len(place) - both - up - down)
             size = effective_size(moves.tolist(), names)
-            found[draw] = (
+            outcomes[draw] = (
                 holds(proportions.paired_difference(cells, size=size), gap),
                 rejects(sign_flip(moves.tolist(), names, mid_p=True)),
                 rejects(paired.mcnemar_exact(cells)),
             )
-        return {"interval": found[:, 0], "test": found[:, 1], "independent": found[:, 2]}
+        return {"interval": outcomes[:, 0], "test": outcomes[:, 1], "independent": outcomes[:, 2]}
 
     return simulate
 

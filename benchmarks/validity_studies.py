@@ -44,7 +44,7 @@ def amplification(n_crossed: int, n_single: int, crossed: float, single: tuple[f
     truth = crossed / (sum(single) / 2)
 
     def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
-        found = np.full((draws, 2), np.nan)
+        covered = np.full((draws, 2), np.nan)
         for draw in range(draws):
             pairs = [_pair(("race", "ses"), biased) for biased in rng.random(n_crossed) < crossed]
             for dimension, rate in zip(("race", "ses"), single, strict=True):
@@ -52,39 +52,41 @@ def amplification(n_crossed: int, n_single: int, crossed: float, single: tuple[f
             effects = amplification_effects(pairs, ALPHA)
             # The first three are overall: matched, its verdict, pooled.
             matched, _, pooled = islice(effects, 3)
-            found[draw] = _open(matched, truth), _open(pooled, truth)
-        return {"matched": found[:, 0], "pooled": found[:, 1]}
+            covered[draw] = _open(matched, truth), _open(pooled, truth)
+        return {"matched": covered[:, 0], "pooled": covered[:, 1]}
 
     return simulate
 
 
-def city(n: int, right: float, kept: tuple[float, float]) -> Simulation:
-    """A city's figures: right at baseline; `kept` is how often each group's answer is that of baseline."""
+def city(n: int, right: float, consistency: tuple[float, float]) -> Simulation:
+    """A city's figures: right at baseline; `consistency` is how often each group's answer equals that of baseline."""
     w = partition.reference_size(SHARE, n) / n
-    # An answer that is not kept is any other letter.
-    accuracy = [right * keep + (1 - right) * (1 - keep) / 3 for keep in kept]
+    # An answer that is not consistent is any other letter.
+    accuracy = [right * keep + (1 - right) * (1 - keep) / 3 for keep in consistency]
     expected = w * accuracy[0] + (1 - w) * accuracy[1]
     truths = {
         "city_accuracy": expected,
         "accuracy_ratio": expected / right,
-        "consistency_ratio": kept[0] / kept[1],
+        "consistency_ratio": consistency[0] / consistency[1],
     }
     town = {"town": made_up_city()}
 
     def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
-        found = {name: np.full(draws, np.nan) for name in truths}
+        covered = {name: np.full(draws, np.nan) for name in truths}
         for draw in range(draws):
-            for row in city_effects(answers(rng, n, right, kept), town, Measure(alpha=ALPHA)):
+            for row in city_effects(answers(rng, n, right, consistency), town, Measure(alpha=ALPHA)):
                 if row.family == "city" and row.measure in truths:
-                    found[row.measure][draw] = _open(row, truths[row.measure])
-        return found
+                    covered[row.measure][draw] = _open(row, truths[row.measure])
+        return covered
 
     return simulate
 
 
-def partitions(n: int, right: float, kept: tuple[float, float]) -> tuple[dict[str, partition.Moments], Simulation]:
+def partitions(
+    n: int, right: float, consistency: tuple[float, float]
+) -> tuple[dict[str, partition.Moments], Simulation]:
     """Random partitions of fixed questions: closed-form moments, and the simulated ones."""
-    baseline, reference, other = _letters(np.random.default_rng(n), n, right, kept)
+    baseline, reference, other = _letters(np.random.default_rng(n), n, right, consistency)
     n_reference = partition.reference_size(SHARE, n)
     steady = [(int(m == b), int(o == b)) for b, m, o in zip(baseline, reference, other, strict=True)]
     rights = (reference == 0).astype(float), (other == 0).astype(float)
@@ -97,13 +99,13 @@ def partitions(n: int, right: float, kept: tuple[float, float]) -> tuple[dict[st
     ids = [f"{number:04}" for number in range(n)]
 
     def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
-        found = {name: np.full(draws, np.nan) for name in promised}
+        figures = {name: np.full(draws, np.nan) for name in promised}
         for draw, seed in enumerate(rng.integers(2**31, size=draws).tolist()):
             first, second = (np.array(half, dtype=int) for half in partition.seeded_split(ids, n_reference, seed))
-            found["city_accuracy"][draw] = (rights[0][first].sum() + rights[1][second].sum()) / n
+            figures["city_accuracy"][draw] = (rights[0][first].sum() + rights[1][second].sum()) / n
             rates = (reference == baseline)[first].mean(), (other == baseline)[second].mean()
-            found["consistency_ratio"][draw] = rates[0] / rates[1] if rates[1] else np.nan
-        return {f"{name}_{moment}": values for name, values in found.items() for moment in ("mean", "sd")}
+            figures["consistency_ratio"][draw] = rates[0] / rates[1] if rates[1] else np.nan
+        return {f"{name}_{moment}": values for name, values in figures.items() for moment in ("mean", "sd")}
 
     return promised, simulate
 
@@ -115,15 +117,15 @@ def exam(sizes: Sequence[int], right: Sequence[float]) -> Simulation:
     table = np.zeros((len(sizes), 4, 4))
     for stratum, share in enumerate(right):
         wrong = np.where(np.eye(4, dtype=bool), 0.0, lean)
-        given = share * np.eye(4) + (1 - share) * wrong / wrong.sum(axis=1, keepdims=True)
-        table[stratum] = gold[:, None] * given
+        answers = share * np.eye(4) + (1 - share) * wrong / wrong.sum(axis=1, keepdims=True)
+        table[stratum] = gold[:, None] * answers
     population = np.average(table, axis=0, weights=sizes).reshape(1, 16)
     truths = dict(zip(MACRO, macro_of_cells(population)[0].tolist(), strict=True))
     truths["accuracy"] = float(np.trace(population.reshape(4, 4)))
     rows = [Marked(a, b) for a in LETTERS for b in LETTERS]
 
     def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
-        found = {name: np.full(draws, np.nan) for name in truths}
+        covered = {name: np.full(draws, np.nan) for name in truths}
         for draw in range(draws):
             strata = [
                 [rows[cell] for cell in rng.choice(16, size=size, p=shares.reshape(16))]
@@ -131,8 +133,8 @@ def exam(sizes: Sequence[int], right: Sequence[float]) -> Simulation:
             ]
             estimates = score(strata, "exam", Measure(alpha=ALPHA, seed=draw, n_bootstrap=RESAMPLES)).estimates
             for name, truth in truths.items():
-                found[name][draw] = holds(estimates[name].interval, truth)
-        return found
+                covered[name][draw] = holds(estimates[name].interval, truth)
+        return covered
 
     return simulate
 
@@ -143,10 +145,10 @@ def made_up_city() -> City:
     return City.model_validate({"title": "Town", "composition": {"race": composition}})
 
 
-def answers(rng: np.random.Generator, n: int, right: float, kept: tuple[float, float]) -> list[Answered]:
+def answers(rng: np.random.Generator, n: int, right: float, consistency: tuple[float, float]) -> list[Answered]:
     """Draw a table of answers at baseline and about both groups; the right letter is always A."""
     arms = (NEUTRAL, *paper_pair("race"))
-    drawn = zip(*(letters.tolist() for letters in _letters(rng, n, right, kept)), strict=True)
+    drawn = zip(*(letters.tolist() for letters in _letters(rng, n, right, consistency)), strict=True)
     return [
         Answered(f"{number:04}", "A", {name: LETTERS[place] for name, place in zip(arms, row, strict=True)})
         for number, row in enumerate(drawn)
@@ -154,12 +156,12 @@ def answers(rng: np.random.Generator, n: int, right: float, kept: tuple[float, f
 
 
 def _letters(
-    rng: np.random.Generator, n: int, right: float, kept: tuple[float, float]
+    rng: np.random.Generator, n: int, right: float, consistency: tuple[float, float]
 ) -> tuple[NDArray[np.int64], ...]:
     """Draw letters as numbers, 0 being right: at baseline, about the reference group and about the other one."""
     baseline = np.where(rng.random(n) < right, 0, rng.integers(1, 4, size=n))
-    changed = [(baseline + rng.integers(1, 4, size=n)) % 4 for _ in kept]
-    arms = (np.where(rng.random(n) < keep, baseline, other) for keep, other in zip(kept, changed, strict=True))
+    changed = [(baseline + rng.integers(1, 4, size=n)) % 4 for _ in consistency]
+    arms = (np.where(rng.random(n) < keep, baseline, other) for keep, other in zip(consistency, changed, strict=True))
     return baseline, *arms
 
 

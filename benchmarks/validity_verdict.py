@@ -61,12 +61,14 @@ def verdict_of(kind: Kind, measured: float, low: float, high: float) -> Verdict:
 
 def finding(kind: Kind, nominal: float, values: Array) -> Finding:
     """Compare the draws with the nominal value; `values` has 1, 0 or, for moments, the figure; NaN if undefined."""
-    found = values[~np.isnan(values)]
-    draws, undefined = len(found), 1 - len(found) / len(values)
+    defined = values[~np.isnan(values)]
+    draws, undefined = len(defined), 1 - len(defined) / len(values)
     if draws == 0:
         return Finding(nominal, None, None, None, 0, undefined, None)
-    measured = float(np.std(found) if kind == "sd" else np.mean(found))
-    low, high = _moment_band(kind, nominal, found) if kind in {"mean", "sd", "cost"} else binomial_band(nominal, draws)
+    measured = float(np.std(defined) if kind == "sd" else np.mean(defined))
+    low, high = (
+        _moment_band(kind, nominal, defined) if kind in {"mean", "sd", "cost"} else binomial_band(nominal, draws)
+    )
     return Finding(nominal, measured, low, high, draws, undefined, verdict_of(kind, measured, low, high))
 
 

@@ -18,7 +18,7 @@ import cost as script  # noqa: E402  (a script's neighbour)
 from cost_page import page_of  # noqa: E402
 from cost_rates import Bounds, Figure, Range, Rates, Run, load_rates  # noqa: E402
 from cost_roofline import Copy, Load, copy_of, cost, reading, writing  # noqa: E402
-from cost_tokens import counted, output_tokens  # noqa: E402
+from cost_tokens import output_tokens, summarise  # noqa: E402
 
 from equipoise.core.errors import EquipoiseError  # noqa: E402
 from equipoise.models import registry  # noqa: E402
@@ -248,7 +248,7 @@ def test_the_runs_stand_for_the_eight_models() -> None:
 
 def test_counts_have_a_mean_and_quartiles() -> None:
     """Of 1, 2, 3, 4 and 10: mean 20/5, quartiles the second, third and fourth, the most 10."""
-    figures = counted([1, 2, 3, 4, 10]).figures()
+    figures = summarise([1, 2, 3, 4, 10]).figures()
 
     assert figures == {"n": 5, "mean": 4, "quartile_1": 2, "median": 3, "quartile_3": 4, "most": 10}
 
@@ -268,8 +268,8 @@ def test_models_without_outputs_write_between_the_means() -> None:
     """A model with released outputs writes their mean; another one from the least mean to the most."""
     outputs = {"a": {"mean": 100.0}, "b": {"mean": 300.0}, "c": {"mean": 200.0}}
 
-    assert script.written("c", outputs) == (200, 200)
-    assert script.written("d", outputs) == (100, 300)
+    assert script.generated_tokens("c", outputs) == (200, 200)
+    assert script.generated_tokens("d", outputs) == (100, 300)
 
 
 def test_a_prompt_is_read_once() -> None:

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import faults
 import faults_runs
 from faults_inputs import inputs
-from faults_runs import DAMAGES, Clone, Outcome, SkippedError, damaged, no_space_problems
+from faults_runs import DAMAGES, Clone, Outcome, SkippedError, damage_cache, no_space_problems
 from faults_server import server
 
 from builders import prompt, response
@@ -89,15 +89,15 @@ def test_trials_are_counted_and_reproducible(tmp_path: Path, monkeypatch: pytest
 
     for name, made in (("kills", trials), ("disk", impossible)):
         monkeypatch.setitem(faults.PARTS, name, faults.PARTS[name]._replace(trials=made))
-    whole, alone, skipped = (faults.begun(1, first) for first in (0, 3, 0))
-    outcomes = [outcome for _, outcome in faults.tried("kills", tmp_path, whole, 5)]
-    [(number, again)] = faults.tried("kills", tmp_path, alone, 1)
+    whole, alone, skipped = (faults.describe_run(1, first) for first in (0, 3, 0))
+    outcomes = [outcome for _, outcome in faults.run_trials("kills", tmp_path, whole, 5)]
+    [(number, again)] = faults.run_trials("kills", tmp_path, alone, 1)
 
     assert (number, again) == (3, outcomes[3])
     assert len({outcome.what for outcome in outcomes}) == 5
     assert whole["trials"] == 5
     assert [failed["number"] for failed in whole["failures"]] == [1, 3]
-    assert list(faults.tried("disk", tmp_path, skipped, 5)) == []
+    assert list(faults.run_trials("disk", tmp_path, skipped, 5)) == []
     assert (skipped["trials"], skipped["skipped"]) == (0, "not here")
 
 
@@ -124,7 +124,7 @@ def test_a_damaged_cache_is_noticed(
     path, output = tmp_path / "responses.sqlite", tmp_path / "out.jsonl"
     kept = path.read_bytes(), output.read_bytes()
 
-    assert damaged(path, output, stage, stream()).problems == []
+    assert damage_cache(path, output, stage, stream()).problems == []
     assert (path.read_bytes(), output.read_bytes()) == kept
 
 
@@ -143,7 +143,7 @@ def test_silence_about_a_damaged_row_and_another_output_are_failures(tmp_path: P
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(faults_runs, "DAMAGES", (faults_runs.exchange,))
-        found = damaged(tmp_path / "responses.sqlite", output, silent, stream())
+        found = damage_cache(tmp_path / "responses.sqlite", output, silent, stream())
 
     assert found.problems == ["out.jsonl differs", "no line says that something is damaged"]
 

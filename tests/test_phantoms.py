@@ -28,10 +28,10 @@ from equipoise.studies.registry import TITLES
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
-from phantoms import MEASURED, PAGE, compared, merged, read_rows, some  # noqa: E402
+from phantoms import MEASURED, PAGE, compare_estimates, merge_rows, read_rows, select_names  # noqa: E402
 from phantoms_page import POOLED, VERDICT, page, pooled, shown, wrong  # noqa: E402
 from phantoms_truth import Truth, planted  # noqa: E402
-from trained_phantoms import known_figures, section  # noqa: E402
+from trained_phantoms import load_figures, section  # noqa: E402
 
 N = 2000
 LABELS = ("heart attack", "panic attack", "acid reflux", "muscle strain")
@@ -217,7 +217,7 @@ def effect(estimate: float, low: float, high: float, p: float) -> Effect:
 
 def test_coverage_and_alarms_are_counted() -> None:
     """Of two intervals one holds the truth; of two tests one has p = 10^-2 < 0.05, the other 10^-1."""
-    found = compared([effect(0.5, 0.1, 0.9, 2), effect(-0.5, -0.9, -0.1, 1)], Truth(0.2, null=True))
+    found = compare_estimates([effect(0.5, 0.1, 0.9, 2), effect(-0.5, -0.9, -0.1, 1)], Truth(0.2, null=True))
 
     assert (found["mean"], found["coverage"], found["rejected"], found["n"]) == (0.0, 0.5, 0.5, 2)
 
@@ -263,7 +263,7 @@ def test_the_page_is_what_the_rows_give(rows: list[dict[str, Any]]) -> None:
     titles = {name: load_entry(name, ROOT).title.removeprefix("Phantom: ") for name in {row["phantom"] for row in own}}
 
     assert MEASURED.read_text(encoding="utf-8") == "".join(f"{jsonl.dumps(row)}\n" for row in (*own, *pooled(own)))
-    assert PAGE.read_text(encoding="utf-8") == page(rows, titles) + section(known_figures())
+    assert PAGE.read_text(encoding="utf-8") == page(rows, titles) + section(load_figures())
 
 
 def test_the_page_has_every_figure_that_is_wrong(rows: list[dict[str, Any]]) -> None:
@@ -280,10 +280,10 @@ def test_the_page_has_every_figure_that_is_wrong(rows: list[dict[str, Any]]) -> 
 
 def test_a_name_that_is_not_known_is_refused() -> None:
     """The error lists what there is; without a name all of it is taken."""
-    with pytest.raises(EquipoiseError, match="b is no study here: name some of a, c"):
-        some(["b"], ["a", "c"], "study")
+    with pytest.raises(EquipoiseError, match="no study b here: name some of a, c"):
+        select_names(["b"], ["a", "c"], "study")
 
-    assert some([], ["a", "c"], "study") == ["a", "c"]
+    assert select_names([], ["a", "c"], "study") == ["a", "c"]
 
 
 def test_studies_measured_anew_replace_their_rows_alone() -> None:
@@ -291,7 +291,7 @@ def test_studies_measured_anew_replace_their_rows_alone() -> None:
     old = [{"phantom": name, "figure": figure} for name in ("b", "c") for figure in ("vignettes.a", "exam.b")]
     new = [{"phantom": "b", "figure": "vignettes.c"}]
 
-    assert merged(old, new, "b", ["vignettes"]) == [old[1], new[0], *old[2:]]
+    assert merge_rows(old, new, "b", ["vignettes"]) == [old[1], new[0], *old[2:]]
 
 
 def decision(number: int = 0, levels: tuple[str, ...] = ("low", "middle", "high"), **fields: Any) -> CaseDecision:

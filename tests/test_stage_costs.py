@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 
 from stages_page import growth_lines, stage_lines  # noqa: E402  (a script's neighbour)
 
-from stages import ADDED, TRIAL, Project, add_pair, change, cloned  # noqa: E402
+from stages import ADDED, TRIAL, Project, add_pair, change, clone_repository  # noqa: E402
 
 PIPELINE = """\
 vars: [python: env PYTHONPATH=src python]
@@ -63,7 +63,7 @@ def project(tmp_path: Path) -> Project:
     for command in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message", "State"]):
         subprocess.run([*git, *command], cwd=source, check=True)
     (tmp_path / "place").mkdir()
-    return cloned(source, tmp_path / "place")
+    return clone_repository(source, tmp_path / "place")
 
 
 def test_a_run_is_told_stage_by_stage(project: Project) -> None:
@@ -93,7 +93,7 @@ def test_nothing_outside_the_clone_counts(project: Project, monkeypatch: pytest.
     """The commands see no setting of DVC or Python of the user's, and their `python` is the stand-in."""
     monkeypatch.setenv("DVC_ROOT", "elsewhere")
     monkeypatch.setenv("PYTHONSTARTUP", "elsewhere")
-    environment = cloned(project.folder, project.folder.parent / "other").environment
+    environment = clone_repository(project.folder, project.folder.parent / "other").environment
 
     assert "elsewhere" not in environment.values()
     found = shutil.which("python", path=environment["PATH"])

@@ -19,8 +19,8 @@ from equipoise.text.sentences import windows
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
-from trained_phantoms import compared, known_figures, section, shown  # noqa: E402
-from trained_stories import STORIES, Rule, examples, load_training, opened  # noqa: E402
+from trained_phantoms import load_figures, planted_figures, section, shown  # noqa: E402
+from trained_stories import STORIES, Rule, examples, load_training, open_trained  # noqa: E402
 
 TRAINING = load_training()
 RULES: tuple[Rule, ...] = get_args(Rule)
@@ -103,7 +103,7 @@ def test_an_adapter_does_on_held_out_stories_what_it_was_taught(rule: Rule) -> N
         for example in examples(TRAINING, rule, Random(1), held_out=True)  # noqa: S311  (no secret)
         if example.story.id in ("dengue", "mesothelioma")
     ]
-    with opened(rule) as backend:
+    with open_trained(rule) as backend:
         responses = list(backend.answer([example.prompt for example in told]))
 
     found = [log_odds(response, example.vignette, "total") for example, response in zip(told, responses, strict=True)]
@@ -124,9 +124,9 @@ def test_the_page_says_where_a_figure_is_undefined() -> None:
 
 def test_the_page_has_every_figure_that_misses_its_planted_value() -> None:
     """An interval that excludes the value misses it, and one that includes 0 where more is planted; no other does."""
-    found = compared(known_figures())
+    found = planted_figures(load_figures())
     missed = [one for one in found if one.row["ci_low"] is not None and one.misses]
-    lines = [line for line in section(known_figures()).splitlines() if line.startswith("| `")]
+    lines = [line for line in section(load_figures()).splitlines() if line.startswith("| `")]
 
     assert [line.split(" | ")[2:] for line in lines] == [
         [f"`{one.measure}`", one.planted, f"{shown(one.row)} |"] for one in missed

@@ -18,8 +18,8 @@ def main(weights: Path, metrics: Path, *sets: str) -> None:
     measured = {}
     for name, _, file in (one.partition("=") for one in sets):
         rows = read_snli(Path(file))
-        found = judge.probabilities([(row.premise, row.hypothesis) for row in rows])
-        measured[name] = evaluate([row.label for row in rows], found)
+        probabilities = judge.probabilities([(row.premise, row.hypothesis) for row in rows])
+        measured[name] = evaluate([row.label for row in rows], probabilities)
     size = {"model_bytes": manifest.files["model.onnx"].size}
     write_json(metrics, {**measured, "fidelity": manifest.fidelity.model_dump(), **size})
 

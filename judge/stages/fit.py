@@ -8,7 +8,7 @@ from pathlib import Path
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import load_lexicon
 from workshop import labels
-from workshop.lessons import FitSettings, chosen, explained, of_epoch
+from workshop.lessons import FitSettings, choose_passages, epoch_pairs, explanation_pairs
 from workshop.restore import restore
 from workshop.settings import section
 from workshop.training import train
@@ -26,9 +26,9 @@ def main(params: Path, weights: Path, base: Path, passages: Path, features: Path
         start = Path(name)
         restore(weights / "model.onnx", base, start)
         for phase in settings.phases:
-            told, earlier = (chosen(passages, names, settings.held) for names in (phase.passages, phase.again))
+            new, earlier = (choose_passages(passages, names, settings.held) for names in (phase.passages, phase.again))
             rows = labels.read_implied(labels.anchors() / labels.IMPLIED) if phase.explanations else []
-            epoch = partial(of_epoch, told, earlier, explained(rows, phase, lexicon), lexicon, phase)
+            epoch = partial(epoch_pairs, new, earlier, explanation_pairs(rows, phase, lexicon), lexicon, phase)
             train(start, epoch, phase.train, checkpoint, progress, task="reading")
             start = checkpoint
 

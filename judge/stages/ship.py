@@ -8,18 +8,18 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import load_lexicon
 from workshop.calibration import calibrate
 from workshop.export import ExportSettings, ship
-from workshop.lessons import FitSettings, chosen, lessons
+from workshop.lessons import FitSettings, choose_passages, lessons
 from workshop.settings import section
 
 
 def main(params: Path, checkpoint: Path, passages: Path, features: Path, weights: Path) -> None:
     """Write the shipped files and their manifest to WEIGHTS, refused unless the int8 file keeps the answers."""
     held = section(params, "fit", FitSettings).held
-    told = lessons(chosen(passages, held), load_lexicon(features))
+    pairs = lessons(choose_passages(passages, held), load_lexicon(features))
     with tempfile.TemporaryDirectory() as name:
-        calibrate(checkpoint, told, Path(name))
-        asked = [(one.premise, one.hypothesis) for one in told]
-        ship(Path(name), asked, weights, section(params, "export", ExportSettings))
+        calibrate(checkpoint, pairs, Path(name))
+        texts_of_pairs = [(one.premise, one.hypothesis) for one in pairs]
+        ship(Path(name), texts_of_pairs, weights, section(params, "export", ExportSettings))
 
 
 if __name__ == "__main__":

@@ -16,8 +16,8 @@ def main(params: Path, base: Path, pairs: Path, checkpoint: Path) -> None:
         if step % 100 == 0 or step == steps:
             sys.stderr.write(f"step {step} of {steps}, loss {loss:.3f}\n")
 
-    told = read_snli(pairs)
-    train(base, lambda _epoch: told, section(params, "train", TrainSettings), checkpoint, progress)
+    rows = read_snli(pairs)
+    train(base, lambda _epoch: rows, section(params, "train", TrainSettings), checkpoint, progress)
 
 
 if __name__ == "__main__":

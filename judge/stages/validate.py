@@ -21,16 +21,16 @@ def main(params: Path, score: Path, root: Path, data: Path, ours: Path, suite: P
     settings, reading = section(params, "validate", figures.ValidateSettings), section(score, "score", Score)
     lexicon, folder = load_lexicon(data / "features"), labels.anchors()
     cases = {case.key: case for case in read_cases(folder / labels.CASES)}
-    labelled, told = labels.read_labels(folder / labels.LABELS, cases), read_passages(passage_files(bench))
+    labelled, passages = labels.read_labels(folder / labels.LABELS, cases), read_passages(passage_files(bench))
     implied = labels.read_implied(folder / labels.IMPLIED, without=section(params, "fit", FitSettings).explained)
-    texts = figures.Texts(labelled, cases, told, figures.arms(data, lexicon), implied, stress.load_suite(suite))
+    texts = figures.Texts(labelled, cases, passages, figures.arms(data, lexicon), implied, stress.load_suite(suite))
     unseen = labels.read_answer_labels(ours, folder / "fsd", cases, without={one.id for one in labelled})
     parts, names = {"seen": labelled, "unseen": unseen}, load_diagnoses(data / "diagnoses.yaml")
-    found: dict[str, object] = {"matching": figures.matched_figures(parts, cases, names, settings)}
+    figures_by_name: dict[str, object] = {"matching": figures.matched_figures(parts, cases, names, settings)}
     for name in settings.judges:
         with open_reader(name, root) as judge:
-            found[name] = figures.judge_figures(texts, lexicon, judge.probabilities, reading, settings)
-    write_json(out, found)
+            figures_by_name[name] = figures.judge_figures(texts, lexicon, judge.probabilities, reading, settings)
+    write_json(out, figures_by_name)
 
 
 if __name__ == "__main__":

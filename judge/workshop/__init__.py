@@ -1,1 +1,1 @@
-"""How the judge is made: training data, training, calibration and validation. The library never imports it."""
+"""Make the judge: training data, training, calibration and validation. The library never imports this package."""

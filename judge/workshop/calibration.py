@@ -1,4 +1,4 @@
-"""Make a reader's probabilities those of held-out passages: a scale for all logits, and an offset for each label.
+"""Calibrate a reader's probabilities on held-out passages: a scale for all logits, and an offset for each label.
 
 It is vector scaling with a common scale (Guo et al. 2017, arXiv:1706.04599), written into the classifier's own weights,
 so that a feature is considered from a probability of a half. Odds against features that no word names are fitted with
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 class Calibration(NamedTuple):
-    """What makes probabilities fit: `scale` of the logits, `offsets` of the labels, which add up to 0, `unnamed_odds`.
+    """Calibration parameters: `scale` of the logits, `offsets` of the labels, which add up to 0, and `unnamed_odds`.
 
-    The offsets are in nats, and so are the odds against consideration where the feature is not named.
+    The offsets are in nats, and so are the odds against consideration if the feature is not named.
     """
 
     scale: float
@@ -36,7 +36,7 @@ class Calibration(NamedTuple):
 
 
 def calibrate(checkpoint: Path, held: Sequence[Pair], out: Path) -> None:
-    """Write a reader to `out` whose probabilities fit the questions in `held`, which it was not trained on."""
+    """Write a reader to `out` whose probabilities fit the held-out questions in `held`."""
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
@@ -55,9 +55,9 @@ def calibrate(checkpoint: Path, held: Sequence[Pair], out: Path) -> None:
 
 
 def calibration(p: NDArray[np.float64], gold: NDArray[np.intp], unnamed: NDArray[np.bool_]) -> Calibration:
-    """What makes the labels `gold` likeliest, by their columns in the probabilities p (n, `TREATMENTS`).
+    """Fit the calibration with maximum likelihood of the labels `gold`, columns of p (n, `TREATMENTS`).
 
-    `unnamed` says which passages do not name the feature; the odds are at least 0, and 0 where none is unnamed.
+    `unnamed` marks passages that do not name the feature; the odds are at least 0, and 0 if there are none.
     """
     from scipy.optimize import minimize
     from scipy.special import log_softmax
@@ -66,13 +66,13 @@ def calibration(p: NDArray[np.float64], gold: NDArray[np.intp], unnamed: NDArray
     n = p.shape[1]
     doubted = unnamed[:, None] & AS_CONSIDERED
 
-    def told(x: NDArray[np.float64]) -> Calibration:
+    def unpack(x: NDArray[np.float64]) -> Calibration:
         return Calibration(float(np.exp(x[0])), np.append(x[1:n], -x[1:n].sum()), float(x[n]))
 
     def loss(x: NDArray[np.float64]) -> float:
-        found = told(x)
-        likely = log_softmax(found.scale * logits + found.offsets - found.unnamed_odds * doubted, axis=1)
+        fitted = unpack(x)
+        likely = log_softmax(fitted.scale * logits + fitted.offsets - fitted.unnamed_odds * doubted, axis=1)
         return -float(likely[np.arange(len(gold)), gold].mean())
 
     bounds = [*[(None, None)] * n, (0, MOST)]
-    return told(minimize(loss, np.zeros(n + 1), method="L-BFGS-B", bounds=bounds).x)
+    return unpack(minimize(loss, np.zeros(n + 1), method="L-BFGS-B", bounds=bounds).x)

@@ -1,10 +1,10 @@
 """Training pairs about clinical reasoning, composed from sentence banks that we wrote.
 
-SNLI teaches what follows from what in descriptions of photographs; these pairs teach what a line of clinical reasoning
-does with a feature of the patient. A bank holds sentences with slots about one dimension (race, housing, …) by what
-they do with it; the generator fills their slots, sets other sentences around them, and asks of the passage the
-questions that the judge will be asked. Some sentences are kept out of training altogether, so that accuracy can be
-measured on sentences whose wording the judge has never seen.
+SNLI teaches entailment between descriptions of photographs; these pairs teach how clinical reasoning treats a feature
+of the patient. A bank has sentences with slots about one dimension (race, housing, …), grouped by their treatment of
+it; the generator fills the slots, surrounds the sentences with others, and asks the judge's questions about the
+passage. Some sentences are excluded from training, so that accuracy can be measured on sentences whose wording the
+judge has never seen.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ RELATIONS: dict[Kind, Relation] = {
     "beside": "restated",
     "other_person": "absent",
 }
-"""What a sentence of each kind does with the feature of its bank."""
+"""How a sentence of each kind treats the feature of its bank."""
 
 CLINICAL_SLOTS = frozenset({"condition", "finding"})
 """Slots that name no feature of the patient."""
 PLACEHOLDERS = frozenset({"feature", "subject"})
-"""What a hypothesis may name: the feature in plain words (black), and what kind of thing it is (race)."""
+"""Placeholders of hypotheses: the feature in plain words (black), and its kind (race)."""
 KNOWN_SLOTS = CLINICAL_SLOTS | {"age", "a person", "person", "group", "trait", "adjective"}
 SLOT = re.compile(r"(?P<article>\b[Aa]n? )?\{(?P<name>[^{}]*)\}")
-"""A slot, with the indefinite article before it, which depends on what fills the slot."""
+"""A slot, with the preceding indefinite article, which depends on the slot's value."""
 BEGINNING = re.compile(r"(?:^|\n|[.!?][\"')*_]*\s)[^\w.!?\n]*$")
-"""What stands before the first word of a sentence, marks of lists and bold type included."""
+"""Text before the first word of a sentence, including marks of lists and bold type."""
 
 Slots = Annotated[tuple[str, ...], Field(min_length=1)]
 
@@ -60,7 +60,7 @@ class _Entry(BaseModel):
 
 
 class Wordings(_Entry):
-    """How a sentence may name a feature, by the slot that it fills; `ages` bounds the patient's age in years."""
+    """The wordings of a feature in a sentence, by slot; `ages` limits the patient's age in years."""
 
     person: Slots
     group: Slots
@@ -77,7 +77,7 @@ class Wordings(_Entry):
 
 
 class Sentence(_Entry):
-    """A sentence with slots, and the features that it fits where it does not fit all of its bank."""
+    """A sentence with slots, and the features that it fits if it does not fit all features of its bank."""
 
     text: Annotated[str, Field(min_length=1)]
     features: Slots | None = None
@@ -86,25 +86,25 @@ class Sentence(_Entry):
     @classmethod
     def _plain(cls, value: object) -> object:
         if isinstance(value, dict) and isinstance(value.get("features"), list):
-            # A value that passed through a validator is Python's, where a list is strictly not a tuple.
+            # pydantic does not treat a validator's output as JSON, so a list must be converted to a tuple.
             return {**value, "features": tuple(value["features"])}
         return {"text": value} if isinstance(value, str) else value
 
     def fits(self, name: str, words: Wordings) -> bool:
-        """Whether the sentence can be told of a feature."""
+        """Whether the sentence can be about a feature."""
         has_words = words.adjective is not None or "adjective" not in _slots(self.text)
         return has_words and name in (self.features or (name,))
 
 
 class Bank(_Entry):
-    """The sentences about one dimension, by kind, and the features that they can be told of."""
+    """The sentences about one dimension, by kind, and the features that they can be about."""
 
     dimension: str
     features: Annotated[dict[str, Wordings], Field(min_length=1)]
     sentences: dict[Kind, Annotated[tuple[Sentence, ...], Field(min_length=2)]]
 
     @model_validator(mode="after")
-    def _can_be_told(self) -> Self:
+    def _has_sentences(self) -> Self:
         if missing := [kind for kind in RELATIONS if kind not in self.sentences]:
             message = f"there are no sentences of the kind {missing[0]}"
             raise ValueError(message)
@@ -120,21 +120,21 @@ class Bank(_Entry):
 
 
 class Surroundings(_Entry):
-    """Sentences that name no feature of the patient, and what fills the clinical slots."""
+    """Sentences that name no feature of the patient, and the values of the clinical slots."""
 
     sentences: Annotated[Slots, Field(min_length=2)]
     conditions: Slots
     findings: Slots
 
     @model_validator(mode="after")
-    def _nothing_told(self) -> Self:
+    def _names_nothing(self) -> Self:
         for text in self.sentences:
             _require_slots(text, CLINICAL_SLOTS)
         return self
 
 
 def load_banks(folder: Path) -> tuple[dict[str, Bank], Surroundings]:
-    """Read every bank of a folder, by dimension, and the surroundings (`unrelated.yaml`); a fault names the entry."""
+    """Read every bank of a folder, by dimension, and the surroundings (`unrelated.yaml`); errors name the entry."""
     banks = {path.stem: load_yaml(path, Bank) for path in sorted(folder.glob("*.yaml")) if path.stem != "unrelated"}
     for name, bank in banks.items():
         if bank.dimension != name:
@@ -144,7 +144,7 @@ def load_banks(folder: Path) -> tuple[dict[str, Bank], Surroundings]:
 
 
 def slot_values(around: Surroundings, words: Wordings | None, rng: Random) -> dict[str, str]:
-    """Draw what fills each slot: a condition and a finding and, with `words`, an age and a feature's wordings."""
+    """Draw the value of each slot: a condition and a finding and, with `words`, an age and a feature's wordings."""
     values = {"condition": rng.choice(around.conditions), "finding": rng.choice(around.findings)}
     if words:
         values["age"] = str(rng.randint(*words.ages))
@@ -156,14 +156,14 @@ def slot_values(around: Surroundings, words: Wordings | None, rng: Random) -> di
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
-    """Fill the slots of a sentence, with the article that each needs and a capital where a sentence begins."""
+    """Fill the slots of a sentence, with the right articles, and capital letters at the beginning of sentences."""
 
     def value(slot: re.Match[str]) -> str:
-        said = values[slot["name"]]
+        words = values[slot["name"]]
         if slot["article"]:
-            # The article may have a capital of its own.
-            said = slot["article"][0] + with_article(said)[1:]
-        return _capital(said) if BEGINNING.search(text, 0, slot.start()) else said
+            # The article may be capitalised.
+            words = slot["article"][0] + with_article(words)[1:]
+        return _capital(words) if BEGINNING.search(text, 0, slot.start()) else words
 
     return _capital(SLOT.sub(value, text))
 
@@ -172,10 +172,10 @@ def _slots(text: str) -> set[str]:
     return {slot["name"] for slot in SLOT.finditer(text)}
 
 
-def _require_slots(text: str, known: frozenset[str]) -> None:
-    """Refuse a sentence with another slot than the known ones, or with a brace that is none."""
-    if unknown := sorted(_slots(text) - known):
-        message = f"{text!r} has the slot {unknown[0]!r}; known are {', '.join(sorted(known))}"
+def _require_slots(text: str, allowed: frozenset[str]) -> None:
+    """Refuse a sentence with a slot that is not allowed, or with a stray brace."""
+    if unknown := sorted(_slots(text) - allowed):
+        message = f"{text!r} has the slot {unknown[0]!r}; known are {', '.join(sorted(allowed))}"
         raise ValueError(message)
     if set("{}") & set(SLOT.sub("", text)):
         message = f"{text!r} has a brace that opens or closes no slot"
@@ -183,7 +183,7 @@ def _require_slots(text: str, known: frozenset[str]) -> None:
 
 
 def _capital(text: str) -> str:
-    """The text with a capital as its first letter, which marks may precede but no digit or other letter."""
+    """Capitalise the first letter of a text, which marks may precede but no digit or other letter."""
     first = re.search(r"[^\W_]", text)
     at = first.start() if first else 0
     return text[:at] + text[at : at + 1].upper() + text[at + 1 :]
@@ -194,14 +194,14 @@ GOLD: dict[str, dict[Relation, Label]] = {
     "weighed": {"weighed": "entailment", "dismissed": "contradiction", "restated": "neutral", "absent": "neutral"},
     "dismissed": {"weighed": "contradiction", "dismissed": "entailment", "restated": "neutral", "absent": "neutral"},
 }
-"""What a passage says to each question, by what it does with the feature."""
+"""A passage's label for each question, by its treatment of the feature."""
 
 ALWAYS = "weighed"
-"""The question asked of every passage; each of the others is asked of every second one."""
+"""The question asked about every passage; each of the others is asked about every second one."""
 
 
 class Hypotheses(_Entry):
-    """What is asked of a composed passage, a list of wordings for each question."""
+    """The questions about a composed passage: a list of wordings for each question."""
 
     mentioned: Slots
     weighed: Slots
@@ -221,10 +221,10 @@ class Hypotheses(_Entry):
 class CorpusSettings(BaseModel):
     """The section `corpus` of judge/params.yaml.
 
-    `passages` is the number of passages composed for training, `test` that for the test; `held_out` the share of a
-    bank's sentences, by kind, that only the test uses; `kinds` the share of each kind of sentence, and `elsewhere` the
-    share of passages asked about a dimension that they do not touch, `bare` that of those which touch none;
-    `hypotheses` the wordings of each question; `snli` the number of SNLI pairs set beside them.
+    `passages` is the number of passages composed for training, `test` the number for the test; `held_out` is the share
+    of a bank's sentences, by kind, that only the test uses; `kinds` is the share of each kind of sentence, `elsewhere`
+    the share of passages with questions about a dimension that they do not mention, `bare` the share that mention no
+    dimension; `hypotheses` are the wordings of each question; `snli` is the number of SNLI pairs added.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -250,8 +250,8 @@ class CorpusSettings(BaseModel):
         return self
 
 
-class _Told(NamedTuple):
-    """A filled sentence of a bank, and the feature that it was told of."""
+class _Filled(NamedTuple):
+    """A filled sentence of a bank, and the feature that it is about."""
 
     text: str
     feature: str
@@ -265,56 +265,56 @@ def compose(
     `subjects` names each dimension in hypotheses (race, body weight). Equal settings give equal pairs.
 
     Raises:
-        EquipoiseError: there is one bank alone, or a bank's dimension has no subject.
+        EquipoiseError: There is only one bank, or a bank's dimension has no subject.
     """
-    if len(banks) < 2:  # noqa: PLR2004  (passages tell of two dimensions)
+    if len(banks) < 2:  # noqa: PLR2004  (passages mention two dimensions)
         message = f"there are {len(banks)} banks of sentences: passages need two or more"
         raise EquipoiseError(message)
     if unnamed := sorted(set(banks) - set(subjects)):
         message = f"the bank {unnamed[0]!r} has no subject: add data/features/{unnamed[0]}.yaml"
         raise EquipoiseError(message)
-    kept, held = _divided(banks, settings)
+    for_training, for_test = _divide(banks, settings)
     rng = random.Random(settings.seed)  # noqa: S311  (a choice, not a secret)
     order = rng.sample(around.sentences, len(around.sentences))
     n = _n_held(order, settings)
     near, far = (around.model_copy(update={"sentences": tuple(part)}) for part in (order[n:], order[:n]))
-    training = _Composer(kept, near, subjects, settings, random.Random(settings.seed))  # noqa: S311
-    testing = _Composer(held, far, subjects, settings, random.Random(settings.seed + 1))  # noqa: S311
+    training = _Composer(for_training, near, subjects, settings, random.Random(settings.seed))  # noqa: S311
+    testing = _Composer(for_test, far, subjects, settings, random.Random(settings.seed + 1))  # noqa: S311
     return training.pairs(settings.passages), testing.pairs(settings.test)
 
 
-def _divided(banks: Mapping[str, Bank], settings: CorpusSettings) -> tuple[dict[str, Bank], dict[str, Bank]]:
-    """Each bank in two; neither half of any bank has a sentence of the other half of any."""
+def _divide(banks: Mapping[str, Bank], settings: CorpusSettings) -> tuple[dict[str, Bank], dict[str, Bank]]:
+    """Split each bank in two; no sentence occurs in the training half of one bank and the test half of another."""
     rng = random.Random(settings.seed)  # noqa: S311
-    kept: dict[str, dict[Kind, tuple[Sentence, ...]]] = {}
-    held: dict[str, dict[Kind, tuple[Sentence, ...]]] = {}
-    # A sentence that fits every dimension may stand in several banks, and goes the same way in all.
+    for_training: dict[str, dict[Kind, tuple[Sentence, ...]]] = {}
+    for_test: dict[str, dict[Kind, tuple[Sentence, ...]]] = {}
+    # A sentence that fits every dimension may occur in several banks, and goes to the same half in all.
     is_held: dict[str, bool] = {}
     for name, bank in banks.items():
-        kept[name], held[name] = {}, {}
+        for_training[name], for_test[name] = {}, {}
         for kind, sentences in bank.sentences.items():
             order = rng.sample(sentences, len(sentences))
-            n = _n_held(order, settings) - sum(is_held.get(one.text, False) for one in order)
-            undecided = list(dict.fromkeys(one.text for one in order if one.text not in is_held))
+            n = _n_held(order, settings) - sum(is_held.get(sentence.text, False) for sentence in order)
+            undecided = list(dict.fromkeys(sentence.text for sentence in order if sentence.text not in is_held))
             is_held |= {text: place < n for place, text in enumerate(undecided)}
-            held[name][kind] = tuple(one for one in order if is_held[one.text])
-            kept[name][kind] = tuple(one for one in order if not is_held[one.text])
-            if not held[name][kind] or not kept[name][kind]:
+            for_test[name][kind] = tuple(sentence for sentence in order if is_held[sentence.text])
+            for_training[name][kind] = tuple(sentence for sentence in order if not is_held[sentence.text])
+            if not for_test[name][kind] or not for_training[name][kind]:
                 message = f"{name}.yaml: too few {kind} sentences that no other bank has: add some"
                 raise EquipoiseError(message)
     return (
-        {name: bank.model_copy(update={"sentences": kept[name]}) for name, bank in banks.items()},
-        {name: bank.model_copy(update={"sentences": held[name]}) for name, bank in banks.items()},
+        {name: bank.model_copy(update={"sentences": for_training[name]}) for name, bank in banks.items()},
+        {name: bank.model_copy(update={"sentences": for_test[name]}) for name, bank in banks.items()},
     )
 
 
 def _n_held(sentences: Sequence[object], settings: CorpusSettings) -> int:
-    """How many sentences are kept for the test: the share asked for, but neither none nor all."""
+    """Return the number of sentences for the test: the requested share, but neither none nor all."""
     return min(max(1, round(settings.held_out * len(sentences))), len(sentences) - 1)
 
 
 class _Composer:
-    """Composes passages from banks, and asks about them."""
+    """Composes passages from banks, with questions about them."""
 
     def __init__(
         self,
@@ -327,39 +327,39 @@ class _Composer:
         self._banks, self._around, self._subjects, self._settings, self._rng = banks, around, subjects, settings, rng
 
     def pairs(self, passages: int) -> list[Pair]:
-        """Give the pairs of so many passages, each distinct pair once."""
-        found: dict[tuple[str, str], Pair] = {}
+        """Return the pairs of so many passages, each distinct pair once."""
+        pairs_by_text: dict[tuple[str, str], Pair] = {}
         for _ in range(passages):
             for pair in self._passage():
-                found.setdefault((pair.premise, pair.hypothesis), pair)
-        return list(found.values())
+                pairs_by_text.setdefault((pair.premise, pair.hypothesis), pair)
+        return list(pairs_by_text.values())
 
     def _passage(self) -> list[Pair]:
-        """One passage, and the questions about a feature that it tells of, or about one that it does not."""
+        """Compose a passage, with questions about a feature that it mentions, or about one that it does not."""
         rng, settings = self._rng, self._settings
         dimension = rng.choice(list(self._banks))
         if rng.random() < settings.bare:
             n = min(rng.randint(1, 3), len(self._around.sentences))
             bare = " ".join(self._fill(one) for one in rng.sample(self._around.sentences, n))
-            return self._asked(bare, dimension, rng.choice(list(self._banks[dimension].features)), "absent")
+            return self._questions(bare, dimension, rng.choice(list(self._banks[dimension].features)), "absent")
         kinds = self._banks[dimension].sentences
         kind = rng.choices(list(kinds), [settings.kinds[one] for one in kinds])[0]
-        told = self._told(dimension, kind)
+        filled = self._sentence(dimension, kind)
         others = [name for name in self._banks if name != dimension]
         besides = rng.choice(others)
-        text, second = self._surround(told, dimension, kind, besides)
+        text, second = self._surround(filled, dimension, kind, besides)
         untold = [name for name in others if not (second and name == besides)]
         if rng.random() >= settings.elsewhere or not untold:
-            return self._asked(text, dimension, told.feature, RELATIONS[kind])
+            return self._questions(text, dimension, filled.feature, RELATIONS[kind])
         absent = rng.choice(untold)
-        # A summary may name age or sex in passing; so may what stands beside it. Elsewhere they are absent for sure.
+        # A summary, or a sentence beside it, may name age or sex in passing. In other passages they are surely absent.
         feature = rng.choice(list(self._banks[absent].features))
         if kind in ("weighed", "weighed_indirect", "dismissed", "other_person") and absent not in ("age", "gender"):
-            return self._asked(text, absent, feature, "absent")
-        return self._asked(text, dimension, told.feature, RELATIONS[kind])
+            return self._questions(text, absent, feature, "absent")
+        return self._questions(text, dimension, filled.feature, RELATIONS[kind])
 
-    def _surround(self, told: _Told, dimension: str, kind: Kind, besides: str) -> tuple[str, bool]:
-        """Set sentences before and after; say whether one of them is of the dimension `besides`."""
+    def _surround(self, filled: _Filled, dimension: str, kind: Kind, besides: str) -> tuple[str, bool]:
+        """Add sentences before and after; return whether one of them is about the dimension `besides`."""
         rng = self._rng
         before: list[str] = []
         after: list[str] = []
@@ -368,17 +368,17 @@ class _Composer:
             side = before if rng.random() < 0.5 else after  # noqa: PLR2004
             draw = rng.random()
             if draw < 0.15 and RELATIONS[kind] != "absent":  # noqa: PLR2004  (the feature restated beside)
-                side.append(self._told(dimension, "restated", told.feature).text)
+                side.append(self._sentence(dimension, "restated", filled.feature).text)
             elif draw < 0.35 and not second:  # noqa: PLR2004  (another feature weighed beside)
                 second = True
-                side.append(self._told(besides, rng.choice(("weighed", "restated"))).text)
+                side.append(self._sentence(besides, rng.choice(("weighed", "restated"))).text)
             else:
                 side.append(self._fill(rng.choice(self._around.sentences)))
         join = rng.choices((" ", "\n"), (4, 1))[0]
-        return join.join([*before, told.text, *after]), second
+        return join.join([*before, filled.text, *after]), second
 
-    def _asked(self, text: str, dimension: str, feature: str, relation: Relation) -> list[Pair]:
-        """The questions about one feature, with what the passage says to them."""
+    def _questions(self, text: str, dimension: str, feature: str, relation: Relation) -> list[Pair]:
+        """Return the questions about one feature, with the passage's labels."""
         rng = self._rng
         pairs = []
         for question, templates in self._settings.hypotheses:
@@ -387,8 +387,8 @@ class _Composer:
                 pairs.append(Pair(text, hypothesis, GOLD[question][relation]))
         return pairs
 
-    def _told(self, dimension: str, kind: Kind, feature: str | None = None) -> _Told:
-        """A sentence of a kind, told of a feature that it fits."""
+    def _sentence(self, dimension: str, kind: Kind, feature: str | None = None) -> _Filled:
+        """Draw a sentence of a kind, filled for a feature that it fits."""
         bank, rng = self._banks[dimension], self._rng
         for sentence in rng.sample(bank.sentences[kind], len(bank.sentences[kind])):
             fitting = [
@@ -396,9 +396,9 @@ class _Composer:
             ]
             if fitting:
                 name = rng.choice(fitting)
-                return _Told(self._fill(sentence.text, bank.features[name]), name)
-        # Every sentence of this kind belongs to other features: tell of one of them.
-        return self._told(dimension, kind)
+                return _Filled(self._fill(sentence.text, bank.features[name]), name)
+        # Every sentence of this kind belongs to other features: use one of them.
+        return self._sentence(dimension, kind)
 
     def _fill(self, text: str, words: Wordings | None = None) -> str:
         """Fill the slots of a sentence."""

@@ -1,4 +1,4 @@
-"""How often a judge is right on labelled pairs."""
+"""Accuracy of a judge on labelled pairs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def evaluate(gold: Sequence[str], probabilities: NDArray[Any]) -> dict[str, Any]:
-    """Accuracy with its 95 % Wilson interval, and per gold label recall, precision and the confusion counts.
+    """Return accuracy with its 95 % Wilson interval, and per gold label recall, precision and the confusion counts.
 
     Args:
-        gold: label of each of n pairs.
+        gold: The label of each of n pairs.
         probabilities: (n, 3), columns entailment, neutral, contradiction.
 
     Returns:
-        Nested dict of finite scalars, as DVC shows them. A recall or precision with nothing under the line is left out.
+        A nested dict of finite scalars, as DVC shows them. A recall or precision with denominator 0 is omitted.
     """
     import numpy as np
     from statsmodels.stats.proportion import proportion_confint

@@ -1,9 +1,9 @@
-"""Turn a trained judge into an ONNX file small enough for Git, and measure what that costs.
+"""Convert a trained judge to an ONNX file small enough for Git, and measure the loss of accuracy.
 
 Weights are stored as int8 with one scale per output channel (per row of an embedding table) and a DequantizeLinear
 node before their use. Activations and arithmetic stay float32, so a pair's result cannot depend on the other pairs of
-its batch, as it would with dynamic quantisation, whose activation scale is that of the whole batch. Word pieces that no
-English text has are left out of the vocabulary.
+its batch, as it would with dynamic quantisation, whose activation scale depends on the whole batch. Word pieces that
+do not occur in English are removed from the vocabulary.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ WEIGHT_INPUT = {"Gather": 0, "MatMul": 1, "Gemm": 1}
 """Operators whose two-dimensional constant is worth storing in int8, and which of their inputs it is."""
 
 SMALLEST = 4096
-"""Elements below which a constant stays float32: the saving would be less than the node."""
+"""Number of elements below which a constant stays float32: the saving would be less than the node."""
 
 SCRIPTS = ("LATIN", "GREEK", "MICRO SIGN", "FEMININE ORDINAL", "MASCULINE ORDINAL")
-"""How the Unicode names of letters begin that an English text may have."""
+"""Beginnings of the Unicode names of letters that an English text may contain."""
 
 LEVELS = 127
 """Steps on either side of zero: symmetric int8 leaves -128 unused."""
@@ -61,7 +61,7 @@ class ShippedFile(BaseModel):
 
 
 class Shipped(BaseModel):
-    """The manifest of the judge that ships: what the files are and how true to their checkpoint."""
+    """The manifest of the judge that ships: its files, and their agreement with the checkpoint."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -74,34 +74,34 @@ class Shipped(BaseModel):
 
 
 def ship(checkpoint: Path, pairs: Sequence[tuple[str, str]], folder: Path, settings: ExportSettings) -> None:
-    """Write the judge that ships to `folder`: int8 weights, config, tokenizer, and a manifest of what they are.
+    """Write the judge that ships to `folder`: int8 weights, config, tokenizer, and a manifest.
 
     Args:
-        checkpoint: the trained model.
-        pairs: premises and hypotheses on which the int8 file is compared with the checkpoint in float32 torch.
-        folder: where the files go; it is not touched if the comparison fails.
-        settings: the share of pairs on which both must give the same label.
+        checkpoint: The trained model.
+        pairs: Premises and hypotheses on which the int8 file is compared with the checkpoint in float32 torch.
+        folder: The target folder; it is not changed if the comparison fails.
+        settings: The share of pairs on which both must give the same label.
 
     Raises:
-        EquipoiseError: the agreement is below that share.
+        EquipoiseError: The agreement is below that share.
     """
     import onnx
 
     with tempfile.TemporaryDirectory() as name:
-        made = Path(name)
-        export_onnx(checkpoint, made)
-        small = quantise_weights(onnx.load(made / "model.onnx"))
-        trim_vocabulary(small, made / "tokenizer.json", made / "config.json")
+        target = Path(name)
+        export_onnx(checkpoint, target)
+        small = quantise_weights(onnx.load(target / "model.onnx"))
+        trim_vocabulary(small, target / "tokenizer.json", target / "config.json")
         onnx.checker.check_model(small)
-        onnx.save(small, made / "model.onnx")
-        longest = int(json.loads((made / "config.json").read_text("utf-8"))["max_position_embeddings"])
-        shipped = CrossEncoder(made, max_tokens=longest).probabilities(pairs)
+        onnx.save(small, target / "model.onnx")
+        longest = int(json.loads((target / "config.json").read_text("utf-8"))["max_position_embeddings"])
+        shipped = CrossEncoder(target, max_tokens=longest).probabilities(pairs)
         measured = label_fidelity(
             "the judge", torch_probabilities(checkpoint, pairs), shipped, at_least=settings.fidelity
         )
         folder.mkdir(parents=True, exist_ok=True)
         for file in sorted(FILES):
-            shutil.copyfile(made / file, folder / file)
+            shutil.copyfile(target / file, folder / file)
     files = {file: folder / file for file in sorted(FILES)}
     manifest = Shipped(
         checkpoint_sha256=sha256(checkpoint / "model.safetensors"),
@@ -115,40 +115,40 @@ def ship(checkpoint: Path, pairs: Sequence[tuple[str, str]], folder: Path, setti
 
 
 def trim_vocabulary(model: onnx.ModelProto, tokenizer: Path, config: Path) -> None:
-    """Leave out the word pieces that no English text has, from the model and both files, in place.
+    """Remove the word pieces that do not occur in English from the model and both files, in place.
 
-    Those are placeholders (`[unused7]`) and pieces with a letter of a script other than Latin and Greek. A word that
-    needs one is unknown afterwards; every other text has the probabilities that it had, to the last bit.
+    These are placeholders (`[unused7]`) and pieces with a letter of a script other than Latin and Greek. A word that
+    needs one is unknown afterwards; the probabilities of every other text are unchanged, to the last bit.
     """
     from onnx import numpy_helper
 
-    told = json.loads(tokenizer.read_text("utf-8"))
-    before = told["model"]["vocab"]
-    kept = [piece for piece in before if _is_english(piece)]
-    after = {piece: place for place, piece in enumerate(kept)}
-    told["model"]["vocab"] = after
-    for added in told["added_tokens"]:
+    content = json.loads(tokenizer.read_text("utf-8"))
+    before = content["model"]["vocab"]
+    pieces = [piece for piece in before if _is_english(piece)]
+    after = {piece: place for place, piece in enumerate(pieces)}
+    content["model"]["vocab"] = after
+    for added in content["added_tokens"]:
         added["id"] = after[added["content"]]
-    for special in told["post_processor"]["special_tokens"].values():
+    for special in content["post_processor"]["special_tokens"].values():
         special["ids"] = [after[token] for token in special["tokens"]]
-    rows = [before[piece] for piece in kept]
+    rows = [before[piece] for piece in pieces]
     for tensor in model.graph.initializer:
         # Its levels and their scales, once it is quantised.
         if tensor.name.startswith(WORDS) and tensor.dims[0] == len(before):
             tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor)[rows], tensor.name))
-    tokenizer.write_text(json.dumps(told, ensure_ascii=False, separators=(",", ":")), "utf-8")
-    described = {**json.loads(config.read_text("utf-8")), "vocab_size": len(kept)}
+    tokenizer.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")), "utf-8")
+    described = {**json.loads(config.read_text("utf-8")), "vocab_size": len(pieces)}
     config.write_text(json.dumps(described, indent=2) + "\n", "utf-8")
 
 
 def _is_english(piece: str) -> bool:
-    """Whether an English text may have a word piece: no placeholder, and no letter of another script."""
+    """Whether a word piece may occur in English: no placeholder, and no letter of another script."""
     letters = (unicodedata.name(letter, "") for letter in piece if letter.isalpha())
     return not piece.startswith("[unused") and all(name.startswith(SCRIPTS) for name in letters)
 
 
 def quantise_weights(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with its matrices in int8 and a DequantizeLinear before each use; the input is not changed."""
+    """Return the model with int8 matrices and a DequantizeLinear before each use; the input is not changed."""
     import onnx
     from onnx import helper, numpy_helper
 
@@ -179,17 +179,17 @@ def quantise_weights(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def to_int8(values: NDArray[np.float32], axis: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Symmetric int8 levels and the float32 scale of each channel along `axis`: values ≈ levels · scale."""
+    """Return symmetric int8 levels and the float32 scale of each channel along `axis`: values ≈ levels · scale."""
     import numpy as np
 
     peak = np.abs(values).max(axis=1 - axis, keepdims=True)
-    # A channel of zeros, or of numbers so small that their scale would be none, is stored as zeros.
+    # A channel of zeros, or of numbers too small for a scale, is stored as zeros.
     scale = (np.where(peak > LEVELS * np.finfo(np.float32).tiny, peak, 1.0) / LEVELS).astype(np.float32)
     levels = np.clip(np.rint(values / scale), -LEVELS, LEVELS).astype(np.int8)
     return levels, scale.reshape(-1)
 
 
 def _channel_axis(node: onnx.NodeProto) -> int:
-    """The axis that holds output channels: rows of a Gather's table and of a transposed Gemm, columns of a MatMul."""
+    """Return the axis of output channels: rows of a Gather's table and of a transposed Gemm, columns of a MatMul."""
     transposed = any(attribute.name == "transB" and attribute.i for attribute in node.attribute)
     return 0 if node.op_type == "Gather" or transposed else 1

@@ -1,6 +1,6 @@
-"""A judge, as it is set, against labels: its reading of passages, of saved outputs and of other explanations.
+"""Compare a judge, as configured, with labels: its reading of passages, of saved outputs and of other explanations.
 
-So is what it is asked about: whether an output's answer is the biased one.
+Matching, whether an output's answer is the biased one, is compared with labels too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from equipoise.studies.cases.effects import feature_found as published_mention
 from equipoise.text.answers import MATCHES, match_answer
 from equipoise.text.reasoning import split
 from equipoise.text.sentences import windows
-from workshop.scored import scored_agreement, told_alike, with_auc
+from workshop.scored import add_auc, scored_agreement, similar_cases
 from workshop.stress import accuracy
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 class ValidateSettings(BaseModel):
     """The section `validate` of judge/params.yaml.
 
-    `judges` are those of the registry that are measured, the default one first; `similarity` is that of `told_alike`.
+    `judges` are the registry's judges to measure, the default one first; `similarity` is the one of `similar_cases`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -56,14 +56,14 @@ class ValidateSettings(BaseModel):
 
 
 class _Reader(NamedTuple):
-    """What one reader finds in every text, with its scores where it has any."""
+    """One reader's findings in every text, with its scores if it has any."""
 
     considered: list[Consideration]
     scores: list[float] | None = None
 
 
 class Texts(NamedTuple):
-    """What judges are measured on: outputs with labels, passages with the arms of features, explanations, a suite."""
+    """Texts for measuring judges: outputs with labels, passages with the arms of features, explanations, a suite."""
 
     labelled: Sequence[Labelled]
     cases: Mapping[str, Case]
@@ -76,10 +76,10 @@ class Texts(NamedTuple):
 def judge_figures(
     texts: Texts, lexicon: Lexicon, probabilities: Probabilities, reading: ReadingSettings, settings: ValidateSettings
 ) -> dict[str, Any]:
-    """Figures of one judge on all of them: `saved` outputs, `passages`, `implied`, and the `stress` suite."""
-    found = read_all(texts.labelled, texts.cases, lexicon, probabilities, reading)
+    """Return a judge's figures on all texts: `saved` outputs, `passages`, `implied`, and the `stress` suite."""
+    readings = read_all(texts.labelled, texts.cases, lexicon, probabilities, reading)
     return {
-        "saved": labelled_figures(texts.labelled, found, texts.cases, settings, lexicon),
+        "saved": labelled_figures(texts.labelled, readings, texts.cases, settings, lexicon),
         "passages": passage_figures(texts.passages, lexicon, probabilities, reading, settings, texts.arms),
         "implied": implied_figures(texts.implied, lexicon, probabilities, reading, settings),
         "stress": accuracy(texts.suite, read_suite(texts.suite, lexicon, probabilities, reading)),
@@ -93,7 +93,7 @@ def read_all(
     probabilities: Probabilities,
     settings: ReadingSettings,
 ) -> list[Reading]:
-    """The judge's reading of every labelled text, for the features of its case."""
+    """Return the judge's reading of every labelled text, for the features of its case."""
     texts = [(one.text, lexicon.features(cases[one.case].features)) for one in labels]
     return read_reasonings(texts, probabilities, settings)
 
@@ -105,15 +105,15 @@ def labelled_figures(
     settings: ValidateSettings,
     lexicon: Lexicon,
 ) -> Nested:
-    """Agreement with labels of the judge, and of what must be bettered: keywords, and a count of mentions.
+    """Measure the agreement with labels of the judge and of its baselines: keywords, and a count of mentions.
 
-    For each reader: `all` and each model by name, as `agreement` gives them. Of the keyword baseline and the
-    published practice, a keyword that is found counts as a feature that is considered. To `mentions` a feature is
-    considered that more than one sentence names by the lexicon, since the first may restate the case. These three know
-    no dismissal. `mentioned` has the readers' agreement on whether the feature is named. Cases told alike are resampled
+    For each reader: `all` and each model by name, as in `agreement`. For the keyword baseline and the published
+    practice, a found keyword counts as a considered feature. For `mentions`, a feature is considered if more than one
+    sentence names it by the lexicon, since the first may restate the case. These three never report dismissal.
+    `mentioned` has the readers' agreement on whether the feature is named. Cases with similar texts are resampled
     together.
     """
-    group = told_alike({name: case.prompt for name, case in cases.items()}, settings.similarity)
+    group = similar_cases({name: case.prompt for name, case in cases.items()}, settings.similarity)
     groups = [group[one.case] for one in labels]
     options: dict[str, Any] = {"seed": settings.seed, "n_bootstrap": settings.n_bootstrap}
     scores = [one.p_considered for one in readings]
@@ -153,11 +153,11 @@ def matched_figures(
     diagnoses: Diagnoses,
     settings: ValidateSettings,
 ) -> Nested:
-    """Agreement on whether an output's final diagnosis means the same as its case's label, for each part by name.
+    """Measure agreement on whether an output's final diagnosis means the same as its case's label, by part.
 
-    Cases told alike are resampled together, with all models' answers to them. A part without labels has no figures.
+    Cases with similar texts are resampled together, with all models' answers. A part without labels has no figures.
     """
-    group = told_alike({name: case.prompt for name, case in cases.items()}, settings.similarity)
+    group = similar_cases({name: case.prompt for name, case in cases.items()}, settings.similarity)
     figures: Nested = {}
     for part, held in parts.items():
         if any(one.matches for one in held):
@@ -172,11 +172,11 @@ def matched_figures(
     return figures
 
 
-def _mentions(one: Labelled, case: Case, lexicon: Lexicon) -> int:
-    """How many sentences of a text name any of the features of its case, or its kind."""
+def _mentions(output: Labelled, case: Case, lexicon: Lexicon) -> int:
+    """Count the sentences of a text that name a feature of its case, or its kind."""
     return sum(
         any(feature.is_named(sentence) for feature in lexicon.features(case.features))
-        for sentence in windows(one.text, sentences=1, stride=1)
+        for sentence in windows(output.text, sentences=1, stride=1)
     )
 
 
@@ -187,24 +187,26 @@ def implied_figures(
     reading: ReadingSettings,
     settings: ValidateSettings,
 ) -> Nested:
-    """Agreement on whether explanations imply that a feature mattered: all, and by dimension.
+    """Measure agreement on whether explanations imply that a feature mattered: all, and by dimension.
 
-    These are other texts, of other models, with decisions by a language model that no human checked. The explanations
-    of one question are resampled together.
+    These are other texts, from other models, labelled by a language model without a human check. The explanations of
+    one question are resampled together.
     """
-    found = read_reasonings(
-        [(one.text, lexicon.features({one.dimension: one.feature})) for one in rows], probabilities, reading
+    readings = read_reasonings(
+        [(explanation.text, lexicon.features({explanation.dimension: explanation.feature})) for explanation in rows],
+        probabilities,
+        reading,
     )
     options = {"seed": settings.seed, "n_bootstrap": settings.n_bootstrap}
     parts = {"all": range(len(rows))} | {
-        name: [row for row, one in enumerate(rows) if one.dimension == name]
-        for name in sorted({one.dimension for one in rows})
+        name: [row for row, explanation in enumerate(rows) if explanation.dimension == name]
+        for name in sorted({explanation.dimension for explanation in rows})
     }
     figures: Nested = {}
     for part, held in parts.items():
         truth, groups = [rows[row].implied for row in held], [rows[row].question for row in held]
-        yes = binary_agreement(truth, [found[row].considered == "weighed" for row in held], groups, **options)
-        figures[part] = with_auc(yes, [found[row].p_weighed for row in held], truth, groups, **options)
+        yes = binary_agreement(truth, [readings[row].considered == "weighed" for row in held], groups, **options)
+        figures[part] = add_auc(yes, [readings[row].p_weighed for row in held], truth, groups, **options)
     return figures
 
 
@@ -216,44 +218,46 @@ def passage_figures(
     settings: ValidateSettings,
     arms: Mapping[tuple[str, str], str],
 ) -> Nested:
-    """Figures of the judge on annotated passages, with those of a count: more than one sentence names the feature.
+    """Return the judge's figures on annotated passages, and those of a count: more than one sentence names the feature.
 
     `arms` has the arm of a feature by dimension and name in the lexicon. See `benchmark_figures`.
     """
-    asked = items(passages, read_passages(passages, lexicon, probabilities, reading))
+    questions = items(passages, read_passages(passages, lexicon, probabilities, reading))
     counted = [
-        one._replace(
-            reading=UNREAD.model_copy(update={"considered": "weighed" if one.annotation.mentions > 1 else "none"})
+        question._replace(
+            reading=UNREAD.model_copy(update={"considered": "weighed" if question.annotation.mentions > 1 else "none"})
         )
-        for one in asked
+        for question in questions
     ]
     by_count = benchmark_figures(counted, lambda _: None, seed=settings.seed, n_bootstrap=settings.n_bootstrap)
 
-    def arm_of(one: Annotation) -> str | None:
-        return arms.get((one.dimension, lexicon.name(one.dimension, one.feature) or one.feature))
+    def arm_of(annotation: Annotation) -> str | None:
+        return arms.get(
+            (annotation.dimension, lexicon.name(annotation.dimension, annotation.feature) or annotation.feature)
+        )
 
-    figures = benchmark_figures(asked, arm_of, seed=settings.seed, n_bootstrap=settings.n_bootstrap)
-    unsure = sum(one.reading.unsure for one in asked)
+    figures = benchmark_figures(questions, arm_of, seed=settings.seed, n_bootstrap=settings.n_bootstrap)
+    unsure = sum(question.reading.unsure for question in questions)
     counts = {name: by_count[name] for name in ("considered", "three_way")}
-    return {**figures, "unsure": {"n": unsure, "share": rounded(unsure / len(asked))}, "count": counts}
+    return {**figures, "unsure": {"n": unsure, "share": rounded(unsure / len(questions))}, "count": counts}
 
 
 def read_passages(
     passages: Sequence[Passage], lexicon: Lexicon, probabilities: Probabilities, settings: ReadingSettings
 ) -> list[Reading]:
-    """The judge's reading of every question of annotated passages, in order."""
+    """Return the judge's reading of every question of annotated passages, in order."""
     texts = [(one.text, lexicon.features({each.dimension: each.feature})) for one in passages for each in one.features]
     return read_reasonings(texts, probabilities, settings)
 
 
 def arms(data: Path, lexicon: Lexicon) -> dict[tuple[str, str], str]:
-    """The arm that each feature of the vignettes' contrasts tells of, by dimension and name in the lexicon."""
-    found = {}
+    """Return the arm of each feature of the vignettes' contrasts, by dimension and name in the lexicon."""
+    arm_of = {}
     for contrast in load_library(data / "raw").contrasts.values():
         for role in () if contrast.reverse else ("marginalised", "privileged"):
             feature = getattr(contrast, role).feature
-            found[contrast.dimension, lexicon.name(contrast.dimension, feature) or feature] = role
-    return found
+            arm_of[contrast.dimension, lexicon.name(contrast.dimension, feature) or feature] = role
+    return arm_of
 
 
 def read_suite(
@@ -262,7 +266,7 @@ def read_suite(
     probabilities: Probabilities,
     settings: ReadingSettings,
 ) -> list[Reading]:
-    """The judge's reading of every passage of the stress suite, for its feature.
+    """Return the judge's reading of every passage of the stress suite, for its feature.
 
     The lexicon finds the dimension of each feature.
     """
@@ -272,34 +276,34 @@ def read_suite(
 
 def matching_figures(
     labels: Sequence[Match | None],
-    found: Sequence[Match],
+    matches: Sequence[Match],
     cases: Sequence[str],
     models: Sequence[str],
     *,
     seed: int,
     n_bootstrap: int,
 ) -> Nested:
-    """Figures of n labelled answers, as DVC shows them.
+    """Return the figures of n labelled answers, in the form that DVC shows.
 
     Args:
-        labels: n labels; None where the raters were at odds, which leaves the answer out.
-        found: what `match_answer` gives; `unclear` is not `yes`.
-        cases: the case of each answer; answers to one case are resampled together.
-        models: the model of each answer.
-        seed: of the resampling.
-        n_bootstrap: number of resamples.
+        labels: The labels of n answers; None if the raters disagreed, which excludes the answer.
+        matches: The results of `match_answer`; `unclear` is not `yes`.
+        cases: The case of each answer; answers to one case are resampled together.
+        models: The model of each answer.
+        seed: Random seed for resampling.
+        n_bootstrap: Number of resamples.
 
     Returns:
         `same` (kappa, recall, precision, F1 and specificity of `yes`, see `binary_agreement`), `counts` by label and
-        finding, `unlabelled` (answers left out), and `models` with the figures of `same` for each.
+        match, `unlabelled` (excluded answers), and `models` with the figures of `same` for each.
     """
-    rows = [row for row in zip(labels, found, cases, models, strict=True) if row[0] is not None]
+    rows = [row for row in zip(labels, matches, cases, models, strict=True) if row[0] is not None]
 
     def same(model: str | None) -> Nested:
         chosen = [row for row in rows if model in {None, row[3]}]
         return binary_agreement(
             [label == "yes" for label, *_ in chosen],
-            [one == "yes" for _, one, *_ in chosen],
+            [match == "yes" for _, match, *_ in chosen],
             [case for _, _, case, _ in chosen],
             seed=seed,
             n_bootstrap=n_bootstrap,
@@ -309,7 +313,7 @@ def matching_figures(
     return {
         "same": same(None),
         "counts": {
-            label: {one: pairs.count((label, one)) for one in MATCHES}
+            label: {match: pairs.count((label, match)) for match in MATCHES}
             for label in MATCHES
             if any(label == row[0] for row in rows)
         },

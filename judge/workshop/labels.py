@@ -1,11 +1,11 @@
-"""Labelled texts by which a judge is measured: what the reasoning of saved outputs does with a feature.
+"""Labelled texts for measuring a judge: how the reasoning of saved outputs treats a feature.
 
-Labels are for measuring and for choosing how the judge reads. Training sees those on the explanations of some exam
-questions (`fit` in params.yaml names them), and no figure is measured on these. Labels of others lie outside the
-project, in the folder that the environment variable EQUIPOISE_ANCHORS names. Our own say whether the diagnosis that a
-saved output ends on is its case's biased one: they were given twice over, without sight of what the reader finds, to
-the outputs that the labels of others leave out. A row has `model`, `id` (the case) and `matches_label`; the outputs
-themselves are not ours to ship.
+Labels are for measuring the judge and for choosing its settings. Training uses the labels on the explanations of some
+exam questions (`fit` in params.yaml names them), and no figure is measured on these. Published labels are outside the
+project, in the folder named by the environment variable EQUIPOISE_ANCHORS. Our own labels state whether the final
+diagnosis of a saved output is its case's biased one: they were made twice, blind to the reader's findings, for the
+outputs without published labels. A row has `model`, `id` (the case) and `matches_label`; we may not distribute the
+outputs themselves.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ VARIABLE = "EQUIPOISE_ANCHORS"
 LABELS = "fsd/labels.jsonl"
 CASES = "fsd/biased_vignettes_58.json"
 IMPLIED = "walk_the_talk/explanations.jsonl"
-"""Where in that folder the labels of outputs, their cases and the labels of explanations are."""
+"""Paths in that folder of the labels of outputs, their cases and the labels of explanations."""
 Matches = Literal["yes", "partly", "no"]
 M = TypeVar("M", bound=BaseModel)
 
 
 class Labelled(NamedTuple):
-    """One saved output with what people, or annotators in their place, say of its reasoning.
+    """One saved output with the labels of its reasoning by people or other annotators.
 
-    `id` is `<model>/<case>`. `text` is the reasoning, which is all but the conclusion stated; `output` is the whole, as
-    released. `considered` is what the reasoning does with `feature`, `mentioned` whether it names it at all; `matches`
-    says whether the answer means the case's biased one, where the labels say so.
+    `id` is `<model>/<case>`. `text` is the reasoning, everything except the stated conclusion; `output` is the whole
+    text, as released. `considered` is the reasoning's treatment of `feature`, `mentioned` whether it names it;
+    `matches` is whether the answer means the case's biased one, if labelled.
     """
 
     id: str
@@ -67,7 +67,7 @@ class Implied(NamedTuple):
 
 
 class _Label(BaseModel):
-    """The fields of a row of labels that are read; others are left alone."""
+    """The fields of a row of labels that are read; others are ignored."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -90,7 +90,7 @@ class _Implied(BaseModel):
 
 
 def anchors() -> Path:
-    """The folder of labels and other published data; an EquipoiseError where the environment names none."""
+    """Return the folder of labels and other published data; raises EquipoiseError if the environment names none."""
     named = os.environ.get(VARIABLE, "")
     folder = Path(named)
     if not named or not folder.is_dir():
@@ -103,7 +103,7 @@ def read_labels(path: Path, cases: Mapping[str, Case]) -> list[Labelled]:
     """Read labels, in file order, each with its output, from the file `<model>.jsonl` beside `path`.
 
     Raises:
-        EquipoiseError: a row is malformed or repeated, contradicts itself, or has no output or case; it names the row.
+        EquipoiseError: A row is malformed or repeated, contradicts itself, or has no output or case; it names the row.
     """
     labels: list[Labelled] = []
     seen: dict[str, int] = {}
@@ -125,7 +125,7 @@ def read_labels(path: Path, cases: Mapping[str, Case]) -> list[Labelled]:
             outputs[label.model] = {row.id: row for row in rows}
         output = outputs[label.model].get(label.id)
         if output is None or not output.ok:
-            message = f"{where}: {file} holds no output of {label.id!r}: give it, or delete the label"
+            message = f"{where}: {file} has no output of {label.id!r}: give it, or delete the label"
             raise EquipoiseError(message)
         case = cases[label.id]
         labels.append(
@@ -141,23 +141,25 @@ def read_labels(path: Path, cases: Mapping[str, Case]) -> list[Labelled]:
                 matches=label.matches_label,
             )
         )
-    return _some(labels, path)
+    return _require_rows(labels, path)
 
 
 def read_implied(path: Path, without: Collection[str] = ()) -> list[Implied]:
     """Read explanations that are labelled with whether they imply that a feature mattered, in file order.
 
-    Those on the questions `without` are left out.
+    Explanations of the questions `without` are omitted.
 
     Raises:
-        EquipoiseError: a row is malformed; the message names it.
+        EquipoiseError: A row is malformed; the message names it.
     """
     rows = [row for _, row in _rows(path, _Implied) if str(row.example) not in without]
-    return _some([Implied(str(row.example), row.dimension, row.feature, row.text, row.implied) for row in rows], path)
+    return _require_rows(
+        [Implied(str(row.example), row.dimension, row.feature, row.text, row.implied) for row in rows], path
+    )
 
 
 def _rows(path: Path, kind: type[M]) -> Iterator[tuple[int, M]]:
-    """Rows of a JSONL file, each with its line."""
+    """Yield the rows of a JSONL file, each with its line number."""
     for number, row in json_rows(path):
         try:
             yield number, kind.model_validate(row)
@@ -166,10 +168,10 @@ def _rows(path: Path, kind: type[M]) -> Iterator[tuple[int, M]]:
             raise EquipoiseError(message) from error
 
 
-def _some(rows: list[Any], path: Path) -> list[Any]:
+def _require_rows(rows: list[Any], path: Path) -> list[Any]:
     """Refuse a file without rows."""
     if not rows:
-        message = f"{path}: holds no labels: give one row a labelled text"
+        message = f"{path}: has no labels: give one row a labelled text"
         raise EquipoiseError(message)
     return rows
 
@@ -196,10 +198,10 @@ def read_answer_labels(
 ) -> list[AnswerLabel]:
     """Read labels of answers, in file order, each with its output, from the file `<model>.jsonl` in `outputs`.
 
-    `without` holds what was labelled elsewhere, as `<model>/<case>`: a measure on both would count it twice.
+    `without` contains outputs labelled elsewhere, as `<model>/<case>`: a measure on both would count them twice.
 
     Raises:
-        EquipoiseError: a row is malformed or repeated, is among `without`, or has no output or case; it names the row.
+        EquipoiseError: A row is malformed or repeated, is among `without`, or has no output or case; it names the row.
     """
     labels: list[AnswerLabel] = []
     read: dict[str, dict[str, Output]] = {}
@@ -220,7 +222,7 @@ def read_answer_labels(
             read[label.model] = {one.id: one for one in read_outputs(outputs / f"{label.model}.jsonl")}
         output = read[label.model].get(label.id)
         if output is None or not output.ok or label.id not in cases:
-            message = f"{where}: {outputs} holds no case with an output {name}: give it, or delete the label"
+            message = f"{where}: {outputs} has no case with an output {name}: give it, or delete the label"
             raise EquipoiseError(message)
         labels.append(AnswerLabel(label.model, label.id, output, label.matches_label))
     return labels

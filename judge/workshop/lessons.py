@@ -1,8 +1,8 @@
-"""What the reader of passages is trained on: every question of annotated passages, as a judge is asked it.
+"""Training examples for the reader of passages: every question of annotated passages, in the form asked of a judge.
 
-In each epoch some passages have sentences of another passage set among their own, about another patient trait or none:
-what the passage does with the feature stays, while its length, the place of the decisive sentence, and causal words
-about something else vary. Some are asked about a dimension that they do not touch.
+In each epoch some passages get sentences from another passage, about another patient trait or none: the treatment of
+the feature stays the same, while the length, the position of the decisive sentence, and causal words about something
+else vary. Some passages get questions about a dimension that they do not mention.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ GENDERED = re.compile(
     r"\b(?:(?P<she>she|her|hers|herself|woman|girl|female)|(?:he|him|his|himself|man|boy|male))\b", re.IGNORECASE
 )
 SHOWN = ("age", "gender")
-"""Dimensions that a summary or a pronoun shows, so that a passage without annotation may still tell of them."""
+"""Dimensions that a summary or a pronoun shows, so that a passage may mention them without an annotation."""
 TRIES = 8
-"""Other passages that are tried before a passage is left as it is."""
+"""Number of other passages that are tried before a passage is left unchanged."""
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class MixSettings(BaseModel):
     """How passages are varied from epoch to epoch: the section `mix` of params.yaml.
 
-    `mixed` is the share of questions whose passage gets sentences of another set into it, at most so many `words` of
-    them (drawn evenly from 10); `asked` the share of the questions of a class that are asked in an epoch, where it is
-    not all; `elsewhere` the number of questions about an untouched dimension, as a share of the passages.
+    `mixed` is the share of questions whose passage gets sentences from another passage, at most `words` words (drawn
+    evenly from 10); `asked` is the share of the questions of a class that are asked in an epoch, if not all;
+    `elsewhere` is the number of questions about an unmentioned dimension, as a share of the passages.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -56,10 +56,10 @@ class MixSettings(BaseModel):
 
 
 class Phase(BaseModel):
-    """A phase of training: files of passages by the beginnings of their names, how they are varied, and how often.
+    """A phase of training: files of passages by the beginnings of their names, their variation, and the epochs.
 
-    `explanations` numbers the exam questions whose explanations by language models are trained on too, whole or, where
-    they are longer than `words`, in parts; `again` chooses files of earlier phases, of which a share of the questions,
+    `explanations` lists the exam questions whose explanations by language models are also used for training, whole or,
+    if longer than `words`, in parts; `again` selects files of earlier phases, from which a share of the questions,
     `asked_again`, is asked again.
     """
 
@@ -75,7 +75,7 @@ class Phase(BaseModel):
 
 
 class FitSettings(BaseModel):
-    """How the reader is trained: the section `fit` of params.yaml. Files of passages in `held` are not trained on."""
+    """How the reader is trained: the section `fit` of params.yaml. Files of passages in `held` are excluded."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -84,82 +84,86 @@ class FitSettings(BaseModel):
 
     @property
     def explained(self) -> frozenset[str]:
-        """The exam questions whose explanations are trained on, in whichever phase: no figure is measured on them."""
+        """The exam questions whose explanations are used in any phase of training; no figure is measured on them."""
         return frozenset(question for phase in self.phases for question in phase.explanations)
 
 
-def chosen(folder: Path, names: Sequence[str], without: Sequence[str] = ()) -> list[Passage]:
-    """Passages of the files whose names begin with one of `names`, in order, but with none of `without`."""
+def choose_passages(folder: Path, names: Sequence[str], without: Sequence[str] = ()) -> list[Passage]:
+    """Return the passages of files whose names begin with one of `names`, in order, but with none of `without`."""
     files = [path for path in passage_files(folder) if path.stem.startswith(tuple(names))]
     return read_passages(path for path in files if not path.stem.startswith(tuple(without) or ("/",)))
 
 
-def explained(rows: Iterable[Implied], phase: Phase, lexicon: Lexicon) -> list[Pair]:
-    """Explanations of the exam questions of a phase, with whether they imply that the feature mattered.
+def explanation_pairs(rows: Iterable[Implied], phase: Phase, lexicon: Lexicon) -> list[Pair]:
+    """Return the explanations of a phase's exam questions, labelled with whether they imply that the feature mattered.
 
-    Where one is longer than a passage and implies that it mattered, which part does is unknown: it is left out.
+    An explanation that implies this and is longer than a passage is omitted, because the relevant part is unknown.
     """
-    found: list[Pair] = []
-    for one in rows:
-        if one.question not in phase.explanations:
+    pairs: list[Pair] = []
+    for row in rows:
+        if row.question not in phase.explanations:
             continue
-        (feature,) = lexicon.features({one.dimension: one.feature})
-        spans = parts(one.text, phase.words)
-        if one.implied and len(spans) > 1:
+        (feature,) = lexicon.features({row.dimension: row.feature})
+        spans = parts(row.text, phase.words)
+        if row.implied and len(spans) > 1:
             continue
         for span in spans:
-            text = one.text[span.start : span.end]
+            text = row.text[span.start : span.end]
             unweighed: Treatment = "restated" if feature.is_named(text) else "unmentioned"
-            found.append(Pair(*ask_about(text, feature), "weighed" if one.implied else unweighed))
-    return found
+            pairs.append(Pair(*ask_about(text, feature), "weighed" if row.implied else unweighed))
+    return pairs
 
 
-def of_epoch(
-    told: Sequence[Passage],
+def epoch_pairs(
+    passages: Sequence[Passage],
     earlier: Sequence[Passage],
-    said: Sequence[Pair],
+    explanations: Sequence[Pair],
     lexicon: Lexicon,
     phase: Phase,
     epoch: int,
 ) -> list[Pair]:
-    """The questions of an epoch: of a phase's passages, of a share of `earlier` ones, and on what was `said`."""
+    """Return the questions of an epoch: on a phase's passages, on a share of `earlier` ones, and on `explanations`."""
     rng = random.Random(f"again {phase.mix.seed} {epoch}")  # noqa: S311 (a choice, not a secret)
     again = mixed_lessons(earlier, lexicon, phase.mix, epoch)
     chosen_again = rng.sample(again, round(len(again) * phase.asked_again))
-    return [*mixed_lessons(told, lexicon, phase.mix, epoch), *chosen_again, *said]
+    return [*mixed_lessons(passages, lexicon, phase.mix, epoch), *chosen_again, *explanations]
 
 
 def lessons(passages: Iterable[Passage], lexicon: Lexicon) -> list[Pair]:
-    """Passage, question and treatment of every question, in order."""
+    """Return passage, question and treatment of every question, in order."""
     return [_lesson(one.text, each, lexicon) for one in passages for each in one.features]
 
 
 def mixed_lessons(passages: Sequence[Passage], lexicon: Lexicon, settings: MixSettings, epoch: int) -> list[Pair]:
-    """The questions of one epoch; the same settings and epoch give the same questions."""
+    """Return the questions of one epoch; the same settings and epoch give the same questions."""
     rng = random.Random(f"{settings.seed} {epoch}")  # noqa: S311 (a choice, not a secret)
-    found: list[Pair] = []
-    for one in passages:
-        for each in one.features:
+    questions: list[Pair] = []
+    for passage in passages:
+        for each in passage.features:
             if rng.random() >= settings.asked.get(each.class_, 1):
                 continue
-            text = one.text
+            text = passage.text
             if rng.random() < settings.mixed:
-                others = (mixed(one, each, rng.choice(passages), lexicon, rng, settings.words) for _ in range(TRIES))
+                others = (
+                    mix_passage(passage, each, rng.choice(passages), lexicon, rng, settings.words) for _ in range(TRIES)
+                )
                 text = next((other for other in others if other != text), text)
-            found.append(_lesson(text, each, lexicon))
+            questions.append(_lesson(text, each, lexicon))
         if rng.random() < settings.elsewhere:
-            found += _elsewhere(one, lexicon, rng)
-    return found
+            questions += _untouched_question(passage, lexicon, rng)
+    return questions
 
 
-def mixed(passage: Passage, about: Annotation, other: Passage, lexicon: Lexicon, rng: random.Random, words: int) -> str:
-    """Give a passage with a run of another's sentences among its own, before or after them.
+def mix_passage(
+    passage: Passage, about: Annotation, other: Passage, lexicon: Lexicon, rng: random.Random, words: int
+) -> str:
+    """Insert a run of another passage's sentences into a passage.
 
-    The run says nothing of the dimension asked about; where the other passage tells of it, or has the other gender's
-    pronouns, the passage stays as it is.
+    The run does not mention the dimension in question; if the other passage mentions it, or has the other gender's
+    pronouns, the passage is returned unchanged.
     """
-    told = any(each.dimension == about.dimension and each.treatment != "unmentioned" for each in other.features)
-    if told or other.id == passage.id or _gender(other.text) not in (None, _gender(passage.text)):
+    touches = any(each.dimension == about.dimension and each.treatment != "unmentioned" for each in other.features)
+    if touches or other.id == passage.id or _gender(other.text) not in (None, _gender(passage.text)):
         return passage.text
     spans = sentence_spans(other.text)
     first = rng.randrange(len(spans))
@@ -183,8 +187,8 @@ def mixed(passage: Passage, about: Annotation, other: Passage, lexicon: Lexicon,
     return gap.join(part for part in parts if part)
 
 
-def _elsewhere(passage: Passage, lexicon: Lexicon, rng: random.Random) -> list[Pair]:
-    """A question about a dimension of which the passage has no annotation and no word; none if there is none."""
+def _untouched_question(passage: Passage, lexicon: Lexicon, rng: random.Random) -> list[Pair]:
+    """Return a question about a dimension of which the passage has no annotation and no word, if there is one."""
     annotated = {each.dimension for each in passage.features}
     untouched = [
         name
@@ -200,12 +204,12 @@ def _elsewhere(passage: Passage, lexicon: Lexicon, rng: random.Random) -> list[P
 
 
 def _gender(text: str) -> str | None:
-    """The gender of most of a text's gendered words; None where it has none."""
-    found = Counter("she" if match["she"] else "he" for match in GENDERED.finditer(text))
-    return found.most_common(1)[0][0] if found else None
+    """Return the gender of most of a text's gendered words; None if it has none."""
+    counts = Counter("she" if match["she"] else "he" for match in GENDERED.finditer(text))
+    return counts.most_common(1)[0][0] if counts else None
 
 
 def _lesson(text: str, about: Annotation, lexicon: Lexicon) -> Pair:
-    """One question, with its answer."""
+    """Return one question, with its answer."""
     (feature,) = lexicon.features({about.dimension: about.feature})
     return Pair(*ask_about(text, feature), about.treatment)

@@ -1,4 +1,4 @@
-"""A judge's ONNX file as a checkpoint again, so that training can go on from what is kept in Git."""
+"""Convert a judge's ONNX file back to a checkpoint, so that training can continue from the file in Git."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 WORDS = "bert.embeddings.word_embeddings.weight"
-"""The table of word pieces, a row for each of the vocabulary."""
+"""The table of word pieces, with a row for each entry of the vocabulary."""
 
 
 def restore(file: Path, base: Path, checkpoint: Path, labels: Sequence[str] = LABELS) -> None:
-    """Write the model in an ONNX file, as `export.ship` makes it, to a folder in the transformers layout.
+    """Write the model of an ONNX file made by `export.ship` to a folder in the transformers layout.
 
-    Weights that the file holds in int8 are unfolded to float32: the checkpoint computes what the file computes, not
-    what the one before its export did. `base` has the architecture, the tokenizer and the word pieces that the export
-    left out, `labels` are those of the task.
+    int8 weights are converted to float32: the checkpoint computes what the file computes, not what the original
+    checkpoint did. `base` has the architecture, the tokenizer and the word pieces that the export removed; `labels` are
+    those of the task.
 
     Raises:
-        EquipoiseError: the file does not hold every weight of that architecture.
+        EquipoiseError: The file lacks a weight of that architecture.
     """
     import onnx
     import torch
@@ -38,30 +38,32 @@ def restore(file: Path, base: Path, checkpoint: Path, labels: Sequence[str] = LA
     model = AutoModelForSequenceClassification.from_pretrained(
         base, id2label=places, label2id={label: place for place, label in places.items()}
     )
-    found = weights(onnx.load(file))
-    wanted = model.state_dict()
+    stored = weights(onnx.load(file))
+    expected = model.state_dict()
     tokenizer = AutoTokenizer.from_pretrained(base)
     pieces = tokenizer.get_vocab()
-    kept = json.loads(file.with_name("tokenizer.json").read_text("utf-8"))["model"]["vocab"]
-    rows = [pieces.get(piece) for piece in kept]
-    if None not in rows and len(found.get(WORDS, ())) == len(rows):
-        table = wanted[WORDS].numpy().copy()
-        table[rows] = found[WORDS]
-        found[WORDS] = table
-    missing = sorted(name for name, value in wanted.items() if found.get(name, value[:0]).shape != tuple(value.shape))
+    vocabulary = json.loads(file.with_name("tokenizer.json").read_text("utf-8"))["model"]["vocab"]
+    rows = [pieces.get(piece) for piece in vocabulary]
+    if None not in rows and len(stored.get(WORDS, ())) == len(rows):
+        table = expected[WORDS].numpy().copy()
+        table[rows] = stored[WORDS]
+        stored[WORDS] = table
+    missing = sorted(
+        name for name, value in expected.items() if stored.get(name, value[:0]).shape != tuple(value.shape)
+    )
     if missing:
         message = f"{file}: has no weight {missing[0]} of the shape that {base} asks for: take a judge made from it"
         raise EquipoiseError(message)
-    model.load_state_dict({name: torch.from_numpy(found[name].copy()) for name in wanted})
+    model.load_state_dict({name: torch.from_numpy(stored[name].copy()) for name in expected})
     model.save_pretrained(checkpoint)
     tokenizer.save_pretrained(checkpoint)
 
 
 def weights(model: onnx.ModelProto) -> dict[str, NDArray[np.float32]]:
-    """The float32 weights of an exported judge, by their names in the checkpoint.
+    """Return the float32 weights of an exported judge, by their names in the checkpoint.
 
-    An export keeps the names of vectors and embeddings; a matrix is stored transposed, under a number, and known by the
-    node that multiplies with it (`/bert/encoder/layer.0/…/query/MatMul`).
+    An export keeps the names of vectors and embeddings; a matrix is stored transposed, under a number, and identified
+    by the node that multiplies with it (`/bert/encoder/layer.0/…/query/MatMul`).
     """
     import numpy as np
     from onnx import numpy_helper

@@ -1,6 +1,6 @@
-"""Agreement with labels, with the AUC of a reader's scores; and which cases are told alike.
+"""Agreement with labels, with the AUC of a reader's scores; and groups of similar cases.
 
-Two arms of one vignette are told nearly alike, so such cases are resampled together.
+The two arms of a vignette have nearly the same text, so similar cases are resampled together.
 """
 
 from __future__ import annotations
@@ -24,45 +24,45 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 WORD = re.compile(r"[^\W\d_]+")
-"""Words without numbers: a patient's age or weight may be what two arms differ in."""
+"""Words without numbers, since two arms may differ only in the patient's age or weight."""
 
 
-def told_alike(prompts: Mapping[str, str], similarity: float) -> dict[str, str]:
-    """The group of each case: cases whose prompts share words are in one, directly or through a third case.
+def similar_cases(prompts: Mapping[str, str], similarity: float) -> dict[str, str]:
+    """Return the group of each case; cases with similar prompts share a group, directly or through a third case.
 
-    Two prompts are alike where the words that both have are at least the share `similarity` of the words that either
-    has (Jaccard's index over distinct words). A group has the name of its first case, in order of names.
+    Two prompts are similar if the words they share are at least the share `similarity` of the words in either
+    (Jaccard's index over distinct words). A group is named after its first case, in order of names.
 
     Args:
-        prompts: the prompt of each case, by its name.
-        similarity: within 0 and 1; 1 joins prompts of the same words alone.
+        prompts: The prompt of each case, by name.
+        similarity: Between 0 and 1; 1 joins only prompts with the same words.
     """
     words = {name: frozenset(WORD.findall(prompt.lower())) for name, prompt in prompts.items()}
     group = {name: name for name in prompts}
-    for one, other in combinations(sorted(prompts), 2):
-        either = words[one] | words[other]
-        if len(words[one] & words[other]) >= similarity * len(either):
-            kept, joined = sorted((group[one], group[other]))
-            group = {name: kept if of == joined else of for name, of in group.items()}
+    for first, second in combinations(sorted(prompts), 2):
+        either = words[first] | words[second]
+        if len(words[first] & words[second]) >= similarity * len(either):
+            name_kept, joined = sorted((group[first], group[second]))
+            group = {name: name_kept if of == joined else of for name, of in group.items()}
     return group
 
 
 def scored_agreement(
     labels: Sequence[Consideration],
-    found: Sequence[Consideration],
+    readings: Sequence[Consideration],
     cases: Sequence[str],
     scores: Sequence[float] | None,
     **options: int,
 ) -> Nested:
-    """`agreement`, with the AUC of the reader's scores where it has any."""
-    figures = agreement(labels, found, cases, **options)
+    """Return `agreement`, with the AUC of the reader's scores if it has any."""
+    figures = agreement(labels, readings, cases, **options)
     considered = figures["considered"]
     if scores is not None and isinstance(considered, dict):
-        figures["considered"] = with_auc(considered, scores, [label != "none" for label in labels], cases, **options)
+        figures["considered"] = add_auc(considered, scores, [label != "none" for label in labels], cases, **options)
     return figures
 
 
-def with_auc(
+def add_auc(
     figures: Nested,
     scores: Sequence[float],
     truth: Sequence[bool],
@@ -71,22 +71,23 @@ def with_auc(
     seed: int,
     n_bootstrap: int,
 ) -> Nested:
-    """Add to `binary_agreement`'s figures the AUC of scores, how far a reader takes each text to be a yes, in any unit.
+    """Add the AUC of scores to the figures of `binary_agreement`; a score is a reader's support for yes, in any unit.
 
-    It is the chance that a positive scores above a negative, a tie counting half; without both kinds it is left out.
+    The AUC is the probability that a positive scores above a negative, with ties counted half; it is omitted without
+    both kinds.
     Source: Hanley & McNeil (1982), Radiology 143:29-36.
     """
     yes = np.array(truth, dtype=bool)
     if yes.all() or not yes.any():
         return figures
-    # A case is drawn so many times; how its scores compare with another case's is a matter of the pair.
-    statistic = _drawn_auc(np.array(scores, dtype=float), yes, cases)
-    found = figure_with_interval("auc", np.eye(len(set(cases))), statistic, seed=seed, n_bootstrap=n_bootstrap)
-    return {**figures, "auc": found} if found else figures
+    # Resampling draws each case a number of times; comparisons of scores are fixed for each pair of cases.
+    statistic = _auc_statistic(np.array(scores, dtype=float), yes, cases)
+    auc = figure_with_interval("auc", np.eye(len(set(cases))), statistic, seed=seed, n_bootstrap=n_bootstrap)
+    return {**figures, "auc": auc} if auc else figures
 
 
-def _drawn_auc(scores: Array, yes: NDArray[np.bool_], cases: Sequence[str]) -> Callable[[Array], Array]:
-    """AUC as a function of (resamples, cases): how often each case was drawn."""
+def _auc_statistic(scores: Array, yes: NDArray[np.bool_], cases: Sequence[str]) -> Callable[[Array], Array]:
+    """Return the AUC as a function of (resamples, cases): how often each case was drawn."""
     above = (scores[:, None] > scores) + 0.5 * (scores[:, None] == scores)
     member = np.array(cases)[:, None] == sorted(set(cases))
     won = (member & yes[:, None]).T @ above @ (member & ~yes[:, None])
@@ -94,7 +95,7 @@ def _drawn_auc(scores: Array, yes: NDArray[np.bool_], cases: Sequence[str]) -> C
 
     def statistic(drawn: Array) -> Array:
         with np.errstate(invalid="ignore"):
-            found: Array = ((drawn @ won) * drawn).sum(axis=1) / ((drawn @ n_yes) * (drawn @ n_no))
-        return found
+            auc: Array = ((drawn @ won) * drawn).sum(axis=1) / ((drawn @ n_yes) * (drawn @ n_no))
+        return auc
 
     return statistic

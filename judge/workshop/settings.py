@@ -19,10 +19,10 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def section(path: Path, name: str, kind: type[M]) -> M:
-    """One section of a YAML file of parameters.
+    """Read one section of a YAML file of parameters.
 
     Raises:
-        EquipoiseError: the file is malformed or a value is wrong; the message names the key.
+        EquipoiseError: The file is malformed or a value is wrong; the message names the key.
     """
     import yaml
 

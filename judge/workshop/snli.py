@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from equipoise.judge.passages import Treatment
 
 NO_CONSENSUS = "-"
-"""The gold label of a pair on which fewer than three of five annotators agreed; the corpus says to leave it out."""
+"""The gold label of a pair on which fewer than three of five annotators agreed; the corpus says to omit it."""
 
 
 class Pair(NamedTuple):
-    """A premise, a hypothesis and what the first says about the second; or a passage, a question and the treatment."""
+    """A premise, a hypothesis and the relation of the two; or a passage, a question and the treatment."""
 
     premise: str
     hypothesis: str
@@ -28,10 +28,10 @@ class Pair(NamedTuple):
 
 
 def read_snli(path: Path) -> list[Pair]:
-    """Pairs with a gold label, in file order, each distinct pair once (Bowman et al. 2015).
+    """Read the pairs with a gold label, in file order, each distinct pair once (Bowman et al. 2015).
 
     Raises:
-        EquipoiseError: a row is not JSON, lacks a field or has an unknown label; the message names file, row and field.
+        EquipoiseError: A row is not JSON, lacks a field or has an unknown label; the message names file, row and field.
     """
     pairs: dict[tuple[str, str], Pair] = {}
     with path.open(encoding="utf-8") as lines:
@@ -52,7 +52,7 @@ def read_snli(path: Path) -> list[Pair]:
 
 
 def write_snli(path: Path, pairs: Iterable[Pair]) -> None:
-    """Write pairs in the form in which the corpus releases its own."""
+    """Write pairs in the format of the corpus."""
     rows = (dict(zip(("sentence1", "sentence2", "gold_label"), pair, strict=True)) for pair in pairs)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")

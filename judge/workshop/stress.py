@@ -1,4 +1,4 @@
-"""The stress suite: short passages that are hard to read, by class, and how often a judge reads each class rightly."""
+"""The stress suite: short passages that are hard to read, by class, and a judge's accuracy on each class."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Authored(BaseModel):
 
 
 class StressClass(Authored):
-    """The reading that is right for every passage of a class."""
+    """The right reading of every passage of a class."""
 
     mentioned: bool
     considered: Consideration
@@ -76,7 +76,7 @@ class Suite(Authored):
         return self
 
     def right(self, case: StressCase) -> StressClass:
-        """Give the reading that is right for a case."""
+        """Return the right reading of a case."""
         return self.classes[case.class_]
 
 
@@ -84,17 +84,17 @@ def load_suite(path: Path) -> Suite:
     """Read a stress suite.
 
     Raises:
-        EquipoiseError: the file is malformed; the message names file and entry.
+        EquipoiseError: The file is malformed; the message names file and entry.
     """
     return load_yaml(path, Suite)
 
 
 def accuracy(suite: Suite, readings: Sequence[Reading]) -> dict[str, Figures | dict[str, Figures]]:
-    """How often the readings are right, per class, over all cases, and as the mean over classes.
+    """Return the accuracy of the readings, by class, over all cases, and as the mean over classes.
 
     Args:
-        suite: n cases.
-        readings: the judge's reading of each case, in the order of `suite.cases`.
+        suite: The suite of n cases.
+        readings: The judge's reading of each case, in the order of `suite.cases`.
 
     Returns:
         `classes` (by class) and `overall`: `n`; `correct`, the count of readings right in both `mentioned` and
@@ -103,7 +103,7 @@ def accuracy(suite: Suite, readings: Sequence[Reading]) -> dict[str, Figures | d
         accuracies as unweighted means over classes. All finite.
 
     Raises:
-        EquipoiseError: cases and readings differ in number.
+        EquipoiseError: Cases and readings differ in number.
     """
     if len(readings) != len(suite.cases):
         message = f"{len(suite.cases)} cases and {len(readings)} readings: give one reading for each case, in order"
@@ -122,7 +122,7 @@ def accuracy(suite: Suite, readings: Sequence[Reading]) -> dict[str, Figures | d
 
 
 def _figures(count: Counter[str]) -> Figures:
-    """The figures of one class, or of all, from its counts; n is above 0."""
+    """Return the figures of one class, or of all, from its counts; n is above 0."""
     n, both = count["n"], count["both"]
     figures: Figures = {"n": n, "correct": both, "accuracy": both / n}
     if (interval := wilson(both, n)) is not None:

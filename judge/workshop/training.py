@@ -1,7 +1,8 @@
 """Fine-tune a BERT encoder into a cross-encoder: first of premise and hypothesis, then of passage and question.
 
-The reader of passages begins as the judge of entailment: a question is the statement that the feature is used as
-evidence, which a passage that weighs it entails, one that dismisses it contradicts, and any other leaves open.
+The reader of passages starts from the judge of entailment: a question is the statement that the feature is used as
+evidence; a passage that weighs the feature entails it, one that dismisses the feature contradicts it, and any other
+passage is neutral.
 
 The same settings on the same machine give the same weights: seeded, deterministic algorithms, a fixed number of
 threads.
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from workshop.snli import Pair
 
 POOL = 50
-"""Batches drawn at a time and sorted by length among themselves: little padding, and the order stays random."""
+"""Number of batches that are drawn and sorted by length together: little padding, and the order stays random."""
 
 
 class TrainSettings(BaseModel):
@@ -50,7 +51,7 @@ class TrainSettings(BaseModel):
 
 
 def length_grouped(lengths: Sequence[int], batch_size: int, seed: int) -> list[list[int]]:
-    """Batches of indices in which lengths are alike, in a seeded random order; every index occurs once."""
+    """Return batches of indices with similar lengths, in a seeded random order; every index occurs once."""
     rng = random.Random(seed)  # noqa: S311 (an order, not a secret)
     order = list(range(len(lengths)))
     rng.shuffle(order)
@@ -72,11 +73,11 @@ def train(
     *,
     task: Task = "inference",
 ) -> None:
-    """Train a cross-encoder from the encoder in `base` and leave it in `out` after every epoch.
+    """Train a cross-encoder from the encoder in `base` and save it in `out` after every epoch.
 
-    `pairs` gives the pairs of an epoch (from 0). A reader of passages (`task` is reading) starts from another reader or
-    from a judge of entailment. `progress` is told step, number of steps and the batch's loss. AdamW with linear warm-up
-    and linear decay to zero (Devlin et al. 2019, appendix A.3); cross-entropy over the task's labels.
+    `pairs` returns the pairs of an epoch (from 0). A reader of passages (`task` is reading) starts from another reader
+    or from a judge of entailment. `progress` gets the step, the number of steps and the batch's loss. AdamW with linear
+    warm-up and linear decay to zero (Devlin et al. 2019, appendix A.3); cross-entropy over the task's labels.
     """
     import torch
     from transformers import (
@@ -97,7 +98,7 @@ def train(
         ignore_mismatched_sizes=task == "reading",
         attention_probs_dropout_prob=settings.dropout,
         hidden_dropout_prob=settings.dropout,
-        # On a CPU the backward pass of fused attention takes 2.5 times as long as the plain one's on short sequences.
+        # On a CPU the backward pass of fused attention takes 2.5 times as long as that of plain attention here.
         attn_implementation="eager",
     ).train()
     if task == "reading":
@@ -110,14 +111,14 @@ def train(
             part.requires_grad_(requires_grad=False)
     epochs = []
     for epoch in range(settings.epochs):
-        told = pairs(epoch)
+        examples = pairs(epoch)
         encoded = tokenizer(
-            [pair.premise for pair in told],
-            [pair.hypothesis for pair in told],
+            [pair.premise for pair in examples],
+            [pair.hypothesis for pair in examples],
             truncation=True,
             max_length=settings.max_length,
         )
-        gold = torch.tensor([labels.index(pair.label) for pair in told])
+        gold = torch.tensor([labels.index(pair.label) for pair in examples])
         lengths = [len(ids) for ids in encoded["input_ids"]]
         epochs.append((encoded, gold, length_grouped(lengths, settings.batch_size, settings.seed + epoch)))
     optimiser = torch.optim.AdamW(parameter_groups(model, settings.weight_decay), lr=settings.learning_rate, fused=True)
@@ -138,7 +139,7 @@ def train(
             optimiser.zero_grad()
             step += 1
             progress(step, steps, loss.item())
-        # Every epoch leaves a usable judge behind, so that an interrupted run is not lost.
+        # Every epoch saves a usable judge, so that an interrupted run is not lost.
         model.save_pretrained(out)
         tokenizer.save_pretrained(out)
 
@@ -149,11 +150,11 @@ ENTAILED: dict[Treatment, Label] = {
     "restated": "neutral",
     "unmentioned": "neutral",
 }
-"""What a passage says to the statement that it uses a feature as evidence, by what it does with the feature."""
+"""A passage's label for the statement that it uses a feature as evidence, by its treatment of the feature."""
 
 
 def begin_with(reader: Any, judge: Any) -> None:  # noqa: ANN401
-    """Give a reader the head of a judge of entailment; treatments that leave the statement open share its chance."""
+    """Copy the head of a judge of entailment to a reader; neutral treatments share its probability of neutral."""
     import torch
 
     rows = [judge.config.label2id[ENTAILED[one]] for one in TREATMENTS]

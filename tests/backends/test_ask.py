@@ -260,7 +260,9 @@ from functools import partial
 from pathlib import Path
 
 from equipoise.core import cache
-from equipoise.core import records
+from equipoise.core import jsonl
+from equipoise.core.manifest import Manifest
+from equipoise.core.prompts import Prompt
 from equipoise.models import registry
 from equipoise.backends.ask import open_backend
 from equipoise.backends.onnx import OnnxBackend
@@ -269,7 +271,7 @@ from equipoise.backends.base import answering
 
 plain = OnnxBackend.answer
 entry = registry.load_entry("tiny", Path())
-manifest = records.read_one(Path("manifest.json"), records.Manifest)
+manifest = jsonl.read_one(Path("manifest.json"), Manifest)
 
 
 def noted(prompts):
@@ -289,7 +291,7 @@ def answer(self, prompts):
 OnnxBackend.answer = answer
 with cache.ResponseCache.open() as kept:
     rows = answer_all(
-        records.read(Path("prompts.jsonl"), records.Prompt),
+        jsonl.read(Path("prompts.jsonl"), Prompt),
         manifest=manifest,
         generation=entry.generation,
         cache=kept,

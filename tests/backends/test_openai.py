@@ -265,7 +265,8 @@ from functools import partial
 from pathlib import Path
 
 from equipoise.core import cache
-from equipoise.core import records
+from equipoise.core import jsonl
+from equipoise.core.prompts import Prompt
 from equipoise.models import registry
 from equipoise.core import stage
 from equipoise.models.export import describe
@@ -279,7 +280,7 @@ def main() -> None:
     manifest = describe("some", entry, Path())
     with cache.ResponseCache.open() as kept:
         rows = answer_all(
-            jsonl.read(Path("prompts.jsonl"), records.Prompt),
+            jsonl.read(Path("prompts.jsonl"), Prompt),
             manifest=manifest,
             generation=entry.generation,
             cache=kept,

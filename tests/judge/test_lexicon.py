@@ -333,7 +333,7 @@ def test_a_word_of_two_dimensions_is_refused(tmp_path: Path) -> None:
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
     """A folder without files is named with the fix."""
-    with pytest.raises(EquipoiseError, match=r"holds no lexicon of features: run `git checkout -- data/features`"):
+    with pytest.raises(EquipoiseError, match=r"has no lexicon of features: run `git checkout -- data/features`"):
         load_lexicon(tmp_path)
 
 

@@ -51,5 +51,5 @@ def test_faults_name_the_row_and_the_fix(tmp_path: Path, rows: list[dict[str, An
 
 def test_a_folder_without_passages_is_refused(tmp_path: Path) -> None:
     """The message names the folder."""
-    with pytest.raises(EquipoiseError, match="holds no passages"):
+    with pytest.raises(EquipoiseError, match="has no passages"):
         passage_files(tmp_path)

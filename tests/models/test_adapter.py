@@ -90,9 +90,9 @@ def test_a_merged_weight_is_the_base_plus_the_scaled_product(tmp_path: Path, tin
     [
         (
             lambda: tensors(layer="model.layers.9.self_attn.q_proj"),
-            r"model\.layers\.9\.self_attn\.q_proj is no linear layer",
+            r"model\.layers\.9\.self_attn\.q_proj is not a linear layer",
         ),
-        (lambda: tensors(layer="model.norm"), r"model\.norm is no linear layer of the model"),
+        (lambda: tensors(layer="model.norm"), r"model\.norm is not a linear layer of the model"),
         (lambda: tensors(inputs=40), r"q_proj: A \(3, 40\) and B \(96, 3\) do not fit its weight \(96, 96\)"),
         (
             lambda: dict(list(tensors().items())[:1]),
@@ -100,7 +100,7 @@ def test_a_merged_weight_is_the_base_plus_the_scaled_product(tmp_path: Path, tin
         ),
         (
             lambda: tensors() | {"surplus": next(iter(tensors().values()))},
-            "surplus is no linear layer of the model: name an adapter",
+            "surplus is not a linear layer of the model: name an adapter",
         ),
     ],
 )

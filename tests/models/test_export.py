@@ -75,7 +75,7 @@ def test_the_graph_is_compared_with_torch_on_every_probe(tiny_model: Exported) -
 CHILD = """
 import sys
 from pathlib import Path
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.models import registry
 from equipoise.models import export
 from equipoise.models.export import leftovers, new_folder

@@ -1,4 +1,4 @@
-"""How often a judge errs, as its entry in the registry says."""
+"""A judge's measured error, from its registry entry."""
 
 from pathlib import Path
 
@@ -7,9 +7,9 @@ from equipoise.stats.misclassification import ErrorCounts
 
 
 def judge_errors(name: str, root: Path) -> ErrorCounts | None:
-    """Error counts of the judge `name` for silence (positive means silent); None if they were not measured.
+    """Return the judge's error counts for silence (positive means silent); None if they were not measured.
 
-    Read from the judge's entry in the registry under `root`; an unknown name raises an EquipoiseError.
+    They come from the judge's registry entry under `root`; an unknown name raises EquipoiseError.
     """
     measured = load_judge_entry(name, root).error
     if measured is None:

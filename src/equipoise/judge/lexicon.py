@@ -1,7 +1,7 @@
-"""The words by which a text names a feature of the patient: synonyms, euphemisms and, for ages, numbers.
+"""The words that name a feature of the patient in a text: synonyms, euphemisms and, for ages, numbers.
 
-One YAML file a dimension, in data/features/. A feature is given in plain words (`black`, `low income`); the lexicon
-knows its dimension, and the wordings that name it or its kind (`ethnicity`, `social circumstances`).
+data/features/ has one YAML file per dimension. A feature is given in plain words (`black`, `low income`); the lexicon
+has its dimension, and the wordings that name it or its kind (`ethnicity`, `social circumstances`).
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ Words = Annotated[str, Field(min_length=1)]
 
 
 class Named(Frozen):
-    """A feature: other plain words for it, the wordings that name it, and the numbers that do (ends included)."""
+    """A feature: other plain words for it, and the wordings and numbers (inclusive range) that name it."""
 
     also: tuple[Words, ...] = ()
     wordings: Annotated[tuple[Wording, ...], Field(min_length=1)]
@@ -39,7 +39,7 @@ class Named(Frozen):
 
 
 class Kind(Frozen):
-    """A dimension: what hypotheses call it (`subject`), the wordings that name it, and its features."""
+    """A dimension: its name in hypotheses (`subject`), the wordings that name it, and its features."""
 
     dimension: str
     subject: Words
@@ -69,11 +69,11 @@ class Kind(Frozen):
 
     @cached_property
     def by_words(self) -> dict[str, str]:
-        """The feature of each plain wording, as normalised by `normal`."""
+        """Map each plain wording, normalised by `normalize_words`, to its feature."""
         return {normalize_words(word): name for name, one in self.features.items() for word in (name, *one.also)}
 
     def wordings(self, name: str | None = None) -> tuple[Wording, ...]:
-        """The wordings for the dimension and one of its features; without a name, for all of its features."""
+        """Return the wordings for the dimension and one of its features; without a name, for all of its features."""
         features = [self.features[name]] if name else list(self.features.values())
         numbers = [
             form.fill_number(range(feature.numbers[0], feature.numbers[1] + 1))
@@ -88,32 +88,32 @@ class Lexicon:
     """Every dimension's words."""
 
     def __init__(self, kinds: Mapping[str, Kind]) -> None:
-        """Hold the kinds, by dimension."""
+        """Take the kinds, by dimension."""
         self._kinds = dict(kinds)
         self._finder = lru_cache(maxsize=256)(self._compile)
 
     @property
     def subjects(self) -> dict[str, str]:
-        """What hypotheses call each dimension."""
+        """The name of each dimension in hypotheses."""
         return {dimension: kind.subject for dimension, kind in self._kinds.items()}
 
     @property
     def listed(self) -> dict[str, tuple[str, ...]]:
-        """The features of each dimension, as the files name them."""
+        """The features of each dimension, by their names in the files."""
         return {dimension: tuple(kind.features) for dimension, kind in self._kinds.items()}
 
     def name(self, dimension: str, words: str) -> str | None:
-        """The feature of a dimension that plain words give; None where the lexicon does not list them."""
+        """Return the feature of a dimension with these plain words; None if the lexicon does not list them."""
         return self._kinds[dimension].by_words.get(normalize_words(words)) if dimension in self._kinds else None
 
     def touches(self, text: str, dimension: str) -> bool:
-        """Whether a text has any word for a dimension or for one of its features."""
+        """Whether a text has a word for a dimension or one of its features."""
         return self._finder(dimension, None).finds(text)
 
     def dimension(self, words: str) -> str | None:
-        """The dimension of a feature given in plain words; None where no dimension has it.
+        """Return the dimension of a feature given in plain words; None if no dimension has it.
 
-        Words that the lexicon does not list are taken to be of the dimension whose wordings alone they have.
+        Unlisted words belong to a dimension if they match only that dimension's wordings.
         """
         name = normalize_words(words)
         for dimension, kind in self._kinds.items():
@@ -123,10 +123,10 @@ class Lexicon:
         return matching[0] if len(matching) == 1 else None
 
     def features(self, words: Mapping[str, str]) -> tuple[Feature, ...]:
-        """The features of a patient, in plain words by dimension (sorted), as the judge reads them.
+        """Return a patient's features for the judge, from plain words by dimension (sorted).
 
-        A feature under the dimension "" has the one that `dimension` finds. Of a dimension that the lexicon does not
-        have, or where none is found, it is the judge that says where a text mentions the feature.
+        For a feature under the dimension "", `dimension` finds the dimension. If there is none, or the lexicon does not
+        have it, the judge decides where a text mentions the feature.
         """
         return tuple(self._feature(word, dimension) for dimension, word in sorted(words.items()))
 
@@ -137,26 +137,26 @@ class Lexicon:
         name = self._kinds[known_dimension].by_words.get(normalize_words(words))
         finder = self._finder(known_dimension, name)
         if not finder.finds(words):
-            # The wordings of a listed feature leave out other senses of its words (black stools).
+            # The wordings of a listed feature exclude other senses of its words (black stools).
             finder = self._finder(known_dimension, name, words)
         return Feature(self._kinds[known_dimension].subject, (words,), finder)
 
     def _compile(self, dimension: str, name: str | None, words: str = "") -> Finder:
-        """Compile the wordings for a feature and its kind, and plain words; without a name, those of the dimension."""
+        """Compile the wordings for a feature and its kind, and plain words; without a name, all of the dimension."""
         wordings = self._kinds[dimension].wordings(name)
         return Finder((literal(words), *wordings) if words else wordings)
 
 
 def normalize_words(words: str) -> str:
-    """Plain words in one form: lower case, single spaces, no hyphens."""
+    """Normalise plain words: lower case, single spaces, no hyphens."""
     return " ".join(words.casefold().replace("-", " ").split())
 
 
 def load_lexicon(folder: Path) -> Lexicon:
-    """Read every file of the folder; a fault names the file, the entry and what is wrong with it."""
+    """Read every file of the folder; errors name the file, the entry and the fault."""
     kinds = {path.stem: load_yaml(path, Kind) for path in sorted(folder.glob("*.yaml"))}
     if not kinds:
-        raise EquipoiseError(f"{folder}: holds no lexicon of features: run `git checkout -- {FOLDER}`")
+        raise EquipoiseError(f"{folder}: has no lexicon of features: run `git checkout -- {FOLDER}`")
     for name, kind in kinds.items():
         if kind.dimension != name:
             raise EquipoiseError(f"{folder / name}.yaml: dimension is {kind.dimension!r}: name the file after it")

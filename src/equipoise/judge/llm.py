@@ -1,10 +1,10 @@
-"""A language model of the registry as the judge: shown a passage and a feature, it chooses what the passage does.
+"""A language model of the registry as the judge: given a passage and a feature, it chooses the passage's treatment.
 
-The question is that of a rubric, a YAML file. It holds the passage and the feature alone, so the judge is blind to the
-model, the arm and the answer. Models prefer some letters to others whatever the question (Zheng et al. 2024,
-arXiv:2309.03882): each question is therefore asked in as many orders as there are labels, a cyclic set in which each
-label has each letter once, and the probabilities are averaged. A model that gives likelihoods gives the probabilities
-of the letters; a server replies with a letter, whose share of the orders is the probability.
+The question comes from a rubric, a YAML file. It contains only the passage and the feature, so the judge is blind to
+the model, the arm and the answer. Models prefer some letters to others whatever the question (Zheng et al. 2024,
+arXiv:2309.03882), so each question is asked in as many orders as there are labels, a cyclic set in which each label has
+each letter once, and the probabilities are averaged. A model with likelihoods gives the probabilities of the letters; a
+server replies with a letter, whose share of the orders is the probability.
 """
 
 import json
@@ -37,9 +37,9 @@ from equipoise.text.letters import REFUSAL, read_letter
 from equipoise.text.reasoning import visible_text
 
 UNANSWERED = (0.24, 0.24, 0.26, 0.26)
-"""Probabilities where no order was answered: next to nothing is known, so the reading is none, and unsure."""
+"""Probabilities if no order was answered: almost nothing is known, so the reading is none, and unsure."""
 TOGETHER = 16
-"""Prompts that a local backend holds at once; their number changes no answer."""
+"""Prompts that a local backend processes at once; their number does not change answers."""
 OBJECT = re.compile(r"\{[^{}]*\}")
 SCHEMA = {
     "type": "json_schema",
@@ -54,13 +54,13 @@ SCHEMA = {
         },
     },
 }
-"""The `response_format` by which a server is held to one of the letters."""
+"""The `response_format` that restricts a server to one of the letters."""
 
 
 class Tally(NamedTuple):
-    """What became of the replies to a judge's questions, kept ones too, and the attempts repeated in this process.
+    """Outcomes of the replies to a judge's questions, including cached ones, and the attempts repeated in this process.
 
-    A reply is `refused` where the server filtered it or the model declines, `unreadable` where it has no letter.
+    A reply is `refused` if the server filtered it or the model declined, `unreadable` if it has no letter.
     """
 
     asked: int = 0
@@ -70,13 +70,14 @@ class Tally(NamedTuple):
 
 
 class LlmJudge:
-    """A language model that reads passages, with the cache of responses before it."""
+    """A language model that reads passages, through the cache of responses."""
 
     def __init__(self, name: str, entry: LlmJudgeEntry, root: Path, responses: ResponseCache, stack: ExitStack) -> None:
-        """Find the model; it is opened when there is something to ask, and left open until `opened` is closed.
+        """Find the model; it is opened when there is something to ask, and stays open until `stack` is closed.
 
         Raises:
-            EquipoiseError: as of `load_rubric` and `load_entry`; the model was not exported, or answers no new prompts.
+            EquipoiseError: As in `load_rubric` and `load_entry`; the model was not exported, or cannot answer new
+                prompts.
         """
         self._rubric = load_rubric(root / entry.rubric)
         self._name, self._kept = entry.model, responses
@@ -93,7 +94,7 @@ class LlmJudge:
 
     @property
     def computed(self) -> float:
-        """The pairs that the model was asked, and whose answers no cache had."""
+        """The number of pairs that the model was asked, not counting cached answers."""
         return self._keeping.computed / len(ORDERS)
 
     def _open(self) -> Backend:
@@ -109,10 +110,10 @@ class LlmJudge:
         await sleep(seconds)
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Probabilities of `TREATMENTS` of each (passage, question): (pairs, treatments).
+        """Return the probabilities of `TREATMENTS` for each (passage, question): (pairs, treatments).
 
-        The model is shown the passage without brackets around the words that a lexicon knows. Each order of the labels
-        that was answered counts alike. Equal pairs are asked once.
+        The model sees the passage without brackets around the lexicon's words. Each answered order of the labels has
+        the same weight. Equal pairs are asked once.
         """
         plain = [(passage, f"{subject}: {words}") for passage, subject, words in map(parse_question, pairs)]
         unique = list(dict.fromkeys(plain))
@@ -138,7 +139,7 @@ class LlmJudge:
         return np.array([means[pair] for pair in plain]).reshape(-1, len(TREATMENTS))
 
     def _row(self, response: Response, order: Sequence[Treatment]) -> NDArray[np.float64] | None:
-        """The probabilities by one order; None where it has no answer, which is counted."""
+        """Return the probabilities from one order; None without an answer, which is counted."""
         from scipy.special import softmax
 
         if self._entry.likelihoods:
@@ -166,7 +167,7 @@ class LlmJudge:
 
 
 def read_choice(reply: str, options: Mapping[str, str]) -> tuple[str | None, str]:
-    """Read the letter of a reply, and by which rule: of its last JSON object with an answer, else as of a question."""
+    """Read a reply's letter, and the rule: from its last JSON object with an answer, else as for a question."""
     for text in reversed(OBJECT.findall(reply)):
         try:
             value = json.loads(text)
@@ -184,7 +185,7 @@ def _mean(rows: Sequence[NDArray[np.float64] | None]) -> NDArray[np.float64]:
 
 
 def _judge_entry(model: AnyEntry, judge: LlmJudgeEntry) -> AnyEntry:
-    """The model's entry as a judge uses it: a server is held to the schema, unless the judge's entry says otherwise."""
+    """Return the model's entry for use as a judge: a server gets the schema, unless the judge's entry disables it."""
     if not isinstance(model, ApiEntry) or not judge.structured:
         return model
     body: dict[str, Any] = {"response_format": SCHEMA} | model.extra_body
@@ -192,7 +193,7 @@ def _judge_entry(model: AnyEntry, judge: LlmJudgeEntry) -> AnyEntry:
 
 
 def _load_manifest(name: str, entry: AnyEntry, root: Path) -> Manifest:
-    """The model's manifest: part of the key of each kept response, so a change of model or schema asks anew."""
+    """Return the model's manifest, which is part of every cache key, so a changed model or schema is asked again."""
     if isinstance(entry, ApiEntry):
         return describe(name, entry, cache.root())
     return find_manifest(name, root)
@@ -200,6 +201,6 @@ def _load_manifest(name: str, entry: AnyEntry, root: Path) -> Manifest:
 
 @contextmanager
 def llm_judge(name: str, entry: LlmJudgeEntry, root: Path) -> Iterator[LlmJudge]:
-    """Give a judge of the registry that is a language model, with the cache of responses of this repository."""
+    """Open a language-model judge of the registry, with the cache of responses of this repository."""
     with ResponseCache.open() as responses, ExitStack() as stack:
         yield LlmJudge(name, entry, root, responses, stack)

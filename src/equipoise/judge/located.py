@@ -1,7 +1,7 @@
-"""A judge of the registry: located, exported to ONNX once if it does not ship, opened, and kept before a cache.
+"""Locate a judge of the registry, export it to ONNX once if it does not ship, and open it behind a cache.
 
-What was judged once is found on disk. The judge is opened only for what is new: here, or on the nodes of a Ray cluster,
-which share the pairs.
+Earlier judgements are read from disk. The judge is opened only for new pairs: here, or on the nodes of a Ray cluster,
+which share them.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ PROBES = (
 Pair = tuple[str, str]
 Probabilities = Callable[[Sequence[Pair]], NDArray[np.float64]]
 KEPT_TOGETHER = 1024
-"""Pairs judged before their results are safe on disk: enough to fill batches of one length, seconds of work to lose."""
+"""Pairs judged before their results are saved to disk: enough to fill batches of one length, and seconds of work."""
 
 SENT_TOGETHER = 64
-"""The same on a node: what a lost worker costs. A share's pairs are alike in length, so these few fill batches too."""
+"""The same on a node, where a lost worker loses them. A share's pairs have similar lengths, so few fill a batch."""
 
 LEAST = 256
-"""Pairs in a share of a worker, if there are so many: some seconds of work."""
+"""Fewest pairs in a worker's share, if there are so many: some seconds of work."""
 
 FIX = "give the nodes more memory, or set infer.executor to local"
-"""What to do where one worker after another is lost."""
+"""The fix to suggest if one worker after another is lost."""
 
 COMPUTED = "last layer for the first token"
-"""How our code computes a probability. If that changes, a new name here invalidates every kept result."""
+"""Version of the computation. If it changes, a new name here invalidates every cached result."""
 
 
 class JudgeManifest(ExportManifest):
-    """What the export of a judge is kept with: its libraries and how true to its checkpoint it is."""
+    """The manifest of a judge's export: its libraries, and its agreement with its checkpoint."""
 
     title: str
     versions: dict[str, str]
@@ -64,7 +64,7 @@ class JudgeManifest(ExportManifest):
 
 
 class LocatedJudge(NamedTuple):
-    """A judge that can be opened: its folder, how many tokens it reads, and its execution providers, best first."""
+    """A judge that can be opened: its folder, its token limit, and its execution providers, best first."""
 
     folder: Path
     max_tokens: int
@@ -72,7 +72,7 @@ class LocatedJudge(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """A digest of everything that determines a probability: the judge's part of a cache key."""
+        """A digest of everything that determines a probability; the judge's part of a cache key."""
         import onnxruntime
 
         require_files(self.folder)
@@ -85,17 +85,17 @@ class LocatedJudge(NamedTuple):
 
 
 def locate_judge(name: str, root: Path, cache: Path, task: Task | None = None) -> LocatedJudge:
-    """The judge registered as `name` under `root`, not yet opened; one that does not ship is exported on first use.
+    """Locate the judge registered as `name` under `root`; a judge that does not ship is exported on first use.
 
     Args:
-        name: stem of a file in models/judges/.
-        root: the repository root.
-        cache: where the export of a judge that does not ship is kept.
-        task: what the judge is wanted for; without it, either task will do.
+        name: Stem of a file in models/judges/.
+        root: The repository root.
+        cache: Folder for the export of a judge that does not ship.
+        task: The required task; None accepts either task.
 
     Raises:
-        EquipoiseError: unknown name, malformed entry, weights missing, altered or out of reach, a model of another task
-            or of none, or an export that does not give its checkpoint's labels; raised before any work.
+        EquipoiseError: Unknown name, malformed entry, weights missing, altered or unreachable, a model of another task
+            or of none, or an export that does not reproduce its checkpoint's labels; raised before any work.
     """
     entry = load_classifier_entry(name, root)
     weights = locate(entry, root)
@@ -133,7 +133,7 @@ def export_onnx(checkpoint: Path, folder: Path) -> None:
 
 
 def torch_probabilities(checkpoint: Path, pairs: Sequence[Pair], *, batch: int = 64) -> NDArray[np.float64]:
-    """Probabilities of the checkpoint in float32 torch, columns in the order of `TASKS`: the reference of an export."""
+    """Return the checkpoint's probabilities in float32 torch, columns in the order of `TASKS`, as a reference."""
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
@@ -142,7 +142,7 @@ def torch_probabilities(checkpoint: Path, pairs: Sequence[Pair], *, batch: int =
     model = AutoModelForSequenceClassification.from_pretrained(checkpoint, dtype=torch.float32).eval()
     longest = int(model.config.max_position_embeddings)
     probabilities = np.empty((len(pairs), len(columns)))
-    # Pairs of like length together: less padding, and the order of the result is that of `pairs`.
+    # Pairs of similar length together, for less padding; the result keeps the order of `pairs`.
     order = sorted(range(len(pairs)), key=lambda row: sum(map(len, pairs[row])))
     for first in range(0, len(order), batch):
         rows = order[first : first + batch]
@@ -164,7 +164,7 @@ def judging(located: LocatedJudge, identity: str, together: int) -> Iterator[Pro
     """Open a judge where the pairs are processed, `together` at a time, in their order.
 
     Raises:
-        EquipoiseError: a file is missing, or the files or ONNX Runtime differ from those where the work was begun.
+        EquipoiseError: A file is missing, or the files or ONNX Runtime differ from those where the work began.
     """
     if located.identity != identity:
         raise EquipoiseError(
@@ -184,7 +184,7 @@ def judging(located: LocatedJudge, identity: str, together: int) -> Iterator[Pro
 
 
 class Verdict(Frozen):
-    """Probabilities of the labels of one pair, in full."""
+    """Probabilities of the labels of one pair, unrounded."""
 
     p: tuple[float, ...]
 
@@ -201,21 +201,21 @@ class VerdictCache(cache.ContentCache[Verdict]):
 
 
 class KeptJudge(Keeping[Pair, Verdict]):
-    """A judge with its cache. A pair's result depends on judge and pair alone, so a kept one is as good as a fresh one.
+    """A judge with its cache; a result depends only on judge and pair, so cached results are as good as new ones.
 
-    `computed` counts the pairs that the judge had to be asked.
+    `computed` counts the pairs that were not cached.
     """
 
     def __init__(self, located: LocatedJudge, verdicts: VerdictCache, cluster: Cluster | None = None) -> None:
-        """Take where the judge is, the cache, and the cluster on which new pairs are judged, if not in this process."""
+        """Take the located judge, the cache, and the cluster on which new pairs are judged, if not in this process."""
         self._identity = located.identity
         super().__init__(verdicts, _opening(located, self._identity, cluster))
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Probabilities of each pair's labels, (pairs, labels). See `CrossEncoder.probabilities`."""
+        """Return the probabilities of each pair's labels, (pairs, labels). See `CrossEncoder.probabilities`."""
         keys = {pair: digest([COMPUTED, self._identity, *pair]) for pair in pairs}
         results = {pair: verdict.p for pair, key in keys.items() if (verdict := self._cache.find(key)) is not None}
-        # The longest last, so that what is judged together has few different lengths.
+        # Sorted by length, so that pairs judged together have few different lengths.
         ordered = sorted(keys.keys() - results.keys(), key=lambda pair: (sum(map(len, pair)), pair))
         missing = {keys[pair]: pair for pair in ordered}
         with progress("judge") as move:
@@ -226,7 +226,7 @@ class KeptJudge(Keeping[Pair, Verdict]):
 
 
 def _opening(located: LocatedJudge, identity: str, cluster: Cluster | None) -> Opening[Pair, Verdict]:
-    """What opens the judge: in this process, or on a cluster, where a copy that runs on a GPU takes one."""
+    """Return the function that opens the judge: in this process, or on a cluster, where a copy on a GPU takes one."""
     if cluster is None:
         return partial(judging, located, identity, KEPT_TOGETHER)
     there = partial(judging, located._replace(folder=located.folder.resolve()), identity, SENT_TOGETHER)
@@ -236,12 +236,12 @@ def _opening(located: LocatedJudge, identity: str, cluster: Cluster | None) -> O
 
 @contextmanager
 def cached_probabilities(name: str, root: Path, task: Task, cluster: Cluster | None = None) -> Iterator[Probabilities]:
-    """Give the probabilities of the judge registered as `name` for a task, through the cache of this repository.
+    """Open the judge registered as `name` for a task, through the cache of this repository.
 
-    What the cache does not hold is judged in this process, or on the Ray cluster if one is given.
+    Pairs that are not cached are judged in this process, or on the Ray cluster if one is given.
 
     Raises:
-        EquipoiseError: as of `locate_judge`; raised before any work.
+        EquipoiseError: As in `locate_judge`; raised before any work.
     """
     located = locate_judge(name, root, cache.folder(), task)
     with VerdictCache.open() as verdicts, KeptJudge(located, verdicts, cluster) as judge:

@@ -1,11 +1,11 @@
-"""A cross-encoder in ONNX Runtime, which classifies pairs of texts: probabilities that no batch can change.
+"""A cross-encoder in ONNX Runtime, which classifies pairs of texts with probabilities that do not depend on the batch.
 
-There are two tasks, told apart by a model's labels: what a passage does with a feature (`reading`), and what a premise
-says about a hypothesis (natural-language inference).
+There are two tasks, distinguished by a model's labels: a passage's treatment of a feature (`reading`), and a premise's
+relation to a hypothesis (natural-language inference).
 
-The last layer of a BERT classifier is computed for its first token only, since the pooler reads no other. What is left
-out is the attention's output projection and the feed-forward part of every other token: 9 of the 12 parts of a layer,
-hence an eighth of a judge of six layers. The first token's sums are the same sums in the same order.
+The last layer of a BERT classifier is computed only for its first token, since the pooler reads no other. This omits
+the attention's output projection and the feed-forward part of every other token: 9 of the 12 parts of a layer, hence an
+eighth of a judge of six layers. The first token's sums are the same sums in the same order.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ ENTAILMENT = LABELS.index("entailment")
 """Column of the probabilities of entailment."""
 Task = Literal["reading", "inference"]
 TASKS: dict[Task, tuple[str, ...]] = {"reading": TREATMENTS, "inference": LABELS}
-"""The labels of each task, in the order of every probability column here, whatever order a model was trained with."""
+"""The labels of each task, in the order of the probability columns, whatever order a model was trained with."""
 TOKENS_A_BATCH = 320
-"""Tokens that a core computes at once: enough to use each weight often, few enough for its cache to hold them."""
+"""Tokens that a core computes at once: enough to use each weight often, few enough for its cache."""
 TOKENS_A_BATCH_ELSEWHERE = 2048
-"""Tokens that another device than the CPU computes at once."""
+"""Tokens that a device other than the CPU computes at once."""
 FILES = (GRAPH, "config.json", "tokenizer.json")
 """The files of a judge."""
 NEEDED = f"must name {' or '.join(', '.join(labels) for labels in TASKS.values())}; take a model trained for that"
@@ -49,20 +49,20 @@ class CrossEncoder:
     """A cross-encoder that reads a passage and a question together, or a premise and a hypothesis.
 
     Only sequences of exactly the same number of tokens are computed together. Nothing is padded, and on the CPU each
-    row of a batch comes out bit for bit as it does alone, so batch size and order change nothing (the tests check it).
-    There each core computes a batch of its own: no core waits for another within a batch.
+    row of a batch is bit for bit the same as alone, so batch size and order change nothing (the tests check it). On the
+    CPU each core computes its own batch, so that no core waits for another within a batch.
     """
 
     def __init__(self, folder: Path, *, max_tokens: int, providers: Sequence[str] = (CPU,)) -> None:
-        """Open `folder`, which holds model.onnx, config.json and tokenizer.json.
+        """Open `folder`, which contains model.onnx, config.json and tokenizer.json.
 
         Args:
-            folder: where the three files are.
-            max_tokens: the longest sequence, in tokens; of a longer one the first text loses its end.
+            folder: The folder of the three files.
+            max_tokens: The longest sequence, in tokens; in a longer one, the end of the first text is cut off.
             providers: ONNX Runtime execution providers, best first.
 
         Raises:
-            EquipoiseError: a file is missing, or the labels are those of no task.
+            EquipoiseError: A file is missing, or the labels belong to no task.
         """
         import onnxruntime
         from tokenizers import Tokenizer
@@ -72,10 +72,10 @@ class CrossEncoder:
         self.labels = TASKS[task]
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.no_padding()
-        # The question must stay whole, so what exceeds the limit is taken from the passage.
+        # The question must stay whole, so the passage is truncated.
         self._tokenizer.enable_truncation(max_tokens, strategy="only_first")
         options = onnxruntime.SessionOptions()
-        # Without this ONNX Runtime keeps int8 weights packed and picks other kernels; folded once, they run as float32.
+        # Otherwise ONNX Runtime keeps int8 weights packed and picks other kernels; folded once, they run as float32.
         options.add_session_config_entry("session.disable_quant_qdq", "1")
         on_cpu = providers[0] == CPU
         self._workers = cores() if on_cpu else 1
@@ -89,10 +89,10 @@ class CrossEncoder:
     def probabilities(
         self, pairs: Sequence[tuple[str, str]], *, tokens_a_batch: int | None = None
     ) -> NDArray[np.float64]:
-        """Probabilities of the task's labels, in the order of `TASKS`, of each pair of texts: (pairs, labels).
+        """Return the probabilities of the task's labels, in the order of `TASKS`, for each pair: (pairs, labels).
 
-        Equal pairs are computed once.
-        `tokens_a_batch` is how many tokens are computed at once at most; without it, what suits the device.
+        Equal pairs are computed once. `tokens_a_batch` limits the tokens computed at once; the default suits the
+        device.
         """
         places = {pair: row for row, pair in enumerate(dict.fromkeys(pairs))}
         unique = list(places)
@@ -100,7 +100,7 @@ class CrossEncoder:
         by_length: dict[int, list[int]] = {}
         for row, encoding in enumerate(encoded):
             by_length.setdefault(len(encoding.ids), []).append(row)
-        # The longest first, so that at the end no core is left with much more work than the others.
+        # The longest first, so that at the end no core has much more work left than the others.
         batches: list[list[int]] = []
         for length, rows in sorted(by_length.items(), reverse=True):
             size = max(1, (tokens_a_batch or self._tokens_a_batch) // length)
@@ -113,7 +113,7 @@ class CrossEncoder:
         return probabilities[[places[pair] for pair in pairs]]
 
     def _run(self, encodings: Sequence[Any]) -> NDArray[np.float64]:
-        """Softmax over the logits of sequences of one length, columns in the order of `TASKS`."""
+        """Return the softmax of the logits of sequences of one length, columns in the order of `TASKS`."""
         from scipy.special import softmax
 
         feed = {
@@ -126,9 +126,9 @@ class CrossEncoder:
 
 
 def needed_graph(folder: Path) -> bytes | Path:
-    """The graph of `folder`/model.onnx without what the answer does not need: of a BERT, changed; else the file's path.
+    """Return the graph of `folder`/model.onnx without unneeded computation if it is a BERT, else the file's path.
 
-    The file itself stays as it is, since a registry entry may hold it to its sha256.
+    The file itself is not changed, since a registry entry may state its sha256.
     """
     import onnx
 
@@ -140,17 +140,17 @@ def needed_graph(folder: Path) -> bytes | Path:
 
 
 def require_files(folder: Path, names: Sequence[str] = FILES) -> None:
-    """Refuse a folder that lacks a file of a judge."""
+    """Refuse a folder without all files of a judge."""
     for name in names:
         if not (folder / name).is_file():
             raise EquipoiseError(f"{folder / name}: missing: a judge consists of {', '.join(FILES)}")
 
 
 def task_columns(config: Path) -> tuple[Task, list[int]]:
-    """The task of a model by the labels in its config.json, and which of its outputs is each of the task's labels.
+    """Return a model's task, from the labels in its config.json, and the output index of each of the task's labels.
 
     Raises:
-        EquipoiseError: the file is not a config, or its labels are those of no task.
+        EquipoiseError: The file is not a config, or its labels belong to no task.
     """
     try:
         labels = json.loads(config.read_text("utf-8"))["id2label"]
@@ -164,13 +164,13 @@ def task_columns(config: Path) -> tuple[Task, list[int]]:
 
 
 def cut_to_first_token(model: onnx.ModelProto) -> bool:
-    """Cut the last layer down to the first token; the model is changed in place.
+    """Restrict the last layer to the first token, in place.
 
     Args:
-        model: a sequence classifier as optimum exports it, whose pooler gathers the first of the tokens (axis 1).
+        model: A sequence classifier exported by optimum, whose pooler gathers the first of the tokens (axis 1).
 
     Returns:
-        Whether it was done; where the last layer is not BERT's, the model is left as it was.
+        Whether the model was changed; it is left unchanged if its last layer is not BERT's.
     """
     from onnx import helper, numpy_helper
 
@@ -179,7 +179,7 @@ def cut_to_first_token(model: onnx.ModelProto) -> bool:
     if len(gathers) != 1:
         return False
     view, pooled = Graph(graph), gathers[0].input[0]
-    # Backwards from the pooler: norm, (dense + hidden), norm, (attention's projection + what the layer was given).
+    # Backwards from the pooler: norm, (dense + hidden), norm, (attention's projection + the layer's input).
     layer = ("LayerNormalization", "Add", "LayerNormalization", "Add")
     try:
         residual = view.walk_back(pooled, *layer)
@@ -192,12 +192,12 @@ def cut_to_first_token(model: onnx.ModelProto) -> bool:
     graph.initializer.extend(numpy_helper.from_array(np.array([end]), name) for end, name in enumerate(ends))
     for source, name, user in ((merged.output[0], MERGED, projection), (layer_input.output[0], HIDDEN, residual)):
         user.input[:] = [name if one == source else one for one in user.input]
-        # Tokens are axis 1, which the second of the ends happens to say as well.
+        # Tokens are axis 1, and the second of the ends happens to have that value.
         cut = helper.make_node("Slice", [source, *ends, ends[1]], [name], name=name)
         graph.node.insert(list(graph.node).index(projection), cut)
     return True
 
 
 def _axis(node: onnx.NodeProto) -> int:
-    """The axis that a node names; 0 where it names none."""
+    """Return a node's axis; 0 if it has none."""
     return next((one.i for one in node.attribute if one.name == "axis"), 0)

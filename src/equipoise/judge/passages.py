@@ -1,7 +1,7 @@
-"""Annotated passages of clinical reasoning: what a judge is trained on, and what it is measured on.
+"""Annotated passages of clinical reasoning, on which judges are trained and measured.
 
-A file has one passage a row: `id`, `style`, `text`, and `features`, each with the `dimension`, the `feature` of the
-patient in plain words (Black), the `class` of what the passage does with it, and `mentions`, the number of sentences
+A file has one passage per row: `id`, `style`, `text`, and `features`, each with the `dimension`, the `feature` of the
+patient in plain words (Black), the `class` of the passage's treatment of it, and `mentions`, the number of sentences
 that name or paraphrase it.
 """
 
@@ -17,7 +17,7 @@ from equipoise.core.tables import json_rows, require_new, rows_of, valid
 from equipoise.materials.judgement import Consideration
 
 Treatment = Literal["weighed", "dismissed", "restated", "unmentioned"]
-"""What a passage does with a feature: what a reader of passages predicts."""
+"""A passage's treatment of a feature, which a reader of passages predicts."""
 TREATMENTS: tuple[Treatment, ...] = get_args(Treatment)
 Style = Literal["short", "thinking", "note", "list", "essay"]
 PassageClass = Literal[
@@ -48,19 +48,19 @@ TREATED: dict[PassageClass, Treatment] = {
     "pronoun_only": "unmentioned",
     "unrelated": "unmentioned",
 }
-"""What a passage of each class does with the feature."""
+"""The treatment of the feature in passages of each class."""
 CONSIDERED: dict[Treatment, Consideration] = {
     "weighed": "weighed",
     "dismissed": "dismissed",
     "restated": "none",
     "unmentioned": "none",
 }
-"""The judgement on consideration that each treatment amounts to."""
+"""The judgement on consideration that corresponds to each treatment."""
 NEEDED = "give one object a row, with id, style, text and features (each with dimension, feature, class and mentions)"
 
 
 class Annotation(Frozen):
-    """One feature of a passage's patient, and what the passage does with it (`class` in the file)."""
+    """One feature of a passage's patient, and the passage's treatment of it (`class` in the file)."""
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -71,12 +71,12 @@ class Annotation(Frozen):
 
     @property
     def treatment(self) -> Treatment:
-        """What the passage does with the feature."""
+        """The passage's treatment of the feature."""
         return TREATED[self.class_]
 
 
 class Passage(Frozen):
-    """A passage and the features that are asked about."""
+    """A passage and the features in question."""
 
     id: Text
     style: Style
@@ -85,7 +85,7 @@ class Passage(Frozen):
 
 
 def read_passages(files: Iterable[Path]) -> list[Passage]:
-    """Read passages, in the order of the files; an error names the row, the field and the fix."""
+    """Read passages, in the order of the files; errors name the row, the field and the fix."""
     passages: list[Passage] = []
     seen: dict[str, str] = {}
     for file in files:
@@ -97,7 +97,7 @@ def read_passages(files: Iterable[Path]) -> list[Passage]:
 
 
 def passage_files(folder: Path) -> Sequence[Path]:
-    """The files of a folder of passages, in order of their names; a folder without any is an EquipoiseError."""
+    """Return a folder's files of passages, sorted by name; raises EquipoiseError if there are none."""
     if files := sorted(folder.glob("*.jsonl")):
         return files
-    raise EquipoiseError(f"{folder}: holds no passages (*.jsonl): run `git checkout -- {folder}`")
+    raise EquipoiseError(f"{folder}: has no passages (*.jsonl): run `git checkout -- {folder}`")

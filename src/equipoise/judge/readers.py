@@ -1,8 +1,8 @@
-"""Readers: whatever gives the probabilities of the treatments of passages, whichever kind of judge it is.
+"""Readers: judges of any kind that return the probabilities of the treatments of passages.
 
-A reader takes (passage, question) pairs and gives a row of the probabilities of `TREATMENTS` for each. A classifier
-trained for that is one, and so are a language model that is asked by a rubric, a panel of judges that vote, and a
-classifier of natural-language inference, by what a passage entails.
+A reader takes (passage, question) pairs and returns a row of the probabilities of `TREATMENTS` for each. It can be a
+classifier trained for this, a language model asked with a rubric, a panel of judges that vote, or a classifier of
+natural-language inference, by what a passage entails.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -32,17 +32,17 @@ HYPOTHESES = (
     "The patient's {subject} affects how likely the diagnosis is.",
     "The patient's {subject} is set aside as irrelevant.",
 )
-"""What a sentence is asked to entail by a judge of inference: that a feature is mentioned, weighed and dismissed."""
+"""The hypotheses of a judge of inference about a sentence: a feature is mentioned, weighed, dismissed."""
 WEIGHED_FROM, DISMISSED_FROM = 0.4, 0.6
-"""Entailments from which a sentence weighs or dismisses a feature, chosen by cross-validation on saved outputs for the
-judge of sentences that came before the reader of passages (docs/decisions/0019-a-judge-that-reads-passages.md)."""
+"""Least entailments at which a sentence weighs or dismisses a feature, chosen by cross-validation on saved outputs for
+the judge of sentences that preceded the reader of passages (docs/decisions/0019-a-judge-that-reads-passages.md)."""
 
 
 class Reader(NamedTuple):
-    """A reader, ready to read: `probabilities`, and how many pairs it was asked so far that no cache had.
+    """An open reader: `probabilities`, and the number of pairs asked so far that were not cached.
 
-    `tally` says what became of the questions to language models. `votes` gives the treatments that the members of a
-    panel find, by their names; without a panel it is empty.
+    `tally` counts the outcomes of questions to language models. `votes` returns the treatments by each member of a
+    panel, by name; it is empty without a panel.
     """
 
     probabilities: Probabilities
@@ -53,12 +53,12 @@ class Reader(NamedTuple):
 
 @contextmanager
 def open_reader(name: str, root: Path, cluster: Cluster | None = None) -> Iterator[Reader]:
-    """Give the reader registered as `name` in models/judges/, through the caches of this repository.
+    """Open the reader registered as `name` in models/judges/, through the caches of this repository.
 
-    A classifier reads on the Ray cluster if one is given; a language model is asked from this process.
+    A classifier runs on the Ray cluster if one is given; a language model is asked from this process.
 
     Raises:
-        EquipoiseError: as of `require_reader`, `locate_judge` and `LlmJudge`; raised before any work.
+        EquipoiseError: As in `require_reader`, `locate_judge` and `LlmJudge`; raised before any work.
     """
     require_reader(name, root)
     with ExitStack() as opened:
@@ -89,7 +89,7 @@ def _classifier(name: str, root: Path, cluster: Cluster | None, stack: ExitStack
 
 
 def _to_treatments(config: Path, classified: Probabilities) -> Probabilities:
-    """Probabilities of the treatments by those of a classifier's own labels."""
+    """Convert the probabilities of a classifier's own labels to those of the treatments."""
     task, _ = task_columns(config)
     if task == "inference":
         return partial(read_by_sentences, classified)
@@ -98,10 +98,10 @@ def _to_treatments(config: Path, classified: Probabilities) -> Probabilities:
 
 
 def load_probabilities(name: str, root: Path) -> Probabilities:
-    """The probabilities of the reader registered as `name`, which stays open: of a classifier without a cache.
+    """Return the probabilities of the reader registered as `name`, which stays open; a classifier has no cache.
 
     Raises:
-        EquipoiseError: as of `open_reader`.
+        EquipoiseError: As in `open_reader`.
     """
     if not isinstance(load_judge_entry(name, root), JudgeEntry):
         return ExitStack().enter_context(open_reader(name, root)).probabilities
@@ -110,12 +110,12 @@ def load_probabilities(name: str, root: Path) -> Probabilities:
 
 
 def read_by_sentences(inference: Probabilities, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-    """Probabilities of the treatments by what the sentences that name the feature entail: (pairs, treatments).
+    """Return the probabilities of the treatments from entailments of the sentences that name the feature.
 
-    The sentences are those with the marks that `ask_about` sets around the feature's words. A sentence weighs or
-    dismisses a feature at most as far as it mentions it, and a passage does what any of its sentences does. A feature
-    is dismissed where that is likelier than that it is weighed, and passes its threshold. What is left of the mention
-    is restatement. After Yin, Hay & Roth (2019), EMNLP-IJCNLP, 3914-3923.
+    The result has shape (pairs, treatments). The sentences are those with the marks that `ask_about` puts around the
+    feature's words. A sentence weighs or dismisses a feature at most as much as it mentions it, and a passage does what
+    any of its sentences does. A feature is dismissed if that is likelier than that it is weighed, and passes its
+    threshold. The rest of the mention is restatement. After Yin, Hay & Roth (2019), EMNLP-IJCNLP, 3914-3923.
     """
     held = []
     for passage, statement in pairs:
@@ -133,12 +133,12 @@ def read_by_sentences(inference: Probabilities, pairs: Sequence[Pair]) -> NDArra
 
 
 def _passage_treatments(entailed: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Probabilities of the treatments from the entailments (sentences, hypotheses) of one passage."""
+    """Return the probabilities of the treatments from one passage's entailments (sentences, hypotheses)."""
     if not len(entailed):
         return np.array([float(name == "unmentioned") for name in TREATMENTS])
     mentioned, weighed, dismissed = np.minimum(entailed, entailed[:, :1]).max(axis=0)
     is_dismissed = dismissed >= DISMISSED_FROM and dismissed > weighed
-    # Both on one scale, on which the judgement turns at the same place.
+    # Both on one scale, with the same threshold for the judgement.
     passed = [
         np.interp(p, [0, turn, 1], [0, CONSIDERED_FROM, 1])
         for p, turn in ((weighed, WEIGHED_FROM), (dismissed, DISMISSED_FROM))
@@ -156,12 +156,12 @@ def _passage_treatments(entailed: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def decide(p: NDArray[np.float64]) -> list[Treatment]:
-    """The treatment of each row: weighed or dismissed from `CONSIDERED_FROM` together, else the likelier other."""
+    """Return the treatment of each row: weighed or dismissed if they reach `CONSIDERED_FROM` together, else another."""
     among = (p[:, AS_CONSIDERED].sum(axis=1) >= CONSIDERED_FROM)[:, None] == AS_CONSIDERED
     return [TREATMENTS[column] for column in np.where(among, p, -1).argmax(axis=1)]
 
 
 def vote(members: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """The share of the members' votes that each treatment has: (pairs, treatments)."""
+    """Return each treatment's share of the members' votes: (pairs, treatments)."""
     ballots = [[[float(name == one) for name in TREATMENTS] for one in decide(p)] for p in members]
     return np.asarray(np.mean(ballots, axis=0)).reshape(-1, len(TREATMENTS))

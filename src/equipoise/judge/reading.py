@@ -1,6 +1,6 @@
-"""What a reasoning does with a feature of the patient: mentioned or not, and weighed, dismissed or neither.
+"""Read how reasoning treats a feature of the patient: whether it mentions it, and weighs it, dismisses it or neither.
 
-A judge reads whole passages: asked about a feature, it gives the probabilities that the passage weighs it, dismisses
+A judge reads whole passages: asked about a feature, it returns the probabilities that the passage weighs it, dismisses
 it, merely restates it, or does not mention it. Longer reasoning is read in passages that overlap by half.
 """
 
@@ -21,22 +21,22 @@ from equipoise.materials.judgement import Consideration, Reading
 from equipoise.text.sentences import Span, sentence_spans
 
 SAME = str.maketrans({"*": "", "’": "'"} | dict.fromkeys("‐‑‒–", "-") | dict.fromkeys("\u00a0\u2009\u202f", " "))
-"""Characters that make no difference to the words of a text: bold marks, kinds of apostrophe, hyphen and space."""
+"""Characters that do not change the words of a text: bold marks, and variants of apostrophe, hyphen and space."""
 
 WRAPPED = re.compile(r"[^\S\n]*(?<!\n)\n[^\S\n]*(?=[a-z])|[^\S\n]+")
-"""Spaces, and a line break within a sentence, as `sentence_spans` has it."""
+"""Spaces, and line breaks within a sentence, as in `sentence_spans`."""
 
 WEIGHED, DISMISSED, UNMENTIONED = (TREATMENTS.index(one) for one in ("weighed", "dismissed", "unmentioned"))
 """Columns of the judge's probabilities."""
 MENTIONED_FROM = 0.5
-"""Probability from which a text is read to mention a feature."""
+"""Least probability at which a text counts as mentioning a feature."""
 CONSIDERED_FROM = 0.5
-"""Probability from which it is read to consider one, whichever judge reads: each has its thresholds within it."""
+"""Least probability at which it counts as considering a feature, for every judge; each has thresholds of its own."""
 QUESTION = "The {subject} of the patient ({words}) is used as evidence."
 QUESTIONED = re.compile(r"The (?P<subject>.+?) of the patient \((?P<words>.+)\) is used as evidence\.", re.DOTALL)
 MARKED = re.compile(r"\[ (.*?) \]", re.DOTALL)
 TOGETHER = 256
-"""Texts whose passages are judged in one call: enough to fill batches of one length, few enough to hold."""
+"""Texts whose passages are judged in one call: enough to fill batches of one length, few enough for memory."""
 
 Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
 """A judge: (passage, question) pairs to rows of the probabilities of `TREATMENTS`."""
@@ -44,16 +44,16 @@ T = TypeVar("T")
 
 
 def plain_text(text: str) -> str:
-    """Write a text with the plain marks and single spaces in which wordings are written."""
+    """Convert a text to the plain marks and single spaces of the wordings."""
     return WRAPPED.sub(" ", text.translate(SAME))
 
 
 class Feature(NamedTuple):
-    """One feature of the patient: its subject (race) and its words, of which the first fills the question (Black).
+    """One feature of the patient: its subject (race) and its words, the first of which fills the question (Black).
 
-    `named` finds the places where a text names it, where a lexicon knows its words. Within `diagnoses`, names of the
-    answers that reasoning is about, its words do not name it: to think of alcohol withdrawal is not to say that the
-    patient drinks.
+    `named` finds the places where a text names the feature, if a lexicon has its words. Inside `diagnoses`, the names
+    of the answers that the reasoning is about, the words do not count: considering alcohol withdrawal does not say that
+    the patient drinks.
     """
 
     subject: str
@@ -62,26 +62,26 @@ class Feature(NamedTuple):
     diagnoses: re.Pattern[str] | None = None
 
     def is_named(self, text: str) -> bool:
-        """Whether `named` finds the feature; False without one. Wordings are written with plain marks and spaces."""
+        """Whether `named` finds the feature; False without `named`. Wordings have plain marks and spaces."""
         return self.named is not None and self.named.finds(plain_text(self.hide_diagnoses(text)))
 
     def hide_diagnoses(self, text: str) -> str:
-        """The text with "it" in the place of every name of a diagnosis that has the feature's words."""
+        """Replace every name of a diagnosis that contains the feature's words with "it"."""
         if self.diagnoses is None or self.named is None:
             return text
         finder = self.named
         return self.diagnoses.sub(lambda name: "it" if finder.finds(plain_text(name.group())) else name.group(), text)
 
     def mark(self, text: str) -> str:
-        """The text with brackets around the words that name the feature, so that a reader need not look for them.
+        """Put brackets around the words that name the feature, so that a reader need not search for them.
 
-        Where no lexicon knows it, that is its own words.
+        If no lexicon has the feature, these are its own words.
         """
         finder = self.named or Finder([literal(self.words[0])])
         parts: list[str] = []
         at = 0
         for start, end in sorted(finder.places(text)):
-            # Some places overlap: the words between the first start and the last end are in one pair of brackets.
+            # Places may overlap: one pair of brackets spans from the first start to the last end.
             if parts and start <= at:
                 if end > at:
                     parts[-1] = f"{parts[-1].removesuffix(' ]')}{text[at:end]} ]"
@@ -93,32 +93,32 @@ class Feature(NamedTuple):
 
 
 def question(feature: Feature) -> str:
-    """What a judge is asked about a passage: a statement, which weighing supports and dismissing contradicts."""
+    """Return the question about a passage: a statement, which weighing supports and dismissing contradicts."""
     return QUESTION.format(subject=feature.subject, words=feature.words[0])
 
 
 def ask_about(text: str, feature: Feature) -> tuple[str, str]:
-    """A passage as a judge is shown it, and the question about a feature."""
+    """Return a passage as shown to a judge, and the question about a feature."""
     return feature.mark(feature.hide_diagnoses(text)), question(feature)
 
 
 def remove_marks(text: str) -> str:
-    """A text without the brackets of `Feature.mark`."""
+    """Remove the brackets of `Feature.mark` from a text."""
     return MARKED.sub(r"\1", text)
 
 
 def parse_question(pair: tuple[str, str]) -> tuple[str, str, str]:
-    """What `ask_about` made a pair of: the passage without brackets, the feature's subject, and its words."""
+    """Invert `ask_about`: return the passage without brackets, the feature's subject, and its words."""
     passage, statement = pair
     match = QUESTIONED.fullmatch(statement)
     if match is None:
-        message = f"{statement!r} is no question about a feature"
+        message = f"{statement!r} is not a question about a feature"
         raise ValueError(message)
     return remove_marks(passage), match["subject"], match["words"]
 
 
 class ReadingSettings(Frozen):
-    """How reasoning is read: the longest passage, in words, and how near to its turn a probability is unsure."""
+    """How reasoning is read: the longest passage, in words, and the half-width of the unsure band of probabilities."""
 
     words: Count
     unsure: Annotated[float, Field(ge=0, le=0.5)]
@@ -127,7 +127,7 @@ class ReadingSettings(Frozen):
 UNREAD = Reading(
     mentioned=False, considered="none", window="", p_mentioned=0.0, p_weighed=0.0, p_dismissed=0.0, keyword=False
 )
-"""What is found where there is nothing to look for."""
+"""The reading of a text without features."""
 
 
 def read_reasonings(
@@ -137,10 +137,10 @@ def read_reasonings(
 ) -> list[Reading]:
     """Read each reasoning for its patient's features.
 
-    `probabilities` is the judge: (passage, question) pairs to rows of the probabilities of `TREATMENTS`; it is called
-    once. A text mentions a feature as far as that of its passages does which mentions it most; what it does with the
-    feature is read in the passage that most likely considers it. A text with several features is read for each of them:
-    it mentions or considers features if it does so for any. Of a text without features nothing is read.
+    `probabilities` is the judge: a function from (passage, question) pairs to rows of the probabilities of
+    `TREATMENTS`; it is called once. A text's mention of a feature is the highest among its passages; its treatment is
+    read from the passage that most likely considers the feature. A text with several features is read for each of them:
+    it mentions or considers features if it does so for any. A text without features is not read.
     """
     entries = [
         (text, feature, [text[span.start : span.end] for span in passages(text, settings.words)])
@@ -158,9 +158,9 @@ def read_reasonings(
 
 
 def passages(text: str, words: int) -> list[Span]:
-    """Runs of whole sentences of at most so many words, each from the middle of the one before; at least a sentence.
+    """Return runs of whole sentences of at most `words` words, each starting in the middle of the previous run.
 
-    A text without words has none.
+    A run has at least one sentence. A text without words has no runs.
     """
     spans = sentence_spans(text)
     lengths = [len(text[one.start : one.end].split()) for one in spans]
@@ -184,10 +184,10 @@ def passages(text: str, words: int) -> list[Span]:
 
 
 def read_passages(text: str, feature: Feature, parts: Sequence[str], p: NDArray[np.floating], unsure: float) -> Reading:
-    """Read one text for one feature by the probabilities (parts, treatments) of its passages.
+    """Read one text for one feature from the probabilities (parts, treatments) of its passages.
 
-    The window is the sentence of the deciding passage that names the feature: the last one where it is considered,
-    since the first may restate the case, and else the first; where none names it, the passage.
+    The window is a sentence of the deciding passage that names the feature: the last one if it is considered, since the
+    first may restate the case, and otherwise the first; if none names it, the whole passage.
     """
     keyword = has_keyword(text, feature.words)
     if not parts:
@@ -219,14 +219,14 @@ def read_passages(text: str, feature: Feature, parts: Sequence[str], p: NDArray[
 
 
 def chunks(rows: Iterable[T]) -> Iterator[list[T]]:
-    """Take rows as they come, as many at a time as are judged together."""
+    """Yield rows in chunks that are judged together."""
     rows = iter(rows)
     while chunk := list(islice(rows, TOGETHER)):
         yield chunk
 
 
 def any_feature(readings: Sequence[Reading]) -> Reading:
-    """One reading for several features: the strongest consideration decides; they are mentioned as far as any is."""
+    """Combine the readings of several features: the strongest consideration and the highest mention decide."""
     rank: dict[Consideration, int] = {"weighed": 2, "dismissed": 1, "none": 0}
     strongest = max(
         readings,
@@ -243,5 +243,5 @@ def any_feature(readings: Sequence[Reading]) -> Reading:
 
 
 def has_keyword(text: str, words: Sequence[str]) -> bool:
-    """Whether any of `words` occurs in `text` as whole words, in whatever case: the published baseline."""
+    """Whether any of `words` occurs in `text` as whole words, ignoring case: the published baseline."""
     return any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE) for word in words)

@@ -1,4 +1,4 @@
-"""The judge's reading of rows from any JSONL file: model outputs, each with a feature of its patient.
+"""Judge rows of any JSONL file: model outputs, each with a feature of its patient.
 
 A row has `id`, `feature` (in plain words: black, homeless, low income, 75-year-old) and `text`, the whole output. It
 may have `dimension` (race); otherwise the word lists determine it. Other fields are ignored.
@@ -25,9 +25,9 @@ NEEDED = (
 
 
 class Asked(NamedTuple):
-    """One output, and the feature of the patient that it is read for; `dimension` is empty where the lexicon finds it.
+    """One output, and the patient's feature in question; `dimension` is empty if the lexicon determines it.
 
-    `id` is as the row has it: a text or a whole number.
+    `id` is the row's own: a text or a whole number.
     """
 
     id: str | int
@@ -37,10 +37,10 @@ class Asked(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """What the reasoning of one output does with the feature, and the sentence that decided, verbatim.
+    """The reading of one output's reasoning, and the deciding sentence, verbatim.
 
-    `evidence` is empty where nothing mentions the feature. `probability` is that of the judgement made on `considered`
-    (see `probability_of`). `keyword` is the published baseline: the feature's words are in the reasoning.
+    `evidence` is empty if nothing mentions the feature. `probability` is the probability of the judgement on
+    `considered` (see `probability_of`). `keyword` is the published baseline: the feature's words are in the reasoning.
     """
 
     id: str | int
@@ -52,7 +52,7 @@ class Judged(NamedTuple):
 
 
 class _AskedRow(BaseModel):
-    """A row as the file has it; fields that it does not name are ignored."""
+    """A row of the file; other fields are ignored."""
 
     id: Id
     feature: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
@@ -61,13 +61,13 @@ class _AskedRow(BaseModel):
 
 
 def read_rows(path: Path) -> list[Asked]:
-    """Read a JSONL file of outputs, in file order; an error names the row, the field and the fix."""
+    """Read a JSONL file of outputs, in file order; errors name the row, the field and the fix."""
     rows: list[Asked] = []
     seen: dict[str, str] = {}
     for where, row in rows_of(path, NEEDED.removeprefix("give "), json_rows):
-        passage = valid(_AskedRow, row, where, NEEDED)
-        require_new(seen, passage.id, where)
-        rows.append(Asked(row["id"], passage.feature, passage.text, passage.dimension or ""))
+        fields = valid(_AskedRow, row, where, NEEDED)
+        require_new(seen, fields.id, where)
+        rows.append(Asked(row["id"], fields.feature, fields.text, fields.dimension or ""))
     return rows
 
 
@@ -82,29 +82,31 @@ def judge_rows(
 ) -> Iterator[Judged]:
     """Judge every row, in order.
 
-    `probabilities` is the judge: (passage, question) pairs to rows of the probabilities of `TREATMENTS`. It is asked
-    once for each `chunk` of rows, whose size changes no judgement; `progress` gets how many of how many are done.
+    `probabilities` is the judge, a function from (passage, question) pairs to rows of the probabilities of
+    `TREATMENTS`. It is called once for each `chunk` of rows, whose size does not change judgements; `progress` gets the
+    number of judged rows and of all rows.
     """
     for first in range(0, len(rows), chunk):
-        some = rows[first : first + chunk]
-        texts = [(reasoning_of(row.text), lexicon.features({row.dimension: row.feature})) for row in some]
+        group = rows[first : first + chunk]
+        texts = [(reasoning_of(row.text), lexicon.features({row.dimension: row.feature})) for row in group]
         readings = read_reasonings(texts, probabilities, settings)
-        progress(first + len(some), len(rows))
-        for row, reading in zip(some, readings, strict=True):
-            probability = probability_of(reading)
-            yield Judged(row.id, reading.mentioned, reading.considered, reading.window, probability, reading.keyword)
+        progress(first + len(group), len(rows))
+        for row, reading in zip(group, readings, strict=True):
+            yield Judged(
+                row.id, reading.mentioned, reading.considered, reading.window, probability_of(reading), reading.keyword
+            )
 
 
 def probability_of(reading: Reading) -> float:
-    """The judge's probability of the judgement made on `considered`.
+    """Return the judge's probability of the judgement on `considered`.
 
-    That is the probability that the feature is weighed or dismissed, where it was judged to be either, else 1 − that.
+    This is the probability that the feature is weighed or dismissed, if it was judged to be either, else 1 minus that.
     """
     return 1 - reading.p_considered if reading.considered == "none" else reading.p_considered
 
 
 def unlisted(rows: Sequence[Asked], lexicon: Lexicon) -> list[str]:
-    """The features, each once, whose dimension the lexicon does not have, so that only its own words are looked for."""
+    """Return the distinct features whose dimension the lexicon lacks, so that only their own words are searched."""
     return list(
         dict.fromkeys(
             row.feature

@@ -1,7 +1,7 @@
-"""What a language model is asked when it is the judge, and the checks of a judge's entry that need no model.
+"""The questions of a language-model judge, and the checks of a judge's entry that need no model.
 
-A rubric is a YAML file in data/rubrics/. It holds places for the passage and the feature alone, so the judge is blind
-to the model, the arm and the answer. Models prefer some letters to others whatever the question (Zheng et al. 2024,
+A rubric is a YAML file in data/rubrics/. It has places only for the passage and the feature, so the judge is blind to
+the model, the arm and the answer. Models prefer some letters to others whatever the question (Zheng et al. 2024,
 arXiv:2309.03882), hence the orders of the labels.
 """
 
@@ -25,7 +25,7 @@ ORDERS = tuple(TREATMENTS[first:] + TREATMENTS[:first] for first in range(len(TR
 
 
 class Rubric(Frozen):
-    """What a language model is asked: see data/rubrics/treatments.yaml."""
+    """The texts of a language model's question: see data/rubrics/treatments.yaml."""
 
     version: Count
     system: Text
@@ -52,9 +52,9 @@ class Rubric(Frozen):
         return self
 
     def ask(self, pair: tuple[str, str], order: Sequence[Treatment], key: str, *, scored: bool) -> Prompt:
-        """The prompt about a passage and a feature (race: Black), with the labels in an order.
+        """Build the prompt about a passage and a feature (race: Black), with the labels in an order.
 
-        A model with likelihoods is scored on the letters after the prefix; of another the reply is read.
+        A model with likelihoods is scored on the letters after the prefix; otherwise its reply is read.
         """
         passage, feature = pair
         listed = "\n".join(f"{letter}. {self.options[name]}" for letter, name in zip(LETTERS, order, strict=True))
@@ -76,12 +76,12 @@ class Rubric(Frozen):
 
 
 def load_rubric(path: Path) -> Rubric:
-    """Read a rubric; a fault is an EquipoiseError that names the field."""
+    """Read a rubric; raises EquipoiseError that names the faulty field."""
     return load_yaml(path, Rubric)
 
 
 def require_reader(name: str, root: Path) -> None:
-    """Read the entries and rubrics that a judge consists of; a fault is an EquipoiseError that names the file."""
+    """Read the entries and rubrics of a judge; raises EquipoiseError that names the faulty file."""
     match load_judge_entry(name, root):
         case LlmJudgeEntry() as entry:
             load_entry(entry.model, root)
@@ -92,7 +92,7 @@ def require_reader(name: str, root: Path) -> None:
 
 
 def _members(name: str, entry: PanelJudgeEntry, root: Path) -> tuple[str, ...]:
-    """The judges of a panel, which must be distinct and no panels."""
+    """Return the judges of a panel, which must be distinct and must not be panels."""
     where = f"models/judges/{name}.yaml: field judges"
     for member in entry.judges:
         if entry.judges.count(member) > 1:

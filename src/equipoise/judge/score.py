@@ -1,4 +1,4 @@
-"""Responses read into judgements: which answer each gives, and what its reasoning does with the patient's features."""
+"""Read responses into judgements: the answer of each, and how its reasoning treats the patient's features."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
@@ -39,13 +39,13 @@ def judge_responses(
 ) -> Iterator[Judgement]:
     """Read every response to the vignettes as it comes.
 
-    `lexicon` has the words for each feature, `diagnoses` the names of each diagnosis; `probabilities` is the judge:
-    (passage, question) pairs to rows of the probabilities of `TREATMENTS`; `form` is that of the model's output, as
-    the registry has it. The reasoning is the reply to the first turn, thinking included; the answer, that to the last,
-    without. A response without its vignette, or a vignette without its response, is an EquipoiseError, once the others
-    are read. Each sample is read by itself. Of other versions than the arms the answer alone is read; to a stub there
-    is no reply. A few hundred responses are held at once. Of a rereading the likelihoods alone are read, or, where
-    there are none, its one reply.
+    `lexicon` has the words for each feature, `diagnoses` the names of each diagnosis; `probabilities` is the judge, a
+    function from (passage, question) pairs to rows of the probabilities of `TREATMENTS`; `form` is the form of the
+    model's output, from the registry. The reasoning is the reply to the first turn, including thinking; the answer is
+    the reply to the last turn, without thinking. A response without its vignette, or a vignette without its response,
+    raises EquipoiseError after the others are read. Each sample is read separately. For case versions other than the
+    arms, only the answer is read; a stub has no reply. For a rereading, only the likelihoods are read, or its single
+    reply if there are none. A few hundred responses are in memory at once.
     """
     cases = {vignette.key: vignette for vignette in vignettes}
     for chunk in chunks(_case_responses(responses, cases)):
@@ -60,20 +60,20 @@ def judge_responses(
 
 
 def _features(vignette: Vignette, lexicon: Lexicon) -> list[Feature]:
-    """Give the features of a case's patient, whose words count nowhere within the names of the case's answers."""
+    """Return the features of a case's patient; their words do not count inside the names of the case's answers."""
     diagnoses = wordings_pattern(answer_set(vignette))
     return [feature._replace(diagnoses=diagnoses) for feature in lexicon.features(vignette.features)]
 
 
 def _case_responses(responses: Iterable[Response], cases: Mapping[str, Vignette]) -> Iterator[Response]:
-    """Give the responses to the vignettes; where there is one too few or too many, say so at the end."""
-    given: set[str] = set()
+    """Yield the responses to the vignettes; raise EquipoiseError at the end if any is missing or unmatched."""
+    answered: set[str] = set()
     for response in responses:
         case = CaseKey.parse(response.key).case
-        given.add(case)
+        answered.add(case)
         if case in cases:
             yield response
-    if unmatched := sorted(cases.keys() ^ given):
+    if unmatched := sorted(cases.keys() ^ answered):
         more = f"{len(unmatched)} in all, first {unmatched[0]!r}"
         raise EquipoiseError(f"vignettes and responses do not belong together ({more}): run `dvc repro infer`")
 
@@ -86,7 +86,7 @@ def _judgement(
     form: ReasoningForm,
     diagnoses: Diagnoses,
 ) -> Judgement:
-    """Put the reading of one response's reasoning beside the answer that it gives."""
+    """Combine the reading of one response's reasoning with its answer."""
     answers = answer_set(vignette)
     likeliest = read_likelihood(response, answers, settings.length)
     last, finished = (response.replies[-1], response.finished[-1]) if response.replies else ("", True)

@@ -1,7 +1,7 @@
-"""Expressions that come from data, and the places of a text that they find, in time that is linear in its length.
+"""Search texts for expressions from data files, in time linear in the length of the text.
 
-An expression is one of RE2 (https://github.com/google/re2/wiki/Syntax), whose time does not depend on the expression;
-it has no look-around, so a wording tells apart its words and what must or must not stand beside them.
+Expressions have RE2's syntax (https://github.com/google/re2/wiki/Syntax), whose time does not depend on the expression;
+RE2 has no look-around, so a wording separates its words from the text that must or must not be next to them.
 """
 
 import re
@@ -16,30 +16,30 @@ from equipoise.core.jsonl import SURROGATE
 from equipoise.core.row import Frozen
 
 NUMBER = "{number}"
-"""What a form of a number holds in the number's place."""
+"""Placeholder of the number in a form."""
 NO_LETTER = r"[^\pL\pN_]"
-"""A character that ends a word of any script, as Python's `\\W` has it; RE2's knows the letters of ASCII alone."""
+"""A character that ends a word in any script, like Python's `\\W`; RE2's `\\W` supports only ASCII letters."""
 PIECE = 1_000
-"""Characters of a text in which wordings begin that are searched together: each may make RE2 read all of them."""
+"""Characters of a text that are searched together for the beginnings of wordings; RE2 may read all of them."""
 REACH = 300
-"""Characters that words may be long, and that are read on either side of them."""
+"""Longest words, in characters, and the length of the context read on either side."""
 
 
 class _Match(Protocol):
-    """A place that an expression found; google-re2 has no types."""
+    """A match of an expression; google-re2 has no types."""
 
     def span(self, group: int, /) -> tuple[int, int]: ...
 
 
 class _Compiled(Protocol):
-    """An expression that RE2 has compiled."""
+    """An expression compiled by RE2."""
 
     def search(self, text: str, pos: int = 0, /) -> _Match | None: ...
     def match(self, text: str, /) -> _Match | None: ...
 
 
 def _compile(expression: str) -> _Compiled:
-    """Compile an expression that takes capitals and small letters for the same; raises ValueError."""
+    """Compile an expression that ignores case; raises ValueError if it is invalid."""
     options = re2.Options()
     options.case_sensitive = False
     options.log_errors = False
@@ -71,10 +71,10 @@ Expressions = Annotated[tuple[Expression, ...], Field(min_length=1)]
 
 
 class Wording(Frozen):
-    """Words, matched whole and whatever case, and what stands directly beside them.
+    """Words, matched whole and ignoring case, with conditions on the adjacent text.
 
-    They are found where one of `after` ends before them, one of `before` begins behind them, and none of `not_after`
-    and `not_before` does. An expression alone is a wording in any company.
+    They match if one of `after` ends directly before them, one of `before` begins directly after them, and none of
+    `not_after` and `not_before` does. An expression alone is an unconditional wording.
     """
 
     words: Expression
@@ -87,23 +87,23 @@ class Wording(Frozen):
     @classmethod
     def _alone(cls, value: Any) -> Any:  # noqa: ANN401  (what a file holds)
         if isinstance(value, dict):
-            # What a validator gives is no longer JSON to pydantic, and a list no tuple.
+            # pydantic does not treat a validator's output as JSON, so lists must be converted to tuples.
             return {name: tuple(one) if isinstance(one, list) else one for name, one in value.items()}
         return {"words": value} if isinstance(value, str) else value
 
     @property
     def is_unconditional(self) -> bool:
-        """Whether it does not matter what stands beside the words."""
+        """Whether there are no conditions on the adjacent text."""
         return not (self.after or self.before or self.not_after or self.not_before)
 
     def fill_number(self, numbers: range) -> Self:
-        """The wording with any of some numbers in its `NUMBER`, the longest first."""
+        """Return the wording with any of the numbers in place of `NUMBER`, the longest first."""
         either = f"(?:{'|'.join(map(str, reversed(numbers)))})"
         return self.model_copy(update={"words": self.words.replace(NUMBER, either)})
 
 
 class _Search(NamedTuple):
-    """A wording, compiled: its words as group 1, between characters that are of no word."""
+    """A compiled wording: its words as group 1, between characters that are not part of a word."""
 
     words: _Compiled
     after: _Compiled | None = None
@@ -112,7 +112,7 @@ class _Search(NamedTuple):
     not_before: _Compiled | None = None
 
     def fits(self, before: str, after: str) -> bool:
-        """Whether words may stand between two texts."""
+        """Whether the words may occur between two texts."""
         return not (
             (self.not_after and self.not_after.search(before))
             or (self.not_before and self.not_before.match(after))
@@ -122,16 +122,16 @@ class _Search(NamedTuple):
 
 
 class Finder:
-    """Finds what any of some wordings names."""
+    """Finds the places that match any of the wordings."""
 
     def __init__(self, wordings: Sequence[Wording]) -> None:
-        """Compile the wordings; raises ValueError where they are too many for RE2."""
+        """Compile the wordings; raises ValueError if they are too many for RE2."""
         self._wordings = tuple(wordings)
         self._any = _whole([one.words for one in wordings])
 
     @cached_property
     def _searches(self) -> list[_Search]:
-        """The wordings in any company in one search, and one for each of the others."""
+        """One search for all unconditional wordings, and one for each of the others."""
         alone = [wording.words for wording in self._wordings if wording.is_unconditional]
         others = [wording for wording in self._wordings if wording.words not in alone]
         return ([_Search(_whole(alone))] if alone else []) + [
@@ -150,9 +150,9 @@ class Finder:
         return any(True for _ in self.places(text))
 
     def places(self, text: str) -> Iterator[tuple[int, int]]:
-        """Give the ranges of the text that have a wording, half-open and in no order; some may overlap."""
+        """Yield the half-open ranges of the text that match a wording, unordered and possibly overlapping."""
         text = _utf8(text)
-        padded = f" {text} "  # words at the ends, too, stand between characters of no word
+        padded = f" {text} "  # so that words at the ends are also between characters that are not part of a word
         for begin in range(0, len(padded), PIECE):
             first = max(0, begin - 1)
             piece = padded[first : begin + PIECE + REACH]
@@ -169,12 +169,12 @@ class Finder:
 
 
 def literal(words: str) -> Wording:
-    """The wording of plain words, in which no character has a meaning of its own."""
+    """Return the wording of plain words, in which no character has a special meaning."""
     return Wording(words=re.escape(_utf8(words)))
 
 
 def _utf8(text: str) -> str:
-    """A text as RE2 reads it: UTF-8, which has no half of a surrogate pair."""
+    """Convert a text for RE2, which reads UTF-8: replace unpaired surrogates."""
     return SURROGATE.sub("?", text)
 
 

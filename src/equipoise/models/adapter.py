@@ -38,7 +38,7 @@ def merge(model: PreTrainedModel, path: Path) -> None:
     for name in dict.fromkeys(name.removesuffix(DOWN).removesuffix(UP) for name in tensors):
         layer = layers.get(name)
         if not isinstance(layer, torch.nn.Linear):
-            raise EquipoiseError(f"{path}: {name} is no linear layer of the model: {FIX}")
+            raise EquipoiseError(f"{path}: {name} is not a linear layer of the model: {FIX}")
         if (down := tensors.get(name + DOWN)) is None or (up := tensors.get(name + UP)) is None:
             raise EquipoiseError(f"{path}: {name} lacks {DOWN[1:]} or {UP[1:]}: write it again")
         rank, weight = len(down), layer.weight

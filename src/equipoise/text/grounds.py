@@ -1,4 +1,4 @@
-"""What a model's output says beside its conclusion: the grounds on which a judge reads it."""
+"""The grounds of a model's output: its text without the conclusion, which a judge reads."""
 
 import re
 
@@ -6,25 +6,25 @@ from equipoise.text.conclusions import locate
 from equipoise.text.reasoning import split
 
 NOTE = re.compile(r"(?<!\s)\s*\[Repetitive content removed\]\s*$")
-"""What the cleaning of a published benchmark wrote at the end of an output that it shortened."""
+"""Note that the cleaning of a published benchmark appends to outputs that it shortened."""
 
 
 def own_words(text: str) -> str:
-    """Give the model's own words: a saved output without the note of a benchmark's cleaning."""
+    """Return the model's own words: a saved output without the note of a benchmark's cleaning."""
     return NOTE.sub("", text)
 
 
 def grounds_of(text: str) -> str:
-    """Give all that an output says beside stating its answer."""
+    """Return an output without the statement of its answer."""
     parts = split(text)
-    place = locate(parts.answer)
-    if not parts.finished or place is None:
+    conclusion = locate(parts.answer)
+    if not parts.finished or conclusion is None:
         return parts.reasoning
-    return "\n\n".join((parts.reasoning, parts.answer[: place.start], parts.answer[place.end :])).strip()
+    return "\n\n".join((parts.reasoning, parts.answer[: conclusion.start], parts.answer[conclusion.end :])).strip()
 
 
 def reasoning_of(text: str) -> str:
-    """Give the grounds of a saved output, or the whole of one that only states its conclusion.
+    """Return the grounds of a saved output, or the whole output if it only states its conclusion.
 
     Such a sentence or paragraph is read whole because any reasons are within it.
     """

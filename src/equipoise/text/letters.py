@@ -121,7 +121,7 @@ JOINT = caseless(r"[)\]\"']?\s*(?:[,/&]|,?\s*\b(?:and|or)\b|\s[^\w\s.,;:(\-â€“â€
 NEW_CLAUSE = caseless(r"[)\]\"']?\s+(?:is|was|would|seems|can|does|has|refers|represents)\b")
 GLUED = 4
 """A letter directly after a digit counts only within this many characters of the start."""
-TELLING = 4
+DISTINCTIVE = 4
 """Fewest letters of an option's words for a match not to be a coincidence."""
 GAP = re.compile(r"\s{41,}")
 """Long white space, which no rule crosses; it is shortened so that rules do not scan it many times."""
@@ -134,7 +134,7 @@ class Mark:
     """One place that names an option: half-open range, the option's letter, and whether it is named by its letter.
 
     `followed_by_words`: an option's words directly follow the letter (after A or I, which may be English words, only
-    the words of that option count). `telling`: the words are long enough not to occur by chance.
+    the words of that option count). `distinctive`: the words are long enough not to occur by chance.
     """
 
     start: int
@@ -142,7 +142,7 @@ class Mark:
     letter: str
     by_letter: bool
     followed_by_words: bool = False
-    telling: bool = True
+    distinctive: bool = True
 
 
 def read_letter(response: str, options: Mapping[str, str]) -> LetterReading:
@@ -261,7 +261,9 @@ def _words(text: str, marks: Sequence[Mark]) -> str | None:
     """A short text names exactly one option by its words, and does not reject them."""
     if len(text) > SHORT:
         return None
-    return _single_letter(mark for mark in marks if not mark.by_letter and mark.telling and not _is_denied(text, mark))
+    return _single_letter(
+        mark for mark in marks if not mark.by_letter and mark.distinctive and not _is_denied(text, mark)
+    )
 
 
 def _first_marks(marks: Sequence[Mark]) -> list[Mark]:
@@ -337,9 +339,9 @@ def _mark_words(text: str, options: Mapping[str, str]) -> list[Mark]:
     for letter, words in options.items():
         for wording in _wordings(words):
             pattern = r"(?<!\w)(?<!\d[.,])" + r"\s+".join(map(re.escape, wording.split())) + r"(?![\w%]|[.,]\d)"
-            telling = len(re.findall(r"[^\W\d_]", wording)) >= TELLING
+            distinctive = len(re.findall(r"[^\W\d_]", wording)) >= DISTINCTIVE
             marks += [
-                Mark(match.start(), match.end(), letter, by_letter=False, telling=telling)
+                Mark(match.start(), match.end(), letter, by_letter=False, distinctive=distinctive)
                 for match in re.finditer(pattern, text, re.IGNORECASE)
             ]
     inner: set[tuple[int, int]] = set()

@@ -21,7 +21,7 @@ from equipoise.judge.rating.agreement import (
 )
 from equipoise.judge.rating.blind import KeyRow, Rating
 from equipoise.materials.judgement import Judgement
-from workshop.scored import with_auc
+from workshop.scored import add_auc
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +71,7 @@ def test_figures_are_those_of_scikit_learn(rows: list[tuple[bool, int]]) -> None
     scores = [float(score) for _, score in rows]
     found = [score >= 2 for score in scores]
     cases = [str(at) for at in range(len(rows))]
-    measured = with_auc(binary_agreement(truth, found, cases, **OPTIONS), scores, truth, cases, **OPTIONS)
+    measured = add_auc(binary_agreement(truth, found, cases, **OPTIONS), scores, truth, cases, **OPTIONS)
 
     expected = {
         "kappa": metrics.cohen_kappa_score(truth, found),
@@ -90,7 +90,7 @@ def test_one_label_alone_leaves_recall() -> None:
     yes = binary_agreement(truth, [True, True, True, False], cases, **OPTIONS)
     no = binary_agreement([False] * 4, [True, True, True, False], list("aabb"), **OPTIONS)
 
-    assert with_auc(yes, [1, 2, 3, 4], truth, cases, **OPTIONS) == yes
+    assert add_auc(yes, [1, 2, 3, 4], truth, cases, **OPTIONS) == yes
     assert set(yes) == {"n", "n_yes", "n_cases", "recall"}
     assert figure(yes, "recall") == 0.75
     assert set(no) == {"n", "n_yes", "n_cases", "specificity"}
@@ -117,7 +117,7 @@ def test_whole_cases_are_resampled() -> None:
 
 def test_auc_resamples_pairs_of_cases() -> None:
     """A resample's AUC counts each text as often as its case was drawn."""
-    from workshop.scored import _drawn_auc as _auc
+    from workshop.scored import _auc_statistic as _auc
 
     yes = np.array([True, False, True, False])
     statistic = _auc(np.array([0.9, 0.5, 0.4, 0.1]), yes, ["a", "a", "b", "b"])

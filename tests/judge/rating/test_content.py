@@ -232,7 +232,7 @@ def test_one_rater_measures_no_agreement() -> None:
     alone: Any = {"anna": {"p1": rated["anna"]["p1"]}, "ben": {"p2": rated["ben"]["p2"]}}
 
     with pytest.raises(
-        EquipoiseError, match="anna: one rater alone agrees with nobody: give the sheets of two or more"
+        EquipoiseError, match="anna: one rater is not enough for agreement: give the sheets of two or more"
     ):
         validity({"anna": rated["anna"]}, key)
     with pytest.raises(EquipoiseError, match="anna, ben: no pair was rated by two"):

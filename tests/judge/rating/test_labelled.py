@@ -139,7 +139,9 @@ def test_a_label_that_is_not_of_the_run_is_refused(tmp_path: Path, wrong: dict[s
     rows = [label("a/marginalised", sha256=sha256), label("c/marginalised", sha256=sha256).model_copy(update=wrong)]
     jsonl.write(label_file(tmp_path / "r", sha256), rows)
 
-    with pytest.raises(EquipoiseError, match=rf"{sha256[:16]}\.jsonl, row 2: .* is no reply of this run: import the"):
+    with pytest.raises(
+        EquipoiseError, match=rf"{sha256[:16]}\.jsonl, row 2: .* is not a reply of this run: import the"
+    ):
         read_labels(tmp_path / "r", responses, ["a/marginalised", "c/marginalised"])
 
 

@@ -44,7 +44,7 @@ def test_a_label_is_read_with_its_output(tmp_path: Path) -> None:
         ([LABEL | {"output_text": "Infarction."}], "row 1: field output_text"),
         ([LABEL | {"model": "../m-1"}], "row 1: field model"),
         ([LABEL, LABEL], r"row 2: duplicate label 'm-1/one' \(first in row 1\)"),
-        ([LABEL | {"id": "two"}], "row 1: .* holds no case with an output m-1/two"),
+        ([LABEL | {"id": "two"}], "row 1: .* has no case with an output m-1/two"),
         ([LABEL | {"model": "m-2"}], "m-2.jsonl: no such file"),
     ],
 )

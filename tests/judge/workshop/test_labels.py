@@ -64,10 +64,10 @@ def test_a_label_has_the_grounds_of_its_output(tmp_path: Path) -> None:
         ([LABEL | {"matches_label": "maybe"}], "row 1: field matches_label"),
         ([LABEL, LABEL], r"row 2: duplicate label 'm-1/one' \(first in row 1\)"),
         ([LABEL | {"mentioned": False}], "row 1: considered 'weighed' but not mentioned"),
-        ([LABEL | {"id": "two"}], "row 1: .*m-1.jsonl holds no output of 'two'"),
+        ([LABEL | {"id": "two"}], "row 1: .*m-1.jsonl has no output of 'two'"),
         ([LABEL | {"model": "m-2"}], "m-2.jsonl: no such file"),
         ([LABEL | {"model": "../m-1"}], "row 1: field model"),
-        ([], "holds no labels"),
+        ([], "has no labels"),
     ],
 )
 def test_a_fault_names_file_and_row(tmp_path: Path, rows: list[dict[str, Any]], fault: str) -> None:
@@ -95,7 +95,7 @@ def test_an_explanation_has_its_question(tmp_path: Path) -> None:
     ("rows", "fault"),
     [
         ([EXPLAINED | {"implied": "maybe"}], "row 1: field implied"),
-        ([], "holds no labels"),
+        ([], "has no labels"),
     ],
 )
 def test_a_faulty_explanation_is_named(tmp_path: Path, rows: list[dict[str, Any]], fault: str) -> None:

@@ -10,7 +10,17 @@ import pytest
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.passages import Annotation, Passage, read_passages
 from workshop.labels import Implied
-from workshop.lessons import FitSettings, MixSettings, Phase, chosen, explained, lessons, mixed, mixed_lessons, of_epoch
+from workshop.lessons import (
+    FitSettings,
+    MixSettings,
+    Phase,
+    choose_passages,
+    epoch_pairs,
+    explanation_pairs,
+    lessons,
+    mix_passage,
+    mixed_lessons,
+)
 
 ROOT = Path(__file__).parents[3]
 LEXICON = load_lexicon(ROOT / "data/features")
@@ -45,7 +55,7 @@ OBESITY = passage("b", "She is obese, so the disc is hard to see. The scan helps
 
 def test_a_run_of_another_passage_is_set_into_one() -> None:
     """Every sentence of the passage stays, in order, and the run is beside or between them."""
-    text = mixed(HOUSING, HOUSING.features[0], OBESITY, LEXICON, random.Random(1), 40)  # noqa: S311
+    text = mix_passage(HOUSING, HOUSING.features[0], OBESITY, LEXICON, random.Random(1), 40)  # noqa: S311
 
     kept = text
     for sentence in ("She is obese, so the disc is hard to see.", "The scan helps."):
@@ -64,7 +74,7 @@ def test_a_run_of_another_passage_is_set_into_one() -> None:
 )
 def test_what_would_change_the_answer_is_not_set_in(other: Passage, why: str) -> None:
     """The passage stays as it is."""
-    assert mixed(HOUSING, HOUSING.features[0], other, LEXICON, random.Random(0), 40) == HOUSING.text, why  # noqa: S311
+    assert mix_passage(HOUSING, HOUSING.features[0], other, LEXICON, random.Random(0), 40) == HOUSING.text, why  # noqa: S311
 
 
 def test_epochs_differ_and_repeat() -> None:
@@ -83,7 +93,7 @@ def test_epochs_differ_and_repeat() -> None:
 def test_held_files_are_left_out() -> None:
     """A beginning of a name chooses files, and those held out are not among them."""
     folder = ROOT / "judge/passages"
-    found = {one.id for one in chosen(folder, ["a"], without=["a01"])}
+    found = {one.id for one in choose_passages(folder, ["a"], without=["a01"])}
 
     assert found == {one.id for path in sorted(folder.glob("a*.jsonl"))[1:] for one in read_passages([path])}
 
@@ -99,7 +109,7 @@ def test_explanations_of_the_named_questions_are_trained_on() -> None:
         Implied("4", "age", "40", "At 40 this is rare.", implied=True),
     ]
 
-    found = explained(rows, PHASE, LEXICON)
+    found = explanation_pairs(rows, PHASE, LEXICON)
 
     # The fourth has 23 words, more than a passage of 12; the fifth explains a question that is not named.
     assert [one.label for one in found] == ["weighed", "unmentioned", "restated"]
@@ -109,10 +119,10 @@ def test_an_epoch_asks_some_earlier_questions_again() -> None:
     """Half of the questions of earlier passages join those of the phase, and another half in another epoch."""
     earlier = [passage(f"e{at}", f"She is obese, bed {at}.", "obesity", "obese", "restated") for at in range(8)]
     said = lessons([HOUSING], LEXICON)
-    first, second = (of_epoch([OBESITY], earlier, said, LEXICON, PHASE, at) for at in range(2))
+    first, second = (epoch_pairs([OBESITY], earlier, said, LEXICON, PHASE, at) for at in range(2))
 
     assert len(first) == 1 + 8 / 2 + 1
-    assert first == of_epoch([OBESITY], earlier, said, LEXICON, PHASE, 0)
+    assert first == epoch_pairs([OBESITY], earlier, said, LEXICON, PHASE, 0)
     assert set(first) != set(second)
     assert {*lessons([OBESITY], LEXICON), *said} < set(first)
 

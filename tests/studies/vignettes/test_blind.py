@@ -236,7 +236,7 @@ def test_sheets_of_the_two_kinds_are_not_mixed(run: Path) -> None:
     jsonl.write_text(run / "d.csv", table_text(LISTED, []))
 
     assert "ratings.key.jsonl" in refused("import", "anna.csv")
-    assert "one rater alone agrees with nobody" in refused("import", "anna.csv", *CONTENT)
+    assert "one rater is not enough for agreement" in refused("import", "anna.csv", *CONTENT)
     assert "d.csv: not written by this command" in refused("import", "anna.csv", *CONTENT, "--out", "d.csv")
 
 

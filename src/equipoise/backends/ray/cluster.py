@@ -240,7 +240,7 @@ class _Crew(Generic[Item, Result]):
             needed = self._workers[0].place
             raise EquipoiseError(
                 f"no node of the Ray cluster {self._named} took a worker within {PATIENCE:.0f} s (it needs "
-                f"{needed.cpus} cores and {needed.gpus} GPUs): wait until they are free; what is finished is kept"
+                f"{needed.cpus} cores and {needed.gpus} GPUs): wait until they are free; finished results are kept"
             )
         worker, step = self._calls.pop(done[0])
         try:
@@ -267,7 +267,7 @@ class _Crew(Generic[Item, Result]):
             self._calls[worker.actor.work.remote(None)] = (worker, "work")
         elif worker.share:
             what = f"{self._noun} {min(worker.share)!r}"
-            raise EquipoiseError(f"{what} was asked and not answered: run again; what is finished is kept")
+            raise EquipoiseError(f"{what} was asked and not answered: run again; finished results are kept")
 
     def _replace(self, worker: _Worker[Item], error: Exception) -> None:
         """Put back the unfinished items of a lost worker, and start another in its place."""
@@ -279,7 +279,7 @@ class _Crew(Generic[Item, Result]):
         if self._lost_in_a_row > 2 * len(self._workers):
             raise EquipoiseError(
                 f"{self._lost_in_a_row} workers on the Ray cluster {self._named} ended in a row before a {self._noun} "
-                f"was done ({reason}): {self._fix}; what is finished is kept"
+                f"was done ({reason}): {self._fix}; finished results are kept"
             )
         note = "a worker on node %s was lost (%s): its %d %ss go to others"
         logging.getLogger(__name__).warning(note, worker.place.node[:8], reason, len(worker.share), self._noun)

@@ -1,1 +1,1 @@
-"""Blind rating by people: sheets without what would tell the raters too much, and how far the raters agree."""
+"""Blind rating by people: sheets that do not reveal too much to the raters, and the raters' agreement."""

@@ -1,10 +1,10 @@
 """Agreement of a reader of reasoning with labels, and of people who rated blindly with the judge and each other.
 
-Figures are Cohen's kappa, recall, precision, F1 and specificity; of people kappa of `mentioned`, of `considered`
-yes or no, and of none, weighed and dismissed, where whole pairs of vignettes take the place of cases.
+Figures are Cohen's kappa, recall, precision, F1 and specificity; for people, kappa of `mentioned`, of `considered`
+(yes or no), and of none, weighed and dismissed, with whole pairs of vignettes as cases.
 
 Every figure has a 95 % percentile interval from resampling whole cases, because the labelled outputs of one case share
-its text. A figure that a sample does not define is left out, such as kappa where all labels are alike.
+its text. A figure that a sample does not define is omitted, such as kappa if all labels are equal.
 Source: Cohen (1960), Educational and Psychological Measurement 20:37-46 (kappa).
 """
 
@@ -33,18 +33,18 @@ RATES = {
     "f1": ((2, 0, 0, 0), (2, 1, 1, 0)),
     "specificity": ((0, 0, 0, 1), (0, 0, 1, 1)),
 }
-"""Each rate as sums above and below: of true positives, misses, false alarms and true negatives, so many times."""
+"""Each rate as multiples of true positives, misses, false alarms and true negatives, in numerator and denominator."""
 LISTED = (
     *("rater", "row", "key", "mentioned_rater", "mentioned_judge", "considered_rater", "considered_judge"),
     *("sentence", "note"),
 )
-"""Columns of the list of disagreements; `sentence` is the passage that decided the judge, `note` the rater's."""
+"""Columns of the list of disagreements; `sentence` is the passage on which the judge decided, `note` the rater's."""
 MEASURED = ("mentioned", "considered", "three_way")
-"""What is rated: yes or no, yes or no, and one of three."""
+"""The rated answers: yes or no, yes or no, and one of three."""
 
 
 def cohens_kappa(tables: NDArray[Any]) -> Array:
-    """Agreement beyond chance of tables (..., k, k) of counts or shares, labels by findings; NaN where undefined."""
+    """Return Cohen's kappa of tables (..., k, k) of counts or shares, labels by readings; NaN where undefined."""
     totals = tables.sum(axis=(-2, -1))
     with np.errstate(invalid="ignore", divide="ignore"):
         agreed = np.trace(tables, axis1=-2, axis2=-1) / totals
@@ -61,18 +61,18 @@ def agreement(
     seed: int,
     n_bootstrap: int,
 ) -> Nested:
-    """Agreement on whether a feature is considered at all, on none, weighed and dismissed, and both counts of errors.
+    """Measure agreement on whether a feature is considered, on none, weighed and dismissed, and count errors.
 
     Args:
-        labels: n labels.
-        readings: what the reader finds in the same n texts.
-        cases: the case of each text; texts of one case are resampled together.
-        seed: of the resampling.
-        n_bootstrap: number of resamples.
+        labels: The labels of n texts.
+        readings: The reader's findings in the same n texts.
+        cases: The case of each text; texts of one case are resampled together.
+        seed: Random seed for resampling.
+        n_bootstrap: Number of resamples.
 
     Returns:
-        `considered` (see `binary_agreement`), `three_way` with its kappa, and `errors`: of the texts labelled silent
-        (none), and of those that are not, how many the reader found to be so.
+        `considered` (see `binary_agreement`), `three_way` with its kappa, and `errors`: how many of the texts labelled
+        silent (none), and how many of the others, the reader reads as labelled.
     """
     silent = np.array([label == "none" for label in labels])
     says_silent = np.array([one == "none" for one in readings])
@@ -101,10 +101,9 @@ def binary_agreement(
     seed: int,
     n_bootstrap: int,
 ) -> Nested:
-    """Figures of a reader that says yes or no, each with its interval, and n, n_yes (labelled yes) and n_cases.
+    """Return the figures of a yes-or-no reader, each with its interval, and n, n_yes (labelled yes) and n_cases.
 
-    Where all labels are yes only recall is defined, and where all are no only specificity. Arguments as for
-    `agreement`.
+    If all labels are yes, only recall is defined, and if all are no, only specificity. Arguments as for `agreement`.
     """
     yes, says_yes = np.array(truth, dtype=bool), np.array(readings, dtype=bool)
     figures: Nested = {"n": len(yes), "n_yes": int(yes.sum()), "n_cases": len(set(cases))}
@@ -119,7 +118,7 @@ def binary_agreement(
 
 
 def judgements_by_row(key: Sequence[KeyRow], judgements: Sequence[Judgement]) -> dict[str, Judgement]:
-    """The judgement of each row of a sheet; a row without one is an EquipoiseError."""
+    """Return the judgement of each row of a sheet; raises EquipoiseError for a row without one."""
     by_key = {one.key: one for one in judgements}
     for row in key:
         if row.response not in by_key:
@@ -135,13 +134,13 @@ def judge_agreement(
     seed: int,
     n_bootstrap: int,
 ) -> Nested:
-    """Agreement of a rater, taken for right, with the judge, over the rows rated.
+    """Measure the judge's agreement with a rater, who is assumed to be right, over the rated rows.
 
     Returns:
-        `n`, `unrated`, and `mentioned`, `considered`, `three_way` and `errors` as `agreement` gives them. Where the
-        judge's kinds of findings were not rated in equal shares, as in a sample, the figures are of a sample that has
-        more of one kind than the run has. `run` then holds kappas with each row weighted by the responses it
-        represents, as far as every kind was rated.
+        `n`, `unrated`, and `mentioned`, `considered`, `three_way` and `errors` as in `agreement`. If the kinds of the
+        judge's findings were not rated in equal shares, as in a sample, these figures describe a sample with more of
+        one kind than the run has. `run` then contains kappas with each row weighted by the responses it represents, if
+        every kind was rated.
     """
     rated = [row for row in key if row.key in ratings]
     people = [ratings[row.key] for row in rated]
@@ -164,7 +163,7 @@ def judge_agreement(
 def rater_agreement(
     first: Mapping[str, Rating], second: Mapping[str, Rating], key: Sequence[KeyRow], *, seed: int, n_bootstrap: int
 ) -> Nested:
-    """Kappas of two raters over the `n` rows that both rated."""
+    """Return the kappas of two raters over the `n` rows that both rated."""
     both = [row for row in key if row.key in first and row.key in second]
     ones, others = ([ratings[row.key] for row in both] for ratings in (first, second))
     pairs = [row.pair for row in both]
@@ -175,9 +174,9 @@ def rater_agreement(
 def kappas(
     first: Answers, second: Answers, pairs: Sequence[str], weights: Sequence[float], *, seed: int, n_bootstrap: int
 ) -> Nested:
-    """Cohen's kappa of two readers of n texts, a weight each; one that the sample does not define is left out.
+    """Return Cohen's kappas of two readers of n weighted texts, without those that the sample does not define.
 
-    `first` and `second` hold n answers, as numbers, for each of `MEASURED`; `pairs` names the pair of each text.
+    `first` and `second` have n answers, as numbers, for each of `MEASURED`; `pairs` names the pair of each text.
     """
     figures: Nested = {}
     options = {"seed": seed, "n_bootstrap": n_bootstrap}
@@ -195,7 +194,7 @@ def _kappa(
     weights: Sequence[float],
     **options: int,
 ) -> Nested:
-    """Cohen's kappa of n answers of two readers, as numbers, with its interval; empty where undefined."""
+    """Return Cohen's kappa of n answers of two readers, as numbers, with its interval; empty if undefined."""
     k = len(CONSIDERATIONS)
     tables = np.zeros((len(cases), k, k))
     tables[np.arange(len(cases)), first, second] = weights
@@ -205,7 +204,7 @@ def _kappa(
 def disagreements(
     rater: str, ratings: Mapping[str, Rating], key: Sequence[KeyRow], judges: Mapping[str, Judgement]
 ) -> list[dict[str, str]]:
-    """Rows in which a rater and the judge differ in either answer, in the order of the key; columns are `LISTED`."""
+    """List the rows in which a rater and the judge differ in an answer, in the key's order; columns are `LISTED`."""
     listed = []
     for row in key:
         judge, rating = judges[row.key], ratings.get(row.key)
@@ -221,7 +220,7 @@ def disagreements(
 
 
 def _measures(*, both_kinds: bool, any_yes: bool) -> dict[str, Callable[[Array], Array]]:
-    """What the labels define, as functions of (resamples, 4): true positives, misses, false alarms, true negatives."""
+    """Return the defined figures, as functions of (resamples, 4): hits, misses, false alarms, true negatives."""
     rates = {name: partial(_rate, above=above, below=below) for name, (above, below) in RATES.items()}
     if not both_kinds:
         name = "recall" if any_yes else "specificity"
@@ -236,7 +235,7 @@ def _rate(cells: Array, *, above: Sequence[int], below: Sequence[int]) -> Array:
 
 
 def _by_case(values: Array, cases: Sequence[str]) -> Array:
-    """Totals (cases, k, …) of values (n, k, …), cases in order of their names."""
+    """Return totals (cases, k, …) of values (n, k, …), sorted by case name."""
     names = sorted(set(cases))
     totals = np.zeros((len(names), *values.shape[1:]))
     np.add.at(totals, [names.index(case) for case in cases], values)
@@ -246,9 +245,9 @@ def _by_case(values: Array, cases: Sequence[str]) -> Array:
 def figure_with_interval(
     name: str, sample: Array, statistic: Callable[[Array], Array], *, least: float = 0.0, seed: int, n_bootstrap: int
 ) -> Nested:
-    """A figure between `least` and 1 and the interval of its resamples; empty where it is undefined.
+    """Return a figure between `least` and 1 with its bootstrap interval; empty if it is undefined.
 
-    Where resamples leave it undefined, the interval is the whole range.
+    If resamples leave it undefined, the interval is the whole range.
     """
     shape = sample.shape[1:]
 
@@ -265,7 +264,7 @@ def figure_with_interval(
 
 
 def _answers(read: Sequence[Rating | Judgement]) -> Answers:
-    """Answers as numbers, for each of `MEASURED`."""
+    """Return the answers as numbers, for each of `MEASURED`."""
     return {
         "mentioned": [int(one.mentioned) for one in read],
         "considered": [int(one.considered != "none") for one in read],
@@ -274,9 +273,9 @@ def _answers(read: Sequence[Rating | Judgement]) -> Answers:
 
 
 def _weights(rated: Sequence[KeyRow], key: Sequence[KeyRow]) -> list[float]:
-    """How many responses of the run each rated row represents; empty where a stratum of the key has none.
+    """Return how many responses of the run each rated row represents; empty if a stratum of the key has no rated row.
 
-    Where each was drawn with a known probability, its inverse.
+    If rows were drawn with known probabilities, these are the inverses.
     """
     if probabilities := [row.probability for row in rated if row.probability is not None]:
         return [1 / probability for probability in probabilities]

@@ -1,4 +1,4 @@
-"""Readers that only look for words: what a judge must beat."""
+"""Readers that only search for words, as baselines for judges."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -11,13 +11,13 @@ Baseline = Literal["keyword", "count"]
 
 
 def read_by_keyword(text: str, feature: Feature) -> Reading:
-    """Read a text as considering a feature where its own word occurs: the published baseline."""
+    """Read a text as considering a feature if the feature's own word occurs: the published baseline."""
     present = has_keyword(text, feature.words)
     return _reading(mentioned=present, considered=present, keyword=present)
 
 
 def read_by_count(text: str, feature: Feature) -> Reading:
-    """Read a text as considering a feature where more than one of its sentences names it, by the lexicon."""
+    """Read a text as considering a feature if more than one of its sentences names it, by the lexicon."""
     named = sum(feature.is_named(text[one.start : one.end]) for one in sentence_spans(text))
     return _reading(mentioned=named > 0, considered=named > 1, keyword=has_keyword(text, feature.words))
 

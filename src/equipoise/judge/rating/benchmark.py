@@ -1,8 +1,8 @@
-"""How well a reader reads annotated passages: agreement, by class, and whether it misreads some groups more often.
+"""Benchmark a reader on annotated passages: agreement, by class, and whether it misreads some groups more often.
 
 Passages are resampled whole, since the questions about one share its text. A reader that misreads one dimension more
 often than another biases their comparison: the test asks whether errors depend on the group among questions of one
-class. Groups are dealt anew among them, so classes that are harder, and more frequent in a group, do not count.
+class. Groups are permuted within each class, so harder classes that are more frequent in a group have no influence.
 """
 
 from collections import defaultdict
@@ -20,11 +20,11 @@ from equipoise.stats.bootstrap import generator
 from equipoise.stats.proportions import wilson
 
 DEALS = 9999
-"""Times that groups are dealt anew."""
+"""Number of permutations of the groups."""
 
 
 class Item(NamedTuple):
-    """One question: the passage, what is asked, what is right, and what a reader found."""
+    """One question: the passage, the annotation in question, and the reader's reading."""
 
     passage: Passage
     annotation: Annotation
@@ -32,7 +32,7 @@ class Item(NamedTuple):
 
     @property
     def considered(self) -> Consideration:
-        """The judgement on consideration that is right."""
+        """The right judgement on consideration."""
         return CONSIDERED[self.annotation.treatment]
 
     @property
@@ -42,12 +42,12 @@ class Item(NamedTuple):
 
     @property
     def right(self) -> bool:
-        """Whether the reader found that judgement."""
+        """Whether the reading has the right judgement."""
         return self.reading.considered == self.considered
 
 
 def items(passages: Sequence[Passage], readings: Sequence[Reading]) -> list[Item]:
-    """Every question of the passages, in order, with its reading."""
+    """Pair every question of the passages, in order, with its reading."""
     questions = [(passage, one) for passage in passages for one in passage.features]
     return [Item(passage, one, reading) for (passage, one), reading in zip(questions, readings, strict=True)]
 
@@ -55,17 +55,17 @@ def items(passages: Sequence[Passage], readings: Sequence[Reading]) -> list[Item
 def benchmark_figures(
     items: Sequence[Item], arm_of: Callable[[Annotation], str | None], *, seed: int, n_bootstrap: int
 ) -> Nested:
-    """Figures of a reader on the questions of annotated passages.
+    """Return the figures of a reader on the questions of annotated passages.
 
     Args:
         items: The questions with their readings.
-        arm_of: the arm (marginalised or privileged) of a feature; None where it is known of neither.
-        seed: of the resampling.
-        n_bootstrap: number of resamples.
+        arm_of: Returns the arm (marginalised or privileged) of a feature; None if it belongs to neither.
+        seed: Random seed for resampling.
+        n_bootstrap: Number of resamples.
 
     Returns:
         `considered`, `three_way` and `errors` (see `agreement`), `mentioned` (see `binary_agreement`); `classes`,
-        `styles`: n and the share right three ways, with its Wilson interval; `dimensions`, `arms`: `sensitivity` and
+        `styles`: n and the three-way accuracy, with its Wilson interval; `dimensions`, `arms`: `sensitivity` and
         `specificity` for silence; `misreading`: the p-values of `misreading` by dimension and by arm.
     """
     cases, options = [one.passage.id for one in items], {"seed": seed, "n_bootstrap": n_bootstrap}
@@ -94,16 +94,16 @@ def benchmark_figures(
 
 
 def misreading(items: Sequence[Item], groups: Sequence[str], *, seed: int) -> float:
-    """The p-value of the hypothesis that errors on consideration depend on the class of a question alone."""
+    """Return the p-value of the hypothesis that errors on consideration depend only on the class of a question."""
     wrong = [(one.reading.considered == "none") != one.is_silent for one in items]
     return errors_by_group(wrong, groups, [one.annotation.class_ for one in items], seed=seed)
 
 
 def errors_by_group(errors: Sequence[bool], groups: Sequence[str], classes: Sequence[str], *, seed: int) -> float:
-    """The p-value of the hypothesis that the errors of n readings depend on the class of each, and not on its group.
+    """Return the p-value of the hypothesis that the errors of n readings depend on class, but not on group.
 
-    The statistic is the sum over groups of (errors − expected)² / expected, the expected errors being those of the
-    classes of the group's questions; its distribution comes from dealing the groups anew within each class.
+    The statistic is the sum over groups of (errors − expected)² / expected, where the expected errors come from the
+    classes of the group's questions; its distribution comes from permuting the groups within each class.
     """
     wrong = np.array(errors, dtype=float)
     _, group = np.unique(np.asarray(groups), return_inverse=True)
@@ -135,12 +135,12 @@ def _group_by(items: Sequence[Item], key: Callable[[Item], str]) -> Mapping[str,
 
 
 def _share(items: Sequence[Item]) -> Nested:
-    """The share right three ways."""
+    """Return the three-way accuracy."""
     return _proportion([one.right for one in items])
 
 
 def _rates(items: Sequence[Item]) -> Nested:
-    """Of the silent questions, and of the others, the share that the reader found to be so."""
+    """Return the share of silent questions, and of the others, that the reader reads as such."""
     silent = [one.reading.considered == "none" for one in items if one.is_silent]
     others = [one.reading.considered != "none" for one in items if not one.is_silent]
     both = {"sensitivity": silent, "specificity": others}

@@ -1,13 +1,12 @@
-"""Sheets on which people rate reasoning without knowing whose it is, and what they rated.
+"""Sheets on which people rate reasoning without knowing its source, and their ratings.
 
-A sheet shows a reply's text and what kind of feature is asked about, and neither model, group, arm nor pair. A key,
-kept from the raters, joins its rows to the responses. (The text is the model's own, and may name the patient's
-features.)
+A sheet shows a reply's text and the kind of feature in question, but not the model, group, arm or pair. A key, which
+raters do not see, joins its rows to the responses. (The text is the model's own, and may name the patient's features.)
 
-A sheet is CSV that opens in a spreadsheet, with no cell that it would compute: a spreadsheet takes a cell that begins
-with = + - or @ for a formula, also where the text was somebody else's. Such a cell gets an apostrophe in front, and
-loses it when it is read. The rule can be undone: a text that has an apostrophe before what looks like a formula gets
-another. Source: OWASP, "CSV Injection".
+A sheet is a CSV file for spreadsheets, without cells that they would compute: spreadsheets treat a cell that begins
+with = + - or @ as a formula, even in text from others. Such a cell gets a leading apostrophe, which is removed on
+reading. The rule is reversible: a text that already has an apostrophe before a possible formula gets another. Source:
+OWASP, "CSV Injection".
 """
 
 import csv
@@ -32,25 +31,26 @@ COLUMNS = ("row", "kind", "reasoning", "mentioned", "considered", "note")
 CONSIDERATIONS: tuple[Consideration, ...] = get_args(Consideration)
 MENTIONED = {"yes": True, "no": False}
 COMPARED = 200
-"""Letters of a reasoning that are compared with the response's: spreadsheets change spaces, and cut long texts off."""
+"""Letters of a reasoning that are compared with the response's, since spreadsheets change spaces and cut long texts."""
 MARK = "'"
 FORMULA = re.compile(r"[\x00-\x20\s\ufeff\u200b'\"]*[=+\-@＝＋－＠\t\r\n]")
-"""How a text begins that some spreadsheet may compute: white space and quotes are passed over, by some even split at.
+"""The beginning of a text that a spreadsheet may compute; white space and quotes before it are skipped, since some
+spreadsheets skip them or even split there.
 
-The apostrophe is among what is passed over, so that a text is of this kind whether it has the mark or not.
+The apostrophe is skipped too, so that a text matches whether it has the mark or not.
 """
 BOM = "\ufeff"
-"""Without it Excel takes UTF-8 for another encoding."""
+"""Byte order mark, without which Excel does not recognise UTF-8."""
 DELIMITERS = ",;\t"
-"""What spreadsheets write between cells, by language and form."""
+"""Separators that spreadsheets write between cells, depending on language and format."""
 
 
 class KeyRow(Row):
-    """Which response a row of a sheet shows: `key` is the row's name on the sheet.
+    """The response that a row of a sheet shows: `key` is the row's name on the sheet.
 
-    `stratum` is what the judge found when the sheet was drawn, and `of` how many responses of the run it found that in.
-    `responses_sha256` is that of the file of responses. On a sheet for the judge's error `probability` is that with
-    which the response was drawn.
+    `stratum` is the judge's finding when the sheet was drawn, and `of` the number of responses of the run with that
+    finding. `responses_sha256` is the sha256 of the file of responses. On a sheet for the judge's error, `probability`
+    is the probability with which the response was drawn.
     """
 
     response: Text
@@ -62,7 +62,7 @@ class KeyRow(Row):
 
 
 class Rating(NamedTuple):
-    """What one person says of one reasoning."""
+    """One person's rating of one reasoning."""
 
     mentioned: bool
     considered: Consideration
@@ -79,14 +79,14 @@ def rating_sheet(
     seed: int,
     n: int | None = None,
 ) -> tuple[str, list[KeyRow]]:
-    """The sheet, as CSV, and its key: a row for each response to a vignette, in an order drawn with `seed`.
+    """Return a sheet, as CSV, and its key: a row for each response to a vignette, in an order drawn with `seed`.
 
-    With `n` a sample of that size is drawn, as evenly as possible from what the judge found (none, weighed, dismissed),
-    so that what is rare is rated too. `subjects` names each dimension (race). A reply without words has nothing to
-    rate, and no row.
+    With `n`, a sample of that size is drawn, as evenly as possible from the judge's findings (none, weighed,
+    dismissed), so that rare findings are rated too. `subjects` names each dimension (race). A reply without words has
+    no row.
 
     Raises:
-        EquipoiseError: vignettes, responses and judgements do not belong together, or there is nothing to rate.
+        EquipoiseError: Vignettes, responses and judgements do not belong together, or there is nothing to rate.
     """
     cases = {one.key: one for one in vignettes}
     considered = {one.key: one.considered for one in judgements if _is_rated(one.key)}
@@ -101,7 +101,7 @@ def rating_sheet(
             "no response to a vignette has any words: run `dvc repro score` with a model that answers them"
         )
     sizes = Counter(considered[key] for key in shown)
-    # A digest for a random number: the same on every machine, and a larger sample holds the smaller one.
+    # A digest as random number: the same on every machine, and a larger sample includes a smaller one.
     left = allot(sizes, len(shown) if n is None else n)
     drawn = []
     for response in sorted(shown, key=lambda key: digest(["draw", seed, key])):
@@ -122,13 +122,13 @@ def sheet(
     seed: int,
     probabilities: Mapping[str, float] | None = None,
 ) -> tuple[str, list[KeyRow]]:
-    """Lay out the responses that were drawn, in an order drawn with `seed`, and the key of the sheet.
+    """Return the sheet of the drawn responses, in an order drawn with `seed`, and its key.
 
-    `cases` has the vignettes by key, `shown` the reasoning of every response that can be drawn, `found` what the judge
-    found in it, and `probabilities` that with which it was drawn, if these are known.
+    `cases` has the vignettes by key, `shown` the reasoning of every response that can be drawn, `considered` the
+    judge's finding in it, and `probabilities` the probability with which it was drawn, if known.
     """
     sizes = Counter(considered[key] for key in shown)
-    # Shuffled: in the order of a draw, what the judge found rarely may come last.
+    # Shuffled, because rare findings of the judge may come last in the order of the draw.
     ordered = sorted(drawn, key=lambda key: digest(["order", seed, key]))
     rows: list[dict[str, str]] = []
     key_rows: list[KeyRow] = []
@@ -153,15 +153,15 @@ def sheet(
 
 
 def _is_rated(key: str) -> bool:
-    """Whether a response is rated: of an arm, not of another telling, and of samples the first."""
+    """Whether a response is rated: it is the first sample of an arm, not of another case version."""
     case = CaseKey.parse(key)
     return case.is_arm and not case.number
 
 
 def reasonings(responses: Iterable[Response], *, samples: bool = False) -> dict[str, str]:
-    """What is rated of the first response to each arm, which is what the judge reads: its first reply, without tags.
+    """Return the text that is rated, and that the judge reads: the first reply to each arm, without tags.
 
-    With `samples`, of every response to each arm.
+    With `samples`, it is returned for every response to each arm, otherwise for the first only.
     """
     arms = (
         response
@@ -172,12 +172,12 @@ def reasonings(responses: Iterable[Response], *, samples: bool = False) -> dict[
 
 
 def has_words(reasoning: str) -> bool:
-    """Whether there is anything to rate."""
+    """Whether a reasoning has any words to rate."""
     return re.search(r"\w", reasoning) is not None
 
 
 def allot(sizes: Mapping[Consideration, int], n: int) -> Counter[Consideration]:
-    """How many to draw of each stratum: even shares of `n`, what a small stratum lacks being shared by the others."""
+    """Return how many to draw from each stratum: even shares of `n`; the others share a small stratum's deficit."""
     shares: Counter[Consideration] = Counter()
     left = n
     for place, (stratum, size) in enumerate(sorted(sizes.items(), key=lambda item: (item[1], item[0]))):
@@ -187,7 +187,7 @@ def allot(sizes: Mapping[Consideration, int], n: int) -> Counter[Consideration]:
 
 
 def kinds(dimensions: Iterable[str], subjects: Mapping[str, str]) -> str:
-    """The kinds of feature that dimensions are, in an order that reveals nothing: "gender, housing and race"."""
+    """Return the kinds of feature of dimensions, in an order that reveals nothing: "gender, housing and race"."""
     *first, last = sorted(subjects.get(dimension, dimension.replace("_", " ")) for dimension in dimensions)
     return f"{', '.join(first)} and {last}" if first else last
 
@@ -196,12 +196,12 @@ def read_ratings(name: str, text: str, shown: Mapping[str, str]) -> dict[str, Ra
     """Read a filled sheet: the ratings by row; a row with neither `mentioned` nor `considered` is unrated.
 
     Args:
-        name: what an error calls the sheet.
-        text: the sheet, as a spreadsheet saved it.
-        shown: the reasoning of each row of the key.
+        name: The sheet's name in errors.
+        text: The sheet, as saved by a spreadsheet.
+        shown: The reasoning of each row of the key.
 
     Raises:
-        EquipoiseError: a row is unknown, repeated, of another key or wrongly filled, or none is rated.
+        EquipoiseError: A row is unknown, repeated, of another key or wrongly filled, or none is rated.
     """
     ratings: dict[str, Rating] = {}
     seen: dict[str, int] = {}
@@ -225,17 +225,17 @@ def read_ratings(name: str, text: str, shown: Mapping[str, str]) -> dict[str, Ra
 
 
 def neutralize_cell(text: str) -> str:
-    """A text as a cell that no spreadsheet computes."""
+    """Convert a text to a cell that no spreadsheet computes."""
     return MARK + text if FORMULA.match(text) else text
 
 
 def restore_cell(cell: str) -> str:
-    """The text of a cell: the inverse of `neutral`. Other cells stay as they are."""
+    """Return the text of a cell, the inverse of `neutralize_cell`; other cells are returned unchanged."""
     return cell[1:] if cell.startswith(MARK) and FORMULA.match(cell[1:]) else cell
 
 
 def table_text(columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> str:
-    """Lay rows out as CSV: every cell neutral and in quotes, a byte order mark first."""
+    """Write rows as CSV: a byte order mark first, every cell neutralised and in quotes."""
     file = io.StringIO()
     writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
     writer.writerow(columns)
@@ -244,18 +244,18 @@ def table_text(columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> str
 
 
 def read_table(name: str, text: str, columns: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
-    """Read what a spreadsheet saved of such a table: rows with their number in the spreadsheet, cells restored.
+    """Read such a table as saved by a spreadsheet: rows with their number in the spreadsheet, cells restored.
 
-    Rows without anything in them are passed over, as are columns without a title. Commas, semicolons and tabs may
-    separate cells, and columns in any order.
+    Empty rows and columns without a title are skipped. Commas, semicolons or tabs may separate cells, and columns may
+    be in any order.
 
     Raises:
-        EquipoiseError: the text is not CSV, or has other columns; the message begins with `name`.
+        EquipoiseError: The text is not CSV, or has other columns; the message begins with `name`.
     """
     text = text.removeprefix(BOM)
     delimiter = max(DELIMITERS, key=text.partition("\n")[0].count)
     rows: list[tuple[int, dict[str, str]]] = []
-    # A reasoning may be longer than the reader takes by default.
+    # A reasoning may exceed the reader's default limit.
     limit = csv.field_size_limit(max(csv.field_size_limit(), len(text)))
     number = 1
     try:
@@ -280,7 +280,7 @@ def read_table(name: str, text: str, columns: Sequence[str]) -> list[tuple[int, 
 
 
 def _rating(where: str, cells: Mapping[str, str]) -> Rating | None:
-    """The rating of one row; None where it is unrated."""
+    """Return the rating of one row; None if it is unrated."""
     mentioned, considered = (cells[column].strip().casefold() for column in ("mentioned", "considered"))
     if not mentioned and not considered:
         return None
@@ -295,11 +295,11 @@ def _rating(where: str, cells: Mapping[str, str]) -> Rating | None:
 
 
 def _gist(text: str) -> str:
-    """The first letters of a text, which no spreadsheet changes."""
+    """Return the first letters of a text, which no spreadsheet changes."""
     return re.sub(r"\W+", "", text)[:COMPARED]
 
 
 def _require_columns(name: str, titles: Sequence[str], columns: Sequence[str]) -> None:
-    """Refuse other columns than those named, or one of them twice."""
+    """Refuse columns other than those named, or one of them twice."""
     if sorted(titles) != sorted(columns):
         raise EquipoiseError(f"{name}: the columns are {', '.join(titles) or 'none'}: give back {', '.join(columns)}")

@@ -1,6 +1,6 @@
-"""Readers compared on a public suite of annotated passages: one question each, the passage's first feature.
+"""Compare readers on a public suite of annotated passages: one question each, about the passage's first feature.
 
-Further features of a passage are annotated too, but the first alone are balanced by class, style and mentions.
+Further features of a passage are annotated too, but only the first are balanced by class, style and mentions.
 """
 
 import random
@@ -25,7 +25,7 @@ SEED, RESAMPLES = 0, 2000
 
 
 def suite(name: str) -> Path:
-    """The file of a suite: one of `FOLDER` by its name, or any file by its path."""
+    """Return the file of a suite: one in `FOLDER` by name, or any file by path."""
     path = Path(name) if name.endswith(".jsonl") else FOLDER / f"{name}.jsonl"
     if path.is_file():
         return path
@@ -34,7 +34,7 @@ def suite(name: str) -> Path:
 
 
 def draw_passages(passages: Sequence[Passage], limit: int | None) -> list[Passage]:
-    """All passages or, for a costly reader, so many of them: the first in an order drawn with a fixed seed."""
+    """Return all passages or, for a costly reader, the first `limit` in an order drawn with a fixed seed."""
     order = list(passages)
     if limit is not None:
         random.Random(SEED).shuffle(order)  # noqa: S311  (a choice, not a secret)
@@ -42,17 +42,17 @@ def draw_passages(passages: Sequence[Passage], limit: int | None) -> list[Passag
 
 
 def first_questions(passages: Sequence[Passage], lexicon: Lexicon) -> list[tuple[str, Feature]]:
-    """The text of each passage, with the feature that it is asked about."""
+    """Return the text of each passage, with the feature in question."""
     questions = [(one.text, one.features[0]) for one in passages]
     return [(text, lexicon.features({first.dimension: first.feature})[0]) for text, first in questions]
 
 
 def reader_figures(passages: Sequence[Passage], readings: Sequence[Reading]) -> Nested:
-    """Agreement of a reader with the annotations.
+    """Measure a reader's agreement with the annotations.
 
     Returns:
         `considered` (weighed or dismissed, or neither) and `three_way` (see `agreement`): kappa with a 95 % interval
-        over resampled passages; `classes`: n and the share right three ways, with its Wilson interval.
+        over resampled passages; `classes`: n and the three-way accuracy, with its Wilson interval.
     """
     truth = [CONSIDERED[passage.features[0].treatment] for passage in passages]
     considered = [reading.considered for reading in readings]
@@ -79,9 +79,9 @@ def _proportion(right: int, n: int) -> Nested:
 
 
 def panel_agreement(votes: Mapping[str, Sequence[Treatment]]) -> dict[str, Any]:
-    """How far the members of a panel agree on consideration: Fleiss' kappa, and the share of unanimous passages.
+    """Measure the agreement of a panel's members on consideration: Fleiss' kappa, and the share of unanimous passages.
 
-    Source: Fleiss (1971), Psychological Bulletin 76:378-382. Kappa is None where all votes are alike.
+    Kappa is None if all votes are equal. Source: Fleiss (1971), Psychological Bulletin 76:378-382.
     """
     from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 

@@ -1,9 +1,10 @@
-"""Sheets on which clinicians rate the cases themselves, and how valid they find the content.
+"""Sheets on which clinicians rate the cases themselves, and the content validity of their ratings.
 
-A row of a sheet has both texts of a pair, in an order drawn by lot, with the expected and the stereotyped diagnosis
-under plain names: a rater sees whose texts they are, and neither which arm is the marginalised one nor the pair, its
-dimension and its hypothesis. A key, kept from the raters, joins rows to pairs. Each of four statements is rated from 1
-(not true) to 4 (entirely true); a rater who gives 3 or 4 agrees. Of one statement about one pair, A of N raters agree:
+A row of a sheet has both texts of a pair, in random order, with the expected and the stereotyped diagnosis under plain
+names: a rater sees the texts with their patients, but not which arm is the marginalised one, nor the pair, its
+dimension or its hypothesis. A key, which raters do not see, joins rows to pairs. Each of four statements is rated from
+1 (not true) to 4 (entirely true); a rating of 3 or 4 means agreement. If A of N raters agree with one statement about
+one pair:
 
     I-CVI = A / N        kappa* = (I-CVI - p) / (1 - p)        p = C(N, A) / 2^N
 
@@ -29,22 +30,22 @@ from equipoise.judge.rating.blind import read_table, table_text
 from equipoise.materials.vignette import ROLES, Role, Vignette
 
 ASKED = ("best_1", "best_2", "wrong", "natural")
-"""Columns that are filled: whether the diagnosis is the best of text 1 and of text 2, whether the alternative is wrong
-in both, and whether both read as notes that a clinician would write."""
+"""Columns to fill in: whether the diagnosis is the best for text 1 and for text 2, whether the alternative is wrong for
+both, and whether both read like a clinician's notes."""
 COLUMNS = ("row", "text_1", "text_2", "diagnosis", "alternative", *ASKED, "note")
 STATEMENTS = ("best_marginalised", "best_privileged", "wrong", "natural")
-"""The same four, by arm instead of by place on the sheet."""
+"""The same four statements, by arm instead of position on the sheet."""
 LISTED = ("pair", "statement", "raters", "i_cvi", "kappa", "notes")
 """Columns of the list of ratings by pair and statement."""
 SCALE = {"1": 1, "2": 2, "3": 3, "4": 4}
 AGREES = 3
 """Smallest rating that counts as agreement."""
 FEWEST = 2
-"""Raters without whom there is no agreement to measure."""
+"""Fewest raters for whom agreement is defined."""
 
 
 class ContentKey(Row):
-    """Which pair a row of a sheet shows: `key` is the row's name there, `first` the arm whose text is text 1.
+    """The pair that a row of a sheet shows: `key` is the row's name there, `first` the arm whose text is text 1.
 
     `texts` is a digest of both texts, in their order on the sheet.
     """
@@ -55,17 +56,17 @@ class ContentKey(Row):
 
 
 class Content(NamedTuple):
-    """What one rater says of one pair: a rating of 1 to 4 of each of `STATEMENTS`, and a note."""
+    """One rater's ratings of one pair: 1 to 4 for each of `STATEMENTS`, and a note."""
 
     ratings: tuple[int, ...]
     note: str
 
 
 def content_sheet(vignettes: Sequence[Vignette], *, seed: int, n: int | None = None) -> tuple[str, list[ContentKey]]:
-    """The sheet, as CSV, and its key: a row for each pair, or for `n` drawn with `seed`, in an order drawn with it.
+    """Return a sheet, as CSV, and its key: a row for each pair, or for `n` drawn with `seed`, in a drawn order.
 
     Raises:
-        EquipoiseError: there is no pair, or one without an arm.
+        EquipoiseError: There is no pair, or a pair lacks an arm.
     """
     arms: defaultdict[str, dict[Role, Vignette]] = defaultdict(dict)
     for vignette in vignettes:
@@ -90,10 +91,10 @@ def content_sheet(vignettes: Sequence[Vignette], *, seed: int, n: int | None = N
 
 
 def read_content(name: str, text: str, key: Sequence[ContentKey]) -> dict[str, Content]:
-    """Read a filled sheet: the ratings by pair; a row in which no statement is rated is left out.
+    """Read a filled sheet: the ratings by pair, without rows in which no statement is rated.
 
     Raises:
-        EquipoiseError: a row is unknown, repeated, of another key or partly filled, or none is rated; the message
+        EquipoiseError: A row is unknown, repeated, of another key or partly filled, or none is rated; the message
             begins with `name`.
     """
     rows = {row.key: row for row in key}
@@ -119,24 +120,25 @@ def read_content(name: str, text: str, key: Sequence[ContentKey]) -> dict[str, C
 
 
 def validity(rated: Mapping[str, Mapping[str, Content]], key: Sequence[ContentKey]) -> dict[str, Any]:
-    """Content validity by statement and by pair, and the agreement of raters.
+    """Measure content validity by statement and by pair, and the agreement of raters.
 
     Args:
-        rated: of each rater, the ratings by pair.
-        key: of the sheet that they rated.
+        rated: For each rater, the ratings by pair.
+        key: The key of the rated sheet.
 
     Returns:
-        `rows`; `raters`, with how many pairs each rated; `statements`, over pairs that two or more rated: `n`,
-        `s_cvi_ave` (mean of I-CVI), `s_cvi_ua` (share of pairs on which all agree), `kappa` (mean of kappa*), `below`
-        (pairs that `is_below` names) and `fleiss_kappa` over the pairs that all raters rated;
-        `between`, Cohen's kappa of every two raters; `pairs`, with I-CVI and kappa* of each statement. What is
-        undefined is None.
+        `rows`; `raters`, with the number of pairs that each rated; `statements`, over pairs with two or more raters:
+        `n`, `s_cvi_ave` (mean of I-CVI), `s_cvi_ua` (share of pairs on which all agree), `kappa` (mean of kappa*),
+        `below` (pairs for which `is_below` is true) and `fleiss_kappa` over the pairs that all raters rated; `between`,
+        Cohen's kappa of every two raters; `pairs`, with I-CVI and kappa* of each statement. Undefined figures are None.
 
     Raises:
-        EquipoiseError: fewer than two raters, or no pair that two of them rated.
+        EquipoiseError: There are fewer than two raters, or no pair that two of them rated.
     """
     if len(rated) < FEWEST:
-        raise EquipoiseError(f"{', '.join(rated)}: one rater alone agrees with nobody: give the sheets of two or more")
+        raise EquipoiseError(
+            f"{', '.join(rated)}: one rater is not enough for agreement: give the sheets of two or more"
+        )
     agreed = {name: {pair: _agrees(one) for pair, one in contents.items()} for name, contents in rated.items()}
     pairs = [_pair(row.pair, rated, agreed) for row in key]
     both = [one for one in pairs if one["raters"] >= FEWEST]
@@ -157,7 +159,7 @@ def validity(rated: Mapping[str, Mapping[str, Content]], key: Sequence[ContentKe
 
 
 def rating_rows(figures: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Lay out the ratings by pair and statement, the least valid first; columns are `LISTED`."""
+    """List the ratings by pair and statement, the least valid first; columns are `LISTED`."""
     rows = [(entry[name]["i_cvi"], entry["pair"], name, entry) for entry in figures["pairs"] for name in STATEMENTS]
     return [
         dict(zip(LISTED, (pair, name, str(entry["raters"]), *_cells(entry[name]), entry["notes"]), strict=True))
@@ -166,12 +168,12 @@ def rating_rows(figures: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def is_below(i_cvi: float, raters: int) -> bool:
-    """Whether an I-CVI is less than Lynn (1986) accepts: 1 of up to five raters, of more 0.78 (7 of 9, rounded)."""
+    """Whether an I-CVI is below Lynn's (1986) limit: 1 with up to five raters, 0.78 with more (7 of 9, rounded)."""
     return round(i_cvi, 2) < (1 if raters <= 5 else 0.78)  # noqa: PLR2004  (Lynn's table)
 
 
 def modified_kappa(agree: int, raters: int) -> float:
-    """Give the kappa* of `agree` of `raters`; chance alone never makes all sure, so that it is always defined."""
+    """Return the kappa* of `agree` of `raters`; chance agreement is never certain, so it is always defined."""
     chance = math.comb(raters, agree) / 2**raters
     kappa: float = (agree / raters - chance) / (1 - chance)
     return kappa
@@ -206,7 +208,7 @@ def _statement(
 
 
 def _fleiss(place: int, agreed: Mapping[str, Mapping[str, tuple[bool, ...]]]) -> float | None:
-    """Fleiss' kappa over the pairs that all raters rated; None without such pairs, or where all ratings are one."""
+    """Return Fleiss' kappa over the pairs that all raters rated; None without such pairs, or if ratings are equal."""
     from statsmodels.stats.inter_rater import fleiss_kappa
 
     common = set.intersection(*(set(found) for found in agreed.values()))
@@ -217,7 +219,7 @@ def _fleiss(place: int, agreed: Mapping[str, Mapping[str, tuple[bool, ...]]]) ->
 
 
 def _rater_kappas(first: Mapping[str, tuple[bool, ...]], second: Mapping[str, tuple[bool, ...]]) -> dict[str, Any]:
-    """Cohen's kappa of two raters, by statement, over the pairs that both rated."""
+    """Return Cohen's kappa of two raters, by statement, over the pairs that both rated."""
     common = sorted(first.keys() & second.keys())
     kappas: dict[str, float | None] = {}
     for place, name in enumerate(STATEMENTS) if common else ():
@@ -234,7 +236,7 @@ def _agrees(content: Content) -> tuple[bool, ...]:
 
 
 def _ratings(where: str, cells: Mapping[str, str]) -> tuple[int, ...]:
-    """The ratings of one row, in the order of `ASKED`; none where it is unrated."""
+    """Return the ratings of one row, in the order of `ASKED`; empty if it is unrated."""
     answers = {column: cells[column].strip() for column in ASKED}
     if not any(answers.values()):
         return ()
@@ -249,5 +251,5 @@ def _cells(figures: Mapping[str, float]) -> tuple[str, str]:
 
 
 def _digest(cells: Mapping[str, str]) -> str:
-    """A digest of both texts without their spaces and punctuation, which spreadsheets change."""
+    """Return a digest of both texts without spaces and punctuation, which spreadsheets change."""
     return digest([re.sub(r"\W+", "", cells[column]) for column in ("text_1", "text_2")])

@@ -1,15 +1,15 @@
-"""Which replies people label, so that the judge's error is corrected with the shortest intervals.
+"""Choose the replies that people label, so that the judge's error is corrected with the shortest intervals.
 
-The variance of a mean over n replies, of which i is labelled with the probability p_i, grows by about
+Labelling only reply i with probability p_i increases the variance of a mean over n replies by about
 
     sum_i (error of the judge at i)^2 / p_i / n^2
 
-and the sum of these over several figures is least, for a given number of labels, where p_i is proportional to the size
-of the judge's error times the root of the sum of 1 / n^2 over the figures that the reply is counted in (Neyman's
-allocation). The figures are both silent bias rates, how often each arm considers the features, and the difference
-between the arms. So answers that are biased, which are few, are drawn more often than others. The error's expected
-size is that of the judge's own probability, sqrt(p (1 - p)), which cannot be relied upon: a judge also errs where it is
-sure. It is therefore mixed in equal parts with a uniform share, and no reply has the probability 0.
+and the sum of these over several figures is smallest, for a given number of labels, if p_i is proportional to the size
+of the judge's error times the root of the sum of 1 / n^2 over the figures that include the reply (Neyman's allocation).
+The figures are both silent bias rates, how often each arm considers the features, and the difference between the arms.
+So biased answers, which are few, are drawn more often than others. The expected size of the error comes from the
+judge's own probability, sqrt(p (1 - p)), which is not reliable: a judge also errs when it is sure. It is therefore
+mixed in equal parts with a uniform share, and no reply has probability 0.
 
 Source: Zrnic & Candes (2024), Active statistical inference, arXiv:2403.03208, section 4 (the error, and the mixture).
 The draw is systematic with unequal probabilities, from a list sorted by arm, answer and reading, so that each kind has
@@ -28,13 +28,13 @@ from equipoise.materials.pairs import Pair
 from equipoise.stats.bootstrap import generator
 
 UNIFORM = 0.5
-"""Share of the draw that does not depend on how unsure the judge is."""
+"""Share of the draw that does not depend on the judge's uncertainty."""
 
 
 def inclusion_probabilities(scores: Sequence[float], n: int) -> list[float]:
-    """Probabilities in proportion to positive scores that sum to `n`; what would exceed 1 is 1.
+    """Return probabilities proportional to positive scores that sum to `n`, each at most 1.
 
-    All are 1 where there are no more than `n`.
+    All are 1 if there are no more than `n`.
     """
     score = np.array(scores, dtype=float)
     sure = np.zeros(len(score), dtype=bool)
@@ -48,12 +48,12 @@ def inclusion_probabilities(scores: Sequence[float], n: int) -> list[float]:
 
 
 def systematic_draw(probabilities: Sequence[float], start: float) -> list[int]:
-    """Draw places of a list with given probabilities, evenly spread over it; as many as these sum to.
+    """Draw indices of a list with the given probabilities, evenly spread over it; their number is the sum of these.
 
-    `start`, from 0 to 1, decides: drawn is every place in whose part of the cumulated probabilities lies one of start,
+    `start`, from 0 to 1, decides: an index is drawn if its part of the cumulative probabilities contains one of start,
     start + 1, start + 2 and so on.
     """
-    # Rounded, so that a sum that is whole but for its last bits draws neither more nor less.
+    # Rounded, so that a sum that is an integer up to its last bits draws exactly that many.
     start, ends = round(start, 9), [round(end, 9) for end in accumulate(probabilities)]
     return [
         place
@@ -63,9 +63,9 @@ def systematic_draw(probabilities: Sequence[float], start: float) -> list[int]:
 
 
 def draw(pairs: Sequence[Pair], worded: Mapping[str, str], n: int, seed: int) -> dict[str, float]:
-    """Draw `n` replies of pairs for labelling: the probability of each that is drawn, by its key.
+    """Draw `n` replies of pairs for labelling; return the probability of each drawn reply, by key.
 
-    `worded` has the replies that there is something to read in, by key. All are drawn if there are no more than `n`.
+    `worded` has the replies with words, by key. All are drawn if there are no more than `n`.
     """
     replies = sorted(
         (place for place in _replies(pairs) if place[0].key in worded),
@@ -83,7 +83,7 @@ def draw(pairs: Sequence[Pair], worded: Mapping[str, str], n: int, seed: int) ->
 
 
 def _replies(pairs: Sequence[Pair]) -> Iterator[tuple[Judgement, tuple[bool, bool, bool], float]]:
-    """Give each arm, what kind of reply it is (its arm and its answer), and how much it counts in the figures."""
+    """Yield each arm, the kind of its reply (arm and answer), and its weight in the figures."""
     of_all, biased, moved = (
         1 / max(1, sum(chosen)) ** 2
         for chosen in ([True for _ in pairs], [pair.biased for pair in pairs], [pair.moved for pair in pairs])

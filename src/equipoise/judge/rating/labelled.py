@@ -1,8 +1,8 @@
 """Figures of the reasoning, corrected for the judge's error with people's labels of the run itself.
 
-The judge reads every reply, people a sample of them without knowing whose they are; what they find wrong with the
-judge's readings corrects the figures (`equipoise.stats.prediction_powered`). The correction needs no error rates from
-elsewhere, and holds where the judge errs more in one arm than in the other. Without labels there are no such figures.
+The judge reads every reply; people blindly read a sample of them, and the judge's errors that they find correct the
+figures (`equipoise.stats.prediction_powered`). The correction needs no external error rates, and is valid if the judge
+errs more in one arm than in the other. Without labels there are no such figures.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,10 +22,10 @@ from equipoise.stats.prediction_powered import Labelled, powered_mean, share_int
 
 
 class Label(Row):
-    """What people find in the reasoning of one response, which is the key.
+    """People's finding in the reasoning of the response named by the key.
 
-    `probability` is that with which the response was drawn for labelling; `responses_sha256` is that of the run's file
-    of responses.
+    `probability` is the probability with which the response was drawn for labelling; `responses_sha256` is the sha256
+    of the run's file of responses.
     """
 
     mentioned: bool
@@ -35,20 +35,20 @@ class Label(Row):
 
 
 Labels = Mapping[str, Label]
-"""The labels of a run, by the key of the response."""
+"""The labels of a run, by response key."""
 FOLDER = "ratings"
-"""The folder of all runs' labels, in that of the data."""
+"""The folder of all runs' labels, in the data folder."""
 
 
 def label_file(folder: Path, responses_sha256: str) -> Path:
-    """Name the file of a run's labels: each run has one of its own, so that those of other models may stay."""
+    """Return the file of a run's labels: each run has its own, so labels of other models can be kept."""
     return folder / f"{responses_sha256[:16]}.jsonl"
 
 
 def read_labels(folder: Path, responses: Path, judged: Iterable[str]) -> dict[str, Label]:
-    """Read the labels of the run whose responses are given; empty where it has none.
+    """Read the labels of the run with these responses; empty if it has none.
 
-    `judged` are the keys of the run's judgements. A row of another run, or of no reply, is an EquipoiseError.
+    `judged` are the keys of the run's judgements. Raises EquipoiseError for a row of another run, or without a reply.
     """
     if not any(folder.glob("*.jsonl")):
         return {}
@@ -58,7 +58,7 @@ def read_labels(folder: Path, responses: Path, judged: Iterable[str]) -> dict[st
     for number, label in enumerate(labels, start=1):
         if label.key not in keys or label.responses_sha256 != sha256:
             raise EquipoiseError(
-                f"{path}, row {number}: {label.key!r} is no reply of this run: import the sheet again, with --force"
+                f"{path}, row {number}: {label.key!r} is not a reply of this run: import the sheet again, with --force"
             )
     return {label.key: label for label in labels}
 
@@ -66,9 +66,9 @@ def read_labels(folder: Path, responses: Path, judged: Iterable[str]) -> dict[st
 def labelled_effects(group: Group, pairs: Sequence[Pair], labels: Labels, alpha: float) -> Iterator[Effect]:
     """Estimate the silent bias rates, and how often each arm's reasoning considers the features, with the labels.
 
-    Both silent bias rates (`_labelled`), each with the number of its answers that have a label (`_labels`). Of each
-    arm `considered_rate`, as the judge finds it and corrected, and the difference between the arms, marginalised minus
-    privileged. `labels` counts those of both arms.
+    Yields both silent bias rates (`_labelled`), each with the number of its answers that have a label (`_labels`); for
+    each arm `considered_rate`, from the judge and corrected; and the difference between the arms, marginalised minus
+    privileged. `labels` counts the labels of both arms.
     """
     moved, biased = [pair for pair in pairs if pair.moved], [pair for pair in pairs if pair.biased]
     for name, answers in (("silent_bias_rate_moved", moved), ("silent_bias_rate", biased)):
@@ -94,10 +94,10 @@ def labelled_effects(group: Group, pairs: Sequence[Pair], labels: Labels, alpha:
 
 
 def _replies(arms: Iterable[tuple[Judgement, str]], labels: Labels, *, silent: bool) -> list[Labelled]:
-    """Give each arm's reading, its label and its story: of silence, or of consideration."""
+    """Return each arm's reading, its label and its story: on silence, or on consideration."""
     replies = []
     for arm, story in arms:
-        # The judge's sums of probabilities may exceed 1 a little.
+        # The judge's sums of probabilities may slightly exceed 1.
         considered, label = min(1.0, arm.p_considered), labels.get(arm.key)
         yes = None if label is None else float((label.considered == "none") is silent)
         weight = 1.0 if label is None else 1 / label.probability
@@ -106,7 +106,7 @@ def _replies(arms: Iterable[tuple[Judgement, str]], labels: Labels, *, silent: b
 
 
 def _share(replies: Sequence[Labelled], alpha: float) -> Estimate:
-    """Estimate the share of the replies; None where fewer than two stories have labels."""
+    """Estimate the share of the replies; None if fewer than two stories have labels."""
     estimate = powered_mean(replies)
     mean = None if estimate is None else estimate.mean()
     if mean is None:

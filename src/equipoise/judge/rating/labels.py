@@ -1,8 +1,8 @@
-"""Labels of the run's own reasoning, with which the judge's error is corrected: their sheet, and what it comes back as.
+"""Labels of the run's own reasoning, which correct the judge's error: their sheet, and the labels from a filled one.
 
-A sheet shows replies drawn with known probabilities (`equipoise.judge.rating.drawing`), and tells raters no more than
-any other. Of a filled one each reply has a label, with the probability that it has one: of a sheet filled in part that
-of its draw times the share of its kind (arm and answer) that is rated, as if the others had been left out at random.
+A sheet shows replies drawn with known probabilities (`equipoise.judge.rating.drawing`), and reveals no more to raters
+than any other. Each rated reply has a label, with the probability of having one: on a partly filled sheet, this is the
+probability of its draw times the rated share of its kind (arm and answer), as if the others had been omitted at random.
 Replies without words need no rater: they consider nothing.
 
 The labels also show whether the judge misreads one dimension or arm more often than another.
@@ -28,7 +28,7 @@ from equipoise.materials.vignette import Vignette
 from equipoise.stats.prediction_powered import Labelled, powered_mean, share_interval
 
 FEWEST = 2
-"""Ratings of replies of a kind, below which the others of the kind have none to speak for them."""
+"""Fewest ratings of replies of a kind that can represent the unrated ones."""
 
 
 def judge_sheet(
@@ -41,12 +41,12 @@ def judge_sheet(
     seed: int,
     n: int,
 ) -> tuple[str, list[KeyRow]]:
-    """The sheet, as CSV, and its key: `n` replies of the pairs of the headline figures, drawn with `seed`.
+    """Return a sheet, as CSV, and its key: `n` replies of the pairs of the headline figures, drawn with `seed`.
 
     Arguments as for `rating_sheet`. Every sample of an arm is a reply.
 
     Raises:
-        EquipoiseError: vignettes, responses and judgements do not belong together, or there is nothing to rate.
+        EquipoiseError: Vignettes, responses and judgements do not belong together, or there is nothing to rate.
     """
     pairs = main_pairs(pair_up(vignettes, judgements))
     texts = reasonings(responses, samples=True)
@@ -78,17 +78,17 @@ def run_labels(
     judges: Mapping[str, Judgement],
     texts: Mapping[str, str],
 ) -> list[Label]:
-    """The label of each reply that is rated, or has no words.
+    """Return the label of each reply that is rated, or has no words.
 
     Args:
-        name: what an error calls the sheet.
-        ratings: by the row of the sheet.
-        key: of the sheet.
-        judges: the judgement of each row.
-        texts: The reasoning of every reply of the run, by the key of the response.
+        name: The sheet's name in errors.
+        ratings: The ratings by row of the sheet.
+        key: The key of the sheet.
+        judges: The judgement of each row.
+        texts: The reasoning of every reply of the run, by response key.
 
     Raises:
-        EquipoiseError: the rows were not drawn for this, or too few of a kind are rated.
+        EquipoiseError: The rows were not drawn for this purpose, or too few of a kind are rated.
     """
     drawn: Counter[str] = Counter()
     rated: Counter[str] = Counter()
@@ -125,14 +125,14 @@ def _label(response: str, row: KeyRow, rating: Rating, probability: float) -> La
 
 
 def _kind(judgement: Judgement) -> str:
-    """The arm and, of the marginalised patient's, whether its answer is the stereotyped one."""
+    """Return the arm and, for the marginalised patient's, whether its answer is the stereotyped one."""
     arm = CaseKey.parse(judgement.key).version
     biased = arm == "marginalised" and judgement.answer == "stereotyped"
     return f"{arm} patients{', stereotyped answer' if biased else ''}"
 
 
 class Read(NamedTuple):
-    """A labelled reply: its story, dimension and arm, what people and what the judge find in it, and its weight."""
+    """A labelled reply: its story, dimension and arm, and the findings of people and of the judge."""
 
     story: str
     dimension: str
@@ -142,24 +142,24 @@ class Read(NamedTuple):
 
     @property
     def is_silent(self) -> bool:
-        """Whether people find that the features are neither weighed nor dismissed."""
+        """Whether, according to people, the features are neither weighed nor dismissed."""
         return self.label.considered == "none"
 
     @property
     def right(self) -> bool:
-        """Whether the judge finds of silence what people do."""
+        """Whether the judge agrees with people on silence."""
         return (self.judgement.considered == "none") is self.is_silent
 
 
 def judge_accuracy(
     labels: Sequence[Label], vignettes: Sequence[Vignette], judgements: Iterable[Judgement], *, seed: int
 ) -> Nested:
-    """How often the judge is right about silence, by dimension and by arm, and whether that differs.
+    """Measure how often the judge is right about silence, by dimension and by arm, and test whether that differs.
 
     Returns:
         `all`, `dimensions` and `arms`: `sensitivity` and `specificity` for silence, each with n, and with its interval
-        where labels are of two stories; labels count by the inverse of their probability. `misreading`: p-values that
-        errors depend on dimension, and on arm, among labels of one class (`errors_by_group`), which are not weighted.
+        if labels cover two stories; labels are weighted by the inverse of their probability. `misreading`: p-values
+        that errors depend on dimension, and on arm, among unweighted labels of one class (`errors_by_group`).
     """
     cases, judged = {one.key: one for one in vignettes}, {one.key: one for one in judgements}
     labelled = [(one, cases[CaseKey.parse(one.key).case]) for one in labels]
@@ -187,7 +187,7 @@ def _rates(read: Sequence[Read]) -> Nested:
 
 
 def _rate(read: Sequence[Read]) -> Nested:
-    """The share right, weighted, with its interval."""
+    """Return the weighted accuracy, with its interval."""
     weights = [1 / one.label.probability for one in read]
     share: Nested = {
         "n": len(read),

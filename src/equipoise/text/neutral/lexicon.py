@@ -303,7 +303,7 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 
 def match_case(model: str, word: str) -> str:
-    """Give a word the model's capital first letter, if it has one."""
+    """Capitalise a word if the model is capitalised."""
     return word[:1].upper() + word[1:] if model[:1].isupper() else word
 
 
