@@ -27,10 +27,10 @@ ASKED = """\
 import pathlib, sys
 from equipoise.core.cache import ResponseCache
 from equipoise.core.prompts import Prompt, Response
-prompt = Prompt(key="p", system="", prefix="", turns=("p",), candidates=())
+prompt = Prompt(key="p", study="vignettes", system="", prefix="", turns=("p",), candidates=())
 with ResponseCache(pathlib.Path("responses.sqlite")) as cache:
     found = [cache.get(f"key {n}", prompt) for n in range(200)]
-    missing = {f"key {n}": Response(key="p", replies=("long " * n,), finished=(True,), log_likelihood={},
+    missing = {f"key {n}": Response(key="p", study="vignettes", replies=("long " * n,), finished=(True,), log_likelihood={},
                prompt_tokens=1, generated_tokens=n) for n in range(200) if found[n] is None}
     for key, value in missing.items():
         cache.keep({key: value})

@@ -7,6 +7,7 @@ from equipoise.backends.base import Backend
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import digest, read
 from equipoise.core.prompts import Prompt, Response
+from equipoise.core.row import StudyName
 from equipoise.models.registry import Sha256
 
 
@@ -14,9 +15,10 @@ class Saved(Response):
     """One saved answer: a response, with the digest of what it answers (`question`), if known.
 
     A row with a digest answers every prompt with those words, whatever its key, and no other; a row without one answers
-    the prompt of its key.
+    the prompt of its key. `study` may be left out: the response is of the study of the prompt.
     """
 
+    study: StudyName = "saved"
     asked: Sha256 | None = None
 
 
