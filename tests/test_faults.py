@@ -30,8 +30,8 @@ from equipoise.core.prompts import Prompt, Response
 prompt = Prompt(key="p", study="vignettes", system="", prefix="", turns=("p",), candidates=())
 with ResponseCache(pathlib.Path("responses.sqlite")) as cache:
     found = [cache.get(f"key {n}", prompt) for n in range(200)]
-    missing = {f"key {n}": Response(key="p", study="vignettes", replies=("long " * n,), finished=(True,), log_likelihood={},
-               prompt_tokens=1, generated_tokens=n) for n in range(200) if found[n] is None}
+    missing = {f"key {n}": Response(key="p", study="vignettes", replies=("long " * n,), finished=(True,),
+               log_likelihood={}, prompt_tokens=1, generated_tokens=n) for n in range(200) if found[n] is None}
     for key, value in missing.items():
         cache.keep({key: value})
     rows = [cache.get(f"key {n}", prompt).model_dump_json() for n in range(200)]
