@@ -46,7 +46,7 @@ STUDY = Study(
         "Does accuracy on the same question drop for the unprivileged patient, and what does that mean for a city?"
     ),
     whom=(
-        "Multiple-choice questions written for this project, each told of patients of two groups, with a favourable "
+        "Multiple-choice questions written for this project, each about patients of two groups, with a favourable "
         "and with an unfavourable background."
     ),
     sections={"neutralize": Neutralize, "perturb": Perturb},
