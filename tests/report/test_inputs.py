@@ -44,8 +44,9 @@ def read_by_the_pipeline() -> set[str]:
     each = [stage.get("do", stage) for stage in stages.values()]
     made = {out for stage in each for out in stage.get("outs", ()) if isinstance(out, str)}
     found = {f"data/items/{name}.jsonl" for name in items if (ROOT / f"data/items/{name}.jsonl").is_file()}
-    for dep in {dep for stage in each for dep in stage["deps"]} - made - {"data"}:
-        if dep.startswith(("data/", "models", "judge/")):
+    for dep in {dep for stage in each for dep in stage["deps"]} - {"data"}:
+        is_made = any(dep == out or dep.startswith(f"{out}/") for out in made)
+        if dep.startswith(("data/", "models", "judge/")) and not is_made:
             path = ROOT / dep
             found |= {one.relative_to(ROOT).as_posix() for one in ([path] if path.is_file() else path.rglob("*.yaml"))}
     return found
