@@ -10,6 +10,7 @@ from builders import response
 from equipoise.core import jsonl, params
 from equipoise.core.prompts import Prompt, Response
 from equipoise.figures.figure import headline_metrics
+from equipoise.figures.verdicts import verdict_metrics
 from equipoise.pipeline import check, steps
 from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
@@ -30,13 +31,12 @@ def main(study: str) -> None:
     result = measure(run, steps.step(study, "measure"))
     metrics = headline_metrics(STUDIES[study].figures, result.effects, result.totals)
     plots = {name: plot.rows(result.effects, result.margin) for name, plot in STUDIES[study].plots.items()}
-    word = None if result.verdict is None else result.verdict.word
-    sys.stdout.write(json.dumps({"metrics": metrics, "verdict": word, "plots": plots}))
+    sys.stdout.write(json.dumps({"metrics": metrics | verdict_metrics(result.verdict), "plots": plots}))
 
 
 def answered(prompt: Prompt, number: int) -> Response:
-    """Answer a prompt: Yes and No are equally likely for the privileged patient, and No likelier for the other."""
-    odds = 0.0 if prompt.key.endswith("/privileged") else 1.0 + number / 10
+    """Answer a prompt: Yes and No are nearly as likely for the privileged patient, and No is likelier for the other."""
+    odds = number / 100 if prompt.key.endswith("/privileged") else 1.0 + number / 10
     return response(prompt.key, study=prompt.study, log_likelihood={"Yes": -1.0 - odds, "No": -1.0})
 
 

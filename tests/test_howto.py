@@ -122,9 +122,9 @@ def test_the_study_of_the_page_runs(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     printed = json.loads(done.stdout)
 
-    # Of the four pairs the marginalised patient has the odds exp(-1), exp(-1.2), exp(-1.4) and exp(-1.6), the other 1.
-    gaps = [1 / (1 + math.exp(1 + number / 5)) - 0.5 for number in range(4)]
+    # Prompts 0, 2, 4, 6 are about the marginalised patients, with the odds exp(-1 - n / 10); the others exp(-n / 100).
+    gaps = [1 / (1 + math.exp(1 + n / 10)) - 1 / (1 + math.exp((n + 1) / 100)) for n in range(0, 8, 2)]
     assert printed["metrics"]["gap"]["estimate"] == round(sum(gaps) / 4, 3)
     assert printed["metrics"]["n"] == 4
-    assert printed["verdict"] in ("biased beyond the margin", "undecided")
+    assert printed["metrics"]["verdict"] == {"is": "biased beyond the margin", "margin": 0.1}
     assert [row["measure"] for row in printed["plots"]["consent"]] == ["gap"]
