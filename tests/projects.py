@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -17,3 +18,9 @@ def copy(folder: Path) -> Path:
     for name in FILES:
         shutil.copy(ROOT / name, folder / name)
     return folder
+
+
+def committed(path: str) -> str:
+    """Read a file as the last commit has it, whatever a run has made of it in the checkout since."""
+    shown = subprocess.run(["git", "show", f"HEAD:{path}"], cwd=ROOT, check=True, capture_output=True)
+    return shown.stdout.decode("utf-8")

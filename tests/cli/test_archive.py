@@ -13,6 +13,7 @@ import pytest
 import yaml
 from dvc.repo import Repo
 
+import projects
 from equipoise.cli.archive import pack, pull
 from equipoise.compare.archive import ARCHIVE, unpack
 from equipoise.core.errors import EquipoiseError
@@ -166,7 +167,7 @@ def test_outside_a_repository_there_is_one_line(tmp_path: Path, monkeypatch: pyt
 def test_the_committed_archive_has_the_committed_run() -> None:
     """Every output in dvc.lock that Git does not have is in the archive: else `equipoise pack` was forgotten."""
     objects = entries((ROOT / ARCHIVE).read_bytes())
-    lock = yaml.safe_load((ROOT / "dvc.lock").read_text("utf-8"))
+    lock = yaml.safe_load(projects.committed("dvc.lock"))
     outs = [out for stage in lock["stages"].values() for out in stage.get("outs", [])]
     needed = {out["md5"] for out in outs if not out["path"].startswith(("metrics/", "plots/"))}
     needed |= {file["md5"] for name in needed if name.endswith(".dir") for file in json.loads(objects[name])}

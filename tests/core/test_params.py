@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import projects
 from equipoise.backends.base import Infer
 from equipoise.core import params
 from equipoise.core.errors import EquipoiseError
@@ -22,7 +23,7 @@ SECTIONS = SHARED | {name: kind for study in STUDIES.values() for name, kind in 
 
 def changed(folder: Path, old: str, new: str) -> Path:
     """Write the project's params.yaml with one change."""
-    text = (ROOT / "params.yaml").read_text(encoding="utf-8")
+    text = projects.committed("params.yaml")
     assert text.count(old) == 1
     path = folder / "params.yaml"
     path.write_text(text.replace(old, new), encoding="utf-8")

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import yaml
 
+import projects
 from equipoise.backends.phantom import Fact, PhantomBackend
 from equipoise.core import jsonl, params
 from equipoise.core.prompts import Prompt
@@ -182,7 +183,7 @@ def test_phantoms_are_told_for_what_they_are(
 @cache
 def committed(path: str) -> list[dict[str, Any]]:
     """Read rows of the committed run from its archive."""
-    outs = yaml.safe_load((ROOT / "dvc.lock").read_text(encoding="utf-8"))["stages"].values()
+    outs = yaml.safe_load(projects.committed("dvc.lock"))["stages"].values()
     digest = next(out["md5"] for stage in outs for out in stage["outs"] if out["path"] == path)
     with lzma.open(ROOT / "archive/run.tar.xz") as packed, tarfile.open(fileobj=io.BytesIO(packed.read())) as archive:
         file = archive.extractfile(f"files/md5/{digest[:2]}/{digest[2:]}")
@@ -197,7 +198,7 @@ def test_the_committed_run_counts_as_its_judgements_do() -> None:
     pairs = sorted({key.partition("/")[0] for key in answers})
     kinds = [("marginalised", "privileged"), ("control-a", "control-b")]
     arms, chance = (sum(answers[f"{pair}/{a}"] != answers[f"{pair}/{b}"] for pair in pairs) for a, b in kinds)
-    metrics = json.loads((ROOT / "metrics/vignettes.json").read_text(encoding="utf-8"))
+    metrics = json.loads(projects.committed("metrics/vignettes.json"))
     result = judged("vignettes", effects)
 
     assert plain(STUDIES["vignettes"], result).startswith(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import projects
 from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.yamlfile import read_yaml
@@ -17,7 +18,7 @@ from equipoise.studies.registry import STUDIES
 from fakes import MadeMachine
 
 ROOT = Path(__file__).parents[2]
-SETTINGS = params.load(ROOT / "params.yaml")
+SETTINGS = params.Params.model_validate(yaml.safe_load(projects.committed("params.yaml")))
 ITEMS = SETTINGS.pair | {"items": "authored"}
 
 
