@@ -6,6 +6,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import yaml
+
+from equipoise.core.params import Params
+
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("models", "data/raw", "data/features", "data/items", "data/sentences", "data/lexicon", "data/examples")
 FILES = ("params.yaml", "data/cities.yaml")
@@ -24,3 +28,8 @@ def committed(path: str) -> str:
     """Read a file as the last commit has it, whatever a run has made of it in the checkout since."""
     shown = subprocess.run(["git", "show", f"HEAD:{path}"], cwd=ROOT, check=True, capture_output=True)
     return shown.stdout.decode("utf-8")
+
+
+def committed_settings() -> Params:
+    """Read params.yaml as the last commit has it: `dvc exp run` leaves its settings in the checkout."""
+    return Params.model_validate(yaml.safe_load(committed("params.yaml")))

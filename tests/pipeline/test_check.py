@@ -18,7 +18,7 @@ from equipoise.studies.registry import STUDIES
 from fakes import MadeMachine
 
 ROOT = Path(__file__).parents[2]
-SETTINGS = params.Params.model_validate(yaml.safe_load(projects.committed("params.yaml")))
+SETTINGS = projects.committed_settings()
 ITEMS = SETTINGS.pair | {"items": "authored"}
 
 

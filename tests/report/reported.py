@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import projects
 from equipoise.core import jsonl
 from equipoise.core.manifest import Manifest
 from equipoise.figures.effects import Effect
@@ -50,7 +51,12 @@ def report_of(data: Path) -> Report:
     for study in ("vignettes", "questions", "exam", "stigma", "decisions"):
         jsonl.write(data / study / "effects.jsonl", [row for row in effects() if row.study == study])
     shutil.copytree(ROOT / "data/features", data / "features")
-    return read_report(data, ROOT / ".dvc/plots", ROOT / "docs", ROOT)
+    project = data / "project"
+    project.mkdir(parents=True)
+    for name in ("data", "judge", "models"):
+        (project / name).symlink_to(ROOT / name)
+    (project / "params.yaml").write_text(projects.committed("params.yaml"), encoding="utf-8")
+    return read_report(data, ROOT / ".dvc/plots", ROOT / "docs", project)
 
 
 def effect(key: str, n: int, estimate: float | None, **more: float) -> Effect:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+import projects
 from equipoise.core import params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import sha256
@@ -38,7 +39,7 @@ STATED = re.compile(r"Licence: ([A-Za-z0-9.+-]*[A-Za-z0-9])")
 def read_by_the_pipeline() -> set[str]:
     """List the files under data/, models/ and judge/ that a stage depends on and no stage makes."""
     stages: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
-    chosen = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    chosen = yaml.safe_load(projects.committed("params.yaml"))
     items = {chosen["items"], chosen["sample"]["items"], chosen["pair"]["items"]}
     # Of a chain the stage is what is done for each study; all of `data` is a dependency of the report alone.
     each = [stage.get("do", stage) for stage in stages.values()]
@@ -62,7 +63,7 @@ def test_every_input_of_the_pipeline_is_declared() -> None:
 
 def test_everything_that_a_run_reads_is_in_its_manifest() -> None:
     """The report lists every data file that a stage depends on; of the registry, the entries of this run."""
-    every = params.load(ROOT / "params.yaml").model_copy(update={"studies": tuple(STUDIES)})
+    every = projects.committed_settings().model_copy(update={"studies": tuple(STUDIES)})
     listed = {one.path for one in inputs(every, ROOT)}
     data = {path for path in read_by_the_pipeline() if path.startswith("data/")}
 
@@ -76,7 +77,7 @@ def test_everything_that_a_run_reads_is_in_its_manifest() -> None:
 
 def test_a_judge_that_is_a_language_model_is_listed_with_its_model_and_rubric() -> None:
     """Of the judge `llm` the report lists the entry, the model's entry, and the rubric with its hash."""
-    chosen = params.load(ROOT / "params.yaml").model_copy(update={"judge": "llm", "model": "phantom_fair"})
+    chosen = projects.committed_settings().model_copy(update={"judge": "llm", "model": "phantom_fair"})
     listed = {one.path: one.sha256 for one in inputs(chosen, ROOT)}
     rubric = "data/rubrics/treatments.yaml"
 
@@ -86,7 +87,7 @@ def test_a_judge_that_is_a_language_model_is_listed_with_its_model_and_rubric() 
 
 def test_a_run_lists_the_inputs_of_its_studies_alone() -> None:
     """A study that is off adds no file and no judge; one that is on lists its own."""
-    chosen = params.load(ROOT / "params.yaml")
+    chosen = projects.committed_settings()
     listed = {
         study: {one.path for one in inputs(chosen.model_copy(update={"studies": (study,)}), ROOT)} for study in STUDIES
     }
@@ -137,7 +138,7 @@ def test_rows_state_their_own_licence_and_source(tmp_path: Path) -> None:
     (tmp_path / "data/items").mkdir(parents=True)
     (tmp_path / "models/judges").mkdir(parents=True)
     (tmp_path / FILE).write_bytes((ROOT / FILE).read_bytes())
-    text = (ROOT / "params.yaml").read_text(encoding="utf-8")
+    text = projects.committed("params.yaml")
     (tmp_path / "params.yaml").write_text(text.replace("items: authored", "items: mixed", 1), encoding="utf-8")
     for name in ("smollm2", "judges/minilm_passages", "judges/minilm_snli"):
         (tmp_path / f"models/{name}.yaml").write_bytes((ROOT / f"models/{name}.yaml").read_bytes())

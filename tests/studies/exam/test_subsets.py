@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.core import jsonl, params
+import projects
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.keys import unnumbered
 from equipoise.core.params import Params
@@ -152,7 +153,7 @@ def test_the_build_writes_subsets_and_prompts(tmp_path: Path, monkeypatch: pytes
     )
     for name in ("items", "templates", "cities.yaml"):
         (tmp_path / name).symlink_to(ROOT / "data" / name)
-    run = Run("exam", tmp_path, params.load(ROOT / "params.yaml"))
+    run = Run("exam", tmp_path, projects.committed_settings())
     step("exam", "build")(run)
     sampled = jsonl.read(run.built("subsets"), Sampled)
     prompts = jsonl.read(run.built("prompts"), Prompt)
