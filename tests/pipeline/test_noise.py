@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import projects
 from builders import judgement, response
 from equipoise.core.params import load
 from equipoise.figures.figure import headline_metrics
@@ -130,8 +131,8 @@ def test_noise_in_the_sentences_likelihoods_changes_hardly_a_value() -> None:
 def test_the_metrics_files_fit_a_screen() -> None:
     """Of the committed run a study has at most 60 values, and all together at most 250."""
     counts = {
-        path.stem: len([*leaves(json.loads(path.read_text(encoding="utf-8")))])
-        for path in (ROOT / "metrics").glob("*.json")
+        study: len([*leaves(json.loads(projects.committed(f"metrics/{study}.json")))])
+        for study in projects.committed_settings().studies
     }
 
     assert counts
