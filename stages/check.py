@@ -3,28 +3,31 @@
 from pathlib import Path
 
 from equipoise.core import code, jsonl, params, stage
-from equipoise.pipeline import check, steps
+from equipoise.models import environment
+from equipoise.pipeline import check, depends, steps
 from equipoise.studies.registry import STUDIES
 
 
-def main(stages: Path, checked: Path, listings: Path, sections: Path) -> None:
-    """Read params.yaml, the registry and STAGES; write CHECKED, and what the other stages depend on.
+def main(stages: Path, data: Path) -> None:
+    """Read params.yaml, the registry and STAGES; write below DATA what the other stages depend on.
 
-    LISTINGS has the code of each stage, a file for each study; SECTIONS one file for each study, its own settings.
+    `checked.json`, `environment.json`, `code/` with a list of code and inputs for each stage and study, `settings/` with
+    the settings that each reads, and `followed/` with links to the files of the user's own that settings name.
     """
     settings = params.load()
     chosen = check.require_sound(settings, STUDIES, Path())
     # The same for all sound settings, so that a changed setting reruns only the stages that read it.
-    jsonl.write_json(checked, {"sound": True})
-    for name, reads in code.load_reads(stages).items():
-        jsonl.write_text(listings / f"{name}.txt", code.listing([stages / f"{name}.py"], reads, Path()))
+    jsonl.write_json(data / "checked.json", {"sound": True})
+    jsonl.write_json(data / environment.FILE, environment.Environment.current(Path()).model_dump(mode="json"))
+    listings, sections = data / "code", data / "settings"
+    for name, reads in depends.of_run(settings, chosen, stages).items():
+        jsonl.write_text(listings / f"{name}.txt", reads)
     for study in chosen:
         for name in steps.STAGES:
-            files, more = steps.depends_on(name, study, settings, stages)
-            jsonl.write_text(
-                listings / f"{name}/{study.name}.txt", code.listing(files, study.reads[name], Path()) + more
-            )
-        jsonl.write_json(sections / f"{study.name}.json", steps.own_settings(study, settings))
+            jsonl.write_text(listings / name / f"{study.name}.txt", depends.listing(name, study, settings, stages))
+        for name in depends.SETTINGS:
+            jsonl.write_json(sections / name / f"{study.name}.json", depends.own_settings(name, study, settings))
+    depends.link_followed(settings, chosen, data / "followed")
 
 
 if __name__ == "__main__":

@@ -7,18 +7,20 @@ from rich.console import Console
 
 from equipoise.core import cache, jsonl, params, stage
 from equipoise.models import hub, registry
+from equipoise.models.environment import require_recorded
 from equipoise.models.export import load_probes, prepare
 
 
 def main(questions: Path, manifest: Path) -> None:
     """Read the probe QUESTIONS; write the MANIFEST of the model."""
+    require_recorded(manifest.parent, Path())
     name = params.load().model
     store = cache.folder() / "models"
     tell = partial(Console().print, highlight=False, markup=False, soft_wrap=True)
     entry = hub.resolve_commit(name, registry.load_entry(name, Path()), store, tell)
     made = prepare(name, entry, cache.root(), store, load_probes(questions))
-    for path in (manifest, store / f"{name}.json"):
-        jsonl.write_json(path, made.written())
+    jsonl.write_json(store / f"{name}.json", made.written())
+    jsonl.write_json(manifest, made.tracked())
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.manifest import Manifest
 from equipoise.core.prompts import Prompt, Response
 from equipoise.models import hub, registry
-from equipoise.models.export import describe
+from equipoise.models.export import describe, require_versions
 from equipoise.models.registry import (
     AnyEntry,
     ApiEntry,
@@ -178,8 +178,10 @@ def open_backend(
     `turns` is the cache file for a server's individual replies.
 
     Raises:
-        EquipoiseError: The entry's backend is not the manifest's, or a file is missing or altered.
+        EquipoiseError: The entry's backend or a library's version is not the manifest's, or a file is missing or
+            altered.
     """
+    require_versions(manifest)
     if manifest.backend != entry.backend:
         was = f"the manifest says {manifest.backend}"
         raise EquipoiseError(f"models/{manifest.model}.yaml: field backend is {entry.backend}, but {was}: {EXPORT}")

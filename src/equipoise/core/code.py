@@ -3,8 +3,9 @@
 Imports are found in the text of the code: a module that is imported by a name that is computed is not seen. Some
 modules import so, and no stage misses a file by it:
 
-- `equipoise.pipeline.steps` loads the modules of a study by the names of its stages, and lists them for DVC;
-- `equipoise.pipeline.infer` loads `equipoise.pipeline.sequential`, which `equipoise.pipeline.steps.modules` lists where
+- `equipoise.pipeline.steps` loads the modules of a study by the names of its stages, which
+  `equipoise.pipeline.depends.modules` lists;
+- `equipoise.pipeline.infer` loads `equipoise.pipeline.sequential`, listed there where
   a study may stop early;
 - `equipoise` loads its functions, and `equipoise.cli` its commands, on first use: no stage depends on either.
 """
@@ -16,19 +17,13 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
-from pydantic import RootModel
-
-from equipoise.core import jsonl
+from equipoise.core import content
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.yamlfile import load_yaml
 
-READS = "reads.yaml"
+MODELS = "models"
+"""The folder of the registry, whose entries have titles."""
 HOMES = {"equipoise": Path("src")}
 """Our packages, each with the folder that it is in."""
-
-
-class Reads(RootModel[dict[str, tuple[str, ...]]]):
-    """The files and folders that each stage without a study reads: `reads.yaml`."""
 
 
 def closure(script: Path, root: Path, homes: Mapping[str, Path] = HOMES) -> list[Path]:
@@ -56,27 +51,33 @@ def closure(script: Path, root: Path, homes: Mapping[str, Path] = HOMES) -> list
     return sorted(files)
 
 
-def load_reads(stages: Path) -> Mapping[str, tuple[str, ...]]:
-    """Read what each stage without a study reads besides settings and the outs of others: `reads.yaml` in `stages`."""
-    return load_yaml(stages / READS, Reads).root
-
-
-def listing(entries: Iterable[Path], reads: Iterable[str], root: Path) -> str:
-    """List the files that a stage depends on, with checksums, a line each, as sha256sum prints them.
+def listing(entries: Iterable[Path], reads: Iterable[str], root: Path, *, titles: bool = False) -> str:
+    """List the files that a stage depends on, a line each: a digest of what the file says, and its path.
 
     `entries` are its script and the modules that it loads by name, with all that these import; `reads` are the files
-    and folders that it reads besides settings and the outs of others. All are relative to `root`.
+    and folders that it reads besides settings and the outs of others. All are relative to `root`, but a file of the
+    user's own may lie elsewhere. The titles of models and judges count with `titles` alone.
 
     Raises:
-        EquipoiseError: a file or folder that is read is not there.
+        EquipoiseError: a file or folder that is read is not there, or is malformed YAML.
     """
     files = {path for entry in entries for path in closure(entry, root)}
     for name in reads:
-        named = {path.relative_to(root) for path in (root / name, *(root / name).rglob("*")) if path.is_file()}
-        if not named:
-            raise EquipoiseError(f"{name}: a stage reads it, and it has no file: run `git checkout -- {name}`")
-        files |= named
-    return "".join(f"{jsonl.sha256(root / path)}  {path.as_posix()}\n" for path in sorted(files))
+        files |= read_files(name, root)
+    lines = []
+    for path in sorted(files):
+        without = "title" if path.parts[0] == MODELS and not titles else ""
+        lines.append(f"{content.digest(root / path, without=without)}  {path.as_posix()}\n")
+    return "".join(lines)
+
+
+def read_files(name: str, root: Path) -> set[Path]:
+    """List the files of a file or folder that a stage reads, from `root`; none is an EquipoiseError."""
+    paths = [path for path in (root / name, *(root / name).rglob("*")) if path.is_file()]
+    if not paths:
+        fix = f"correct the setting that names it, or restore it (`git checkout -- {name}`)"
+        raise EquipoiseError(f"{name}: a stage reads it, and there is no such file: {fix}")
+    return {path.relative_to(root) if path.is_relative_to(root) else path for path in paths}
 
 
 def module_file(name: str, root: Path, homes: Mapping[str, Path] = HOMES) -> Path | None:
@@ -108,7 +109,7 @@ def _files(root: Path, folder: Path) -> list[Path]:
 @cache
 def _imports(path: Path) -> frozenset[str]:
     """Name every module that a file imports: once, since most files belong to several scripts."""
-    return frozenset(imported(ast.parse(jsonl.read_text(path))))
+    return frozenset(imported(content.syntax_tree(path)))
 
 
 def imported(node: ast.AST) -> set[str]:

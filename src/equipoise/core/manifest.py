@@ -10,13 +10,13 @@ class Fidelity(Frozen):
     """Agreement between exported weights and their reference on the probe set.
 
     `letters` and `tokens` are proportions of agreement; `max_abs_logit` is an upper bound on the absolute difference
-    of any logit, as a power of ten.
+    of any logit, as a power of ten. It differs between processors, so that the tracked manifest leaves it out.
     """
 
     probes: int
     letters: float
     tokens: float
-    max_abs_logit: float
+    max_abs_logit: float | None = None
 
 
 class Manifest(Frozen):
@@ -25,7 +25,8 @@ class Manifest(Frozen):
     `repo` and `revision` give its origin: the hub's id and commit, a package and its version, a server's address and
     the model's name there, or a file of saved answers and its sha256. `weights` and `files` map names to sha256
     digests: of the source's weights, and of the exported files under `.cache/models/<folder>`. `settings` are those of
-    its registry entry that affect answers. `versions` lists the versions of the libraries involved.
+    its registry entry that affect answers. `versions` lists the versions of the libraries that compute them, `exporters`
+    those of the libraries that wrote `files`: an upgrade that leaves the files as they are keeps the answers.
     """
 
     model: Text
@@ -41,13 +42,18 @@ class Manifest(Frozen):
     provider: Text | None = None
     settings: dict[str, Any] = {}
     versions: dict[str, str] = {}
+    exporters: dict[str, str] = {}
     fidelity: Fidelity | None = None
 
     @property
     def identity(self) -> str:
         """A digest of everything that affects an answer: the model's part of a cache key."""
-        return digest({name: value for name, value in self.written().items() if name != "fidelity"})
+        return digest({name: value for name, value in self.written().items() if name not in {"exporters", "fidelity"}})
 
     def written(self) -> dict[str, Any]:
         """Serialise the manifest as written to its file: without fields that this kind of model does not use."""
         return self.model_dump(mode="json", exclude_defaults=True)
+
+    def tracked(self) -> dict[str, Any]:
+        """Serialise the manifest without what differs between machines on which answers do not."""
+        return self.model_dump(mode="json", exclude_defaults=True, exclude={"fidelity": {"max_abs_logit"}})

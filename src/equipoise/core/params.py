@@ -5,7 +5,7 @@ invalidate the results of other stages.
 """
 
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -14,12 +14,25 @@ from equipoise.core.row import StudyName
 from equipoise.core.yamlfile import load_yaml, strictly
 
 FILE = Path("params.yaml")
+ITEMS = "data/items"
+"""The folder of files of items."""
 M = TypeVar("M", bound=BaseModel)
 Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 Count = Annotated[int, Field(ge=1, le=10_000_000)]
 Limit = Annotated[int, Field(ge=0, le=10_000_000)]
 """How many of something, where 0 means all of them."""
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
+
+
+class Refers(NamedTuple):
+    """Marks a setting, or a field of the registry, whose value is a file or names one; stages depend on that file.
+
+    `to` is the folder of the registry that has the named entry, `data/items` for a file of items, or empty where the
+    value is itself the path. `besides` are values that name no file. `equipoise.models.registry.files_named` follows it.
+    """
+
+    to: str = ""
+    besides: tuple[str, ...] = ()
 
 
 class Params(BaseModel):
@@ -32,9 +45,9 @@ class Params(BaseModel):
     __pydantic_extra__: dict[str, dict[str, Any]] = Field(init=False)
 
     studies: Annotated[tuple[StudyName, ...], Field(min_length=1)]
-    model: Name
-    judge: Name
-    items: Name
+    model: Annotated[Name, Refers("models")]
+    judge: Annotated[Name, Refers("models/judges")]
+    items: Annotated[Name, Refers(ITEMS)]
     infer: dict[str, Any]
     score: dict[str, Any]
     measure: dict[str, Any]

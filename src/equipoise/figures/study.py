@@ -67,9 +67,11 @@ class Study:
         inputs: Files and folders below `data` that its figures depend on, items apart.
         items: Gives the stem of the file in data/items that it reads, or None.
         item: The type of the rows in that file, where they are not multiple-choice questions.
+        judged: Whether the judge of params.yaml reads its reasoning.
         judges: Names further judges of the registry that it uses.
         masked: Names the masked model of the registry that it asks, or None.
-        reads: For each stage, the files and folders that it reads apart from settings and other stages' outputs.
+        reads: For each stage, the files and folders that it reads, apart from settings, files that settings name,
+            and other stages' outputs.
         cases_view: Lays out a run's cases for the report, from the data folder and the settings; None for no cases. The
             report shows those of the first study that has any.
         requires: Refuses settings that cannot work, with an EquipoiseError; takes the settings, the
@@ -93,6 +95,7 @@ class Study:
     saved_outputs: bool = False
     inputs: tuple[str, ...] = ()
     items: Callable[[Params], str | None] = lambda _: None
+    judged: bool = False
     judges: Callable[[Params], Sequence[str]] = lambda _: ()
     masked: Callable[[Params], str | None] = lambda _: None
     reads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

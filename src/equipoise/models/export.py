@@ -44,8 +44,11 @@ OPSET = 18
 UNFINISHED = ".export-"
 """Prefix of the name of a folder that is being filled, before the id of the process that fills it."""
 MANIFEST = "manifest.json"
-LIBRARIES = ("onnx", "optimum", "optimum-onnx", "torch", "transformers", "onnxruntime")
-"""Libraries that determine an export."""
+EXPORTERS = ("onnx", "optimum", "optimum-onnx", "torch", "transformers")
+"""Libraries that write an export."""
+COMPUTING = ("onnxruntime", "tokenizers")
+"""Libraries that compute its answers."""
+LIBRARIES = (*EXPORTERS, *COMPUTING)
 
 GREEDY_TOKENS = 16
 DIFFERENCE = 1e-4
@@ -163,8 +166,8 @@ def export(name: str, entry: OnnxEntry, root: Path, store: Path, probes: Sequenc
     """
     weights = locate(entry, root)
     model, tokenizer = _load(weights, entry.max_length)
-    libraries = versions()
-    folder = f"{name}-{digest([weights.files, libraries, OPSET, entry.max_length])[:16]}"
+    exporters = versions(EXPORTERS)
+    folder = f"{name}-{digest([weights.files, exporters, OPSET, entry.max_length])[:16]}"
     make_store(store, DISK_COPIES * FP32 * model.num_parameters())
     with new_folder(store, folder) as target:
         _write_fused(model, target, entry.max_length)
@@ -191,9 +194,26 @@ def export(name: str, entry: OnnxEntry, root: Path, store: Path, probes: Sequenc
         precision="fp32",
         provider=provider(),
         settings=entry.settings,
-        versions=libraries,
+        versions=versions(COMPUTING),
+        exporters=exporters,
         fidelity=fidelity,
     )
+
+
+def require_versions(manifest: Manifest) -> None:
+    """Refuse to compute answers with other versions than those by which a manifest labels them.
+
+    Raises:
+        EquipoiseError: A version differs, or the library is gone; the message names both versions.
+    """
+    for library, recorded in manifest.versions.items():
+        try:
+            (found,) = versions([library]).values()
+        except metadata.PackageNotFoundError:
+            found = "not installed"
+        if found != recorded:
+            fix = f"export the model again: `dvc exp run -S model={manifest.model} --single-item export`"
+            raise EquipoiseError(f"{manifest.model} was prepared with {library} {recorded}, here it is {found}: {fix}")
 
 
 def _load(weights: Weights, max_length: int) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:

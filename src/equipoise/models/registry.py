@@ -8,14 +8,14 @@ model without weights whose bias is known.
 
 import difflib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.params import Count, Limit, Seed
+from equipoise.core.params import Count, Limit, Name, Refers, Seed
 from equipoise.core.row import Frozen, Text
 from equipoise.core.yamlfile import load_yaml, read_yaml
 
@@ -65,7 +65,7 @@ class LocalSource(Frozen):
     """Weights in a local folder, in the transformers layout; a relative path starts at the project's root."""
 
     kind: Literal["local"]
-    path: str
+    path: Annotated[str, Refers()]
 
 
 class EmbeddedSource(Frozen):
@@ -95,7 +95,7 @@ class Generation(Frozen):
 class Adapter(Frozen):
     """A low-rank adapter of the repository, merged into the weights (`equipoise.models.adapter`), with its sha256."""
 
-    file: str
+    file: Annotated[str, Refers()]
     sha256: Sha256
 
 
@@ -289,7 +289,7 @@ class ApiEntry(ModelEntry):
 class CasesFile(Frozen):
     """The JSONL file of the cases that saved outputs answer, with its sha256."""
 
-    file: str
+    file: Annotated[str, Refers()]
     sha256: Sha256
 
 
@@ -302,7 +302,7 @@ class ReplayEntry(ModelEntry):
     """
 
     backend: Literal["replay"]
-    file: str
+    file: Annotated[str, Refers()]
     sha256: Sha256
     answers: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     cases: CasesFile | None = None
@@ -438,8 +438,8 @@ class LlmJudgeEntry(_Named):
     """
 
     kind: Literal["llm"]
-    model: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
-    rubric: Text
+    model: Annotated[Name, Refers(FOLDER)]
+    rubric: Annotated[Text, Refers()]
     structured: bool = True
     error: JudgeError | None = None
 
@@ -448,7 +448,7 @@ class PanelJudgeEntry(_Named):
     """A judge that combines others by vote: on each passage, the judgement of the majority."""
 
     kind: Literal["panel"]
-    judges: Annotated[tuple[Annotated[str, Field(pattern=r"^[a-z0-9_]+$")], ...], Field(min_length=2)]
+    judges: Annotated[tuple[Name, ...], Field(min_length=2), Refers(JUDGES)]
     error: JudgeError | None = None
 
 
@@ -533,3 +533,37 @@ def load_classifier_entry(name: str, root: Path) -> JudgeEntry:
 def load_masked_entry(name: str, root: Path) -> MaskedEntry:
     """Read the registry entry of a masked model; an unknown name is refused in the same way."""
     return load_yaml(entry_path(name, root / MASKED), MaskedEntry)
+
+
+LOADERS: dict[str, Callable[[str, Path], BaseModel]] = {
+    FOLDER: load_entry,
+    JUDGES: load_judge_entry,
+    MASKED: load_masked_entry,
+}
+"""What reads an entry of each folder of the registry."""
+
+
+def files_named(settings: BaseModel, root: Path, *fields: str) -> Iterator[str]:
+    """List the files that settings or an entry name (`core.params.Refers`), and those that these files name in turn.
+
+    `fields` are the ones to follow, all without any. A file outside the project has its absolute path, any other its
+    path from `root`. Raises EquipoiseError for an unknown or malformed entry.
+    """
+    for name, field in type(settings).model_fields.items():
+        if fields and name not in fields:
+            continue
+        value = getattr(settings, name)
+        for one in value if isinstance(value, tuple) else (value,):
+            if isinstance(one, BaseModel):
+                yield from files_named(one, root)
+            for refers in field.metadata:
+                if isinstance(refers, Refers) and one is not None and str(one) not in refers.besides:
+                    yield from _files_of(str(one), refers.to, root)
+
+
+def _files_of(value: str, to: str, root: Path) -> Iterator[str]:
+    if to in LOADERS:
+        yield f"{to}/{value}.yaml"
+        yield from files_named(LOADERS[to](value, root), root)
+    else:
+        yield f"{to}/{value}.jsonl" if to else value

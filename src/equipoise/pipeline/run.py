@@ -11,6 +11,7 @@ from equipoise.core.params import Params
 from equipoise.core.row import Row
 from equipoise.core.units import Unit
 from equipoise.models import registry
+from equipoise.models.environment import require_recorded
 from equipoise.models.registry import AnyEntry
 
 R = TypeVar("R", bound=Row)
@@ -30,7 +31,11 @@ class Run:
 
     @classmethod
     def load(cls, study: str, data: Path, progress: Callable[[int, int], object]) -> Self:
-        """Read params.yaml for a study; a fault is an EquipoiseError that names the key."""
+        """Read params.yaml for a study; a fault is an EquipoiseError that names the key.
+
+        So is another environment than the one that `check` recorded.
+        """
+        require_recorded(data, Path())
         return cls(study, data, params.load(), progress)
 
     @property

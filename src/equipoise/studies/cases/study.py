@@ -46,11 +46,12 @@ STUDY = Study(
     free_text=True,
     saved_outputs=True,
     inputs=("diagnoses.yaml", "features", "rubrics"),
+    judged=True,
     reads={
         "build": (),
         "infer": (),
-        "score": ("data/diagnoses.yaml", "data/features", "data/rubrics", "models/judges"),
-        "measure": ("models/judges",),
+        "score": ("data/diagnoses.yaml", "data/features"),
+        "measure": (),
     },
     requires=require,
 )

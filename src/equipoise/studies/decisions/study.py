@@ -45,5 +45,5 @@ STUDY = Study(
     inputs=("raw",),
     items=_imported,
     item=Story,
-    reads={"build": ("data/items", "data/raw"), "infer": ("data/phantoms",), "score": (), "measure": ()},
+    reads={"build": ("data/raw",), "infer": (), "score": (), "measure": ()},
 )

@@ -37,8 +37,8 @@ STUDY = Study(
     inputs=("cities.yaml", "medmcqa_diseases.yaml", "templates"),
     items=lambda settings: settings.section("sample", Sample).items,
     reads={
-        "build": ("data/cities.yaml", "data/items", "data/raw", "data/templates"),
-        "infer": ("data/phantoms",),
+        "build": ("data/cities.yaml", "data/templates/evaluation.yaml"),
+        "infer": (),
         "score": (),
         "measure": ("data/cities.yaml",),
     },

@@ -6,10 +6,10 @@ larger: cities are compared on the same questions as far as possible, and each q
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.params import Limit, Name, Seed
+from equipoise.core.params import ITEMS, Limit, Name, Refers, Seed
 from equipoise.core.prompts import Prompt
 from equipoise.core.row import Frozen, Text
 from equipoise.materials.cities import City
@@ -44,7 +44,7 @@ class Sample(Frozen):
     largest_remainder adds up to it. `answering` and `orders` are as in the study of adversarial questions.
     """
 
-    items: Name
+    items: Annotated[Name, Refers(ITEMS)]
     per_city: Limit = 0
     rounding: Rounding = "plain"
     seed: Seed = 0

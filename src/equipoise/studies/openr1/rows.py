@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.params import Count, Limit, Name
+from equipoise.core.params import ITEMS, Count, Limit, Name, Refers
 from equipoise.core.row import Frozen, Row, Text
 from equipoise.materials.vignette import Role
 from equipoise.studies.openr1 import NAME
@@ -102,7 +102,7 @@ class Pairing(Frozen):
     `control` contains {day}; null omits the control pairs. `limit` 0 means all items.
     """
 
-    items: Name
+    items: Annotated[Name, Refers(ITEMS)]
     limit: Limit
     dimensions: Annotated[tuple[Dimension, ...], Field(min_length=1)]
     statement: Annotated[str, Field(pattern=r"\{patient\}")]
@@ -120,7 +120,7 @@ class Pairing(Frozen):
 class Comparison(Frozen):
     """The section `agree` of params.yaml: the judge of replies, and the least probability at which they agree."""
 
-    judge: Name
+    judge: Annotated[Name, Refers("models/judges")]
     threshold: Probability
 
 

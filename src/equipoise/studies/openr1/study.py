@@ -51,11 +51,6 @@ STUDY = Study(
     items=lambda settings: settings.section("pair", Pairing).items,
     item=OpenR1Item,
     judges=lambda settings: [settings.section("agree", Comparison).judge],
-    reads={
-        "build": ("data/items", "data/raw"),
-        "infer": ("data/phantoms",),
-        "score": ("models/judges",),
-        "measure": (),
-    },
+    reads={"build": ("data/raw",), "infer": (), "score": (), "measure": ()},
     requires=require,
 )

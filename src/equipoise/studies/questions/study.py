@@ -59,8 +59,8 @@ STUDY = Study(
     inputs=("cities.yaml", "lexicon", "templates"),
     items=lambda settings: settings.items,
     reads={
-        "build": ("data/items", "data/lexicon", "data/raw", "data/templates"),
-        "infer": ("data/phantoms",),
+        "build": ("data/lexicon",),
+        "infer": (),
         "score": (),
         "measure": ("data/cities.yaml",),
     },

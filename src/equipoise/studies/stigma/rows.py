@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from equipoise.core.params import Count, Name
+from equipoise.core.params import Count, Name, Refers
 from equipoise.core.row import Frozen, Row, Text
 from equipoise.studies.stigma import NAME
 
@@ -60,7 +60,7 @@ class Filling(Frozen):
     scorer: Scorer = "causal"
     instruction: Text = "Write one sentence."
     length: Length = "total"
-    masked: Name = "roberta_large"
+    masked: Annotated[Name, Refers("models/masked")] = "roberta_large"
     aggregation: Aggregation = "words"
     top_k: Count = 100
     threshold: Annotated[float, Field(ge=0, lt=1)] = 0.01

@@ -70,9 +70,9 @@ STUDY = Study(
     inputs=("sentences",),
     masked=_masked,
     reads={
-        "build": ("data/raw", "data/sentences"),
-        "infer": ("data/phantoms",),
-        "score": ("data/sentences", "models/masked"),
+        "build": ("data/sentences",),
+        "infer": (),
+        "score": ("data/sentences",),
         "measure": (),
     },
     requires=require,

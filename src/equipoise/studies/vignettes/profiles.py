@@ -24,6 +24,7 @@ from rich.table import Table
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.keys import numbered
+from equipoise.core.params import ITEMS, Refers
 from equipoise.core.prompts import Prompt
 from equipoise.core.row import Frozen
 from equipoise.materials.stories.compose import (
@@ -99,7 +100,7 @@ class Build(Wording):
 
     profile: Profile
     design: Design = "pair"
-    cases: Annotated[str, Field(pattern=r"^[a-z0-9_-]+$")] = OURS
+    cases: Annotated[str, Field(pattern=r"^[a-z0-9_-]+$"), Refers(ITEMS, besides=(OURS,))] = OURS
     endpoints: Annotated[tuple[Id, ...], Field(min_length=1)] = ("triage", "test", "psychiatric_referral")
     system: str
     answer_prefix: str

@@ -14,6 +14,10 @@ from equipoise.studies.vignettes.panel import cases_file
 from equipoise.studies.vignettes.plots import PLOTS
 from equipoise.studies.vignettes.profiles import Build
 from equipoise.studies.vignettes.view import cases_view
+from equipoise.text.neutral.lexicon import Lexicon
+
+LEXICON = tuple(f"data/lexicon/{name}.yaml" for name in Lexicon.model_fields)
+"""The words by which reasoning is blinded."""
 
 
 def sentence(rows: Rows) -> str:
@@ -61,11 +65,12 @@ STUDY = Study(
     free_text=True,
     reasons=True,
     inputs=("features", "raw", "rubrics"),
+    judged=True,
     reads={
         "build": ("data/raw",),
-        "infer": ("data/features", "data/lexicon", "data/phantoms"),
-        "score": ("data/diagnoses.yaml", "data/features", "data/rubrics", "models/judges"),
-        "measure": ("data/features", "data/lexicon", "data/ratings", "models/judges"),
+        "infer": ("data/features", *LEXICON),
+        "score": ("data/diagnoses.yaml", "data/features"),
+        "measure": ("data/features", *LEXICON, "data/ratings"),
     },
     cases_view=cases_view,
     requires=require,

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from equipoise.core.params import Name
+from equipoise.core.params import Name, Refers
 from equipoise.core.row import Frozen
 from equipoise.materials.questions import ATTRIBUTES, GROUPS, Attribute, Direction, Group, Orders
 from equipoise.studies.questions.rows import Attempt, Neutralized, Variant
@@ -85,12 +85,12 @@ class Perturb(Frozen):
     design: Design = "crossed"
     answering: Literal["likelihood", "generate"] = "likelihood"
     orders: Orders = 4
-    generator: Name = "rules"
-    fuser: Name = "rules"
+    generator: Annotated[Name, Refers("models", besides=("rules", "replay"))] = "rules"
+    fuser: Annotated[Name, Refers("models", besides=("rules", "replay"))] = "rules"
     attempts: Annotated[int, Field(ge=1, le=3)] = 3
-    evaluator: Name | None = None
-    templates: Path = Path("data/templates")
-    replay: Path | None = None
+    evaluator: Annotated[Name | None, Refers("models")] = None
+    templates: Annotated[Path, Refers()] = Path("data/templates")
+    replay: Annotated[Path | None, Refers()] = None
 
     @model_validator(mode="after")
     def _replay_has_a_file(self) -> Self:

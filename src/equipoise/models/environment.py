@@ -1,0 +1,105 @@
+"""What computes a run besides its code: versions of Python and libraries, the accelerator, and variables.
+
+The stage `check` writes it to `data/environment.json`, on which the stages that compute depend. It has nothing that
+differs between machines on which equal work gives equal figures.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Iterable
+from importlib import metadata
+from pathlib import Path
+from typing import Self
+
+from equipoise.core import jsonl
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.row import Frozen
+from equipoise.models.engine import has_driver
+
+FILE = "environment.json"
+"""Its file, below `data`."""
+LOCK = "requirements/*.txt"
+PROJECT = "pyproject.toml"
+PIN = re.compile(r"^\s*\"?([\w.-]+)((?:[=<>!~]=|[<>])[^\s;\"]+)", re.MULTILINE)
+"""A requirement with its versions, in a requirements file or in pyproject.toml."""
+PACKAGES = (
+    "bitsandbytes",
+    "google-re2",
+    "numpy",
+    "onnxruntime",
+    "onnxruntime-gpu",
+    "scikit-learn",
+    "scipy",
+    "statsmodels",
+    "tokenizers",
+    "torch",
+    "transformers",
+    "vllm",
+)
+"""The libraries whose versions can change an answer, a reading or a figure."""
+VARIABLES = ("CUBLAS_WORKSPACE_CONFIG", "CUDA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE", "VLLM_BATCH_INVARIANT")
+"""The environment variables that can, where they are set."""
+REFRESH = "run `dvc repro --force --single-item check`, then `dvc repro`"
+
+
+class Environment(Frozen):
+    """The version of Python without its patch, of installed `packages`, and what the project requires of them.
+
+    `accelerator` is cuda where the NVIDIA driver can be loaded, else none; `variables` are those that are set.
+    """
+
+    python: str
+    packages: dict[str, str]
+    required: dict[str, tuple[str, ...]]
+    accelerator: str
+    variables: dict[str, str]
+
+    @classmethod
+    def current(cls, root: Path) -> Self:
+        """Describe this process, and the lock of the project at `root`."""
+        files = (*sorted(root.glob(LOCK)), *root.glob(PROJECT))
+        required = {pin for file in files for pin in PIN.findall(jsonl.read_text(file)) if pin[0] in PACKAGES}
+        return cls(
+            python=f"{sys.version_info.major}.{sys.version_info.minor}",
+            packages=versions(PACKAGES),
+            required={name: tuple(sorted(spec for of, spec in required if of == name)) for name, _ in sorted(required)},
+            accelerator="cuda" if has_driver() else "none",
+            variables={name: os.environ[name] for name in VARIABLES if name in os.environ},
+        )
+
+    def differences(self, other: Self) -> list[str]:
+        """Describe how another environment differs, apart from requirements: `numpy 2.4.6 -> 2.5.0`."""
+        before, after = self._named(), other._named()
+        return [
+            f"{name} {before.get(name, 'absent')} -> {after.get(name, 'absent')}"
+            for name in sorted(before.keys() | after)
+            if before.get(name) != after.get(name)
+        ]
+
+    def _named(self) -> dict[str, str]:
+        return {"Python": self.python, "accelerator": self.accelerator} | self.packages | self.variables
+
+
+def versions(packages: Iterable[str]) -> dict[str, str]:
+    """Return the versions of those packages that are installed."""
+    found = {}
+    for name in packages:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def require_recorded(data: Path, root: Path) -> None:
+    """Refuse to compute in another environment than the one recorded in `data`, with which results are labelled.
+
+    Raises:
+        EquipoiseError: They differ; the message names the packages or variables.
+    """
+    if not (file := data / FILE).is_file():
+        return
+    recorded = jsonl.read_one(file, Environment)
+    if changed := recorded.differences(Environment.current(root)):
+        raise EquipoiseError(f"{file} describes another environment ({', '.join(changed)}): {REFRESH}")
