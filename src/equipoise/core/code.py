@@ -5,8 +5,7 @@ modules import so, and no stage misses a file by it:
 
 - `equipoise.pipeline.steps` loads the modules of a study by the names of its stages, which
   `equipoise.pipeline.depends.modules` lists;
-- `equipoise.pipeline.infer` loads `equipoise.pipeline.sequential`, listed there where
-  a study may stop early;
+- `equipoise.pipeline.infer` loads `equipoise.pipeline.sequential`, listed there where a study may stop early;
 - `equipoise` loads its functions, and `equipoise.cli` its commands, on first use: no stage depends on either.
 """
 
@@ -20,6 +19,8 @@ from pathlib import Path
 from equipoise.core import content
 from equipoise.core.errors import EquipoiseError
 
+README = "README.md"
+"""What a folder's files are about, which no stage reads."""
 MODELS = "models"
 """The folder of the registry, whose entries have titles."""
 HOMES = {"equipoise": Path("src")}
@@ -72,11 +73,15 @@ def listing(entries: Iterable[Path], reads: Iterable[str], root: Path, *, titles
 
 
 def read_files(name: str, root: Path) -> set[Path]:
-    """List the files of a file or folder that a stage reads, from `root`; none is an EquipoiseError."""
-    paths = [path for path in (root / name, *(root / name).rglob("*")) if path.is_file()]
-    if not paths:
+    """List the files of a file or folder that a stage reads, from `root`, but no README.
+
+    Raises:
+        EquipoiseError: it is not there.
+    """
+    if not (root / name).exists():
         fix = f"correct the setting that names it, or restore it (`git checkout -- {name}`)"
         raise EquipoiseError(f"{name}: a stage reads it, and there is no such file: {fix}")
+    paths = [path for path in (root / name, *(root / name).rglob("*")) if path.is_file() and path.name != README]
     return {path.relative_to(root) if path.is_relative_to(root) else path for path in paths}
 
 
