@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from equipoise.core import code, jsonl, params, stage
+from equipoise.core import jsonl, params, stage
 from equipoise.models import environment
 from equipoise.pipeline import check, depends, steps
 from equipoise.studies.registry import STUDIES
@@ -11,8 +11,8 @@ from equipoise.studies.registry import STUDIES
 def main(stages: Path, data: Path) -> None:
     """Read params.yaml, the registry and STAGES; write below DATA what the other stages depend on.
 
-    `checked.json`, `environment.json`, `code/` with a list of code and inputs for each stage and study, `settings/` with
-    the settings that each reads, and `followed/` with links to the files of the user's own that settings name.
+    `checked.json`, `environment.json`, `code/` with a list of code and inputs for each stage and study, `settings/`
+    with the settings that each reads, and `followed/` with links to the files of the user's own that settings name.
     """
     settings = params.load()
     chosen = check.require_sound(settings, STUDIES, Path())

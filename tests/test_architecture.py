@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 import equipoise
-from equipoise.core.code import imported
+from equipoise.core.content import imports
 from equipoise.pipeline.steps import STAGES
 from equipoise.studies.registry import STUDIES
 
@@ -74,7 +74,7 @@ def tree_of(path: Path) -> ast.Module:
 
 def imports_of(path: Path) -> set[str]:
     """Name the modules of the library that a file imports, in functions too."""
-    return {name for name in imported(tree_of(path)) if name in modules()}
+    return {name for name in imports(tree_of(path)) if name in modules()}
 
 
 def room_of(module: str) -> str | None:

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from equipoise.core import code, params
-from equipoise.pipeline import steps
+from equipoise.pipeline import depends, steps
 from equipoise.studies.registry import STUDIES
 
 if TYPE_CHECKING:
@@ -37,9 +37,11 @@ def entries(stage: str) -> Iterator[tuple[list[Path], tuple[str, ...]]]:
     """Give what a stage starts from, and what it reads, for each study; for a stage without studies once."""
     if stage in steps.STAGES:
         for study in STUDIES.values():
-            yield steps.depends_on(stage, study, SETTINGS, Path("stages"))[0], study.reads[stage]
+            loaded = depends.modules(stage, study.name, SETTINGS, ROOT)
+            files = [path for name in loaded if (path := code.module_file(name, ROOT))]
+            yield [Path("stages") / f"{stage}.py", *files], study.reads[stage]
     else:
-        yield [Path("stages") / f"{stage}.py"], code.load_reads(ROOT / "stages").get(stage, ())
+        yield [Path("stages") / f"{stage}.py"], {"export": (depends.PROBES,), "report": depends.REPORTED}.get(stage, ())
 
 
 def reads(stage: str) -> set[str]:
@@ -210,8 +212,12 @@ def test_build_and_score_depend_on_the_settings_that_they_read(study: str) -> No
         if module_file(f"equipoise.studies.{study}.{module}"):
             read |= {*sections(tree(source(f"equipoise.studies.{study}.{module}")))} - {"infer", "score", "judge"}
 
-    assert read <= steps.own_settings(STUDIES[study], SETTINGS).keys()
-    assert read - {"items"} == set(STUDIES[study].sections)
+    declared = STUDIES[study]
+    built, scored = (depends.own_settings(name, declared, SETTINGS).keys() for name in ("build", "score"))
+    assert read - {"items"} == set(declared.sections)
+    assert read <= built
+    # The judge of params.yaml, and how it reads, are settings of `score` where it reads the study's reasoning.
+    assert scored - built == ({"judge", "score"} if declared.judged else set())
 
 
 def sections(module: ast.Module) -> Iterator[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.core.code import closure, listing, load_reads
+from equipoise.core.code import closure, listing
 from equipoise.core.errors import EquipoiseError
 
 FILES = {
@@ -48,7 +48,7 @@ def test_a_script_runs_what_it_imports_in_functions_too_with_its_packages_and_th
 
 
 def test_a_listing_changes_with_a_file_of_it_and_with_no_other(root: Path) -> None:
-    """Each line is a checksum and a path, as `sha256sum --check` reads them."""
+    """Each line is a digest and a path; the digest of a file that is not Python or YAML is its sha256."""
     before = listed(root)
     (root / "src/equipoise/core/b.py").write_text("changed = True\n", encoding="utf-8")
     assert listed(root) == before
@@ -62,17 +62,23 @@ def test_a_listing_changes_with_a_file_of_it_and_with_no_other(root: Path) -> No
 
 
 def test_a_listing_has_the_files_and_folders_that_are_read_too(root: Path) -> None:
-    """Those of folders by themselves; a name without a file is an error."""
+    """Those of folders by themselves, but no README; a name without a file is an error."""
+    (root / "src/equipoise/page/README.md").write_text("About.\n", encoding="utf-8")
     of_page = {f"src/equipoise/page/{name}" for name in ("__init__.py", "draw.py", "page.css")}
     listed = listing([], ["src/equipoise/page", "src/equipoise/types.py"], root)
 
     assert {line.split("  ")[1] for line in listed.splitlines()} == {*of_page, "src/equipoise/types.py"}
-    with pytest.raises(EquipoiseError, match=r"^absent: a stage reads it, .* run `git checkout -- absent`$"):
+    with pytest.raises(EquipoiseError, match=r"^absent: a stage reads it, and there is no such file: correct"):
         listing([], ["absent"], root)
 
 
-def test_a_stage_without_a_study_says_what_it_reads(root: Path) -> None:
-    """One YAML file has what each of them reads."""
-    (root / "stages/reads.yaml").write_text("run: [src/equipoise/page]\nnone: []\n", encoding="utf-8")
+def test_the_title_of_a_model_counts_where_it_is_shown(root: Path) -> None:
+    """It changes no answer: only the listing of the report has it."""
+    entry = root / "models/some.yaml"
+    entry.parent.mkdir()
+    entry.write_text("title: Some\nbackend: onnx\n", encoding="utf-8")
+    before = [listing([], ["models/some.yaml"], root, titles=titles) for titles in (False, True)]
+    entry.write_text("title: Another\nbackend: onnx\n", encoding="utf-8")
+    after = [listing([], ["models/some.yaml"], root, titles=titles) for titles in (False, True)]
 
-    assert load_reads(root / "stages") == {"run": ("src/equipoise/page",), "none": ()}
+    assert [one == other for one, other in zip(before, after, strict=True)] == [True, False]

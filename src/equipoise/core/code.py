@@ -11,7 +11,6 @@ modules import so, and no stage misses a file by it:
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -47,7 +46,7 @@ def closure(script: Path, root: Path, homes: Mapping[str, Path] = HOMES) -> list
         files.add(path)
         if path.name == "__init__.py":
             files |= {file for file in _files(root, path.parent) if file.suffix not in {".py", ".pyc"}}
-        named = {parent for name in _imports(root / path) for parent in _with_parents(name)}
+        named = {parent for name in content.imported(root / path) for parent in _with_parents(name)}
         waiting += [file for name in named if (file := module_file(name, root, homes))]
     return sorted(files)
 
@@ -109,28 +108,3 @@ def _with_parents(name: str) -> list[str]:
 def _files(root: Path, folder: Path) -> list[Path]:
     """List the files of a folder, from `root`, not those of its subfolders."""
     return [path.relative_to(root) for path in (root / folder).iterdir() if path.is_file()]
-
-
-@cache
-def _imports(path: Path) -> frozenset[str]:
-    """Name every module that a file imports: once, since most files belong to several scripts."""
-    return frozenset(imported(content.syntax_tree(path)))
-
-
-def imported(node: ast.AST) -> set[str]:
-    """Name every module that code imports when it runs, in functions too; `from a import b` gives a and a.b."""
-    names: set[str] = set()
-    for child in ast.iter_child_nodes(node):
-        if _is_type_checking(child):
-            continue
-        if isinstance(child, ast.Import):
-            names |= {alias.name for alias in child.names}
-        elif isinstance(child, ast.ImportFrom) and child.module:
-            names |= {child.module, *(f"{child.module}.{alias.name}" for alias in child.names)}
-        names |= imported(child)
-    return names
-
-
-def _is_type_checking(node: ast.AST) -> bool:
-    """Tell whether a node is `if TYPE_CHECKING:`, which does not run."""
-    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"

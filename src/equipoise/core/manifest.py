@@ -25,8 +25,9 @@ class Manifest(Frozen):
     `repo` and `revision` give its origin: the hub's id and commit, a package and its version, a server's address and
     the model's name there, or a file of saved answers and its sha256. `weights` and `files` map names to sha256
     digests: of the source's weights, and of the exported files under `.cache/models/<folder>`. `settings` are those of
-    its registry entry that affect answers. `versions` lists the versions of the libraries that compute them, `exporters`
-    those of the libraries that wrote `files`: an upgrade that leaves the files as they are keeps the answers.
+    its registry entry that affect answers. `versions` lists the versions of the libraries that compute them,
+    `exporters` those of the libraries that wrote `files`: an upgrade that leaves the files as they are keeps the
+    answers.
     """
 
     model: Text

@@ -28,7 +28,7 @@ class Refers(NamedTuple):
     """Marks a setting, or a field of the registry, whose value is a file or names one; stages depend on that file.
 
     `to` is the folder of the registry that has the named entry, `data/items` for a file of items, or empty where the
-    value is itself the path. `besides` are values that name no file. `equipoise.models.registry.files_named` follows it.
+    value is itself the path. `besides` are values that name no file. `models.registry.files_named` follows them.
     """
 
     to: str = ""

@@ -1,10 +1,8 @@
 """A fused decoder graph in ONNX Runtime with key-value buffers for a fixed number of rows: tokens in, logits out."""
 
 import copy
-import ctypes
 import json
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -13,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.models.environment import has_driver
 
 GRAPH = "model.onnx"
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
@@ -25,15 +24,6 @@ def providers() -> list[str]:
     import onnxruntime
 
     return [CUDA, CPU] if CUDA in onnxruntime.get_available_providers() and has_driver() and _has_cuda() else [CPU]
-
-
-def has_driver() -> bool:
-    """Whether the NVIDIA driver's library can be loaded."""
-    try:
-        ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
-    except OSError:
-        return False
-    return True
 
 
 def _has_cuda() -> bool:

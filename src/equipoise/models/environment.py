@@ -4,6 +4,7 @@ The stage `check` writes it to `data/environment.json`, on which the stages that
 differs between machines on which equal work gives equal figures.
 """
 
+import ctypes
 import os
 import re
 import sys
@@ -15,7 +16,6 @@ from typing import Self
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.row import Frozen
-from equipoise.models.engine import has_driver
 
 FILE = "environment.json"
 """Its file, below `data`."""
@@ -79,6 +79,15 @@ class Environment(Frozen):
 
     def _named(self) -> dict[str, str]:
         return {"Python": self.python, "accelerator": self.accelerator} | self.packages | self.variables
+
+
+def has_driver() -> bool:
+    """Whether the NVIDIA driver's library can be loaded."""
+    try:
+        ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    except OSError:
+        return False
+    return True
 
 
 def versions(packages: Iterable[str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ model without weights whose bias is known.
 
 import difflib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -543,11 +543,14 @@ LOADERS: dict[str, Callable[[str, Path], BaseModel]] = {
 """What reads an entry of each folder of the registry."""
 
 
-def files_named(settings: BaseModel, root: Path, *fields: str) -> Iterator[str]:
+def files_named(
+    settings: BaseModel, root: Path, *, fields: Collection[str] = (), to: Collection[str] = ()
+) -> Iterator[str]:
     """List the files that settings or an entry name (`core.params.Refers`), and those that these files name in turn.
 
-    `fields` are the ones to follow, all without any. A file outside the project has its absolute path, any other its
-    path from `root`. Raises EquipoiseError for an unknown or malformed entry.
+    `fields` and `to` restrict which fields are followed, and into which folders; without them all are. A file outside
+    the project has its absolute path, any other its path from `root`. Raises EquipoiseError for an unknown or malformed
+    entry.
     """
     for name, field in type(settings).model_fields.items():
         if fields and name not in fields:
@@ -557,7 +560,9 @@ def files_named(settings: BaseModel, root: Path, *fields: str) -> Iterator[str]:
             if isinstance(one, BaseModel):
                 yield from files_named(one, root)
             for refers in field.metadata:
-                if isinstance(refers, Refers) and one is not None and str(one) not in refers.besides:
+                if not isinstance(refers, Refers) or (to and refers.to not in to):
+                    continue
+                if one is not None and str(one) not in refers.besides:
                     yield from _files_of(str(one), refers.to, root)
 
 

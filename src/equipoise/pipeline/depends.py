@@ -25,6 +25,11 @@ from equipoise.pipeline.steps import SEQUENTIAL, STAGES, STOPPING, name_of
 PIPELINE = "dvc.yaml"
 SETTINGS = ("build", "score")
 """The stages that read a study's own sections of params.yaml."""
+FOLLOWED: Mapping[str, tuple[str, ...]] = {
+    "build": ("", ITEMS, registry.FOLDER),
+    "score": (registry.JUDGES, registry.MASKED),
+}
+"""Into which folders each of them follows the files that these sections name."""
 DECIDING = ("decision", "measure", "score")
 """The sections of params.yaml that decide where a study stops."""
 PROBES = "data/raw/probes.yaml"
@@ -78,18 +83,17 @@ def files_read(stage: str, study: Study, settings: Params, root: Path) -> Iterat
     unknown or malformed entry of the registry.
     """
     entry = registry.load_entry(settings.model, root)
-    yield from registry.files_named(settings, root, "model")
+    yield from registry.files_named(settings, root, fields={"model"})
     for name in (stage, "score", "measure") if stops_early(stage, settings) else (stage,):
         yield from study.reads[name]
         if isinstance(entry, PhantomEntry):
             yield from PLANTED.get(name, ())
-        if name in SETTINGS:
-            for section, kind in study.sections.items():
-                yield from registry.files_named(settings.section(section, kind), root)
+        for section, kind in study.sections.items() if name in FOLLOWED else ():
+            yield from registry.files_named(settings.section(section, kind), root, to=FOLLOWED[name])
         if name == "build" and (items := study.items(settings)) is not None:
             yield f"{ITEMS}/{items}.jsonl"
         if study.judged and name in {"score", "measure"}:
-            yield from registry.files_named(settings, root, "judge")
+            yield from registry.files_named(settings, root, fields={"judge"})
 
 
 def own_settings(stage: str, study: Study, settings: Params) -> dict[str, Any]:
@@ -121,7 +125,7 @@ def listing(stage: str, study: Study, settings: Params, stages: Path) -> str:
 def of_run(settings: Params, chosen: Iterable[Study], stages: Path) -> dict[str, str]:
     """List what the stages without a study depend on, `export` and `report`, by stage."""
     root = Path()
-    model = [*registry.files_named(settings, root, "model")]
+    model = [*registry.files_named(settings, root, fields={"model"})]
     shown = {*REPORTED, *model}
     for study in chosen:
         shown |= {f"data/{name}" for name in study.inputs} | set(files_read("score", study, settings, root))
@@ -157,18 +161,21 @@ def link_followed(settings: Params, chosen: Iterable[Study], folder: Path) -> No
     reads = {name for study in chosen for stage in STAGES for name in files_read(stage, study, settings, root)}
     files = {path for name in reads for path in code.read_files(name, root)}
     files |= {exports() / f"{name}.json" for name in exported(reads, settings.model)}
-    links = {
-        f"{jsonl.digest(path.as_posix())[:16]}-{path.name}": path.absolute()
-        for path in files
-        if covered.isdisjoint((path, *path.parents))
-    }
+    links = {_inside(path): path.absolute() for path in files if covered.isdisjoint((path, *path.parents))}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for link in folder.iterdir():
-            if link.is_symlink() and links.get(link.name) != link.readlink():
+        for link in [path for path in folder.rglob("*") if path.is_symlink()]:
+            if links.get(link.relative_to(folder)) != link.readlink():
                 link.unlink()
         for name, path in links.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             if not (folder / name).is_symlink():
                 (folder / name).symlink_to(path)
     except OSError as error:
         raise EquipoiseError(f"{folder}: cannot be written ({error.strerror}): correct its permissions") from error
+
+
+def _inside(path: Path) -> Path:
+    """Give the place of a link below its folder: the path itself, where it is of the project."""
+    parts = ("up" if part == ".." else part for part in path.parts if part != path.anchor)
+    return Path(*parts)

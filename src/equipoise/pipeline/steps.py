@@ -4,13 +4,18 @@ Stage STAGE of study STUDY runs the module STAGE of the folder `studies/STUDY`, 
 reruns only that study; `equipoise.pipeline.depends` lists the code of each for DVC.
 """
 
-from collections.abc import Callable
+from __future__ import annotations
+
 from importlib import import_module
 from importlib.util import find_spec
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from equipoise.figures.study import Study
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+    # For its type alone: a stage that measures nothing is not to depend on statistics.
+    from equipoise.figures.study import Study
 
 STAGES = ("build", "infer", "score", "measure")
 """The stages that each study has, in their order."""
