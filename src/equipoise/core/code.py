@@ -87,16 +87,13 @@ def read_files(name: str, root: Path) -> set[Path]:
 def module_file(name: str, root: Path, homes: Mapping[str, Path] = HOMES) -> Path | None:
     """Find the file of one of our modules, from `root`; None for a name that is not a module of ours."""
     home = homes.get(name.split(".", maxsplit=1)[0])
-    if home is None:
-        return None
-    base = home / name.replace(".", "/")
-    return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if _is_file(root / path)), None)
+    return None if home is None else _module_file(name, root, home)
 
 
 @cache
-def _is_file(path: Path) -> bool:
-    """Look once whether a file is there: most modules are named by many."""
-    return path.is_file()
+def _module_file(name: str, root: Path, home: Path) -> Path | None:
+    base = home / name.replace(".", "/")
+    return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if (root / path).is_file()), None)
 
 
 def _with_parents(name: str) -> list[str]:

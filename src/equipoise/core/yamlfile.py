@@ -8,6 +8,7 @@ import re
 from collections.abc import Hashable
 from contextlib import suppress
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -91,11 +92,17 @@ def strictly(where: str, value: object, kind: type[M]) -> M:
     """
     try:
         _require_text_keys(value)
-        return TypeAdapter(kind).validate_json(json.dumps(value, default=_as_text), strict=True)
+        return _adapter(kind).validate_json(json.dumps(value, default=_as_text), strict=True)
     except TypeError as error:  # a set or a binary value
         raise EquipoiseError(f"{where}: {error}: write it as text, in quotes") from error
     except ValidationError as error:
         raise EquipoiseError(f"{where}: {fault(error)}") from error
+
+
+@cache
+def _adapter(kind: type[M]) -> TypeAdapter[M]:
+    """Make the validator of a type once, which takes milliseconds."""
+    return TypeAdapter(kind)
 
 
 def _as_text(value: object) -> str:
