@@ -18,7 +18,7 @@ def main(stages: Path, data: Path) -> None:
     chosen = check.require_sound(settings, STUDIES, Path())
     # The same for all sound settings, so that a changed setting reruns only the stages that read it.
     jsonl.write_json(data / "checked.json", {"sound": True})
-    jsonl.write_json(data / environment.FILE, environment.Environment.current(Path()).model_dump(mode="json"))
+    jsonl.write_json(data / environment.FILE, environment.Environment.of_project(Path()).model_dump(mode="json"))
     listings, sections = data / "code", data / "settings"
     for name, reads in depends.of_run(settings, chosen, stages).items():
         jsonl.write_text(listings / f"{name}.txt", reads)

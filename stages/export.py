@@ -13,7 +13,7 @@ from equipoise.models.export import load_probes, prepare
 
 def main(questions: Path, manifest: Path) -> None:
     """Read the probe QUESTIONS; write the MANIFEST of the model."""
-    require_recorded(manifest.parent, Path())
+    require_recorded(manifest.parent)
     name = params.load().model
     store = cache.folder() / "models"
     tell = partial(Console().print, highlight=False, markup=False, soft_wrap=True)

@@ -12,6 +12,20 @@ from equipoise.core.params import Params
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("models", "data/raw", "data/features", "data/items", "data/sentences", "data/lexicon", "data/examples")
+PIPELINE = (
+    ".dvc/plots",
+    "data",
+    "docs/metrics",
+    "docs/report.md",
+    "docs/verdicts.md",
+    "dvc.yaml",
+    "models",
+    "params.yaml",
+    "pyproject.toml",
+    "requirements",
+    "src",
+    "stages",
+)
 FILES = ("params.yaml", "data/cities.yaml")
 
 
@@ -22,6 +36,32 @@ def copy(folder: Path) -> Path:
     for name in FILES:
         shutil.copy(ROOT / name, folder / name)
     return folder
+
+
+def copy_pipeline(folder: Path) -> None:
+    """Copy all that the pipeline reads, without weights, the outputs of a run, and what a user has added."""
+    outs = (
+        "__pycache__",
+        "built",
+        "code",
+        "settings",
+        "own",
+        "replays",
+        "followed",
+        "responses.jsonl",
+        "effects.jsonl",
+    )
+    ignored = shutil.ignore_patterns(*outs, "judgements.jsonl", "asked.jsonl", "*.safetensors")
+    for name in PIPELINE:
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, target, ignore=ignored)
+        else:
+            shutil.copy(ROOT / name, target)
+    (folder / "data/followed").mkdir()
+    (folder / "data/raw/own").mkdir()
+    shutil.copy(ROOT / "data/raw/own/README.md", folder / "data/raw/own/README.md")
 
 
 def committed(path: str) -> str:

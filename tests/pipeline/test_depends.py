@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import runpy
 import shutil
-import sys
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,29 +18,14 @@ from equipoise.pipeline import depends
 from equipoise.pipeline.check import SHARED
 from equipoise.pipeline.steps import STAGES
 from equipoise.studies.registry import STUDIES
+from projects import copy_pipeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pydantic.fields import FieldInfo
 
-    from equipoise.figures.study import Study
-
 ROOT = Path(__file__).parents[2]
-COPIED = (
-    ".dvc/plots",
-    "data",
-    "docs/metrics",
-    "docs/report.md",
-    "docs/verdicts.md",
-    "dvc.yaml",
-    "models",
-    "params.yaml",
-    "pyproject.toml",
-    "requirements",
-    "src",
-    "stages",
-)
 NAME, HYPHENATED = r"^[a-z0-9_]+$", r"^[a-z0-9_-]+$"
 """The patterns of names of files."""
 CHOSEN = ("vignettes", "questions", "exam", "stigma", "decisions")
@@ -172,18 +156,9 @@ EDITS: dict[str, tuple[str, str, str, set[str]]] = {
 
 @pytest.fixture(scope="module")
 def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of what the pipeline reads, with the settings that ship, `check` run once."""
+    """A copy of what the pipeline reads, with the settings that ship."""
     folder = tmp_path_factory.mktemp("project")
-    skipped = shutil.ignore_patterns("__pycache__", "built", "code", "settings", "*.jsonl.lock", "replays", "own")
-    for name in COPIED:
-        source, target = ROOT / name, folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if source.is_dir():
-            shutil.copytree(source, target, ignore=skipped)
-        else:
-            shutil.copy(source, target)
-    (folder / "data/raw/own").mkdir(exist_ok=True)
-    shutil.copy(ROOT / "data/raw/own/README.md", folder / "data/raw/own/README.md")
+    copy_pipeline(folder)
     return folder
 
 
@@ -191,9 +166,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def project(copied: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The copy as the working folder; what a test changes is put back."""
     monkeypatch.chdir(copied)
-    monkeypatch.setattr(sys, "argv", ["check.py", "stages", "data"])
-    # Weights are not what an edit is about.
-    monkeypatch.setattr("equipoise.pipeline.check.require_sound", lambda settings, *_: chosen(settings))
+    ready(monkeypatch)
     before = {path: path.read_bytes() for path in copied.rglob("*") if path.is_file() and not path.is_symlink()}
     yield copied
     for path in [path for path in copied.rglob("*") if path.is_file() or path.is_symlink()]:
@@ -203,9 +176,20 @@ def project(copied: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             path.write_bytes(before[path])
 
 
-def chosen(settings: Params) -> list[Study]:
-    """Give the studies of params.yaml, whether or not their models and items are ready."""
-    return [STUDIES[name] for name in settings.studies]
+@pytest.fixture(scope="module")
+def before(copied: Path) -> dict[str, dict[str, Any]]:
+    """What each stage depends on before any edit."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(copied)
+        ready(patched)
+        check()
+    return dependencies(copied)
+
+
+def ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every study of params.yaml be chosen, whether or not its models and items are ready."""
+    name = "equipoise.pipeline.check.require_sound"
+    monkeypatch.setattr(name, lambda settings, *_: [STUDIES[study] for study in settings.studies])
 
 
 def check() -> None:
@@ -241,13 +225,6 @@ def stale(folder: Path, before: dict[str, dict[str, Any]]) -> set[str]:
     """Name the stages whose dependencies have changed, other than `check`."""
     after = dependencies(folder)
     return {name for name in after if after[name] != before[name]} - {"check"}
-
-
-@pytest.fixture
-def before(project: Path) -> dict[str, dict[str, Any]]:
-    """What each stage depends on before the edit."""
-    check()
-    return dependencies(project)
 
 
 @pytest.mark.parametrize("what", EDITS)
@@ -350,4 +327,4 @@ def test_files_elsewhere_are_linked_where_dvc_sees_them() -> None:
     assert all(path.is_symlink() for path in Path("data/followed/mine").glob("*.yaml"))
     # What `check` depends on by itself is not linked, and what is not named any more is not either.
     depends.link_followed(settings, questions, Path("data/followed"))
-    assert [path.name for path in Path("data/followed").rglob("*") if path.is_file()] == [".gitignore"]
+    assert [path for path in Path("data/followed").rglob("*") if path.is_symlink()] == []

@@ -51,22 +51,27 @@ class Environment(Frozen):
 
     python: str
     packages: dict[str, str]
-    required: dict[str, tuple[str, ...]]
     accelerator: str
     variables: dict[str, str]
+    required: dict[str, tuple[str, ...]] = {}
 
     @classmethod
-    def current(cls, root: Path) -> Self:
-        """Describe this process, and the lock of the project at `root`."""
-        files = (*sorted(root.glob(LOCK)), *root.glob(PROJECT))
-        required = {pin for file in files for pin in PIN.findall(jsonl.read_text(file)) if pin[0] in PACKAGES}
+    def current(cls) -> Self:
+        """Describe this process, without requirements."""
         return cls(
             python=f"{sys.version_info.major}.{sys.version_info.minor}",
             packages=versions(PACKAGES),
-            required={name: tuple(sorted(spec for of, spec in required if of == name)) for name, _ in sorted(required)},
             accelerator="cuda" if has_driver() else "none",
             variables={name: os.environ[name] for name in VARIABLES if name in os.environ},
         )
+
+    @classmethod
+    def of_project(cls, root: Path) -> Self:
+        """Describe this process, and what the project at `root` requires in its lock and in pyproject.toml."""
+        files = (*sorted(root.glob(LOCK)), *root.glob(PROJECT))
+        pins = {pin for file in files for pin in PIN.findall(jsonl.read_text(file)) if pin[0] in PACKAGES}
+        required = {name: tuple(sorted(spec for of, spec in pins if of == name)) for name, _ in sorted(pins)}
+        return cls.current().model_copy(update={"required": required})
 
     def differences(self, other: Self) -> list[str]:
         """Describe how another environment differs, apart from requirements: `numpy 2.4.6 -> 2.5.0`."""
@@ -101,7 +106,7 @@ def versions(packages: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def require_recorded(data: Path, root: Path) -> None:
+def require_recorded(data: Path) -> None:
     """Refuse to compute in another environment than the one recorded in `data`, with which results are labelled.
 
     Raises:
@@ -110,5 +115,5 @@ def require_recorded(data: Path, root: Path) -> None:
     if not (file := data / FILE).is_file():
         return
     recorded = jsonl.read_one(file, Environment)
-    if changed := recorded.differences(Environment.current(root)):
+    if changed := recorded.differences(Environment.current()):
         raise EquipoiseError(f"{file} describes another environment ({', '.join(changed)}): {REFRESH}")

@@ -35,7 +35,7 @@ class Run:
 
         So is another environment than the one that `check` recorded.
         """
-        require_recorded(data, Path())
+        require_recorded(data)
         return cls(study, data, params.load(), progress)
 
     @property
