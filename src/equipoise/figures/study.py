@@ -64,11 +64,11 @@ class Study:
         free_text: Whether the model answers in sentences of its own; otherwise replies are letters, and often equal.
         reasons: Whether it reasons about each case in a turn of its own before it answers.
         saved_outputs: Whether it reads outputs saved elsewhere instead of asking a model.
-        inputs: Files and folders below `data` that its figures depend on, items apart.
         items: Gives the stem of the file in data/items that it reads, or None.
         item: The type of the rows in that file, where they are not multiple-choice questions.
         judges: Names further judges of the registry that it uses.
         masked: Names the masked model of the registry that it asks, or None.
+        models: Names models of the registry that it asks beside the one under test.
         reads: For each stage, the files and folders that it reads apart from settings and other stages' outputs.
         cases_view: Lays out a run's cases for the report, from the data folder and the settings; None for no cases. The
             report shows those of the first study that has any.
@@ -91,10 +91,10 @@ class Study:
     free_text: bool = False
     reasons: bool = False
     saved_outputs: bool = False
-    inputs: tuple[str, ...] = ()
     items: Callable[[Params], str | None] = lambda _: None
     judges: Callable[[Params], Sequence[str]] = lambda _: ()
     masked: Callable[[Params], str | None] = lambda _: None
+    models: Callable[[Params], Sequence[str]] = lambda _: ()
     reads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     item: type[Row] | None = None
     cases_view: Callable[[Path, Params], CasesView | None] = _nothing

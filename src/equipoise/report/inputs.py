@@ -1,6 +1,10 @@
-"""The provenance of a report: model, judge, settings, and every input with its title, licence, source and sha256."""
+"""The provenance of a report: model, judge, settings, and every input with its title, licence, source and sha256.
+
+The inputs are the files that the stages of the chosen studies read (`Study.reads`) and those that the settings name.
+"""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, NamedTuple
 
@@ -14,6 +18,7 @@ from equipoise.core.params import Params
 from equipoise.core.row import Frozen, Text
 from equipoise.core.tables import json_rows
 from equipoise.core.yamlfile import load_yaml
+from equipoise.figures.study import Study
 from equipoise.models import registry
 from equipoise.models.registry import (
     AnyEntry,
@@ -27,8 +32,12 @@ from equipoise.models.registry import (
 from equipoise.studies.registry import chosen
 
 FILE = Path("data/inputs.yaml")
-ALWAYS = ("inputs.yaml", "phantoms", "raw/probes.yaml")
-"""Inputs of every run, below `data`."""
+ALWAYS = ("params.yaml", "data/inputs.yaml", "data/phantoms", "data/raw/probes.yaml")
+"""Inputs of every run."""
+BY_NAME = ("data/items", "models/judges", "models/masked")
+"""Folders of which a run reads the files that its settings name."""
+SUFFIXES = {".yaml", ".jsonl"}
+"""Files of a folder that are inputs; others describe it."""
 
 
 class Declared(Frozen):
@@ -59,23 +68,53 @@ class Input(NamedTuple):
 def inputs(params: Params, root: Path) -> list[Input]:
     """List the project's files that the chosen studies read, sorted by path; missing items are left out.
 
-    Rows of questions state their own licence and source. Raises EquipoiseError for a file that `data/inputs.yaml` does
-    not declare.
+    Rows of questions state their own licence and source; a file outside the project is named by its whole path. Raises
+    EquipoiseError for a file that neither `data/inputs.yaml` declares nor a setting names.
     """
     declared = {row.path: row for row in load_yaml(root / FILE, Declarations).inputs}
-    data, models = root / "data", root / "models"
     studies = chosen(params)
-    named = {*ALWAYS, *(name for study in studies for name in study.inputs)}
-    named |= {f"items/{stem}.jsonl" for study in studies if (stem := study.items(params))}
-    paths = {
-        path for name in named for path in ([data / name] if (data / name).is_file() else (data / name).rglob("*.yaml"))
+    named = {*ALWAYS, *(f"data/items/{stem}.jsonl" for study in studies if (stem := study.items(params)))}
+    named |= {f"models/{name}.yaml" for name in (params.model, *other_models(params, root))}
+    named |= {f"models/judges/{name}.yaml" for name in judges(params, root)}
+    named |= {f"models/masked/{name}.yaml" for name in masked_models(params)}
+    named |= {judge.rubric for judge in _language_models(params, root)}
+    own: dict[str, Declared] = {}
+    for study in studies:
+        settings, defaults = _paths(study, params)
+        named |= {name for reads in study.reads.values() for name in reads} - {*BY_NAME, *defaults} | settings.keys()
+        for name, setting in settings.items():
+            place = f"{name}/" if (root / name).is_dir() else name
+            source = f"named by {setting} in params.yaml"
+            own[place] = Declared(path=place, title="A user's own file", licence="as the file states", source=source)
+    paths = {path for name in named for path in _files(root / name)}
+    return [_read(path, _name(path, root), declared, own) for path in sorted(paths)]
+
+
+def _paths(study: Study, params: Params) -> tuple[dict[str, str], set[str]]:
+    """List the files and folders that a study's settings name, each with its setting, and those that are defaults.
+
+    A default that `Study.reads` has is read only where the setting has kept it.
+    """
+    kinds = study.sections.items()
+    fields = [field.default for _, kind in kinds for field in kind.model_fields.values()]
+    named = {
+        value.as_posix(): f"{section}.{field}"
+        for section, kind in kinds
+        for field, value in params.section(section, kind)
+        if isinstance(value, Path)
     }
-    paths |= {root / "params.yaml", models / f"{params.model}.yaml"}
-    paths |= {models / f"judges/{name}.yaml" for name in judges(params, root)}
-    for judge in _language_models(params, root):
-        paths |= {models / f"{judge.model}.yaml", root / judge.rubric}
-    paths |= {models / f"masked/{name}.yaml" for name in masked_models(params)}
-    return [_read(path, path.relative_to(root).as_posix(), declared) for path in sorted(paths)]
+    return named, {default.as_posix() for default in fields if isinstance(default, Path)}
+
+
+def _files(path: Path) -> list[Path]:
+    """Give a file, or the inputs in a folder; none where it is missing."""
+    if path.is_dir():
+        return [file for file in path.rglob("*") if file.suffix in SUFFIXES]
+    return [path] if path.is_file() else []
+
+
+def _name(path: Path, root: Path) -> str:
+    return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
 
 
 def judges(params: Params, root: Path) -> list[str]:
@@ -91,6 +130,12 @@ def _language_models(params: Params, root: Path) -> list[LlmJudgeEntry]:
     return [entry for entry in entries if isinstance(entry, LlmJudgeEntry)]
 
 
+def other_models(params: Params, root: Path) -> list[str]:
+    """Name the models of the registry that are asked beside the one under test: those of judges, and of agents."""
+    judged = [judge.model for judge in _language_models(params, root)]
+    return list(dict.fromkeys((*judged, *(name for study in chosen(params) for name in study.models(params)))))
+
+
 def masked_models(params: Params) -> list[str]:
     """Name the masked models that the studies ask."""
     return list(dict.fromkeys(name for study in chosen(params) if (name := study.masked(params))))
@@ -98,13 +143,16 @@ def masked_models(params: Params) -> list[str]:
 
 def declaration(path: str, declared: dict[str, Declared]) -> Declared:
     """Find the declaration of a file: its own row, else that of the nearest folder around it."""
-    folders = [f"{folder}/" for folder in PurePosixPath(path).parents]
-    for place in (path, *folders):
-        if place in declared:
-            return declared[place]
+    if nearest := _nearest(path, declared):
+        return nearest
     raise EquipoiseError(
         f"{path}: its licence is not declared: add a row with its title, licence and source to {FILE.as_posix()}"
     )
+
+
+def _nearest(path: str, declared: dict[str, Declared]) -> Declared | None:
+    folders = (f"{folder}/" for folder in PurePosixPath(path).parents)
+    return next((declared[place] for place in (path, *folders) if place in declared), None)
 
 
 def model_inputs(manifest: Manifest, entry: AnyEntry) -> list[Input]:
@@ -143,8 +191,8 @@ def weights_inputs(title: str, entry: JudgeEntry | MaskedEntry) -> list[Input]:
     return [Input(source.path, title, entry.licence, "a folder of the machine that ran it", None)]
 
 
-def _read(path: Path, name: str, declared: dict[str, Declared]) -> Input:
-    about = declaration(name, declared)
+def _read(path: Path, name: str, declared: dict[str, Declared], own: dict[str, Declared]) -> Input:
+    about = _nearest(name, declared) or _nearest(name, own) or declaration(name, declared)
     licence, source = about.licence, about.source
     if path.suffix == ".jsonl":
         rows = [row for _, row in json_rows(path)]
@@ -161,6 +209,7 @@ class Provenance(NamedTuple):
     """Everything that a run's figures depend on; each field becomes a table."""
 
     model: list[tuple[str, str]]
+    drawing: list[tuple[str, str]]
     hashes: list[tuple[str, str]]
     judge: list[tuple[str, str]]
     settings: list[tuple[str, str]]
@@ -170,6 +219,7 @@ class Provenance(NamedTuple):
 def provenance(manifest: Manifest, params: Params, root: Path) -> Provenance:
     """Collect a run's provenance; `root` is the project's."""
     judge = registry.load_judge_entry(params.judge, root)
+    settings = flattened(params.model_dump())
     fields = manifest.model_dump(exclude={"weights", "files", "versions", "fidelity", "settings"}, exclude_none=True)
     more = {
         **{f"version of {name}": version for name, version in sorted(manifest.versions.items())},
@@ -178,11 +228,19 @@ def provenance(manifest: Manifest, params: Params, root: Path) -> Provenance:
     }
     return Provenance(
         model=[(name.replace("_", " "), str(value)) for name, value in (fields | more).items()],
+        drawing=_drawing(registry.load_entry(params.model, root), settings),
         hashes=sorted((manifest.weights | manifest.files).items()),
         judge=_judge(params.judge, judge),
-        settings=[(name, _written(value)) for name, value in sorted(flattened(params.model_dump()).items())],
+        settings=[(name, _written(value)) for name, value in sorted(settings.items())],
         inputs=every_input(manifest, params, root),
     )
+
+
+def _drawing(entry: AnyEntry, settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """List how tokens are chosen, by the model's entry, and every seed of the settings."""
+    sampling = flattened(entry.model_dump(include={"generation", "temperature", "seed"}), "model.")
+    seeds = {name: value for name, value in settings.items() if "seed" in name.rpartition(".")[2].split("_")}
+    return [(name, _written(value)) for name, value in (sampling | seeds).items()]
 
 
 def every_input(manifest: Manifest, params: Params, root: Path) -> list[Input]:
@@ -192,11 +250,10 @@ def every_input(manifest: Manifest, params: Params, root: Path) -> list[Input]:
         judge = registry.load_judge_entry(name, root)
         if isinstance(judge, JudgeEntry):
             listed += weights_inputs("Judge", judge)
-    for language_model in _language_models(params, root):
-        entry = registry.load_entry(language_model.model, root)
-        source = f"models/{language_model.model}.yaml"
+    for name in other_models(params, root):
+        entry = registry.load_entry(name, root)
         weights = getattr(getattr(entry, "source", None), "sha256", None)
-        listed.append(Input(language_model.model, f"Judge: {entry.title}", entry.licence, source, weights))
+        listed.append(Input(name, f"Judge or agent: {entry.title}", entry.licence, f"models/{name}.yaml", weights))
     for name in masked_models(params):
         listed += weights_inputs("Masked model", registry.load_masked_entry(name, root))
     return listed
@@ -212,6 +269,7 @@ def _judge(name: str, entry: AnyJudgeEntry) -> list[tuple[str, str]]:
         case JudgeEntry(source=source):
             rows.append(("source", source.kind))
             rows += [(field, str(getattr(source, field))) for field in ("repo", "revision") if hasattr(source, field)]
+            rows += [(f"sha256 of {name}", digest) for name, digest in sorted(getattr(source, "files", {}).items())]
     if error := entry.error:
         for label, reading in (("silent", error.silent), ("not silent", error.not_silent)):
             rows.append((f"read as labelled, {label}", f"{reading.right} of {reading.of}"))

@@ -56,8 +56,8 @@ STUDY = Study(
     comparison=QuestionRows,
     faults=("violation_rate",),
     sentence=sentence,
-    inputs=("cities.yaml", "lexicon", "templates"),
     items=lambda settings: settings.items,
+    models=lambda settings: settings.section("perturb", Perturb).models,
     reads={
         "build": ("data/items", "data/lexicon", "data/raw", "data/templates"),
         "infer": ("data/phantoms",),

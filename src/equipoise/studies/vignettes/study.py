@@ -60,7 +60,6 @@ STUDY = Study(
     sentence=sentence,
     free_text=True,
     reasons=True,
-    inputs=("features", "raw", "rubrics"),
     reads={
         "build": ("data/raw",),
         "infer": ("data/features", "data/lexicon", "data/phantoms"),

@@ -92,6 +92,12 @@ class Perturb(Frozen):
     templates: Path = Path("data/templates")
     replay: Path | None = None
 
+    @property
+    def models(self) -> list[str]:
+        """Name the models of the registry that are agents."""
+        named = (self.generator, self.fuser, self.evaluator)
+        return list(dict.fromkeys(name for name in named if name not in (None, "rules", "replay")))
+
     @model_validator(mode="after")
     def _replay_has_a_file(self) -> Self:
         if "replay" in (self.generator, self.fuser) and self.replay is None:
