@@ -1,7 +1,7 @@
 """The page: the whole report in one HTML file that loads only the record of its run, and runs only its own scripts.
 
 Texts of vignettes and models are data: the template engine escapes them, and the content security policy allows only
-the hashes of the page's own scripts and style, so that nothing else in the file can run. The record (`run.js`) is not
+the hashes of the page's own scripts and style, so that nothing else in the file can run. The record, run.js, is not
 part of the page, since equal runs give equal pages; it is allowed by a nonce, the page's id, which no text can contain.
 """
 
