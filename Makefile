@@ -23,6 +23,7 @@ repro: .venv/installed
 	$(if $(MODEL),@$(call known,$(MODEL)))
 	$(if $(MODEL),dvc exp run --set-param model=$(MODEL) $(STUDY:%=--set-param 'studies=[%]'),dvc repro $(STUDY:%=measure@%))
 	@equipoise results $(STUDY)
+	$(if $(STUDY),,@echo "Keep the result beside those of other models: equipoise record")
 	@echo "Figures: dvc metrics show, metrics/*.json. Plots: dvc plots show, plots/pictures/*/*.svg. Cases: data/*/*.jsonl"
 
 # The committed run without running it, and the rows of other revisions to compare with: make pull REVISIONS=HEAD~1

@@ -1,18 +1,18 @@
 """Put the run's figures, pictures, cases and provenance into one HTML file that opens without a network.
 
-Beside it lie the manifest of inputs (licence, source, sha256), for a program, and Vega for the page of `dvc plots`.
-The summary, one file a study, is what `dvc metrics` and `dvc exp show` print; the pictures are SVG files for a README.
+Beside it lie the manifest of inputs, Vega for the page of `dvc plots`, and the record of when, where and from which
+commit the page was made (`equipoise.core.provenance`). `dvc metrics` prints the summary; a README shows the pictures.
 """
 
 import json
 from pathlib import Path
 
-from equipoise.core import jsonl, params, stage
+from equipoise.core import jsonl, params, provenance, stage
 from equipoise.figures.layout import read_result
 from equipoise.figures.options import Decision, Measure
 from equipoise.figures.plot import static_svg
 from equipoise.figures.summary import summary_metrics
-from equipoise.report.page import bundle, page, read_report
+from equipoise.report.page import bundle, identity, page, read_report
 from equipoise.studies import registry
 
 
@@ -21,7 +21,7 @@ def main(
 ) -> None:
     """Read the rows in DATA, plots' TEMPLATES and pages in DOCS; write REPORT, INPUTS, VEGA, SUMMARY and PICTURES."""
     contents = read_report(data, templates, docs, Path())
-    jsonl.write_text(report, page(contents))
+    jsonl.write_text(report, text := page(contents))
     jsonl.write_json(inputs, [item._asdict() for item in contents.provenance.inputs])
     jsonl.write_text(vega, bundle())
     settings = params.load()
@@ -33,6 +33,7 @@ def main(
             template = json.loads(jsonl.read_text(templates / f"{plot.template}.json"))
             picture = static_svg(plot.rows(result.effects, result.margin), template, plot, alpha)
             jsonl.write_text(pictures / study.name / f"{name}.svg", picture)
+    provenance.write(report.with_name(provenance.FILE), provenance.made(identity(text), Path()))
 
 
 if __name__ == "__main__":

@@ -95,6 +95,45 @@ def test_the_same_outputs_give_the_same_archive(project: Path, monkeypatch: pyte
     assert (project / ARCHIVE).read_bytes() == before
 
 
+def test_an_archive_of_the_same_outputs_is_kept(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other bytes of the same objects, as another version of xz writes, stay; a damaged archive is packed anew."""
+    monkeypatch.chdir(project)
+    path = project / ARCHIVE
+    before = path.read_bytes()
+    other = lzma.compress(lzma.decompress(before), preset=0)
+    path.write_bytes(other)
+    pack()
+    kept = path.read_bytes()
+    path.write_bytes(other[: len(other) // 2])
+    pack()
+
+    assert other != before
+    assert kept == other
+    assert path.read_bytes() == before
+
+
+def test_an_archive_is_renewed_where_an_output_moved(
+    clone: Path, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A change that leaves every output as it was leaves the archive too; changed rows are packed."""
+    pull()
+    before = (clone / ARCHIVE).read_bytes()
+    lines = (clone / "dvc.yaml").read_text(encoding="utf-8").replace("wc -l < raw", "wc --lines < raw")
+    (clone / "dvc.yaml").write_text(lines, encoding="utf-8")
+    run(clone, "dvc", "repro", "--quiet")
+    pack(as_json=True)
+    same = json.loads(capsys.readouterr().out.splitlines()[-1])
+    (clone / "raw").write_text("third\n", encoding="utf-8")
+    run(clone, "dvc", "repro", "--quiet")
+    pack(as_json=True)
+    renewed = json.loads(capsys.readouterr().out.splitlines()[-1])
+
+    assert (project / ARCHIVE).read_bytes() == before
+    assert same == {"written": {}}
+    assert [*renewed["written"]] == [ARCHIVE]
+    assert b"third\n" in entries((clone / ARCHIVE).read_bytes()).values()
+
+
 def test_what_the_archive_says_is_checked(clone: Path) -> None:
     """An object that does not have its hash is refused by name, and takes no place in the remote."""
     damaged = io.BytesIO()

@@ -143,7 +143,8 @@ EDITS: dict[str, tuple[str, str, str, set[str]]] = {
     "another model": ("models/phantom_fair.yaml", r"ability: [\d.]+", "ability: 0.5", set()),
     "the manifest of inputs": ("data/inputs.yaml", "", "\nmine: 1\n", REPORT),
     "published figures": ("data/anchors.yaml", "", "\nmine: 1\n", set()),
-    "the diseases of an exam": ("data/medmcqa_diseases.yaml", "", "\nmine: 1\n", REPORT),
+    # Only the import of a data set reads them.
+    "the diseases of an exam": ("data/medmcqa_diseases.yaml", "", "\nmine: 1\n", set()),
     "examples": ("data/examples/log.csv", "", "1,2\n", set()),
     "cities": (
         "data/cities.yaml",
@@ -277,6 +278,7 @@ def test_a_file_that_a_setting_names_makes_its_study_stale(project: Path, key: t
     # OpenR1-Psy has no items that ship, and imported cases are asked about a panel alone.
     text["pair"]["items"] = "authored"
     text["build"]["design"] = "panel"
+    text["fill"]["scorer"] = "masked"
     text[section][name] = value
     (project / "params.yaml").write_text(yaml.safe_dump(text, sort_keys=False), encoding="utf-8")
     check()

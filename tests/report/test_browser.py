@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 import browser
 import pytest
 
+from equipoise.core import provenance
+from equipoise.report.page import identity
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -22,9 +25,10 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def page(written: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write the page to a file."""
+    """Write the page to a file, with the record of its run beside it."""
     path = tmp_path_factory.mktemp("page") / "index.html"
     path.write_text(written, encoding="utf-8")
+    provenance.write(path.with_name(provenance.FILE), provenance.made(identity(written), path.parent))
     return path
 
 
@@ -45,6 +49,30 @@ def test_pictures_are_drawn_without_a_complaint_or_a_request(tab: browser.Tab) -
     assert tab.js("document.title").endswith("Equipoise report")
     assert tab.complaints == []
     assert [url for url in tab.requests if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+@pytest.mark.parametrize("owner", ["this", "another", "none"])
+def test_the_record_of_the_run_is_shown_where_it_is_that_of_the_page(
+    tab: browser.Tab, page: Path, written: str, tmp_path: Path, owner: str
+) -> None:
+    """Date and versions come from run.js beside the page; without it, or with another page's, the page says so."""
+    copy = tmp_path / "index.html"
+    copy.write_text(written, encoding="utf-8")
+    if owner != "none":
+        made = provenance.made(identity(written) if owner == "this" else "f" * 64, tmp_path)
+        provenance.write(tmp_path / provenance.FILE, made)
+    try:
+        tab.open(copy)
+        tab.js(UNFOLD)
+        text = tab.js("document.getElementById('provenance').innerText")
+    finally:
+        tab.complaints.clear()  # Chromium's own, of the file that is not there
+        tab.open(page)
+
+    assert ("version of numpy" in text) is (owner == "this")
+    assert ("are not shown, because the file that has them, run.js, is not beside this page" in text) is (
+        owner != "this"
+    )
 
 
 def test_filters_leave_the_pairs_that_fit(tab: browser.Tab) -> None:

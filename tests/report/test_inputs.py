@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from equipoise.report.inputs import (
     Declarations,
     Declared,
     declaration,
+    every_input,
     inputs,
     model_inputs,
     weights_inputs,
@@ -67,7 +69,8 @@ def test_everything_that_a_run_reads_is_in_its_manifest() -> None:
     listed = {one.path for one in inputs(every, ROOT)}
     data = {path for path in read_by_the_pipeline() if path.startswith("data/")}
 
-    assert data - listed == set()
+    # Read where the model is a phantom, and where the judge is a language model.
+    assert data - listed == {"data/phantoms/reasoning.yaml", "data/rubrics/treatments.yaml"}
     assert {path for path in listed if path.startswith("models/")} == {
         "models/smollm2.yaml",
         "models/judges/minilm_passages.yaml",
@@ -95,6 +98,74 @@ def test_a_run_lists_the_inputs_of_its_studies_alone() -> None:
     assert {study for study, paths in listed.items() if "models/judges/minilm_snli.yaml" in paths} == {"openr1"}
     assert {study for study, paths in listed.items() if "data/cities.yaml" in paths} == {"questions", "exam"}
     assert {study for study, paths in listed.items() if any("/sentences/" in path for path in paths)} == {"stigma"}
+
+
+def settings_with(section: str, **changed: Any) -> params.Params:
+    """Give the committed settings with some values of a section changed."""
+    settings = projects.committed_settings()
+    values = settings.model_dump()
+    return params.Params.model_validate(values | {section: values[section] | changed})
+
+
+def questions_of(settings: params.Params, root: Path) -> dict[str, Any]:
+    """List the inputs of the study of questions alone, by path."""
+    return {one.path: one for one in inputs(settings.model_copy(update={"studies": ("questions",)}), root)}
+
+
+def test_templates_are_those_that_the_setting_names(tmp_path: Path) -> None:
+    """A folder of a user's own takes the place of data/templates, needs no declaration, and is hashed as it is."""
+    project = projects.copy(tmp_path)
+    for name in ("data/templates", "data/phantoms"):
+        shutil.copytree(ROOT / name, project / name)
+    (project / FILE).write_bytes((ROOT / FILE).read_bytes())
+    shutil.copytree(ROOT / "data/templates", project / "data/mine")
+    edited = project / "data/mine/background/favourable.yaml"
+    edited.write_text(edited.read_text(encoding="utf-8") + "# edited\n", encoding="utf-8")
+    shipped = questions_of(projects.committed_settings(), project)
+    own = questions_of(settings_with("perturb", templates="data/mine"), project)
+    names = {path.relative_to(ROOT / "data/templates").as_posix() for path in (ROOT / "data/templates").rglob("*.yaml")}
+
+    assert {path for path in shipped if "templates" in path} == {f"data/templates/{name}" for name in names}
+    assert own.keys() - shipped.keys() == {f"data/mine/{name}" for name in names}
+    assert not [path for path in own if "templates" in path]
+    assert own["data/mine/background/favourable.yaml"].sha256 == sha256(edited)
+    assert own["data/mine/evaluation.yaml"].source == "named by params.yaml or the registry"
+
+
+def test_a_file_of_earlier_attempts_is_listed(tmp_path: Path) -> None:
+    """The file that an agent replays is an input, inside the project or outside, with its hash."""
+    attempts = tmp_path / "attempts.jsonl"
+    attempts.write_text('{"key": "a"}\n', encoding="utf-8")
+    listed = questions_of(settings_with("perturb", generator="replay", replay=str(attempts)), ROOT)
+
+    assert listed[attempts.as_posix()].sha256 == sha256(attempts)
+    assert listed[attempts.as_posix()].licence == "as the file states"
+
+
+@pytest.mark.parametrize("agent", ["generator", "fuser", "evaluator"])
+def test_a_model_that_is_an_agent_is_listed_with_its_weights(agent: str) -> None:
+    """The entry of a generator, fuser or evaluator is an input, and the sha256 of its weights; rules are no model."""
+    settings = settings_with("perturb", **{agent: "smollm2"}).model_copy(update={"model": "phantom_fair"})
+    manifest = Manifest(model="phantom_fair", backend="phantom", repo="planted", revision="1", licence="Apache-2.0")
+    with_rules = projects.committed_settings().model_copy(update={"model": "phantom_fair"})
+    listed = {one.path: one.sha256 for one in every_input(manifest, settings, ROOT)}
+
+    assert listed["models/smollm2.yaml"] == sha256(ROOT / "models/smollm2.yaml")
+    assert listed["smollm2"] == registry.load_entry("smollm2", ROOT).source.sha256  # type: ignore[union-attr]
+    assert "models/smollm2.yaml" not in questions_of(with_rules, ROOT)
+
+
+def test_what_the_stages_of_a_study_read_is_listed() -> None:
+    """Of each study alone every declared file that is there."""
+    chosen = projects.committed_settings()
+    for name, study in STUDIES.items():
+        listed = {one.path for one in inputs(chosen.model_copy(update={"studies": (name,)}), ROOT)}
+        reads = {path for paths in study.reads.values() for path in paths}
+        files = {
+            path for one in reads for path in ([ROOT / one] if (ROOT / one).is_file() else (ROOT / one).rglob("*"))
+        }
+
+        assert {one.relative_to(ROOT).as_posix() for one in files if one.suffix == ".yaml"} <= listed, name
 
 
 def test_declarations_are_unique_and_of_files_that_exist() -> None:

@@ -15,7 +15,7 @@ from equipoise.core.display import number
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.visible import SIGNS
 from equipoise.report.headlines import effect_of
-from equipoise.report.page import inline, page, read_report
+from equipoise.report.page import identity, inline, page, read_report
 from equipoise.studies.registry import BOARD, TITLES
 
 if TYPE_CHECKING:
@@ -38,28 +38,34 @@ def test_hostile_text_shows_as_text(written: str) -> None:
 
 
 def test_no_script_but_ours_and_no_handler(written: str) -> None:
-    """The page has its data and two scripts, no element with a handler, and nothing that loads from elsewhere."""
+    """The page has its data and two scripts, no element with a handler, and loads the record of its run alone."""
     found = read(written)
+    nonce = {"nonce": identity(written)}
 
-    # The specifications, the bundle, the page's own.
-    assert len(found.scripts) == 3
+    # The specifications, the record, the bundle, the page's own.
+    assert len(found.scripts) == 4
+    assert [attributes for tag, attributes in found.elements if tag == "script" and attributes.get("src")] == [
+        {"src": "run.js", **nonce}
+    ]
     for tag, attributes in found.elements:
         assert tag not in {"img", "iframe", "object", "embed", "link", "base", "form", "svg"}
-        assert not [name for name in attributes if name.startswith("on") or name in {"src", "style", "srcdoc"}]
+        assert not [name for name in attributes if name.startswith("on") or name in {"style", "srcdoc"}]
+        assert tag == "script" or "src" not in attributes
         # Links to the web are in our documentation alone; following one is up to the reader.
         assert attributes.get("href", "#").startswith(("#", "https://"))
 
 
 def test_policy_names_the_scripts_and_the_style_by_their_hashes(written: str) -> None:
-    """The policy allows nothing by default, and exactly the hashes of what is in the page."""
+    """The policy allows nothing by default, exactly the hashes of what is in the page, and the record by a nonce."""
     found = read(written)
     policy = next(a["content"] for _, a in found.elements if a.get("http-equiv") == "Content-Security-Policy")
     style = written[written.index("<style>") + 7 : written.index("</style>")]
 
-    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (*found.scripts[1:], style)]
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (*found.scripts[2:], style)]
 
     assert policy
     assert re.findall(r"'sha256-([^']+)'", policy) == hashes
+    assert re.findall(r"'nonce-([^']+)'", policy) == [identity(written)]
     assert policy.startswith("default-src 'none'; ")
     assert "unsafe" not in policy
 
@@ -103,6 +109,32 @@ def test_same_rows_give_the_same_bytes(report: Report, written: str, tmp_path: P
 
     assert again == report
     assert page(again) == written
+
+
+def test_the_id_of_a_page_is_the_hash_of_the_page_without_it(report: Report, written: str) -> None:
+    """Equal pages have equal ids, another page has another one, and an earlier version's page has none."""
+    own = identity(written)
+    other = identity(page(report._replace(title="Another model")))
+
+    assert own == hashlib.sha256(written.replace(own, "").encode()).hexdigest()
+    assert other not in {"", own}
+    assert identity("<html></html>") == ""
+
+
+def test_sampling_and_seeds_are_on_the_page(report: Report, written: str) -> None:
+    """How the model's tokens are chosen, every seed, and the sha256 of the judge's weights."""
+    drawn, judge = dict(report.provenance.drawing), dict(report.provenance.judge)
+
+    # models/smollm2.yaml is greedy, and params.yaml has four seeds.
+    assert drawn["model.generation.temperature"] == "0.0"
+    assert {name: value for name, value in drawn.items() if "seed" in name} == {
+        "decision.seed": "0",
+        "measure.partition_seed": "42",
+        "measure.seed": "0",
+        "sample.seed": "0",
+    }
+    assert judge["sha256 of model.onnx"] == jsonl.sha256(ROOT / "judge/reader/model.onnx")
+    assert judge["sha256 of model.onnx"] in read(written).text
 
 
 def test_limits_are_those_of_the_readme(written: str) -> None:

@@ -18,15 +18,21 @@ if TYPE_CHECKING:
 
 
 def pack(*, as_json: printing.AsJson = False) -> None:
-    """Pack the outputs of the last run into archive/run.tar.xz, which is committed with dvc.lock."""
-    with _repository() as repo, progress("pack"):
-        content = archive.pack(repo)
+    """Pack the outputs of the last run into archive/run.tar.xz, which is committed with dvc.lock.
+
+    An archive that has these outputs stays as it is, whatever program compressed it.
+    """
+    with repository() as repo, progress("pack"):
         path = Path(repo.root_dir) / archive.ARCHIVE
-    if not path.exists() or path.read_bytes() != content:
-        write_bytes(path, content)
+        if same := archive.packed(path) == archive.digests(repo):
+            content = path.read_bytes()
+        else:
+            content = archive.pack(repo)
+            write_bytes(path, content)
+    done = "as it was: it has the outputs of dvc.lock" if same else "commit it with dvc.lock"
     printing.report(
-        {"written": {archive.ARCHIVE: len(content)}},
-        f"{archive.ARCHIVE}: {len(content) / 1e6:.1f} MB: commit it with dvc.lock",
+        {"written": {} if same else {archive.ARCHIVE: len(content)}},
+        f"{archive.ARCHIVE}: {len(content) / 1e6:.1f} MB: {done}",
         as_json=as_json,
     )
 
@@ -50,7 +56,7 @@ def pull(
     """
     from dvc.exceptions import DvcException
 
-    with _repository() as repo, progress("pull"):
+    with repository() as repo, progress("pull"):
         for name in ("workspace", *(revisions or ())):
             with nullcontext() if name == "workspace" else repo.switch(name):
                 if not archive.unpack(repo):
@@ -72,7 +78,7 @@ def pull(
 
 
 @contextmanager
-def _repository() -> "Iterator[Any]":
+def repository() -> "Iterator[Any]":
     """Open the DVC repository around the working folder; one line where there is none, or where it cannot be read."""
     from dvc.exceptions import DvcException
     from dvc.repo import Repo

@@ -69,6 +69,13 @@ SHARED = (
         checkout=True,
     ),
     Command(
+        "record",
+        "equipoise.cli.record:record",
+        "Record the last run in results/MODEL@REVISION.json: verdicts, figures, and what they were made from.",
+        "equipoise record",
+        checkout=True,
+    ),
+    Command(
         "compare",
         "equipoise.cli.compare:compare",
         "Compare the headline figures of two revisions over the items that both have.",

@@ -23,6 +23,7 @@ from equipoise.compare.leaderboard import (
     parameters,
     standings,
 )
+from equipoise.compare.record import read_all
 from equipoise.core import jsonl, printing
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.overwriting import Force, require_own
@@ -49,8 +50,9 @@ def leaderboard(
 ) -> None:
     """Compare all models that were run, one a row, sorted by name.
 
-    The runs are the last commit, its experiments, and the workspace if it is up to date. Only the newest of a model's
-    runs with the same parameters is shown, with the parameters that differ from those of the last commit.
+    The runs are the last commit, its experiments, the workspace if it is up to date, and recorded results. Only the
+    newest of a model's runs with the same parameters is shown, with the parameters that differ from those of the last
+    commit.
     """
     for path in filter(None, (markdown_file, csv_file)):
         require_own(path, is_leaderboard, force=force)
@@ -75,7 +77,7 @@ def leaderboard(
 
 
 def read_runs(*, all_commits: bool = False) -> tuple[list[Run], list[str]]:
-    """Read every finished run that DVC knows, the last commit first, and notes on what was left out.
+    """Read every finished run that DVC knows, the last commit first, then results, and notes on what was left out.
 
     `dvc.api.exp_show` is not used: it rounds figures for display, and gives None for 0.
     """
@@ -88,6 +90,7 @@ def read_runs(*, all_commits: bool = False) -> tuple[list[Run], list[str]]:
             baselines = repo.experiments.show(all_commits=all_commits)
             stale = _stale(repo)
             figures = _figures(repo, baselines)
+            results = read_all(Path(repo.root_dir))
     except (DvcException, SCMError) as error:
         raise EquipoiseError(
             f"experiments cannot be read ({' '.join(str(error).split())}): run this in a clone with Git and DVC"
@@ -112,7 +115,7 @@ def read_runs(*, all_commits: bool = False) -> tuple[list[Run], list[str]]:
                 notes.append(f"left out: experiment {name}, {state}{fix}")
             elif run := _run(name, experiment.revs[0], figures, notes):
                 recorded.append(run)
-    return recorded + workspace, notes
+    return [*recorded, *workspace, *(result.run for result in results)], notes
 
 
 def _figures(repo: Any, baselines: Any) -> dict[str, dict[str, Any]]:  # noqa: ANN401  (DVC has no types)

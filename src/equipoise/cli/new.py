@@ -90,7 +90,8 @@ def new_city(name: Name, *, as_json: AsJson = False) -> None:
         raise EquipoiseError(f"{cities.FILE}: a city {name} is there already: edit it, or choose another name")
     block = filled(STARTERS / "city.yaml", name=name, title=name.replace("_", " ").title())
     make({cities.FILE: text.rstrip("\n") + "\n" + block}, cities.load_cities, before=text)
-    measured = (f"measure@{name}" for name, study in STUDIES.items() if cities.FILE.name in study.inputs)
+    read = cities.FILE.as_posix()
+    measured = (f"measure@{name}" for name, study in STUDIES.items() if read in study.reads["measure"])
     run = f"dvc repro {' '.join(measured)}"
     tell({cities.FILE: 1}, f"every figure and source of {name}", run, "docs/howto/city.md", as_json=as_json)
 

@@ -61,6 +61,15 @@ def digests(repo: Any) -> set[str]:  # noqa: ANN401  (DVC has no types)
     return hashes
 
 
+def packed(path: Path) -> set[str]:
+    """Collect the hashes of the objects in an archive; none where it is missing or damaged."""
+    try:
+        with lzma.open(path) as compressed:
+            return {"".join(Path(name).parts[-2:]) for name, _ in _members(compressed)}
+    except (OSError, lzma.LZMAError, tarfile.TarError, EOFError, ValueError):
+        return set()
+
+
 def unpack(repo: Any) -> bool:  # noqa: ANN401  (DVC has no types)
     """Fill the default remote, a folder, from the archive of the revision that `repo` is switched to.
 

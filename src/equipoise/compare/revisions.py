@@ -232,7 +232,7 @@ def _read(name: str, files: _Files) -> Revision:
     files.refuse_missing()
     hashes, edited = _sources(files.repo)
     params = files.values("params.yaml") or {}
-    outputs = {_relative(files.repo, out): str(out.hash_info.value) for out in files.repo.index.outs if out.hash_info}
+    outputs = {relative(files.repo, out): str(out.hash_info.value) for out in files.repo.index.outs if out.hash_info}
     answers = {study: answered(study, outputs) for study in STUDIES}
     return Revision(
         name=name,
@@ -252,7 +252,7 @@ def _sources(repo: Any) -> tuple[dict[str, str], tuple[str, ...]]:  # noqa: ANN4
     """List the files that no stage writes with their hashes when the stages ran, and name what has changed since."""
     from dvc.dependency import ParamsDependency
 
-    made = {_relative(repo, out) for out in repo.index.outs}
+    made = {relative(repo, out) for out in repo.index.outs}
     hashes: dict[str, str] = {}
     edited: set[str] = set()
     for stage in repo.index.stages:
@@ -261,7 +261,7 @@ def _sources(repo: Any) -> tuple[dict[str, str], tuple[str, ...]]:  # noqa: ANN4
                 for file, names in dependency.workspace_status().items():
                     edited |= {f"{file}:{name}" for name in names} if isinstance(names, dict) else {str(file)}
                 continue
-            path = _relative(repo, dependency)
+            path = relative(repo, dependency)
             # A folder that stages write into is not an input: its files in Git are not what the stages read.
             if path in hashes or any(_overlap(path, out) for out in made):
                 continue
@@ -278,7 +278,7 @@ def _overlap(path: str, other: str) -> bool:
 
 def _code(files: _Files) -> dict[str, str]:
     """Read the checksums of the code that the stages ran, by file; empty for a revision without listings."""
-    paths = {_relative(files.repo, file) for stage in files.repo.index.stages for file in stage.deps}
+    paths = {relative(files.repo, file) for stage in files.repo.index.stages for file in stage.deps}
     listings = (files.text(path) for path in sorted(paths) if path.startswith(CODE))
     lines = (line.partition("  ") for listing in listings for line in listing.splitlines())
     # What else a stage reads is compared as the deps of `check`.
@@ -291,7 +291,8 @@ def answered(study: str, outputs: Mapping[str, str]) -> str:
     return outputs.get(f"data/{study}/judgements.jsonl", "") if responses == NOTHING else responses
 
 
-def _relative(repo: Any, out: Any) -> str:  # noqa: ANN401  (DVC has no types)
+def relative(repo: Any, out: Any) -> str:  # noqa: ANN401  (DVC has no types)
+    """Give the path of a dependency or output from the root of its repository."""
     return "/".join(repo.fs.relparts(out.fs_path, repo.root_dir))
 
 

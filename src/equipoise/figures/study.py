@@ -64,7 +64,6 @@ class Study:
         free_text: Whether the model answers in sentences of its own; otherwise replies are letters, and often equal.
         reasons: Whether it reasons about each case in a turn of its own before it answers.
         saved_outputs: Whether it reads outputs saved elsewhere instead of asking a model.
-        inputs: Files and folders below `data` that its figures depend on, items apart.
         items: Gives the stem of the file in data/items that it reads, or None.
         item: The type of the rows in that file, where they are not multiple-choice questions.
         judged: Whether the judge of params.yaml reads its reasoning.
@@ -93,7 +92,6 @@ class Study:
     free_text: bool = False
     reasons: bool = False
     saved_outputs: bool = False
-    inputs: tuple[str, ...] = ()
     items: Callable[[Params], str | None] = lambda _: None
     judged: bool = False
     judges: Callable[[Params], Sequence[str]] = lambda _: ()

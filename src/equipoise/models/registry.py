@@ -563,10 +563,11 @@ def files_named(
                 if not isinstance(refers, Refers) or (to and refers.to not in to):
                     continue
                 if one is not None and str(one) not in refers.besides:
-                    yield from _files_of(str(one), refers.to, root)
+                    yield from entry_files(str(one), refers.to, root)
 
 
-def _files_of(value: str, to: str, root: Path) -> Iterator[str]:
+def entry_files(value: str, to: str, root: Path) -> Iterator[str]:
+    """List the file of a name in a folder (`core.params.Refers.to`), and the files that it names in turn."""
     if to in LOADERS:
         yield f"{to}/{value}.yaml"
         yield from files_named(LOADERS[to](value, root), root)

@@ -25,18 +25,14 @@ from equipoise.pipeline.steps import SEQUENTIAL, STAGES, STOPPING, name_of
 PIPELINE = "dvc.yaml"
 SETTINGS = ("build", "score")
 """The stages that read a study's own sections of params.yaml."""
-FOLLOWED: Mapping[str, tuple[str, ...]] = {
-    "build": ("", ITEMS, registry.FOLDER),
-    "score": (registry.JUDGES, registry.MASKED),
-}
-"""Into which folders each of them follows the files that these sections name."""
+BUILT = ("", ITEMS, registry.FOLDER)
+"""What `build` reads of what these sections name; `score` asks their judges and masked models."""
 DECIDING = ("decision", "measure", "score")
 """The sections of params.yaml that decide where a study stops."""
 PROBES = "data/raw/probes.yaml"
 REPORTED = (
     ".dvc/plots",
     "data/inputs.yaml",
-    "data/phantoms",
     "docs/metrics",
     "docs/verdicts.md",
     "params.yaml",
@@ -88,10 +84,16 @@ def files_read(stage: str, study: Study, settings: Params, root: Path) -> Iterat
         yield from study.reads[name]
         if isinstance(entry, PhantomEntry):
             yield from PLANTED.get(name, ())
-        for section, kind in study.sections.items() if name in FOLLOWED else ():
-            yield from registry.files_named(settings.section(section, kind), root, to=FOLLOWED[name])
-        if name == "build" and (items := study.items(settings)) is not None:
-            yield f"{ITEMS}/{items}.jsonl"
+        if name == "build":
+            for section, kind in study.sections.items():
+                yield from registry.files_named(settings.section(section, kind), root, to=BUILT)
+            if (items := study.items(settings)) is not None:
+                yield f"{ITEMS}/{items}.jsonl"
+        if name == "score":
+            for judge in study.judges(settings):
+                yield from registry.entry_files(judge, registry.JUDGES, root)
+            if (masked := study.masked(settings)) is not None:
+                yield from registry.entry_files(masked, registry.MASKED, root)
         if study.judged and name in {"score", "measure"}:
             yield from registry.files_named(settings, root, fields={"judge"})
 
@@ -125,11 +127,9 @@ def listing(stage: str, study: Study, settings: Params, stages: Path) -> str:
 def of_run(settings: Params, chosen: Iterable[Study], stages: Path) -> dict[str, str]:
     """List what the stages without a study depend on, `export` and `report`, by stage."""
     root = Path()
-    model = [*registry.files_named(settings, root, fields={"model"})]
-    shown = {*REPORTED, *model}
-    for study in chosen:
-        shown |= {f"data/{name}" for name in study.inputs} | set(files_read("score", study, settings, root))
-        shown |= {f"{ITEMS}/{items}.jsonl"} if (items := study.items(settings)) is not None else set()
+    model = registry.files_named(settings, root, fields={"model"})
+    shown = {*REPORTED, *registry.files_named(settings, root, fields={"judge"})}
+    shown |= {name for study in chosen for stage in STAGES for name in files_read(stage, study, settings, root)}
     return {
         "export": code.listing([stages / "export.py"], [PROBES, *model], root),
         "report": code.listing([stages / "report.py"], shown, root, titles=True),

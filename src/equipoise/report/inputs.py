@@ -1,12 +1,18 @@
-"""The provenance of a report: model, judge, settings, and every input with its title, licence, source and sha256."""
+"""The provenance of a report: model, judge, settings, and every input with its title, licence, source and sha256.
+
+The inputs are the files that the stages of the chosen studies read (`equipoise.pipeline.depends.files_read`), those
+that settings name among them.
+"""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
 from equipoise.compare.leaderboard import flattened
+from equipoise.core.code import read_files
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import sha256
 from equipoise.core.manifest import Manifest
@@ -24,11 +30,15 @@ from equipoise.models.registry import (
     PanelJudgeEntry,
     ReplayEntry,
 )
+from equipoise.pipeline.depends import PROBES, files_read
+from equipoise.pipeline.steps import STAGES
 from equipoise.studies.registry import chosen
 
 FILE = Path("data/inputs.yaml")
-ALWAYS = ("inputs.yaml", "phantoms", "raw/probes.yaml")
-"""Inputs of every run, below `data`."""
+ALWAYS = ("params.yaml", "data/inputs.yaml", PROBES)
+"""Inputs of every run."""
+SUFFIXES = {".yaml", ".jsonl"}
+"""Files of a folder that are inputs; weights are listed with their model."""
 
 
 class Declared(Frozen):
@@ -38,6 +48,11 @@ class Declared(Frozen):
     title: Text
     licence: Text
     source: Text
+
+
+OWN = Declared(
+    path="-", title="A user's own file", licence="as the file states", source="named by params.yaml or the registry"
+)
 
 
 class Declarations(Frozen):
@@ -59,23 +74,28 @@ class Input(NamedTuple):
 def inputs(params: Params, root: Path) -> list[Input]:
     """List the project's files that the chosen studies read, sorted by path; missing items are left out.
 
-    Rows of questions state their own licence and source. Raises EquipoiseError for a file that `data/inputs.yaml` does
-    not declare.
+    Rows of questions state their own licence and source; a file outside the project is named by its whole path. Raises
+    EquipoiseError for a file that neither `data/inputs.yaml` declares nor a setting names.
     """
     declared = {row.path: row for row in load_yaml(root / FILE, Declarations).inputs}
-    data, models = root / "data", root / "models"
-    studies = chosen(params)
-    named = {*ALWAYS, *(name for study in studies for name in study.inputs)}
-    named |= {f"items/{stem}.jsonl" for study in studies if (stem := study.items(params))}
-    paths = {
-        path for name in named for path in ([data / name] if (data / name).is_file() else (data / name).rglob("*.yaml"))
-    }
-    paths |= {root / "params.yaml", models / f"{params.model}.yaml"}
-    paths |= {models / f"judges/{name}.yaml" for name in judges(params, root)}
-    for judge in _language_models(params, root):
-        paths |= {models / f"{judge.model}.yaml", root / judge.rubric}
-    paths |= {models / f"masked/{name}.yaml" for name in masked_models(params)}
-    return [_read(path, path.relative_to(root).as_posix(), declared) for path in sorted(paths)]
+    for name in sorted(_named(params, root)):
+        if _nearest(name, declared) is None:
+            place = f"{name}/" if (root / name).is_dir() else name
+            declared[place] = OWN.model_copy(update={"path": place})
+    names = {*ALWAYS, *names_read(params, root)}
+    paths = {path for name in names if (root / name).exists() for path in read_files(name, root)}
+    return [_read(root / path, path.as_posix(), declared) for path in sorted(paths) if path.suffix in SUFFIXES]
+
+
+def names_read(params: Params, root: Path) -> set[str]:
+    """Name the files and folders that the stages of the chosen studies read, from the project's root."""
+    return {name for study in chosen(params) for stage in STAGES for name in files_read(stage, study, params, root)}
+
+
+def _named(params: Params, root: Path) -> set[str]:
+    """Name the files and folders that settings name."""
+    own = {entry for study in chosen(params) for reads in study.reads.values() for entry in reads}
+    return names_read(params, root) - own
 
 
 def judges(params: Params, root: Path) -> list[str]:
@@ -86,9 +106,10 @@ def judges(params: Params, root: Path) -> list[str]:
     return list(dict.fromkeys((params.judge, *members, *further)))
 
 
-def _language_models(params: Params, root: Path) -> list[LlmJudgeEntry]:
-    entries = [registry.load_judge_entry(name, root) for name in judges(params, root)]
-    return [entry for entry in entries if isinstance(entry, LlmJudgeEntry)]
+def other_models(params: Params, root: Path) -> list[str]:
+    """Name the models of the registry that are asked beside the one under test: those of judges, and of agents."""
+    entries = {path.stem for path in map(Path, names_read(params, root)) if path.parent.as_posix() == registry.FOLDER}
+    return sorted(entries - {params.model})
 
 
 def masked_models(params: Params) -> list[str]:
@@ -98,13 +119,16 @@ def masked_models(params: Params) -> list[str]:
 
 def declaration(path: str, declared: dict[str, Declared]) -> Declared:
     """Find the declaration of a file: its own row, else that of the nearest folder around it."""
-    folders = [f"{folder}/" for folder in PurePosixPath(path).parents]
-    for place in (path, *folders):
-        if place in declared:
-            return declared[place]
+    if nearest := _nearest(path, declared):
+        return nearest
     raise EquipoiseError(
         f"{path}: its licence is not declared: add a row with its title, licence and source to {FILE.as_posix()}"
     )
+
+
+def _nearest(path: str, declared: dict[str, Declared]) -> Declared | None:
+    folders = (f"{folder}/" for folder in PurePosixPath(path).parents)
+    return next((declared[place] for place in (path, *folders) if place in declared), None)
 
 
 def model_inputs(manifest: Manifest, entry: AnyEntry) -> list[Input]:
@@ -161,6 +185,7 @@ class Provenance(NamedTuple):
     """Everything that a run's figures depend on; each field becomes a table."""
 
     model: list[tuple[str, str]]
+    drawing: list[tuple[str, str]]
     hashes: list[tuple[str, str]]
     judge: list[tuple[str, str]]
     settings: list[tuple[str, str]]
@@ -170,6 +195,7 @@ class Provenance(NamedTuple):
 def provenance(manifest: Manifest, params: Params, root: Path) -> Provenance:
     """Collect a run's provenance; `root` is the project's."""
     judge = registry.load_judge_entry(params.judge, root)
+    settings = flattened(params.model_dump())
     fields = manifest.model_dump(exclude={"weights", "files", "versions", "fidelity", "settings"}, exclude_none=True)
     more = {
         **{f"version of {name}": version for name, version in sorted(manifest.versions.items())},
@@ -178,11 +204,19 @@ def provenance(manifest: Manifest, params: Params, root: Path) -> Provenance:
     }
     return Provenance(
         model=[(name.replace("_", " "), str(value)) for name, value in (fields | more).items()],
+        drawing=_drawing(registry.load_entry(params.model, root), settings),
         hashes=sorted((manifest.weights | manifest.files).items()),
         judge=_judge(params.judge, judge),
-        settings=[(name, _written(value)) for name, value in sorted(flattened(params.model_dump()).items())],
+        settings=[(name, _written(value)) for name, value in sorted(settings.items())],
         inputs=every_input(manifest, params, root),
     )
+
+
+def _drawing(entry: AnyEntry, settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """List how tokens are chosen, by the model's entry, and every seed of the settings."""
+    sampling = flattened(entry.model_dump(include={"generation", "temperature", "seed"}), "model.")
+    seeds = {name: value for name, value in settings.items() if "seed" in name.rpartition(".")[2].split("_")}
+    return [(name, _written(value)) for name, value in (sampling | seeds).items()]
 
 
 def every_input(manifest: Manifest, params: Params, root: Path) -> list[Input]:
@@ -192,11 +226,10 @@ def every_input(manifest: Manifest, params: Params, root: Path) -> list[Input]:
         judge = registry.load_judge_entry(name, root)
         if isinstance(judge, JudgeEntry):
             listed += weights_inputs("Judge", judge)
-    for language_model in _language_models(params, root):
-        entry = registry.load_entry(language_model.model, root)
-        source = f"models/{language_model.model}.yaml"
+    for name in other_models(params, root):
+        entry = registry.load_entry(name, root)
         weights = getattr(getattr(entry, "source", None), "sha256", None)
-        listed.append(Input(language_model.model, f"Judge: {entry.title}", entry.licence, source, weights))
+        listed.append(Input(name, f"Judge or agent: {entry.title}", entry.licence, f"models/{name}.yaml", weights))
     for name in masked_models(params):
         listed += weights_inputs("Masked model", registry.load_masked_entry(name, root))
     return listed
@@ -212,6 +245,7 @@ def _judge(name: str, entry: AnyJudgeEntry) -> list[tuple[str, str]]:
         case JudgeEntry(source=source):
             rows.append(("source", source.kind))
             rows += [(field, str(getattr(source, field))) for field in ("repo", "revision") if hasattr(source, field)]
+            rows += [(f"sha256 of {name}", digest) for name, digest in sorted(getattr(source, "files", {}).items())]
     if error := entry.error:
         for label, reading in (("silent", error.silent), ("not silent", error.not_silent)):
             rows.append((f"read as labelled, {label}", f"{reading.right} of {reading.of}"))

@@ -1,4 +1,5 @@
-// The page's own script: draws the pictures, filters the cases, and opens the case that the address names.
+// The page's own script: draws the pictures, filters the cases, shows the record of the run, and opens the case that
+// the address names.
 "use strict";
 
 const LEAST = 130; // width of a panel that is still legible, in pixels
@@ -139,9 +140,36 @@ const named = () => {
   target.scrollIntoView();
 };
 
+const FIELDS = {
+  date: "page written (UTC)", commit: "Git commit", n_edited: "files that differ from the commit", edited: "which",
+  python: "Python", system: "operating system", processor: "processor", gpus: "GPUs",
+};
+
+// The record of the run is a file of its own: one that an earlier run left belongs to another page.
+const record = () => {
+  const place = document.getElementById("run");
+  const made = window.equipoiseRun;
+  if (!made || made.page !== place.dataset.page) {
+    return;
+  }
+  const versions = Object.entries(made.packages).map(([name, version]) => [`version of ${name}`, version]);
+  const rows = [...Object.entries(FIELDS).map(([name, title]) => [title, made[name]]), ...versions];
+  for (const [title, value] of rows) {
+    const row = place.querySelector("tbody").insertRow();
+    const head = document.createElement("th");
+    head.scope = "row";
+    head.textContent = title;
+    row.append(head);
+    row.insertCell().textContent = Array.isArray(value) ? value.join(", ") || "none" : value ?? "not known";
+  }
+  place.hidden = false;
+  document.getElementById("unrecorded").hidden = true;
+};
+
 if (document.querySelector(".filters")) {
   filter();
 }
+record();
 named();
 window.addEventListener("hashchange", named);
 

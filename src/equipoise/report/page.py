@@ -1,12 +1,14 @@
-"""The page: the whole report in one HTML file that loads nothing and runs only its own scripts.
+"""The page: the whole report in one HTML file that loads only the record of its run, and runs only its own scripts.
 
 Texts of vignettes and models are data: the template engine escapes them, and the content security policy allows only
-the hashes of the page's own scripts and style, so that nothing else in the file can run.
+the hashes of the page's own scripts and style, so that nothing else in the file can run. The record, run.js, is not
+part of the page, since equal runs give equal pages; it is allowed by a nonce, the page's id, which no text can contain.
 """
 
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -39,6 +41,8 @@ SIGNS = {WARNS: "\N{BLACK UP-POINTING TRIANGLE}", PASSED: "\N{CHECK MARK}", NOTH
 """A sign for each verdict, shown with its word."""
 CLOSING = {"script": "</script", "style": "</style"}
 """Text that would end an element with unparsed content."""
+IDENTITY = re.compile(r' data-page="([0-9a-f]{64})"')
+"""The id of a page, in the page."""
 
 
 class Report(NamedTuple):
@@ -102,7 +106,20 @@ def _template(folder: Path, name: str) -> dict[str, Any]:
 
 
 def page(report: Report) -> str:
-    """Write the page. Equal reports give equal bytes: no time of day, no random names."""
+    """Write the page. Equal reports give equal bytes: no time of day, no random names.
+
+    The page's id is the sha256 of the page with an empty one.
+    """
+    return _rendered(report, hashlib.sha256(_rendered(report, "").encode()).hexdigest())
+
+
+def identity(text: str) -> str:
+    """Find the id of a page; empty for a page of an earlier version."""
+    found = IDENTITY.search(text)
+    return found[1] if found else ""
+
+
+def _rendered(report: Report, identity: str) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -124,7 +141,8 @@ def page(report: Report) -> str:
         specs={picture.name: picture.spec for picture in (*filter(None, [report.overview]), *report.pictures)},
         anchors={"guards": anchor(GUARDS), "floor": anchor(FLOOR)},
         pages=[(doc, Markup(doc.html)) for doc in report.pages],  # noqa: S704  (rendered with markup switched off)
-        policy=policy(style, scripts),
+        identity=identity,
+        policy=policy(style, scripts, identity),
         # Our own, and checked; escaping would break them.
         style=Markup(style),  # noqa: S704
         scripts=[Markup(script) for script in scripts],  # noqa: S704
@@ -140,11 +158,11 @@ def bundle() -> str:
     return text
 
 
-def policy(style: str, scripts: Sequence[str]) -> str:
-    """Write the content security policy, which allows nothing to load, and only content with these hashes."""
+def policy(style: str, scripts: Sequence[str], nonce: str) -> str:
+    """Write the content security policy, which allows only content with these hashes, and a script with the nonce."""
     allowed = " ".join(_hashed(script) for script in scripts)
     return (
-        f"default-src 'none'; script-src {allowed}; style-src {_hashed(style)}; "
+        f"default-src 'none'; script-src {allowed} 'nonce-{nonce}'; style-src {_hashed(style)}; "
         "base-uri 'none'; form-action 'none'; object-src 'none'"
     )
 

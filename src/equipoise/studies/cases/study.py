@@ -45,7 +45,6 @@ STUDY = Study(
     sentence=sentence,
     free_text=True,
     saved_outputs=True,
-    inputs=("diagnoses.yaml", "features", "rubrics"),
     judged=True,
     reads={
         "build": (),

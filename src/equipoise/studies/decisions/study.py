@@ -42,7 +42,6 @@ STUDY = Study(
     sentence=sentence,
     free_text=True,
     reasons=True,
-    inputs=("raw",),
     items=_imported,
     item=Story,
     reads={"build": ("data/raw",), "infer": (), "score": (), "measure": ()},

@@ -34,7 +34,6 @@ STUDY = Study(
     plots=PLOTS,
     sentence=sentence,
     page="metrics/prevalence_weighted_accuracy",
-    inputs=("cities.yaml", "medmcqa_diseases.yaml", "templates"),
     items=lambda settings: settings.section("sample", Sample).items,
     reads={
         "build": ("data/cities.yaml", "data/templates/evaluation.yaml"),

@@ -47,7 +47,6 @@ STUDY = Study(
     plots=PLOTS,
     sentence=sentence,
     free_text=True,
-    inputs=("raw",),
     items=lambda settings: settings.section("pair", Pairing).items,
     item=OpenR1Item,
     judges=lambda settings: [settings.section("agree", Comparison).judge],

@@ -56,7 +56,6 @@ STUDY = Study(
     comparison=QuestionRows,
     faults=("violation_rate",),
     sentence=sentence,
-    inputs=("cities.yaml", "lexicon", "templates"),
     items=lambda settings: settings.items,
     reads={
         "build": ("data/lexicon",),

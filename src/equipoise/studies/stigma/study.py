@@ -67,7 +67,6 @@ STUDY = Study(
     plots=PLOTS,
     comparison=FillRows,
     sentence=sentence,
-    inputs=("sentences",),
     masked=_masked,
     reads={
         "build": ("data/sentences",),

@@ -64,7 +64,6 @@ STUDY = Study(
     sentence=sentence,
     free_text=True,
     reasons=True,
-    inputs=("features", "raw", "rubrics"),
     judged=True,
     reads={
         "build": ("data/raw",),

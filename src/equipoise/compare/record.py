@@ -1,0 +1,149 @@
+"""Recorded results: one small file for each model and version, `results/NAME@REVISION.json`.
+
+dvc.lock and metrics/ hold one run, so that two branches with a model each conflict in them; recorded results lie side
+by side. A file has what was found (the run's metrics files, with their verdicts), and what it was found with: settings,
+hashes of code, cases and rows as in dvc.lock, inputs, model, judge, and the record of the machine (`Made`).
+"""
+
+import json
+import re
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+
+from equipoise.compare.leaderboard import VERDICT, Cell, Run, figure, is_figures
+from equipoise.compare.revisions import NOTHING, relative
+from equipoise.core import jsonl
+from equipoise.core.params import Name
+from equipoise.core.provenance import Made
+from equipoise.core.row import Frozen, StudyName, Text
+from equipoise.studies.registry import BOARD
+
+FOLDER = Path("results")
+SHORT, LONGEST = 12, 40
+"""Characters of a hash, and the most of any revision, in the name of a file."""
+HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+HASHED = re.compile(r"src|stages|data/code|data/\w+/(built|\w+\.jsonl)")
+"""Dependencies and outputs whose hash is recorded: the code, and the cases and rows of each study."""
+WIDTH = 100
+"""Characters of a line of the file that holds a whole object."""
+CELL = TypeAdapter(Cell)
+
+
+def _figures(metrics: dict[str, Any]) -> dict[str, Any]:
+    """Refuse metrics files that the leaderboard could not show."""
+    for study, table in metrics.items():
+        if not is_figures(table) or "is" not in table.get(VERDICT, {"is": ""}):
+            message = f"{study}: not a table of figures"
+            raise ValueError(message)
+    for headline in BOARD:
+        try:
+            CELL.validate_python(figure(headline, metrics))
+        except (AttributeError, TypeError, ValidationError) as error:
+            message = f"{headline.name}: not a figure"
+            raise ValueError(message) from error
+    return metrics
+
+
+class Model(Frozen):
+    """The model of a result: its name in the registry, and what its manifest says of it."""
+
+    name: Name
+    title: Text
+    backend: Text
+    repo: Text
+    revision: Text
+    licence: Text
+    weights: dict[str, str] = {}
+    provider: Text | None = None
+    versions: dict[str, str] = {}
+
+
+class Record(Frozen):
+    """One result file.
+
+    `metrics` has the metrics file of each study, with its verdict, and `settings` the whole params.yaml. `judge` and
+    `drawing` are the rows of the report's tables on the judge, and on sampling and seeds. `inputs` maps what the run
+    read to its sha256, None where it has none: each folder below `data/` by that of its files' hashes, other files by
+    their own. `hashes` are those of dvc.lock, MD5 of the code (`src`, `stages`, and `data/code` for what the stages use
+    of it), and of each study's cases (`data/STUDY/built`) and rows. `made` is None for a run that was not made here.
+    """
+
+    form: Literal[1] = Field(alias="schema")
+    model: Model
+    judge: dict[str, str]
+    drawing: dict[str, str]
+    settings: dict[str, Any]
+    metrics: Annotated[dict[StudyName, dict[str, Any]], AfterValidator(_figures)]
+    inputs: dict[str, str | None]
+    hashes: dict[str, str]
+    made: Made | None
+
+    @property
+    def file(self) -> Path:
+        """The path of the file, from the project's root."""
+        return FOLDER / f"{self.model.name}@{_short(self.model)}.json"
+
+    def equals(self, other: "Record") -> bool:
+        """Whether two results of a model have the same figures, by the same settings."""
+        return (self.metrics, self.settings) == (other.metrics, other.settings)
+
+    def written(self) -> str:
+        """Lay the file out, with sorted keys, so that equal results give equal bytes."""
+        return _laid_out(self.model_dump(mode="json", by_alias=True)) + "\n"
+
+
+class Recorded(NamedTuple):
+    """A result with the path of its file."""
+
+    path: Path
+    record: Record
+
+    @property
+    def run(self) -> Run:
+        """The result as a run of the leaderboard; one of which the date is not known counts as oldest."""
+        made, model = self.record.made, self.record.model
+        # DVC gives the local time without a zone.
+        date = datetime.fromisoformat(made.date).astimezone() if made else datetime.min  # noqa: DTZ901
+        return Run(
+            name=self.path.stem,
+            revision=(made and made.commit) or "",
+            created=date.replace(tzinfo=None),
+            params={**self.record.settings, "model": model.name},
+            title=model.title,
+            metrics=self.record.metrics,
+        )
+
+
+def read_all(root: Path) -> list[Recorded]:
+    """Read the recorded results of a project; a malformed file is an EquipoiseError that names the file and field."""
+    paths = [path.relative_to(root) for path in sorted((root / FOLDER).glob("*.json"))]
+    return [Recorded(path, jsonl.parse(path.as_posix(), jsonl.read_text(root / path), Record)) for path in paths]
+
+
+def hashes(repo: Any) -> dict[str, str]:  # noqa: ANN401  (DVC has no types)
+    """Give the hashes that dvc.lock has of the code, and of the cases and rows of each study."""
+    items = [item for stage in repo.index.stages for item in (*stage.deps, *stage.outs)]
+    found = {relative(repo, item): str(item.hash_info.value) for item in items}
+    return {path: value for path, value in sorted(found.items()) if HASHED.fullmatch(path) and value != NOTHING}
+
+
+def _laid_out(value: Any, margin: str = "") -> str:  # noqa: ANN401  (any JSON value)
+    """Write a JSON value with sorted keys; an object that does not fit in a line has a line for each of its names."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    if not isinstance(value, dict) or len(margin) + len(text) <= WIDTH:
+        return text
+    parts = (f"{margin} {json.dumps(name)}: {_laid_out(value[name], f'{margin} ')}" for name in sorted(value))
+    return "{\n" + ",\n".join(parts) + f"\n{margin}}}"
+
+
+def _short(model: Model) -> str:
+    """Write a model's revision so that it can be part of a file's name, and still tells versions apart."""
+    # Of a folder of this machine the weights are the version.
+    revision = jsonl.digest(model.weights) if model.revision == "local" else model.revision
+    if HASH.fullmatch(revision):
+        return revision[:SHORT]
+    safe = re.sub(r"[^A-Za-z0-9._-]+", "-", revision)[:LONGEST].strip("-.")
+    return safe if safe == revision else f"{safe}-{jsonl.digest(revision)[:8]}"
