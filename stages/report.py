@@ -30,9 +30,11 @@ def main(
         result = read_result(data, study, decision)
         jsonl.write_json(summary / f"{study.name}.json", summary_metrics(study, result, decision))
         for name, plot in study.plots.items():
-            template = json.loads(jsonl.read_text(templates / f"{plot.template}.json"))
-            picture = static_svg(plot.rows(result.effects, result.margin), template, plot, alpha)
-            jsonl.write_text(pictures / study.name / f"{name}.svg", picture)
+            template, rows = (
+                jsonl.read_text(templates / f"{plot.template}.json"),
+                plot.rows(result.effects, result.margin),
+            )
+            jsonl.write_text(pictures / study.name / f"{name}.svg", static_svg(rows, json.loads(template), plot, alpha))
     provenance.write(report.with_name(provenance.FILE), provenance.made(identity(text), Path()))
 
 

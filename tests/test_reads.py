@@ -41,8 +41,8 @@ RUNS = {
     "an attack, and templates of one's own": Try(("questions",), {"perturb": {"attempts": 2, "templates": "mine"}}),
     "imported messages": Try(("openr1",), command=MESSAGES),
     "saved outputs": Try(("cases",), {"model": "replay_mine"}, CASES),
-    "a panel": Try(("vignettes", "decisions"), {"build": {"design": "panel", "controls": False, "mirrors": False}}),
-    "stopping early": Try(("vignettes", "questions", "decisions"), {"decision": {"sequential": True}}),
+    "a panel": Try(("decisions",), {"build": {"design": "panel", "controls": False, "mirrors": False}}),
+    "stopping early": Try(("vignettes", "questions"), {"decision": {"sequential": True}}),
 }
 
 
@@ -64,6 +64,9 @@ def declared(stage: dict[str, Any], root: Path) -> set[str]:
     """List the files and folders that a stage depends on or writes: its deps, those in its listings, and its outs."""
     entries = [*stage.get("deps", ()), *stage.get("outs", ()), *stage.get("metrics", ())]
     found = {entry if isinstance(entry, str) else next(iter(entry)) for entry in entries} | {"dvc.yaml", "params.yaml"}
+    if "data/followed" in found:
+        links = [path for path in (root / "data/followed").rglob("*") if path.is_symlink()]
+        found |= {path.readlink().relative_to(root).as_posix() for path in links}
     for name in [name for name in found if name.startswith("data/code/")]:
         found |= {line.partition("  ")[2] for line in (root / name).read_text("utf-8").splitlines()}
     return found
