@@ -1,7 +1,6 @@
 """Put the run's figures, pictures, cases and provenance into one HTML file that opens without a network.
 
-Beside it lie the manifest of inputs, Vega for the page of `dvc plots`, and the record of when, where and from which
-commit the page was made (`equipoise.core.provenance`). `dvc metrics` prints the summary; a README shows the pictures.
+Beside it lie the manifest of inputs, Vega for the page of `dvc plots`, and a record of when and where it was made.
 """
 
 import json
@@ -30,11 +29,9 @@ def main(
         result = read_result(data, study, decision)
         jsonl.write_json(summary / f"{study.name}.json", summary_metrics(study, result, decision))
         for name, plot in study.plots.items():
-            template, rows = (
-                jsonl.read_text(templates / f"{plot.template}.json"),
-                plot.rows(result.effects, result.margin),
-            )
-            jsonl.write_text(pictures / study.name / f"{name}.svg", static_svg(rows, json.loads(template), plot, alpha))
+            template = json.loads(jsonl.read_text(templates / f"{plot.template}.json"))
+            picture = static_svg(plot.rows(result.effects, result.margin), template, plot, alpha)
+            jsonl.write_text(pictures / study.name / f"{name}.svg", picture)
     provenance.write(report.with_name(provenance.FILE), provenance.made(identity(text), Path()))
 
 
