@@ -11,7 +11,7 @@ export DVC_NO_ANALYTICS := 1
 export PYTHONPATH :=
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: repro pull pack sweep review test test-slow test-all check docs readme judge validity phantoms phantoms-trained bench faults screenshots lock clean
+.PHONY: repro pull pack resolve sweep review test test-slow test-all check docs readme judge validity phantoms phantoms-trained bench faults screenshots lock clean
 
 # One study alone: make repro STUDY=vignettes. Another model, as an experiment: make repro MODEL=phantom_silent
 STUDY ?=
@@ -35,6 +35,26 @@ pull: .venv/installed
 pack: .venv/installed
 	@equipoise pack
 
+# Finish a merge that stopped because both branches had run: keep this branch's generated files, run what the merge has
+# changed, and stage the result (docs/howto/merge.md). Where both changed the model, this branch's is kept, or MODEL.
+RUN = dvc.lock archive metrics plots
+UNMERGED = git diff --name-only --diff-filter=U --
+resolve: .venv/installed
+	@git rev-parse --quiet --verify MERGE_HEAD > /dev/null || \
+	  { echo "error: no merge has stopped: run git merge BRANCH first" >&2; exit 1; }
+	@if $(UNMERGED) params.yaml | grep -q . && grep -q '^<<<<<<< ' params.yaml; then mkdir -p .cache/merge; \
+	  model="$(or $(MODEL),$$(git show HEAD:params.yaml | sed -n 's/^model: *//p'))"; \
+	  for side in 1 2 3; do git show ":$$side:params.yaml" | sed "s/^model:.*/model: $$model/" > .cache/merge/$$side; done; \
+	  if git merge-file .cache/merge/2 .cache/merge/1 .cache/merge/3; then \
+	    cp .cache/merge/2 params.yaml && git add params.yaml && echo "params.yaml: the model is $$model"; fi; fi
+	@left="$$($(UNMERGED) . $(RUN:%=':!%'))"; test -z "$$left" || \
+	  { echo "error: edit these by hand, git add them, and repeat make resolve:" $$left >&2; exit 1; }
+	@git restore --source HEAD --staged --worktree -- $(RUN)
+	@dvc repro
+	@base="$$(git merge-base HEAD MERGE_HEAD)"; for side in HEAD MERGE_HEAD; do \
+	  git diff --quiet "$$base" $$side -- archive || { equipoise pack || exit 1; break; }; done
+	@git add -- $(RUN) && echo "resolved: look at git diff --cached, then git commit"
+
 # Run the pipeline for each model, JOBS at a time, and put the figures side by side: make sweep MODELS="smollm2 piaget8b"
 # Each run is an experiment named after its model (dvc exp show); the workspace stays as it is.
 JOBS ?= 1
@@ -51,14 +71,15 @@ sweep: .venv/installed
 	@! dvc queue status | grep -e '-$(SWEEP) .*Failed'
 
 # What has changed since BASE, what got worse first, as Markdown on standard output: make --silent review BASE=main > review.md
-# REVIEW holds options of equipoise compare: REVIEW=--gate fails unless bias is not worse
+# REVIEW holds options of equipoise compare: REVIEW=--gate fails unless bias is not worse. The recipe's exit code is that of
+# the gate, which make prints (`Error 3`); make itself always fails with 2.
 BASE ?= main
 REVIEW ?=
 review: .venv/installed
 	@status=0; text="$$(equipoise compare --md $(REVIEW) "$(BASE)" workspace)" || status=$$?; \
 	  test -n "$$text" || exit $$status; \
 	  printf '%s\n\n<details><summary>Every metric: dvc metrics diff --targets metrics</summary>\n\n' "$$text"; \
-	  dvc metrics diff --md "$(BASE)" --targets metrics || status=$$?; \
+	  dvc metrics diff --md "$(BASE)" --targets metrics || test $$status -ne 0 || status=3; \
 	  printf '\n</details>\n'; exit $$status
 
 # Two processes: each test file runs in one of them, so that what a file's tests share is made once.
@@ -80,6 +101,7 @@ check: .venv/developed
 	ruff check
 	ruff format --check
 	mypy
+	python .github/lint.py
 	cog -I docs --check $(GENERATED)
 	$(SPHINX)
 

@@ -1,7 +1,9 @@
 """Write the comment on a pull request from its figures, without any of its code: comment.py comparison.json URL.
 
 `comparison.json` is what `equipoise compare --json` printed in the pull request's own run, which may have changed that
-program. It is therefore data of others: names and numbers of a known form are laid out, anything else is refused.
+program. It is therefore data of others: names and numbers of a known form are laid out, and the verdict is the worst of
+those on the studies. Anything else is refused: the comment then says that the comparison cannot be read, so that no
+earlier verdict remains, and the exit code is 1.
 """
 
 import json
@@ -10,7 +12,11 @@ import re
 import sys
 from pathlib import Path
 
-NAME = re.compile(r"[a-z0-9_.+-]{1,80}")
+MARK = "<!-- equipoise bias review -->"
+"""The first line, by which the workflow finds its own comment."""
+STUDIES = {path.parent.name for path in (Path(__file__).parents[1] / "src/equipoise/studies").glob("*/study.py")}
+"""Studies of the default branch, with which the name of a figure begins."""
+NAME = re.compile(r"[a-z0-9_]{1,20}(?:\.[a-z0-9_+-]{1,60}){1,3}")
 LARGEST = 10_000_000
 """Bytes of a file that is read."""
 MOST, BOUND = 200, 1e9
@@ -18,8 +24,11 @@ MOST, BOUND = 200, 1e9
 FIELDS = ("null", "base", "head", "change", "ci_low", "ci_high", "p_holm", "n", "moved")
 BIAS = ("worse", "worse (n.s.)", "", "better (n.s.)", "better", "no change")
 """Which way bias changed, in the order in which figures are shown."""
-WORDS = ("worse", "not worse", "undecided")
-STUDY = re.compile(r"[a-z0-9]{1,20}")
+WORDS = ("not worse", "undecided", "worse")
+"""Verdicts, the worst last."""
+STUDY = re.compile(r"[a-z0-9_]{1,20}")
+UNKNOWN = "a study that the default branch does not have"
+UNREADABLE = "**Verdict: cannot be read.** The run has left no comparison, or one of another form: read its log."
 UNTRUSTED = (
     "The figures are those that the pull request's own code computed: they are as trustworthy as that code. "
     "This comment is written by the code of the default branch."
@@ -49,27 +58,31 @@ def rows(value: object) -> list[tuple[str, str, dict[str, float | None]]]:
 
 
 def verdict(value: object) -> list[str]:
-    """Read the verdict, one of three words, and those on the studies, with their margins."""
+    """Read the verdicts on the studies, with their margins; the verdict as a whole is the worst of them."""
     found = value.get("verdict") if isinstance(value, dict) else None
-    if not isinstance(found, dict) or found.get("is") not in WORDS or not isinstance(found.get("studies"), dict):
-        raise RefusedError("no verdict")
-    lines = [f"**Verdict: {found['is']}**", ""]
-    for study, one in found["studies"].items():
+    studies = found.get("studies") if isinstance(found, dict) else None
+    if not isinstance(found, dict) or not isinstance(studies, dict) or not 0 < len(studies) <= MOST:
+        raise RefusedError("no verdict on a study")
+    words, lines = [], []
+    for study, one in studies.items():
         margin = one.get("margin") if isinstance(one, dict) else None
-        known = STUDY.fullmatch(study) and isinstance(one, dict) and one.get("is") in WORDS
-        if not known or not NAME.fullmatch(str(one.get("figure"))) or not isinstance(margin, float):
+        figure = str(one.get("figure")) if isinstance(one, dict) else ""
+        if not STUDY.fullmatch(study) or one.get("is") not in WORDS or not isinstance(margin, float):
             raise RefusedError("a verdict of another form")
-        if not 0 < margin < BOUND:
-            raise RefusedError("a margin that is no number")
-        lines.append(f"- {study}: {one['is']} ({one['figure']}, margin {margin:g})")
-    return lines
+        if not NAME.fullmatch(figure) or figure.partition(".")[0] != study or not 0 < margin < BOUND:
+            raise RefusedError("a verdict on no figure of its study, or a margin that is no number")
+        words.append(one["is"])
+        known = study in STUDIES
+        lines.append(f"- {study if known else UNKNOWN}: {one['is']}" + (f" (`{figure}`, margin {margin:g})" * known))
+    worst = max(words, key=WORDS.index)
+    if found.get("is") != worst:
+        raise RefusedError("a verdict that is not the worst of its studies")
+    return [f"**Verdict: {worst}**", "", *lines]
 
 
 def comment(value: object, url: str) -> str:
     """Lay out the comment."""
     lines = [
-        "### Bias review",
-        "",
         *verdict(value),
         "",
         UNTRUSTED,
@@ -77,15 +90,23 @@ def comment(value: object, url: str) -> str:
         "| figure | bias | null | BASE | HEAD | change (interval) | p (Holm) | shared | moved |",
     ]
     lines.append("| :--- | :--- |" + " ---: |" * 7)
-    for name, bias, row in rows(value):
-        if row["n"]:
-            change = text(row["change"])
-            if row["ci_low"] is not None and row["ci_high"] is not None:
-                change += f" ({text(row['ci_low'])} to {text(row['ci_high'])})"
-            null = "" if row["null"] is None else f"{row['null']:g}"
-            cells = (null, text(row["base"]), text(row["head"]), change, text(row["p_holm"]), f"{row['n']:.0f}")
-            lines.append(f"| {name} | {bias} | {' | '.join(cells)} | {row['moved'] or 0:.0f} |")
-    return "\n".join([*lines, "", f"[Whole text and plots]({url})", ""])
+    found = [row for row in rows(value) if row[2]["n"]]
+    known = [row for row in found if row[0].partition(".")[0] in STUDIES]
+    for name, bias, row in known:
+        change = text(row["change"])
+        if row["ci_low"] is not None and row["ci_high"] is not None:
+            change += f" ({text(row['ci_low'])} to {text(row['ci_high'])})"
+        null = "" if row["null"] is None else f"{row['null']:g}"
+        cells = (null, text(row["base"]), text(row["head"]), change, text(row["p_holm"]), f"{row['n']:.0f}")
+        lines.append(f"| `{name}` | {bias} | {' | '.join(cells)} | {row['moved'] or 0:.0f} |")
+    if len(known) < len(found):
+        lines += ["", f"Not shown: {len(found) - len(known)} figures of {UNKNOWN}."]
+    return framed(lines, url)
+
+
+def framed(lines: list[str], url: str) -> str:
+    """Put the mark and the heading before the lines, and a link to the run after them."""
+    return "\n".join([MARK, "### Bias review", "", *lines, "", f"[Whole text and plots]({url})", ""])
 
 
 def text(value: float | None) -> str:
@@ -93,15 +114,22 @@ def text(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"
 
 
-def main(file: Path, url: str) -> None:
-    """Print the comment."""
+def read(file: Path) -> object:
+    """Read a JSON file of a bounded size."""
     if file.stat().st_size > LARGEST:
         raise RefusedError("the file is too large")
-    print(comment(json.loads(file.read_bytes()), url), end="")  # noqa: T201
+    return json.loads(file.read_bytes())
+
+
+def main(file: Path, url: str) -> None:
+    """Print the comment, or one that says that the comparison cannot be read."""
+    try:
+        found = comment(read(file), url)
+    except (RefusedError, OSError, ValueError, RecursionError) as error:
+        print(framed([UNREADABLE], url), end="")  # noqa: T201
+        sys.exit(f"error: {file}: {error}: the comment says that it cannot be read")
+    print(found, end="")  # noqa: T201
 
 
 if __name__ == "__main__":
-    try:
-        main(Path(sys.argv[1]), sys.argv[2])
-    except (RefusedError, ValueError, RecursionError) as error:
-        sys.exit(f"error: {sys.argv[1]}: {error}: no comment is written")
+    main(Path(sys.argv[1]), sys.argv[2])

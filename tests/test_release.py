@@ -31,9 +31,11 @@ def read(name: str) -> Any:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """Copy the files that a release is checked by."""
-    for name in ("CHANGELOG.md", "CITATION.cff", "pyproject.toml"):
+    """Copy the files that a release is checked by, with nothing left unreleased."""
+    for name in ("CITATION.cff", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)
+    text = RELEASE["UNRELEASED"].sub("## [Unreleased]\n\n", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+    (tmp_path / "CHANGELOG.md").write_text(text, encoding="utf-8")
     return tmp_path
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import lzma
+import re
+import subprocess
 import tarfile
 from hashlib import md5
 from pathlib import Path
@@ -15,7 +17,7 @@ from dvc.repo import Repo
 
 import projects
 from equipoise.cli.archive import pack, pull
-from equipoise.compare.archive import ARCHIVE, unpack
+from equipoise.compare.archive import ARCHIVE
 from equipoise.core.errors import EquipoiseError
 from repositories import commit, run
 
@@ -76,7 +78,7 @@ def test_a_clone_has_the_outputs_without_a_run(project: Path, clone: Path) -> No
 
 
 def test_rows_of_an_older_revision_come_from_its_own_archive(clone: Path) -> None:
-    """A revision's archive fills the remote, from which DVC reads without checking anything out."""
+    """A revision's archive fills the cache, from which DVC reads without checking anything out."""
     pull(["first"])
 
     with Repo() as repo, repo.switch("first"):
@@ -135,7 +137,7 @@ def test_an_archive_is_renewed_where_an_output_moved(
 
 
 def test_what_the_archive_says_is_checked(clone: Path) -> None:
-    """An object that does not have its hash is refused by name, and takes no place in the remote."""
+    """An object that does not have its hash is refused by name, and takes no place in the cache."""
     damaged = io.BytesIO()
     with lzma.open(damaged, "wb") as compressed, tarfile.open(fileobj=compressed, mode="w") as archive:
         member = tarfile.TarInfo(f"files/md5/00/{30 * '1'}")
@@ -145,7 +147,7 @@ def test_what_the_archive_says_is_checked(clone: Path) -> None:
 
     with pytest.raises(EquipoiseError, match=r"run\.tar\.xz: damaged \(files/md5/00/1+: checksum mismatch\): restore"):
         pull()
-    assert not [path for path in (clone / ".cache").rglob("*") if path.is_file()]
+    assert not [path for path in (clone / ".dvc/cache/files").rglob("*") if path.is_file()]
 
 
 @pytest.mark.parametrize("name", ["../escape", "/etc/escape", "files/md5/00/../../../escape"])
@@ -185,14 +187,23 @@ def test_an_unknown_revision_is_named(clone: Path) -> None:
         pull(["nothing"])
 
 
-def test_another_remote_is_left_alone(clone: Path) -> None:
-    """A user's own default remote is not a folder of the clone: the archive is not put there."""
+def test_a_teams_remote_is_not_asked(clone: Path) -> None:
+    """The committed run needs no remote, and a default one that cannot be reached keeps nobody from it."""
     (clone / ".dvc/config.local").write_text(
-        "[core]\n    remote = own\n['remote \"own\"']\n    url = http://localhost/path\n", encoding="utf-8"
+        "[core]\n    remote = own\n['remote \"own\"']\n    url = http://localhost:1/path\n", encoding="utf-8"
     )
+    pull(["first"])
 
-    with Repo() as repo:
-        assert not unpack(repo)
+    assert (clone / "rows").read_text("utf-8") == "second\n"
+
+
+@pytest.mark.parametrize("command", ["push", "pull"])
+def test_without_a_teams_remote_nothing_seems_shared(clone: Path, command: str) -> None:
+    """As committed there is no remote, so that DVC stops and says why, instead of sharing with the clone itself."""
+    done = subprocess.run(["dvc", command], cwd=clone, capture_output=True, text=True, check=False)
+
+    assert done.returncode != 0
+    assert re.search("no (remote specified|remote provided|default remote)", done.stderr, re.IGNORECASE)
 
 
 def test_outside_a_repository_there_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

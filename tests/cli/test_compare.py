@@ -11,6 +11,7 @@ import typer
 import yaml
 from typer.testing import CliRunner
 
+from equipoise.cli.app import app as whole
 from equipoise.cli.compare import compare
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
@@ -222,6 +223,18 @@ def test_the_gate_passes_only_what_is_not_worse(project: Path) -> None:
     assert "Verdict: Undecided. Questions: undecided: in HEAD the guard on label skew warns (1 of 12)" in (
         undecided.stdout
     )
+
+
+def test_an_error_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A revision that is not there exits with 3 and one line, and so does a fault of ours, since 1 means worse."""
+    unknown = CliRunner().invoke(whole, ["compare", "--gate", "nothing", "first"])
+    monkeypatch.setattr("equipoise.cli.compare.read_revision", lambda name: [][len(name)])
+    fault = CliRunner().invoke(whole, ["compare", "--gate", "first", "edited"])
+
+    assert (unknown.exit_code, fault.exit_code) == (3, 3)
+    assert unknown.stderr.startswith("error: nothing: cannot be read (unknown Git revision 'nothing'): give a Git")
+    assert unknown.stderr.count("\n") == 1
+    assert "IndexError: list index out of range" in fault.stderr
 
 
 def test_what_changed_is_named() -> None:

@@ -51,8 +51,8 @@ def pull(
 ) -> None:
     """Restore the outputs of the committed run without running it: rows, report and plots.
 
-    The outputs come from the archive in Git, each file is checked against its hash, and DVC then pulls them. Files in
-    the workspace that belong to no run are not overwritten.
+    The outputs come from the archive in Git; each file is checked against its hash and put into DVC's cache, from which
+    DVC restores it. Files in the workspace that belong to no run are not overwritten.
     """
     from dvc.exceptions import DvcException
 
@@ -62,7 +62,7 @@ def pull(
                 if not archive.unpack(repo):
                     raise EquipoiseError(f"{name}: has no {archive.ARCHIVE}: run `dvc repro` at that revision")
         try:
-            done = repo.pull()
+            done = repo.checkout()
         except DvcException as error:
             raise EquipoiseError(
                 f"outputs cannot be restored ({' '.join(str(error).split())}): run `dvc repro`"

@@ -81,6 +81,7 @@ SHARED = (
         "Compare the headline figures of two revisions over the items that both have.",
         "equipoise compare HEAD workspace",
         checkout=True,
+        failure=3,
     ),
     Command(
         "plan",

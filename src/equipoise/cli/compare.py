@@ -66,7 +66,7 @@ def compare(
 
     This prints the verdict on each study's primary endpoint against its declared margin (worse, not worse or
     undecided), the change of each figure with a paired interval and test, the answers that changed kind, and the
-    parameters, inputs and code that differ.
+    parameters, inputs and code that differ. The exit code is 3 if a revision cannot be read.
     """
     with progress("compare") as move:
         comparison = _comparison(base, head, move)

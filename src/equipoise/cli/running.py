@@ -1,10 +1,14 @@
 """Running a command: its code imported, its errors one line each, and the files of its example found."""
 
+import sys
+import traceback
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+import typer
 
 from equipoise.core.command import Command
 from equipoise.core.errors import EquipoiseError
@@ -19,7 +23,27 @@ def guarded(command: Command) -> Any:  # noqa: ANN401  (each command has its own
     """Import the function of a command, with its errors as one line each."""
     module, _, name = command.function.partition(":")
     function = getattr(import_module(module), name)
-    return one_line(_in_checkout(command, function) if command.checkout else _with_examples(function))
+    run = one_line(_in_checkout(command, function) if command.checkout else _with_examples(function))
+    return run if command.failure == 1 else _failing_with(command.failure, run)
+
+
+def _failing_with(code: int, function: Callable[..., None]) -> Callable[..., None]:
+    """Exit with a code of its own on an error, whether it is the user's or ours."""
+
+    @wraps(function)
+    def run(*args: object, **kwargs: object) -> None:
+        try:
+            function(*args, **kwargs)
+        except (typer.Exit, BrokenPipeError):
+            raise
+        except SystemExit as stopped:
+            typer.echo(stopped.code, err=True)
+            sys.exit(code)
+        except Exception:  # noqa: BLE001  (Python would exit with 1, which is a result)
+            traceback.print_exc()
+            sys.exit(code)
+
+    return run
 
 
 def _in_checkout(command: Command, function: Callable[..., None]) -> Callable[..., None]:

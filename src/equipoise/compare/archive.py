@@ -1,8 +1,8 @@
-"""The archive of a run's outputs, which is committed beside dvc.lock and fills the DVC remote of a clone.
+"""The archive of a run's outputs, which is committed beside dvc.lock and fills the DVC cache of a clone.
 
 DVC keeps the hashes of outputs in Git and the outputs in a remote, which would need a server and credentials. These
-outputs are text and compress to a tenth, so they are committed as one archive a run; the remote is a folder of the
-clone (`remote` in .dvc/config).
+outputs are text and compress to a tenth, so they are committed as one archive a run. A team's remote is beside this:
+docs/howto/remote.md.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from equipoise.core.jsonl import write_bytes
 ARCHIVE = "archive/run.tar.xz"
 """The path of the archive, from the root of the repository."""
 OBJECT = re.compile(r"files/md5/([0-9a-f]{2})/([0-9a-f]{30}(?:\.dir)?)")
-"""The name of an object in DVC's cache, in a remote and in the archive."""
+"""The name of an object in DVC's cache and in the archive."""
 LARGEST = 256 * 2**20
 """Bytes that an archive may unpack to, so that a damaged or hostile one cannot fill the disk."""
 
@@ -71,7 +71,7 @@ def packed(path: Path) -> set[str]:
 
 
 def unpack(repo: Any) -> bool:  # noqa: ANN401  (DVC has no types)
-    """Fill the default remote, a folder, from the archive of the revision that `repo` is switched to.
+    """Fill DVC's cache from the archive of the revision that `repo` is switched to.
 
     Returns whether the revision has an archive. Each object is checked against its hash; existing files are kept.
 
@@ -79,17 +79,17 @@ def unpack(repo: Any) -> bool:  # noqa: ANN401  (DVC has no types)
         EquipoiseError: the archive is damaged.
     """
     place = repo.fs.join(repo.root_dir, *ARCHIVE.split("/"))
-    if repo.config["core"].get("remote") is None or not repo.fs.exists(place):
+    if not repo.fs.exists(place):
         return False
-    remote = repo.cloud.get_remote_odb()
-    if remote.fs.protocol != "local":
-        return False
-    folder = Path(remote.path).parents[1]
+    cache = repo.cache.local
     try:
         with lzma.open(io.BytesIO(repo.fs.read_bytes(place))) as compressed:
-            for name, content in _members(compressed):
-                if not (folder / name).exists():
-                    write_bytes(folder / name, content)
+            for digest, content in _members(compressed):
+                path = Path(cache.oid_to_path(digest))
+                if not path.exists():
+                    write_bytes(path, content)
+                    # DVC believes that a read-only file of its cache has its hash, and hashes others again.
+                    cache.protect(path)
     except (lzma.LZMAError, tarfile.TarError, EOFError, ValueError) as error:
         message = f"{ARCHIVE}: damaged ({error}): restore it with `git checkout -- {ARCHIVE}`"
         raise EquipoiseError(message) from error
@@ -97,7 +97,7 @@ def unpack(repo: Any) -> bool:  # noqa: ANN401  (DVC has no types)
 
 
 def _members(compressed: lzma.LZMAFile) -> Iterator[tuple[str, bytes]]:
-    """Read each object with its name, and check its hash."""
+    """Read each object with its hash, and check it."""
     unpacked = 0
     with tarfile.open(fileobj=compressed, mode="r|") as archive:
         for member in archive:
@@ -109,6 +109,7 @@ def _members(compressed: lzma.LZMAFile) -> Iterator[tuple[str, bytes]]:
             if unpacked > LARGEST:
                 raise ValueError(f"more than {LARGEST // 2**20} MiB")
             content = file.read()
-            if hashlib.md5(content, usedforsecurity=False).hexdigest() != "".join(named.groups()).removesuffix(".dir"):
+            digest = "".join(named.groups())
+            if hashlib.md5(content, usedforsecurity=False).hexdigest() != digest.removesuffix(".dir"):
                 raise ValueError(f"{member.name}: checksum mismatch")
-            yield member.name, content
+            yield digest, content

@@ -1,7 +1,7 @@
 """Revisions as DVC records them: rows, figures, and the parameters, inputs and code they were computed from.
 
 A revision is any Git revision, the name of a DVC experiment, or `workspace`. Rows are read from DVC's cache, else from
-the default remote, which is filled from the revision's archive where it has one; nothing is checked out.
+a team's default remote, else the cache is filled from the revision's archive; nothing is checked out.
 """
 
 import hashlib

@@ -13,6 +13,7 @@ class Command(NamedTuple):
         example: A command line that works from the repository's root with what is there, or with what the commands
             before it made.
         checkout: Whether it is about a run of the pipeline, or its files, and so has little to do elsewhere.
+        failure: The exit code of an error; another than 1 where 1 is a result.
     """
 
     words: str
@@ -20,6 +21,7 @@ class Command(NamedTuple):
     help: str
     example: str
     checkout: bool = False
+    failure: int = 1
 
     @property
     def name(self) -> str:
