@@ -10,7 +10,7 @@ from pathlib import Path
 
 from faults_runs import Draws, Outcome, clone_repository
 
-CHECK = ("python", "stages/check.py", "stages", "data/checked.json", "data/code", "data/settings")
+CHECK = ("python", "stages/check.py", "stages", "data")
 EXAMPLES, OUT = "data/examples", ("--out", "data/imported.jsonl")
 READERS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(

@@ -251,3 +251,14 @@ def test_the_pipeline_reads_in_one_sitting() -> None:
 def test_no_modules_import_each_other_in_a_circle() -> None:
     """The graph of the library's modules has no circle, imports for types alone included."""
     assert circle({path: {*needed(path)} - {path} for path in modules()}) == []
+
+
+def test_the_report_waits_for_every_study() -> None:
+    """Its dependencies name each study's folder, since DVC interpolates no list."""
+    assert {f"data/{study}" for study in STUDIES} <= paths(STAGES["report"], "deps")
+    assert all((ROOT / "data" / study / ".gitignore").is_file() for study in STUDIES)
+
+
+def test_stages_that_compute_depend_on_the_environment() -> None:
+    """What another version of a library may change is computed anew under it."""
+    assert all("data/environment.json" in paths(STAGES[name], "deps") for name in STAGES if name != "check")

@@ -17,7 +17,7 @@ from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.manifest import Fidelity, Manifest
 from equipoise.models import export
-from equipoise.models.export import leftovers, new_folder
+from equipoise.models.export import COMPUTING, leftovers, new_folder, require_versions, versions
 from equipoise.models.registry import ApiEntry, Generation, LocalSource
 from equipoise.models.tokenizer import ExportedTokenizer
 
@@ -58,7 +58,7 @@ def test_the_manifest_says_what_was_made_and_from_what(tiny_model: Exported, tin
         manifest.revision,
         manifest.licence,
     )
-    assert metadata.version("torch") == manifest.versions["torch"]
+    assert metadata.version("torch") == manifest.exporters["torch"]
     assert manifest.versions.keys() == {"onnx", "onnxruntime", "optimum", "optimum-onnx", "torch", "transformers"}
     assert (manifest.opset, manifest.precision) == (18, "fp32")
 
@@ -272,3 +272,39 @@ def test_what_a_killed_export_left_is_removed_at_the_next(tmp_path: Path) -> Non
 
     assert found == [dead]
     assert left == sorted([live.name, "finished"])
+
+
+def test_answers_are_labelled_with_the_versions_that_compute_them() -> None:
+    """A manifest of another version is refused, so that it never vouches for new answers."""
+    manifest = Manifest(model="some", repo="r", revision="1", licence="x", versions=versions(COMPUTING))
+    require_versions(manifest)
+    old = manifest.model_copy(update={"versions": {**manifest.versions, "tokenizers": "0.1"}})
+    with pytest.raises(
+        EquipoiseError, match=r"some was prepared with tokenizers 0\.1, here it is .*: export the model"
+    ):
+        require_versions(old)
+    gone = manifest.model_copy(update={"versions": {"vllm": "0.23"}})
+    with pytest.raises(EquipoiseError, match=r"vllm 0\.23, here it is not installed"):
+        require_versions(gone)
+
+
+def test_another_exporter_keeps_the_answers_of_the_same_files() -> None:
+    """It is stated in the manifest; the cache's keys depend on the exported files and on what runs them."""
+    manifest = Manifest(
+        model="some", repo="r", revision="1", licence="x", files={"model.onnx": "0"}, versions={"a": "1"}
+    )
+    upgraded = manifest.model_copy(update={"exporters": {"optimum": "2.2"}})
+
+    assert upgraded.identity == manifest.identity
+    assert upgraded.written()["exporters"] == {"optimum": "2.2"}
+    assert manifest.model_copy(update={"versions": {"a": "2"}}).identity != manifest.identity
+    assert manifest.model_copy(update={"files": {"model.onnx": "1"}}).identity != manifest.identity
+
+
+def test_what_differs_by_machine_is_not_tracked() -> None:
+    """The largest difference of logits has other digits on another processor, where answers are the same."""
+    fidelity = Fidelity(probes=2, letters=1, tokens=1, max_abs_logit=0.001)
+    manifest = Manifest(model="some", repo="r", revision="1", licence="x", fidelity=fidelity)
+
+    assert manifest.tracked()["fidelity"] == {"probes": 2, "letters": 1.0, "tokens": 1.0}
+    assert manifest.written()["fidelity"]["max_abs_logit"] == 0.001

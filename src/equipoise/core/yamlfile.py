@@ -92,7 +92,8 @@ def strictly(where: str, value: object, kind: type[M]) -> M:
     """
     try:
         _require_text_keys(value)
-        return _adapter(kind).validate_json(json.dumps(value, default=_as_text), strict=True)
+        validator: TypeAdapter[M] = _adapter(kind)
+        return validator.validate_json(json.dumps(value, default=_as_text), strict=True)
     except TypeError as error:  # a set or a binary value
         raise EquipoiseError(f"{where}: {error}: write it as text, in quotes") from error
     except ValidationError as error:
