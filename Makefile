@@ -19,8 +19,11 @@ MODEL ?=
 # Tried first, since `dvc exp run` leaves the setting in params.yaml where it fails.
 known = test -f "models/$(1).yaml" || \
   { echo "error: models/$(1).yaml: no such model: equipoise models lists the known ones" >&2; exit 1; }
+# A kill may have torn dvc.lock, which DVC reads before it runs any stage.
+heal = env PYTHONPATH=src python -m equipoise.core.dvc_lock
 repro: .venv/installed
 	$(if $(MODEL),@$(call known,$(MODEL)))
+	@$(heal)
 	$(if $(MODEL),dvc exp run --set-param model=$(MODEL) $(STUDY:%=--set-param 'studies=[%]'),dvc repro $(STUDY:%=measure@%))
 	@equipoise results $(STUDY)
 	@echo "Figures: dvc metrics show, metrics/*.json. Plots: dvc plots show, plots/pictures/*/*.svg. Cases: data/*/*.jsonl"
@@ -43,6 +46,7 @@ IMPORTED = $(shell git ls-files --others --ignored --exclude-standard -- data/it
 sweep: .venv/installed
 	@test -n "$(strip $(MODELS))" || { echo 'error: no model is named: make sweep MODELS="smollm2 piaget8b"' >&2; exit 1; }
 	@for model in $(MODELS); do $(call known,$$model); done
+	@$(heal)
 	@for model in $(MODELS); do \
 	  dvc exp run --queue $(IMPORTED:%=--copy-paths %) --name "$$model-$(SWEEP)" --set-param "model=$$model" || exit 1; done
 	dvc exp run --run-all --jobs $(JOBS)

@@ -40,8 +40,12 @@ def run(main: Callable[..., None]) -> None:
     """Run a stage's main function with its command-line arguments, with a progress bar named after the stage."""
     import typer
 
+    from equipoise.core import dvc_lock
+
     @wraps(main)
     def stage(*args: object, **kwargs: object) -> None:
+        # DVC has written the lock after the stage before, and does so again after this one.
+        dvc_lock.keep()
         with progress(Path(sys.argv[0]).stem):
             main(*args, **kwargs)
 
