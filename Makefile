@@ -149,11 +149,11 @@ bench: .venv/developed
 	for part in $(PARTS); do \
 	  PYTHONPATH=src:judge:.cache/bench HF_HUB_OFFLINE=1 python benchmarks/speed.py --only "$$part" || exit 1; done
 
-# Repeat the attack on reliability (killed runs, a full disk, clock jumps, damaged caches, a faulty server, malformed
-# inputs) in clones of the last commit, and write docs/reliability.md (about two hours on two idle cores; a full disk is
-# tried as root alone). PARTS="server inputs" repeats those parts alone, TRIALS=20 makes as many trials of each.
+# Repeat the attack on reliability (killed runs, kills while dvc.lock is written, a full disk, read-only folders, clock
+# jumps, runs at once, damaged caches, a faulty server, malformed inputs) in clones of the last commit, and write
+# docs/reliability.md (about three hours on two idle cores; a full disk is tried as root alone). PARTS="server inputs" repeats those parts alone, TRIALS=20 makes as many trials of each.
 TRIALS ?= 0
-faults: PARTS = kills disk clock queue caches server inputs
+faults: PARTS = kills locks disk readonly clock queue sweep experiments caches server inputs
 faults: .venv/developed
 	PYTHONPATH=src HF_HUB_OFFLINE=1 python benchmarks/faults.py $(PARTS) --trials $(TRIALS)
 
