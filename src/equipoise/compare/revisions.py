@@ -254,7 +254,7 @@ def _read(name: str, files: _Files) -> Revision:
 def _require_whole(name: str, repo: Any) -> None:  # noqa: ANN401  (DVC has no types)
     """Refuse a lock that lacks a stage of dvc.yaml, or an output of one: it is cut off, or the run is not finished."""
     lost = [
-        stage.addressing
+        stage.name
         for stage in repo.index.stages
         if stage.path_in_repo == PIPELINE
         and not all(out.hash_info and HASH.fullmatch(str(out.hash_info.value)) for out in stage.outs)

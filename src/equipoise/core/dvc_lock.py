@@ -23,6 +23,7 @@ import yaml
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import write_bytes
+from equipoise.core.shipped import PIPELINE
 
 LOCK = "dvc.lock"
 KEPT = ".cache/dvc.lock"
@@ -251,7 +252,7 @@ def _declared(root: Path) -> set[str]:
 
     try:
         with Repo(str(root)) as repo:
-            return {stage.addressing for stage in repo.index.stages}
+            return {stage.name for stage in repo.index.stages if stage.path_in_repo == PIPELINE}
     except DvcException:
         return set()
 
