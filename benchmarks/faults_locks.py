@@ -66,7 +66,7 @@ def locks(place: Path, draws: Draws) -> Iterator[Outcome]:
         torn, size = find_fault(lock_of(clone)), (clone.folder / LOCK).stat().st_size
         healed = clone.heal()
         problems = [f"healing ended with {healed.returncode}: {last_line(healed.stderr)}"] if healed.returncode else []
-        if len(healed.stderr.splitlines()) > 1 or (torn and "restored from" not in healed.stderr):
+        if len(healed.stderr.splitlines()) > 1 or (torn and "restored " not in healed.stderr):
             problems.append(f"the lock was {torn or 'whole'}, and said was: {healed.stderr.strip()}")
         done = clone.run("dvc", "repro", "--no-run-cache")
         if done.returncode:

@@ -224,7 +224,7 @@ def test_a_malformed_pipeline_is_found(pipeline: Path) -> None:
 
 def test_a_torn_lock_file_is_healed(pipeline: Path) -> None:
     """`doctor` names what a kill tore among its findings; another command says so on standard error, and goes on."""
-    healed = "dvc.lock: empty, as a kill may leave it: 1 of 1 stages are restored from .cache/dvc.lock"
+    healed = "dvc.lock: empty, as a kill may leave it: restored 1 of 1 stages from .cache/dvc.lock"
     found(doctor.dvc)
     whole = (pipeline / "dvc.lock").read_bytes()
     (pipeline / "dvc.lock").write_bytes(b"")

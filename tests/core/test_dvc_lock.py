@@ -100,7 +100,7 @@ def test_a_torn_lock_is_restored_from_the_copy(torn: str, project: Path) -> None
     line = dvc_lock.heal(project)
 
     assert line.startswith(f"dvc.lock: {fault}, as a kill may leave it: ")
-    assert line.endswith(" of 4 stages are restored from .cache/dvc.lock")
+    assert line.endswith(" of 4 stages from .cache/dvc.lock")
     assert "\n" not in line
     assert read(project) == kept(project) == WHOLE
     assert dvc_lock.heal(project) == ""
@@ -122,7 +122,7 @@ def test_what_a_stage_finished_since_the_copy_stays(project: Path) -> None:
     line = dvc_lock.heal(project)
 
     assert read(project) == lock(*NAMES, **dict.fromkeys(("check", "build@exam"), "b"))
-    assert "2 of 4 stages are restored" in line
+    assert "restored 2 of 4 stages" in line
 
 
 def test_entries_that_the_copy_lacks_stay(project: Path) -> None:
@@ -231,7 +231,7 @@ def test_git_has_the_lock_where_there_is_no_copy(repository: Path) -> None:
     shutil.rmtree(repository / ".cache")
     write(repository, "")
 
-    assert dvc_lock.heal(repository) == "dvc.lock: empty, as a kill may leave it: 4 of 4 stages are restored from Git"
+    assert dvc_lock.heal(repository) == "dvc.lock: empty, as a kill may leave it: restored 4 of 4 stages from Git"
     assert read(repository) == lock(*NAMES, report="b")
 
 
@@ -280,7 +280,7 @@ def test_the_module_prints_the_line(project: Path) -> None:
     refused = heal()
 
     assert (healed.returncode, healed.stdout) == (0, "")
-    assert healed.stderr == "dvc.lock: empty, as a kill may leave it: 4 of 4 stages are restored from .cache/dvc.lock\n"
+    assert healed.stderr == "dvc.lock: empty, as a kill may leave it: restored 4 of 4 stages from .cache/dvc.lock\n"
     assert (again.returncode, again.stderr) == (0, "")
     assert refused.returncode == 1
     assert refused.stderr.startswith("error: dvc.lock: empty, and neither")
@@ -308,6 +308,6 @@ def test_a_run_killed_while_dvc_writes_the_lock_goes_on(tmp_path: Path, monkeypa
 
     assert killed
     assert len(read(tmp_path)) < len(whole)
-    assert dvc_lock.heal(tmp_path).endswith("of 2 stages are restored from .cache/dvc.lock")
+    assert dvc_lock.heal(tmp_path).endswith("of 2 stages from .cache/dvc.lock")
     assert read(tmp_path) == whole
     assert "Data and pipelines are up to date." in run(tmp_path, "dvc", "repro")

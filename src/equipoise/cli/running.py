@@ -8,7 +8,6 @@ from typing import Any
 
 import typer
 
-from equipoise.core import dvc_lock
 from equipoise.core.command import Command
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.extras import extras_named
@@ -39,7 +38,7 @@ def _in_checkout(command: Command, function: Callable[..., None]) -> Callable[..
         except EquipoiseError as error:
             here = Path.cwd()
             if any((folder / PIPELINE).is_file() for folder in (here, *here.parents)):
-                if torn and dvc_lock.LOCK in str(error):
+                if torn and "dvc.lock" in str(error):
                     raise EquipoiseError(torn) from error
                 raise
             message = f"equipoise {command.words} needs a clone of the repository, and this folder is not in one"
@@ -50,6 +49,8 @@ def _in_checkout(command: Command, function: Callable[..., None]) -> Callable[..
 
 def _heal() -> str:
     """Heal dvc.lock, and say so on standard error; return why it cannot be healed, which need not stop a command."""
+    from equipoise.core import dvc_lock
+
     try:
         if line := dvc_lock.heal():
             typer.echo(line, err=True)

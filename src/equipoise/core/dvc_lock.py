@@ -52,13 +52,12 @@ def keep(root: Path = Path()) -> None:
     """
     if not _is_original(root):
         return
-    if (text := _read(root / LOCK)) is None:
+    text, kept = _read(root / LOCK), read_kept(root)
+    if text is not None and not find_fault(text) and not (kept and _is_cut(text, kept, root)):
+        _write_kept(root, text)
+    elif not os.path.lexists(root / LOCK):
         with suppress(OSError):
             (root / KEPT).unlink(missing_ok=True)
-        return
-    kept = read_kept(root)
-    if not find_fault(text) and not (kept and _is_cut(text, kept, root)):
-        _write_kept(root, text)
 
 
 def heal(root: Path = Path()) -> str:
@@ -88,8 +87,8 @@ def _restore(torn: str, tear: str, root: Path) -> str:
     source, base = _base(torn, tear, root)
     text = merge(torn, base)
     write_bytes(root / LOCK, text.encode())
-    stages, restored = split(text), split(text).keys() - _sound(torn)
-    return f"{len(restored)} of {len(stages)} stages are restored from {source}"
+    stages = split(text).keys()
+    return f"restored {len(stages - _sound(torn))} of {len(stages)} stages from {source}"
 
 
 def find_fault(text: str) -> str:
