@@ -5,6 +5,7 @@ Runs are those of a phantom in clones of the last commit: a trial takes seconds,
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -164,19 +165,17 @@ def sweep(place: Path, draws: Draws) -> Iterator[Outcome]:
             clone = base.copy(place / f"sweep-{jobs}")
             section, name, value = re.split("[.=]", chosen, maxsplit=2)
             clone.set_params(**{section: {name: yaml.safe_load(value)}})
-            models = f"{PHANTOM} {OTHER}"
             # What is installed stays; the modules are the clone's own.
             words = ("make", "--assume-old=.venv/installed", "PYTHONPATH=src", "SWEEP=faults")
-            done = clone.run(*words, "sweep", f"MODELS={models}", f"JOBS={jobs}")
+            done = clone.run(*words, "sweep", f"MODELS={PHANTOM} {OTHER}", f"JOBS={jobs}")
             if done.returncode:
                 problems.append(f"JOBS={jobs} ended with {done.returncode}: {last_line(done.stderr)}")
-            table = done.stdout.partition("equipoise leaderboard")[2]
-            problems += [
-                f"JOBS={jobs}: {model} is not in the leaderboard" for model in models.split() if model not in table
-            ]
+            listed = clone.run("python", "-m", "equipoise", "leaderboard", "--json", PYTHONPATH="src").stdout
+            rows = {row["model"] for row in json.loads(listed or "[]")}
+            problems += [f"JOBS={jobs}: {model} is not in the leaderboard" for model in {PHANTOM, OTHER} - rows]
             refs = clone.run("git", "for-each-ref", "--format=%(tree) %(refname:lstrip=-1)", "refs/exps").stdout
             trees[jobs] = sorted(line for line in refs.splitlines() if line.endswith("-faults"))
-            if len(trees[jobs]) != len(models.split()):
+            if len(trees[jobs]) != len({PHANTOM, OTHER}):
                 problems.append(f"{len(trees[jobs])} of 2 succeeded with JOBS={jobs}")
             if changed := clone.run("git", "status", "--short").stdout:
                 problems.append(f"JOBS={jobs} left {' '.join(changed.split())}")
