@@ -24,6 +24,7 @@ import typer
 
 sys.path.insert(0, str(Path(__file__).parent))
 from faults_inputs import inputs
+from faults_locks import experiments, locks, readonly, sweep
 from faults_runs import ROOT, Draws, Outcome, SkippedError, caches, clock, disk, kills, queue
 from faults_server import server
 from speed import machine
@@ -50,9 +51,13 @@ class Part(NamedTuple):
 
 PARTS = {
     "kills": Part(kills, 24),
-    "disk": Part(disk, 4),
+    "locks": Part(locks, 64),
+    "disk": Part(disk, 8),
+    "readonly": Part(readonly, 9),
     "clock": Part(clock, 4),
     "queue": Part(queue, 2),
+    "sweep": Part(sweep, 2),
+    "experiments": Part(experiments, 6),
     "caches": Part(caches, 60),
     "server": Part(server, 300),
     "inputs": Part(inputs, 180),

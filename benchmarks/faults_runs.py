@@ -18,11 +18,12 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from time import perf_counter
-from typing import Any, NamedTuple
+from time import perf_counter, sleep
+from typing import IO, Any, NamedTuple
 
 import yaml
 
+from equipoise.core.dvc_lock import LOCK, find_fault
 from equipoise.core.jsonl import each, sha256, write, write_text
 from equipoise.core.prompts import Response
 from equipoise.core.yamlfile import read_yaml
@@ -30,6 +31,8 @@ from equipoise.materials.vignette import Vignette
 
 ROOT = Path(__file__).parents[1]
 STUDY = "exam"
+MODEL, PHANTOM = "smollm2", "phantom_silent"
+"""The default model, and one that needs no weights."""
 CHAIN = tuple(f"{verb}@{STUDY}" for verb in ("build", "infer", "score", "measure"))
 STAGES = (*CHAIN, "report", "check", "export")
 CACHES = {"infer": ["responses.sqlite"], "score": ["verdicts.sqlite"], "export": ["models"]}
@@ -38,6 +41,8 @@ UNSEEN = {".git", ".dvc", ".cache", ".venv", "__pycache__"}
 """Folders without output of a run."""
 LONGEST = 3600
 """Seconds after which a command counts as hanging."""
+POLL = 0.0005
+"""Seconds between two looks at a file that is written in tenths of a second."""
 Draws = Iterable[tuple[int, random.Random]]
 """Numbers of trials, each with its own random stream."""
 
@@ -59,11 +64,13 @@ class Clone:
 
     folder: Path
     environment: dict[str, str]
+    before: tuple[str, ...] = ()
+    """Words that begin every command."""
 
     def run(self, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run a command to its end, with further environment variables."""
         return subprocess.run(  # noqa: S603  (DVC, Git and the project's own stages)
-            command,
+            (*self.before, *command),
             cwd=self.folder,
             env=self.environment | variables,
             capture_output=True,
@@ -73,19 +80,27 @@ class Clone:
         )
 
     def repro(self, *options: str, **variables: str) -> list[str]:
-        """Run `dvc repro` without the run cache; return the problems."""
+        """Run what `make repro` does: heal the lock, then run without the run cache; return the problems."""
+        healed = self.heal()
+        if healed.returncode:
+            return [f"dvc.lock is not healed: {last_line(healed.stderr)}"]
         # Without the run cache: DVC would restore what a stage wrote before, and run nothing.
         done = self.run("dvc", "repro", "--no-run-cache", *options, **variables)
         return [f"dvc repro ended with {done.returncode}: {last_line(done.stderr)}"] if done.returncode else []
 
-    def begin(self, stage: str) -> subprocess.Popen[str]:
-        """Begin to run one stage by force, in a process group of its own, and return when DVC has started it."""
+    def heal(self) -> subprocess.CompletedProcess[str]:
+        """Heal the lock, as `make repro` does first."""
+        return self.run("python", "-m", "equipoise.core.dvc_lock", PYTHONPATH="src")
+
+    def begin(self, stage: str = "", errors: IO[str] | int = subprocess.DEVNULL) -> subprocess.Popen[str]:
+        """Begin to run one stage by force, or all that are to do, in a process group; return when one is started."""
+        options = ("--single-item", "--force", stage) if stage else ()
         process = subprocess.Popen(  # noqa: S603  (DVC)
-            ["dvc", "repro", "--single-item", "--force", stage],  # noqa: S607  (of the clone's environment)
+            ["dvc", "repro", "--no-run-cache", *options],  # noqa: S607  (of the clone's environment)
             cwd=self.folder,
             env=self.environment,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=errors,
             text=True,
             start_new_session=True,
         )
@@ -162,10 +177,10 @@ def clone_repository(place: Path) -> Clone:
 
 
 @cache
-def reference(place: Path) -> tuple[Clone, dict[str, str], dict[str, float]]:
-    """Run the study once, with the default model: the clone, its files by sha256, and each stage's seconds."""
-    clone = clone_repository(place).copy(place / "reference")
-    clone.set_params(studies=[STUDY])
+def reference(place: Path, model: str = MODEL) -> tuple[Clone, dict[str, str], dict[str, float]]:
+    """Run the study once: the clone, its files by sha256, and each stage's seconds."""
+    clone = clone_repository(place).copy(place / f"reference-{model}")
+    clone.set_params(studies=[STUDY], model=model)
     seconds = {}
     for stage in ("check", "export", *CHAIN, "report"):
         process = clone.begin(stage)
@@ -212,11 +227,15 @@ def kill_after(seconds: float, process: subprocess.Popen[str]) -> bool:
 
 
 def disk(place: Path, draws: Draws) -> Iterator[Outcome]:
-    """Run in a file system with a random fraction of the space that a run needs, then with enough space.
+    """Run a phantom in a file system that fills up, then with enough space.
 
-    One line names the cause, without a traceback; no file is left half-written; the second run gives identical files.
+    It has a random fraction of the space that a run needs, or is full from the moment on in which DVC writes dvc.lock
+    for the first, second … time.
+
+    One line names the cause, without a traceback; no file is left half-written, but for dvc.lock, which is healed as
+    soon as there is space; the second run gives identical files.
     """
-    base, expected, _ = reference(place)
+    base, expected, _ = reference(place, PHANTOM)
     with tmpfs(place / "disk") as resize:
         clone = base.copy(place / "disk/clone")
         clone.start_anew()
@@ -224,22 +243,65 @@ def disk(place: Path, draws: Draws) -> Iterator[Outcome]:
         if problems := clone.repro():
             raise RuntimeError(problems[0])
         needed = disk_use(place / "disk") - used
-        for _, rng in draws:
+        for number, rng in draws:
             clone.start_anew()
-            room = int(rng.random() * needed)
-            resize(disk_use(place / "disk") + room)
-            done = clone.run("dvc", "repro", "--no-run-cache")
-            hashes = clone.files()
+            if number % 2:
+                writes = rng.randint(1, len(CHAIN))
+                ended, output = run_until_full(clone, writes, partial(fill, place / "disk", resize))
+                what = f"full at write {writes} of dvc.lock"
+            else:
+                room = int(rng.random() * needed)
+                resize(disk_use(place / "disk") + room)
+                done = clone.run("dvc", "repro", "--no-run-cache")
+                ended, output = done.returncode, done.stderr
+                what = f"{room / 2**20:.1f} of {needed / 2**20:.1f} MiB"
+            torn = find_fault(lock_of(clone))
             resize(None)
+            healed = clone.heal()
             problems = [
                 f"{name} is left half-written"
-                for name, mark in hashes.items()
-                if mark not in {before.get(name), expected.get(name)} and name != "dvc.lock"
+                for name, mark in clone.files().items()
+                if mark not in {before.get(name), expected.get(name)} and (name != LOCK or find_fault(lock_of(clone)))
             ]
-            if done.returncode:
-                problems += no_space_problems(done.stderr)
-            what = f"{room / 2**20:.1f} of {needed / 2**20:.1f} MiB: {last_line(done.stderr)}"
+            if healed.returncode or (torn and len(healed.stderr.splitlines()) != 1):
+                problems.append(f"{LOCK} was {torn or 'whole'}: {last_line(healed.stderr)}")
+            if ended:
+                problems += no_space_problems(output)
+            what = f"{what}, {LOCK} {torn or 'whole'}: {last_line(output)}"
             yield Outcome(what, problems + (clone.repro() or clone.differences(expected)))
+
+
+def lock_of(clone: Clone) -> str:
+    """Read the lock of a clone, whatever its bytes are."""
+    return (clone.folder / LOCK).read_bytes().decode(errors="replace")
+
+
+def run_until_full(clone: Clone, writes: int, fill: Callable[[], object]) -> tuple[int, str]:
+    """Run all stages, fill the disk when DVC begins a write of the lock; return exit code and standard error."""
+    errors = clone.folder.parent.with_name("errors.txt")
+    with errors.open("w") as file:
+        process = clone.begin(errors=file)
+        if lock_is_written(process, clone.folder / LOCK, writes):
+            fill()
+        process.communicate()
+    return process.returncode, errors.read_text(encoding="utf-8")
+
+
+def fill(folder: Path, resize: Callable[[int | None], object]) -> None:
+    """Leave no space on a file system."""
+    resize(disk_use(folder))
+
+
+def lock_is_written(process: subprocess.Popen[str], lock: Path, writes: int) -> bool:
+    """Wait until DVC has begun to write the lock so many times: the file gets shorter; False if it ends before."""
+    size = lock.stat().st_size
+    while process.poll() is None:
+        before, size = size, lock.stat().st_size
+        writes -= size < before
+        if not writes:
+            return True
+        sleep(POLL)
+    return False
 
 
 def no_space_problems(output: str) -> list[str]:

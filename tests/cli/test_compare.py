@@ -370,6 +370,26 @@ def test_rows_of_another_version_get_one_line(project: Path) -> None:
     assert known == 0
 
 
+def test_a_lock_that_lacks_a_stage_gets_one_line(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is cut off, and still valid YAML, would pass for a run without rows; so in a commit."""
+    run(tmp_path, "git", "clone", "--quiet", str(project), "clone")
+    monkeypatch.chdir(tmp_path / "clone")
+    lock = tmp_path / "clone/dvc.lock"
+    text = lock.read_text(encoding="utf-8")
+    outs = text.index("    outs:")
+    # Before the outs, and within the hash of the first.
+    for number, torn in enumerate((text[:outs], f"{text[: text.index('md5: ', outs) + 9]}\n")):
+        lock.write_text(torn, encoding="utf-8")
+        commit(tmp_path / "clone", f"torn-{number}")
+        with pytest.raises(
+            EquipoiseError,
+            match=rf"^torn-{number}: dvc\.lock lacks 3 of the stages in dvc\.yaml \(check, measure, report\): run ",
+        ):
+            compare(f"torn-{number}")
+
+
 def test_an_unknown_revision_gets_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither a revision nor an experiment, and a folder outside any repository."""
     with pytest.raises(EquipoiseError, match=r"nowhere: cannot be read \(unknown Git revision 'nowhere'\): give a Git"):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
+import projects
 from builders import response
 from equipoise.cli import doctor
 from equipoise.cli.app import app
@@ -207,15 +208,46 @@ def test_outputs_that_no_stage_wrote_are_found(pipeline: Path) -> None:
     assert found(doctor.dvc)[1:] == [("note", "not up to date: make: run `dvc repro`")]
 
 
-def test_a_malformed_lock_file_is_found(pipeline: Path) -> None:
-    """The line says which file cannot be read, and the fix."""
+def test_a_malformed_pipeline_is_found(pipeline: Path) -> None:
+    """The line says which file cannot be read, and the fix; of a lock with the conflicts of a merge too."""
     (pipeline / "dvc.lock").write_text("<<<<<<< ours\n", encoding="utf-8")
+    merged = found(doctor.dvc)
+    (pipeline / "dvc.lock").unlink()
+    (pipeline / "dvc.yaml").write_text("stages: 1\n", encoding="utf-8")
     ((state, message),) = found(doctor.dvc)
 
+    assert merged == [("wrong", "dvc.lock: conflicts of a merge: resolve them, then run `dvc repro`")]
     assert state == "wrong"
     assert message.startswith("the pipeline cannot be read (")
-    assert "dvc.lock" in message
-    assert message.endswith("fix the file, or run `git checkout -- dvc.yaml dvc.lock`")
+    assert message.endswith("fix the file, or run `git checkout -- dvc.yaml`")
+
+
+def test_a_torn_lock_file_is_healed(pipeline: Path) -> None:
+    """`doctor` names what a kill tore among its findings; another command says so on standard error, and goes on."""
+    healed = "dvc.lock: empty, as a kill may leave it: restored 1 of 1 stages from .cache/dvc.lock"
+    found(doctor.dvc)
+    whole = (pipeline / "dvc.lock").read_bytes()
+    (pipeline / "dvc.lock").write_bytes(b"")
+    findings = json.loads(run("--json").stdout)["findings"]
+    (pipeline / "dvc.lock").write_bytes(b"")
+    shown = CliRunner().invoke(app, ["results"])
+
+    assert {"area": "dvc", "state": "note", "message": healed} in findings
+    assert shown.stderr.splitlines()[0] == healed
+    assert (pipeline / "dvc.lock").read_bytes() == whole
+
+
+def test_a_lock_that_cannot_be_healed_is_the_error_of_a_command_that_reads_it(pipeline: Path) -> None:
+    """Without Git and a copy, `pack` says what is wrong with the lock; `new city`, which does not read it, runs."""
+    (pipeline / "dvc.lock").write_bytes(b"")
+    refused = CliRunner().invoke(app, ["pack"])
+    projects.copy(pipeline)
+    made = CliRunner().invoke(app, ["new", "city", "paris"])
+
+    assert refused.exit_code == 1
+    told = "error: dvc.lock: empty, and neither .cache/dvc.lock nor Git has a whole one: "
+    assert str(refused.exception).startswith(told)
+    assert made.exit_code == 0, made.output
 
 
 def test_locks_of_a_killed_command_are_released(pipeline: Path) -> None:

@@ -64,6 +64,24 @@ def test_ctrl_c_is_one_line(tmp_path: Path) -> None:
     ) == (1, "interrupted: finished work is saved; run the same command again to resume\n")
 
 
+def test_settings_that_change_meanwhile_are_refused(tmp_path: Path) -> None:
+    """DVC would record the outputs as those of the new settings."""
+    (tmp_path / "params.yaml").write_text("model: a\n", encoding="utf-8")
+    done = run(script(tmp_path, "Path('params.yaml').write_text('model: b\\n')"), tmp_path)
+
+    assert done.returncode == 1
+    assert done.stderr == ("error: params.yaml: changed while the stage ran (by another `dvc exp run`?): run again\n")
+
+
+def test_a_stage_keeps_the_lock_as_it_starts(tmp_path: Path) -> None:
+    """The copy has the lock's text, and a last line with its checksum."""
+    text = "schema: '2.0'\nstages:\n  check:\n    cmd: 'true'\n"
+    (tmp_path / "dvc.lock").write_text(text, encoding="utf-8")
+    run(script(tmp_path, "Path('dvc.lock').unlink()"), tmp_path)
+
+    assert (tmp_path / ".cache/dvc.lock").read_text(encoding="utf-8").startswith(f"{text}# sha256 ")
+
+
 def test_a_mistake_of_ours_is_not_hidden(tmp_path: Path) -> None:
     """Any other error keeps its traceback."""
     done = run(script(tmp_path, "1 / 0"), tmp_path)

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from equipoise.core import cache, jsonl, params, printing
+from equipoise.core import cache, dvc_lock, jsonl, params, printing
 from equipoise.core.display import few, first_of
 from equipoise.core.errors import EquipoiseError, one_line
 from equipoise.core.manifest import Manifest
@@ -241,12 +241,14 @@ def dvc(root: Path, *, clean: bool = False) -> Iterator[Finding]:
     if not (root / ".dvc").is_dir():
         raise EquipoiseError("no folder .dvc here: run `git checkout -- .dvc`, or `dvc init` in a new project")
     yield from _locks(root / ".dvc" / "tmp" / "rwlock", clean=clean)
+    if healed := dvc_lock.heal(root):
+        yield Finding("dvc", "note", healed)
     try:
         with Repo(str(root)) as repo:
             stages = len(repo.index.stages)
             changed = repo.status()
     except DvcException as error:
-        fix = "fix the file, or run `git checkout -- dvc.yaml dvc.lock`"
+        fix = "fix the file, or run `git checkout -- dvc.yaml`"
         raise EquipoiseError(f"the pipeline cannot be read ({' '.join(str(error).split())}): {fix}") from error
     stale = []
     for stage, changes in changed.items():

@@ -17,6 +17,8 @@ from equipoise.core.shipped import PIPELINE, shipped
 from equipoise.core.stage import one_line
 
 EXAMPLES = Path("data/examples")
+HEALER = "doctor"
+"""The command that heals dvc.lock itself, and reports it among its findings."""
 
 
 def guarded(command: Command) -> Any:  # noqa: ANN401  (each command has its own parameters)
@@ -47,21 +49,36 @@ def _failing_with(code: int, function: Callable[..., None]) -> Callable[..., Non
 
 
 def _in_checkout(command: Command, function: Callable[..., None]) -> Callable[..., None]:
-    """Say first that the command is for a checkout, where an error arises and none is around the working folder."""
+    """Heal dvc.lock before the command; where an error arises outside of a checkout, say first that it is for one."""
 
     @wraps(function)
     def run(*args: object, **kwargs: object) -> None:
+        torn = "" if command.words == HEALER else _heal()
         try:
             with extras_named():
                 function(*args, **kwargs)
         except EquipoiseError as error:
             here = Path.cwd()
             if any((folder / PIPELINE).is_file() for folder in (here, *here.parents)):
+                if torn and "dvc.lock" in str(error):
+                    raise EquipoiseError(torn) from error
                 raise
             message = f"equipoise {command.words} needs a clone of the repository, and this folder is not in one"
             raise EquipoiseError(f"{message}: {error}") from error
 
     return run
+
+
+def _heal() -> str:
+    """Heal dvc.lock, and say so on standard error; return why it cannot be healed, which need not stop a command."""
+    from equipoise.core import dvc_lock
+
+    try:
+        if line := dvc_lock.heal():
+            typer.echo(line, err=True)
+    except EquipoiseError as error:
+        return str(error)
+    return ""
 
 
 def _with_examples(function: Callable[..., None]) -> Callable[..., None]:

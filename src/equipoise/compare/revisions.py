@@ -18,9 +18,11 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from equipoise.compare.archive import unpack
 from equipoise.core import units
 from equipoise.core.display import first_of
+from equipoise.core.dvc_lock import HASH
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import fault
 from equipoise.core.row import Row
+from equipoise.core.shipped import PIPELINE
 from equipoise.core.units import Unit, of_asked
 from equipoise.figures.comparison import RunRows
 from equipoise.figures.effects import Effect
@@ -223,6 +225,7 @@ class _StudyFiles(NamedTuple):
 
 
 def _read(name: str, files: _Files) -> Revision:
+    _require_whole(name, files.repo)
     rows = {
         study.name: study.comparison.read(_StudyFiles(files, study.name))
         for study in STUDIES.values()
@@ -246,6 +249,22 @@ def _read(name: str, files: _Files) -> Revision:
         code=_code(files),
         edited=edited,
     )
+
+
+def _require_whole(name: str, repo: Any) -> None:  # noqa: ANN401  (DVC has no types)
+    """Refuse a lock that lacks a stage of dvc.yaml, or an output of one: it is cut off, or the run is not finished."""
+    lost = [
+        stage.name
+        for stage in repo.index.stages
+        if stage.path_in_repo == PIPELINE
+        and not all(out.hash_info and HASH.fullmatch(str(out.hash_info.value)) for out in stage.outs)
+    ]
+    if lost:
+        fix = "run `dvc repro`" if name == WORKSPACE else "run `dvc repro` at that revision and commit dvc.lock"
+        raise EquipoiseError(
+            f"{name}: dvc.lock lacks {len(lost)} of the stages in {PIPELINE} ({first_of(lost)}): {fix}, or leave the "
+            "studies that were not run out of `studies`"
+        )
 
 
 def _sources(repo: Any) -> tuple[dict[str, str], tuple[str, ...]]:  # noqa: ANN401  (DVC has no types)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import ParamSpec
@@ -36,13 +37,30 @@ def one_line(command: Callable[P, None]) -> Callable[P, None]:
     return guarded
 
 
+@contextmanager
+def _unchanged(settings: Path) -> Iterator[None]:
+    """Refuse a change of the settings within the block: DVC would record what they are when the stage has ended."""
+
+    def read() -> bytes:
+        return settings.read_bytes() if settings.is_file() else b""
+
+    before = read()
+    yield
+    if read() != before:
+        raise EquipoiseError(f"{settings}: changed while the stage ran (by another `dvc exp run`?): run again")
+
+
 def run(main: Callable[..., None]) -> None:
     """Run a stage's main function with its command-line arguments, with a progress bar named after the stage."""
     import typer
 
+    from equipoise.core import dvc_lock, params
+
     @wraps(main)
     def stage(*args: object, **kwargs: object) -> None:
-        with progress(Path(sys.argv[0]).stem):
+        # DVC has written the lock after the stage before, and does so again after this one.
+        dvc_lock.keep()
+        with progress(Path(sys.argv[0]).stem), _unchanged(params.FILE):
             main(*args, **kwargs)
 
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
