@@ -19,11 +19,11 @@ MODEL ?=
 # Tried first, since `dvc exp run` leaves the setting in params.yaml where it fails.
 known = test -f "models/$(1).yaml" || \
   { echo "error: models/$(1).yaml: no such model: equipoise models lists the known ones" >&2; exit 1; }
-# A kill may have torn dvc.lock, which DVC reads before it runs any stage.
-heal = env PYTHONPATH=src python -m equipoise.core.dvc_lock
+# What DVC cannot see before it runs a stage: a lock that a kill has torn, and a library that was upgraded.
+ready = env PYTHONPATH=src python -m equipoise.pipeline.ready
 repro: .venv/installed
 	$(if $(MODEL),@$(call known,$(MODEL)))
-	@$(heal)
+	@$(ready)
 	$(if $(MODEL),dvc exp run --set-param model=$(MODEL) $(STUDY:%=--set-param 'studies=[%]'),dvc repro $(STUDY:%=measure@%))
 	@equipoise results $(STUDY)
 	$(if $(STUDY),,@echo "Keep the result beside those of other models: equipoise record")
@@ -67,7 +67,7 @@ IMPORTED = $(shell git ls-files --others --ignored --exclude-standard -- data/it
 sweep: .venv/installed
 	@test -n "$(strip $(MODELS))" || { echo 'error: no model is named: make sweep MODELS="smollm2 piaget8b"' >&2; exit 1; }
 	@for model in $(MODELS); do $(call known,$$model); done
-	@$(heal)
+	@$(ready)
 	@for model in $(MODELS); do \
 	  dvc exp run --queue $(IMPORTED:%=--copy-paths %) --name "$$model-$(SWEEP)" --set-param "model=$$model" || exit 1; done
 	dvc exp run --run-all --jobs $(JOBS)
@@ -174,7 +174,8 @@ bench: .venv/developed
 
 # Repeat the attack on reliability (killed runs, kills while dvc.lock is written, a full disk, read-only folders, clock
 # jumps, runs at once, damaged caches, a faulty server, malformed inputs) in clones of the last commit, and write
-# docs/reliability.md (about three hours on two idle cores; a full disk is tried as root alone). PARTS="server inputs" repeats those parts alone, TRIALS=20 makes as many trials of each.
+# docs/reliability.md (about three hours on two idle cores; a full disk is tried as root alone). PARTS="server inputs"
+# repeats those parts alone, TRIALS=20 makes as many trials of each.
 TRIALS ?= 0
 faults: PARTS = kills locks disk readonly clock queue sweep experiments caches server inputs
 faults: .venv/developed

@@ -90,7 +90,7 @@ class Clone:
 
     def heal(self) -> subprocess.CompletedProcess[str]:
         """Heal the lock, as `make repro` does first."""
-        return self.run("python", "-m", "equipoise.core.dvc_lock", PYTHONPATH="src")
+        return self.run("python", "-m", "equipoise.pipeline.ready", PYTHONPATH="src")
 
     def begin(self, stage: str = "", errors: IO[str] | int = subprocess.DEVNULL) -> subprocess.Popen[str]:
         """Begin to run one stage by force, or all that are to do, in a process group; return when one is started."""

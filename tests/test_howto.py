@@ -89,7 +89,16 @@ def test_every_command_of_a_page_exists(page: Path) -> None:
             case "make":
                 assert {name for name in arguments if re.fullmatch(r"[a-z][a-z-]*", name)} <= targets, line
             case _:
-                assert program in {"dvc", "git", "pip", "inspect", "ray", "GRPC_ENABLE_FORK_SUPPORT=0", "export", "cd"}, line
+                assert program in {
+                    "dvc",
+                    "git",
+                    "pip",
+                    "inspect",
+                    "ray",
+                    "GRPC_ENABLE_FORK_SUPPORT=0",
+                    "export",
+                    "cd",
+                }, line
 
 
 def test_the_study_of_the_page_runs(tmp_path: Path) -> None:

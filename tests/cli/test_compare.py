@@ -407,5 +407,5 @@ def test_the_workflow_is_pinned_and_writes_little() -> None:
 
     assert all(len(one.split("@")[1]) == 40 for one in used)
     assert workflow["permissions"] == {}
-    assert jobs["measure"]["permissions"] == {"contents": "read"}
+    assert jobs["measure"]["permissions"] == {"actions": "read", "contents": "read"}
     assert jobs.keys() == {"measure"}

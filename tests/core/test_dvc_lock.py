@@ -270,7 +270,7 @@ def test_the_module_prints_the_line(project: Path) -> None:
     """`make repro` runs it first: what was restored, and what cannot be, are one line each."""
 
     def heal() -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "equipoise.core.dvc_lock"]
+        command = [sys.executable, "-m", "equipoise.pipeline.ready"]
         return subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
 
     write(project, "")

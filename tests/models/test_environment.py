@@ -47,7 +47,7 @@ def test_another_version_is_refused_with_both(tmp_path: Path, upgrade: Callable[
     recorded(tmp_path)
     before = metadata.version("numpy")
     upgrade("numpy", "99.1")
-    message = rf"numpy {before} -> 99\.1\): run `dvc repro --force --single-item check`, then `dvc repro`$"
+    message = rf"numpy {before} -> 99\.1\): run `make repro`, or remove the file and run `dvc repro`$"
     with pytest.raises(EquipoiseError, match=message):
         require_recorded(tmp_path)
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from equipoise.core import cache, dvc_lock, jsonl, params, printing
+from equipoise.core import cache, jsonl, params, printing
 from equipoise.core.display import few, first_of
 from equipoise.core.errors import EquipoiseError, one_line
 from equipoise.core.manifest import Manifest
@@ -23,6 +23,7 @@ from equipoise.models import hub, registry
 from equipoise.models.readiness import Machine, find_fixes
 from equipoise.models.registry import EmbeddedSource, JudgeEntry, ModelHubSource, WeightsEntry
 from equipoise.models.weights import locate
+from equipoise.pipeline.ready import refresh
 
 State = Literal["ok", "note", "wrong"]
 CONSTRAINTS = Path("requirements/constraints.txt")
@@ -241,7 +242,7 @@ def dvc(root: Path, *, clean: bool = False) -> Iterator[Finding]:
     if not (root / ".dvc").is_dir():
         raise EquipoiseError("no folder .dvc here: run `git checkout -- .dvc`, or `dvc init` in a new project")
     yield from _locks(root / ".dvc" / "tmp" / "rwlock", clean=clean)
-    if healed := dvc_lock.heal(root):
+    for healed in refresh(root):
         yield Finding("dvc", "note", healed)
     try:
         with Repo(str(root)) as repo:

@@ -3,17 +3,12 @@
 Every stage keeps a copy of the lock as it starts, and so does every command that finds the lock whole. A torn lock is
 put together again: entries of stages that are whole stay, and the others come from the copy, or from Git. An entry is
 only a list of hashes: DVC compares it with the files, and reruns the stage where they differ.
-
-    python -m equipoise.core.dvc_lock
-
-heals the lock of the working folder; `make repro` does so before it calls DVC, which reads the lock first.
 """
 
 import hashlib
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -270,11 +265,3 @@ def _no_writer(root: Path) -> Iterator[None]:
         raise EquipoiseError(f"{LOCK}: DVC is writing it: run again when the other command has ended") from error
     except DvcException as error:
         raise EquipoiseError(f"{LOCK}: {' '.join(str(error).split())}: run this in the root of a clone") from error
-
-
-if __name__ == "__main__":
-    try:
-        if line := heal():
-            sys.stderr.write(f"{line}\n")
-    except EquipoiseError as error:
-        sys.exit(f"error: {error}")

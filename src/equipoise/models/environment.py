@@ -40,7 +40,7 @@ PACKAGES = (
 """The libraries whose versions can change an answer, a reading or a figure."""
 VARIABLES = ("CUBLAS_WORKSPACE_CONFIG", "CUDA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE", "VLLM_BATCH_INVARIANT")
 """The environment variables that can, where they are set."""
-REFRESH = "run `dvc repro --force --single-item check`, then `dvc repro`"
+REFRESH = "run `make repro`, or remove the file and run `dvc repro`"
 
 
 class Environment(Frozen):
