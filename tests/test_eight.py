@@ -18,6 +18,7 @@ import yaml
 
 import families
 import tiny_masked
+from clones import Clone, changes, shorten
 from equipoise.backends.torch import TorchBackend
 from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
@@ -40,7 +41,6 @@ from equipoise.text.reasoning import split
 from fakes import MadeMachine
 from fixtures import EXPORTER_WARNINGS
 from hubs import COMMIT, LoopbackHub
-from test_dvc import Clone, changes, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
