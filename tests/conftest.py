@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
-import session  # noqa: E402  (beside this file)
+import caches  # noqa: E402  (beside this file)
+import session  # noqa: E402
+
+caches.keep()
 
 # Test processes share the cores and their models are tiny: torch's threads would mostly wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
