@@ -110,7 +110,31 @@ def _in_checkout() -> set[str]:
 
 
 CACHES = (".hypothesis/", ".mypy_cache/", ".pytest_cache/", ".ruff_cache/", ".venv", "__pycache__/", " build/")
-FIRST = ("test_dvc.py", "test_onnx.py", "test_linear.py", "test_eight.py", "test_trained_phantoms.py", "test_served.py")
+FIRST = (
+    "test_dvc.py",
+    "backends/test_onnx.py",
+    "test_linear.py",
+    "test_new_run.py",
+    "test_readme.py",
+    "test_eight.py",
+    "test_dvc_settings.py",
+    "report/test_browser.py",
+    "test_phantoms.py",
+    "test_dvc_phantoms.py",
+    "pipeline/test_sequential.py",
+    "test_trained_phantoms.py",
+    "test_replayed_run.py",
+    "test_wheel.py",
+    "backends/ray/",
+    "pipeline/test_decisions.py",
+    "studies/questions/variants/test_rules_agents.py",
+    "cli/test_leaderboard.py",
+    "studies/vignettes/test_swap.py",
+    "studies/vignettes/test_cases.py",
+    "backends/test_scoring_tree.py",
+    "studies/stigma/test_causal.py",
+    "backends/test_served.py",
+)
 """The slowest test files: where two processes share the work, a slow file begun last would keep one of them waiting."""
 
 
@@ -119,7 +143,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "smollm2" in getattr(item, "fixturenames", ()):
             item.add_marker("slow")
-    items.sort(key=lambda item: FIRST.index(item.path.name) if item.path.name in FIRST else len(FIRST))
+    places = {path: _place(path.relative_to(ROOT / "tests").as_posix()) for path in {item.path for item in items}}
+    items.sort(key=lambda item: places[item.path])
+
+
+def _place(path: str) -> int:
+    return next((place for place, first in enumerate(FIRST) if path.startswith(first)), len(FIRST))
 
 
 @pytest.fixture(scope="session")

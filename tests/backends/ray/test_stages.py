@@ -73,6 +73,7 @@ def test_score_writes_the_same_bytes(
             replies=(text, row.expected.label),
             finished=(True, True),
             log_likelihood=dict.fromkeys((row.expected.label, row.stereotyped.label), -1.0),
+            candidate_tokens=dict.fromkeys((row.expected.label, row.stereotyped.label), 1),
             prompt_tokens=1,
             generated_tokens=1,
         )
