@@ -106,7 +106,8 @@ def _in_checkout() -> set[str]:
         check=True,
         capture_output=True,
     )
-    return {line for line in listed.stdout.decode("utf-8").splitlines() if not any(one in line for one in CACHES)}
+    lines = listed.stdout.decode("utf-8").splitlines()
+    return {line for line in lines if line.startswith(("??", "!!")) and not any(one in line for one in CACHES)}
 
 
 CACHES = (".hypothesis/", ".mypy_cache/", ".pytest_cache/", ".ruff_cache/", ".venv", "__pycache__/", " build/")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from repositories import PRIVATE, commit
+from repositories import PRIVATE
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
@@ -57,7 +57,6 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = yaml.safe_load((folder / "params.yaml").read_text(encoding="utf-8"))
     settings |= SETTINGS | {"build": settings["build"] | FEWER, "measure": settings["measure"] | {"n_bootstrap": 200}}
     (folder / "params.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
-    commit(folder, "phantom")
     return folder
 
 
