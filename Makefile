@@ -11,7 +11,7 @@ export DVC_NO_ANALYTICS := 1
 export PYTHONPATH :=
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: repro pull pack resolve sweep review test test-slow test-all check docs readme judge validity phantoms phantoms-trained bench faults screenshots lock clean
+.PHONY: repro pull pack resolve sweep review test test-slow test-all check generated docs readme judge validity phantoms phantoms-trained bench faults screenshots lock clean
 
 # One study alone: make repro STUDY=vignettes. Another model, as an experiment: make repro MODEL=phantom_silent
 STUDY ?=
@@ -101,13 +101,15 @@ test-all: .venv/developed
 
 # Pages with blocks that code writes.
 GENERATED = README.md judge/benchmark/README.md judge/README.md docs/tutorial.md docs/architecture.md
-check: .venv/developed
+check: .venv/developed generated
 	ruff check
 	ruff format --check
 	mypy
 	python .github/lint.py
-	cog -I docs --check $(GENERATED)
 	$(SPHINX)
+
+generated: .venv/developed
+	cog -I docs --check $(GENERATED)
 
 # Build the documentation site, which opens without a network; a broken link, or a page without a place, fails.
 SPHINX = python -m sphinx --quiet --fail-on-warning --builder html docs build/docs

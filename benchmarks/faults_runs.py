@@ -453,7 +453,7 @@ def make_small(clone: Clone, place: Path) -> None:
     sys.path.insert(0, str(ROOT / "tests"))
     import tiny
     import tiny_masked
-    from test_dvc import shorten
+    from clones import shorten
 
     tiny.register(clone.folder, "tiny", tiny.build(place / "tiny", 1), 1)
     tiny_masked.register(clone.folder, "tiny", tiny_masked.build(place / "tiny-masked", 1))

@@ -53,7 +53,7 @@ from equipoise.studies.vignettes.comparison import VignetteRows
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
-from phantoms_truth import planted  # noqa: E402
+from phantoms_truth import Truth, planted  # noqa: E402
 
 PHANTOMS = ("fair", "open", "silent")
 STUDY = "vignettes"
@@ -260,13 +260,18 @@ def block(lines: list[str]) -> str:
     return "\n".join(["```text", *lines, "```"])
 
 
+@cache
+def truth_of(name: str) -> Mapping[str, Truth]:
+    """Give what is planted in a phantom."""
+    entry = registry.load_entry(f"phantom_{name}", ROOT)
+    return planted(entry, measured(name).facts, load_cities(ROOT / "data/cities.yaml"))
+
+
 def _rows() -> Iterator[str]:
-    cities = load_cities(ROOT / "data/cities.yaml")
     for figure, title in TITLES.items():
         known, reported = [], []
         for name in PHANTOMS:
-            entry = registry.load_entry(f"phantom_{name}", ROOT)
-            truth = planted(entry, measured(name).facts, cities).get(f"{STUDY}.{figure}")
+            truth = truth_of(name).get(f"{STUDY}.{figure}")
             estimate = figures(name)[figure].get("estimate")
             known.append("–" if truth is None else written(truth.value))
             reported.append("undefined" if estimate is None else written(estimate))

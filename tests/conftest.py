@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,10 +18,17 @@ from equipoise.core.manifest import Manifest
 from equipoise.models import export, registry
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from equipoise.backends.onnx import OnnxBackend
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
+import caches  # noqa: E402  (beside this file)
+import session  # noqa: E402
+
+caches.keep()
+
 # Test processes share the cores and their models are tiny: torch's threads would mostly wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # A busy machine fails no test.
@@ -71,7 +80,62 @@ def export_model(name: str, root: Path, store: Path) -> Exported:
     return Exported(root, manifest, entry, store, tokenizer, model)
 
 
-FIRST = ("test_dvc.py", "test_onnx.py", "test_linear.py", "test_eight.py", "test_trained_phantoms.py", "test_served.py")
+@pytest.fixture(scope="session", autouse=True)
+def _in_its_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the tests of a process to their folder: what they leave elsewhere, or in the checkout, is an error."""
+    own = tmp_path_factory.getbasetemp()
+    session.FOLDERS[:] = [own.parent if "PYTEST_XDIST_WORKER" in os.environ else own]
+    temporary = own / "tmp"
+    temporary.mkdir()
+    before = _in_checkout()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(temporary))
+        patch.setattr(tempfile, "tempdir", None)
+        # Else in /var/tmp.
+        patch.setenv("DVC_SITE_CACHE_DIR", str(own / "dvc"))
+        yield
+
+    assert _in_checkout() - before == set()
+
+
+def _in_checkout() -> set[str]:
+    """List what Git does not track, but for the caches of tools."""
+    listed = subprocess.run(
+        ["git", "status", "--porcelain", "--ignored", "--untracked-files=all"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    lines = listed.stdout.decode("utf-8").splitlines()
+    return {line for line in lines if line.startswith(("??", "!!")) and not any(one in line for one in CACHES)}
+
+
+CACHES = (".hypothesis/", ".mypy_cache/", ".pytest_cache/", ".ruff_cache/", ".venv", "__pycache__/", " build/")
+FIRST = (
+    "test_dvc.py",
+    "backends/test_onnx.py",
+    "test_linear.py",
+    "test_new_run.py",
+    "test_readme.py",
+    "test_eight.py",
+    "test_dvc_settings.py",
+    "report/test_browser.py",
+    "test_phantoms.py",
+    "test_dvc_phantoms.py",
+    "pipeline/test_sequential.py",
+    "test_trained_phantoms.py",
+    "test_replayed_run.py",
+    "test_wheel.py",
+    "backends/ray/",
+    "pipeline/test_decisions.py",
+    "studies/questions/variants/test_rules_agents.py",
+    "cli/test_leaderboard.py",
+    "studies/vignettes/test_swap.py",
+    "studies/vignettes/test_cases.py",
+    "backends/test_scoring_tree.py",
+    "studies/stigma/test_causal.py",
+    "backends/test_served.py",
+)
 """The slowest test files: where two processes share the work, a slow file begun last would keep one of them waiting."""
 
 
@@ -80,7 +144,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "smollm2" in getattr(item, "fixturenames", ()):
             item.add_marker("slow")
-    items.sort(key=lambda item: FIRST.index(item.path.name) if item.path.name in FIRST else len(FIRST))
+    places = {path: _place(path.relative_to(ROOT / "tests").as_posix()) for path in {item.path for item in items}}
+    items.sort(key=lambda item: places[item.path])
+
+
+def _place(path: str) -> int:
+    return next((place for place, first in enumerate(FIRST) if path.startswith(first)), len(FIRST))
 
 
 @pytest.fixture(scope="session")
@@ -102,10 +171,10 @@ def tiny_model(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.fixture(scope="session")
-def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Exported:
+def smollm2() -> Exported:
     """The embedded default model, exported once for all test processes (two minutes)."""
-    base = tmp_path_factory.getbasetemp()
-    return export_model("smollm2", ROOT, (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "smollm2")
+    (folder,) = session.FOLDERS
+    return export_model("smollm2", ROOT, folder / "smollm2")
 
 
 @pytest.fixture(scope="session")

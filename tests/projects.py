@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -64,12 +65,14 @@ def copy_pipeline(folder: Path) -> None:
     shutil.copy(ROOT / "data/raw/own/README.md", folder / "data/raw/own/README.md")
 
 
+@cache
 def committed(path: str) -> str:
     """Read a file as the last commit has it, whatever a run has made of it in the checkout since."""
     shown = subprocess.run(["git", "show", f"HEAD:{path}"], cwd=ROOT, check=True, capture_output=True)
     return shown.stdout.decode("utf-8")
 
 
+@cache
 def committed_settings() -> Params:
     """Read params.yaml as the last commit has it: `dvc exp run` leaves its settings in the checkout."""
     return Params.model_validate(yaml.safe_load(committed("params.yaml")))

@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 import equipoise
+import projects
 from equipoise.core.content import imports
 from equipoise.pipeline.steps import STAGES
 from equipoise.studies.registry import STUDIES
@@ -206,7 +207,7 @@ def test_imports_are_plain() -> None:
 
 def test_docstrings_refer_to_what_there_is() -> None:
     """A dotted name in backticks is a module or an attribute of ours, unless it is a setting or begins as others do."""
-    settings = {*yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8")), *STUDIES}
+    settings = {*yaml.safe_load(projects.committed("params.yaml")), *STUDIES}
     wrong = [
         f"{_place(module)}: {name}"
         for module, path in modules().items()

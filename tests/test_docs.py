@@ -12,6 +12,7 @@ import yaml
 from pydantic import TypeAdapter
 from typer.main import get_command
 
+import projects
 from equipoise.cli.app import app
 from equipoise.judge.lexicon import Kind
 from equipoise.materials.cities import City
@@ -177,7 +178,7 @@ def test_the_examples_of_a_model_are_entries_and_a_source() -> None:
 
 def test_every_setting_that_the_pages_change_exists() -> None:
     """Every setting after -S in the pages and the README is a parameter."""
-    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    params = yaml.safe_load(projects.committed("params.yaml"))
     known = {key for key, value in params.items() if not isinstance(value, dict)}
     known |= {f"{section}.{key}" for section, value in params.items() if isinstance(value, dict) for key in value}
     settings = {name for page in PAGES for name in re.findall(r"-S ([\w.]+)=", page.read_text(encoding="utf-8"))}

@@ -17,7 +17,9 @@ import pytest
 import yaml
 
 import families
+import projects
 import tiny_masked
+from clones import Clone, changes, shorten
 from equipoise.backends.torch import TorchBackend
 from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
@@ -40,7 +42,6 @@ from equipoise.text.reasoning import split
 from fakes import MadeMachine
 from fixtures import EXPORTER_WARNINGS
 from hubs import COMMIT, LoopbackHub
-from test_dvc import Clone, changes, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -83,7 +84,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             (folder / "data" / path.name).symlink_to(path)
     shutil.copytree(ROOT / "models", folder / "models")
     (folder / "judge").symlink_to(ROOT / "judge")
-    settings = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    settings = yaml.safe_load(projects.committed("params.yaml"))
     settings["build"] |= FEW
     settings["measure"]["n_bootstrap"] = 200
     (folder / "params.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+import projects
 from equipoise.backends.replay import ReplayBackend, Saved, question
 from equipoise.core import jsonl
 from equipoise.core.prompts import Prompt
@@ -82,7 +83,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).symlink_to(ROOT / name)
     shutil.copytree(ROOT / "models", tmp_path / "models")
-    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    params = yaml.safe_load(projects.committed("params.yaml"))
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(params | {"model": "saved"}), encoding="utf-8")
     library = load_library(ROOT / "data/raw")
     rows = [row for row in build_pairs(library, "core") if row.dimensions == ("race",)][:8]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner
 
+from clones import Clone, changes
 from equipoise.cli.app import app
-from test_dvc import Clone, changes
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
+import projects
 from equipoise.backends.phantom import Fact, PhantomBackend
-from equipoise.core import jsonl, params
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Prompt
 from equipoise.figures.effects import Effect
@@ -185,7 +186,7 @@ def test_the_verdict_is_on_what_is_planted(
     monkeypatch.chdir(ROOT)
     data = tmp_path / "data"
     shutil.copytree(ROOT / "data", data, ignore=lambda path, _: TITLES if Path(path) == ROOT / "data" else ())
-    settings = params.load(ROOT / "params.yaml").model_copy(update={"model": model})
+    settings = projects.committed_settings().model_copy(update={"model": model})
     run = Run("questions", data, settings)
     step("questions", "build")(run)
     planted_in = load_entry(model, ROOT)

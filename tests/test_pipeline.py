@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from equipoise.core import code, params
+import projects
+from equipoise.core import code
 from equipoise.pipeline import depends, steps
 from equipoise.studies.registry import STUDIES
 
@@ -23,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "dvc.yaml").read_text(encoding="utf-8")
 PIPELINE: dict[str, Any] = yaml.safe_load(TEXT)
 STAGES: dict[str, dict[str, Any]] = {name: stage.get("do", stage) for name, stage in PIPELINE["stages"].items()}
-SETTINGS = params.load(ROOT / "params.yaml")
+SETTINGS = projects.committed_settings()
 KEPT_IN_GIT = ("metrics/", "plots/")
 LINES = 480
 

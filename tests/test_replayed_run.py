@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from clones import Clone, changes
 from equipoise.compare.revisions import read_revision
 from equipoise.core import jsonl
 from equipoise.figures.effects import Effect
-from test_dvc import Clone, changes
 
 if TYPE_CHECKING:
     from pathlib import Path

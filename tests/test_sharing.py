@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from test_dvc import Clone, changes
+from clones import Clone, changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -172,7 +172,7 @@ def test_altered_weights_are_found(project: Path) -> None:
     """The weights of a judge that ships are compared with the registry."""
     for folder in ("models", "judge/reader"):
         shutil.copytree(ROOT / folder, project / folder)
-    shutil.copy(ROOT / "params.yaml", project)
+    (project / "params.yaml").write_text(projects.committed("params.yaml"), encoding="utf-8")
     (weights,) = (path for path in (project / "judge/reader").rglob("config.json"))
     weights.write_bytes(b"{}")
     states = found(doctor.weights)

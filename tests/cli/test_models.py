@@ -13,6 +13,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+import projects
 from equipoise.cli import models as command
 from equipoise.cli.models import models, pin, pin_entry, rows_of
 from equipoise.core import jsonl
@@ -32,7 +33,7 @@ app.command("pin")(pin)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with the registry and the settings that ship, in the working folder."""
     shutil.copytree(ROOT / "models", tmp_path / "models")
-    shutil.copy(ROOT / "params.yaml", tmp_path)
+    (tmp_path / "params.yaml").write_text(projects.committed("params.yaml"), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DVC_ROOT", raising=False)
     return tmp_path

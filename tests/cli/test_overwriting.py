@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import projects
 from equipoise.cli.app import app
 from equipoise.compare.leaderboard import csv_text, is_leaderboard, markdown
 from equipoise.core import jsonl
@@ -44,7 +45,7 @@ def run(*arguments: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("name", IMPORTS)
-@pytest.mark.parametrize("content", [(ROOT / "params.yaml").read_bytes(), b"\xff\x00", b"{}\n", b"\n{"])
+@pytest.mark.parametrize("content", [projects.committed("params.yaml").encode(), b"\xff\x00", b"{}\n", b"\n{"])
 def test_an_import_keeps_what_it_did_not_write(folder: Path, name: str, content: bytes) -> None:
     """Settings, or anything else, are not lost to `--out`; --force overwrites them."""
     (folder / "params.yaml").write_bytes(content)

@@ -10,6 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+import projects
 from equipoise.cli import plan as command
 from equipoise.cli.plan import make_plan, planned
 from equipoise.compare.revisions import Revision
@@ -84,7 +85,7 @@ def test_a_plan_says_where_no_bias_can_never_be_shown() -> None:
 @pytest.mark.usefixtures("made")
 def test_a_plan_is_at_the_level_and_power_of_decisions(monkeypatch: pytest.MonkeyPatch) -> None:
     """More power needs more pairs; of a study that stops early, the last line says what that takes."""
-    settings = params.load(ROOT / "params.yaml")
+    settings = projects.committed_settings()
     decision = settings.decision | {"power": 0.95, "sequential": True}
     (before,) = json.loads(invoke("--json"))
     monkeypatch.setattr(params, "load", lambda: settings.model_copy(update={"decision": decision}))

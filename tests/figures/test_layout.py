@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.core import jsonl, params
+import projects
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.figures.effects import Estimate, Group, effect
 from equipoise.figures.guards import Guard
@@ -19,7 +20,7 @@ from equipoise.stats.quantities import Interval
 from equipoise.studies.registry import STUDIES
 
 ROOT = Path(__file__).parents[2]
-DECISION = params.load(ROOT / "params.yaml").section("decision", Decision)
+DECISION = projects.committed_settings().section("decision", Decision)
 OVERALL = Group("overall", "all", "vignettes")
 SHIFT = effect(OVERALL, "stereotype_shift_net", 41, Estimate(0.0, Interval(-0.1, 0.1)))
 RESULT = StudyResult(

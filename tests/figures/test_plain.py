@@ -18,7 +18,7 @@ import yaml
 
 import projects
 from equipoise.backends.phantom import Fact, PhantomBackend
-from equipoise.core import jsonl, params
+from equipoise.core import jsonl
 from equipoise.core.prompts import Prompt
 from equipoise.figures.effects import Effect, Estimate, Group, effect
 from equipoise.figures.layout import result_of
@@ -46,7 +46,7 @@ OVERALL = Group("overall", "all", "vignettes")
 
 def judged(study: str, rows: Sequence[Effect]) -> StudyResult:
     """Read a result from its rows, with the verdict that the shipped settings declare."""
-    result, decision = result_of(study, rows), params.load(ROOT / "params.yaml").section("decision", Decision)
+    result, decision = result_of(study, rows), projects.committed_settings().section("decision", Decision)
     return replace(result, verdict=verdict(STUDIES[study], result, decision))
 
 
@@ -135,7 +135,7 @@ def phantom(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[Ef
     """Ask phantoms the default vignettes, and measure them; their reasoning is not read."""
     data = tmp_path_factory.mktemp("phantoms") / "data"
     shutil.copytree(ROOT / "data", data, ignore=lambda path, _: TITLES if Path(path) == ROOT / "data" else ())
-    settings = params.load(ROOT / "params.yaml").model_copy(update={"model": "phantom_fair"})
+    settings = projects.committed_settings().model_copy(update={"model": "phantom_fair"})
     run = Run("vignettes", data, settings)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)

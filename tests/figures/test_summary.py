@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, get_args
 
 import pytest
 
-from equipoise.core import params
+import projects
 from equipoise.figures.effects import Estimate, Group, effect
 from equipoise.figures.layout import result_of
 from equipoise.figures.options import Decision, Endpoint
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from equipoise.figures.effects import Effect, Nested
 
 ROOT = Path(__file__).parents[2]
-SETTINGS = params.load(ROOT / "params.yaml")
+SETTINGS = projects.committed_settings()
 SHIFT = Endpoint(figure="stereotype_shift_net", margin=0.5, why="made up", floors={"overall/all/d_prime": 0.0})
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import projects
 from equipoise.core import jsonl
-from equipoise.core.params import load
 from equipoise.judge.located import locate_judge
 from equipoise.materials.stories.library import load_library
 from equipoise.studies.openr1.agree import entailments
@@ -46,7 +46,7 @@ def test_pairs_of_the_default_settings(imported: Imported) -> None:
     pregnant", "my skirt"), and eight speak of school.
     """
     library = load_library(ROOT / "data/raw")
-    settings = load(ROOT / "params.yaml").section("pair", Pairing)
+    settings = projects.committed_settings().section("pair", Pairing)
     personas, contrasts = list(library.personas.values()), list(library.contrasts.values())
     made = pair_items(imported.items, personas, contrasts, settings)
     texts = {item.key: item.prompt for item in imported.items}

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+import projects
 from equipoise.backends.phantom import BANK, Fact, PhantomBackend
-from equipoise.core import jsonl, params
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Prompt
 from equipoise.figures.effects import Effect
@@ -27,7 +28,7 @@ def made(folder: Path, **perturb: Any) -> tuple[Run, list[Effect]]:
     """Build, ask and measure the first questions with a phantom."""
     data = folder / "data"
     shutil.copytree(ROOT / "data", data, ignore=shutil.ignore_patterns("vignettes", "questions", "exam", "stigma"))
-    settings = params.load(ROOT / "params.yaml")
+    settings = projects.committed_settings()
     changes = {"model": "phantom_noisy", "perturb": settings.perturb | perturb, "neutralize": {"limit": 8}}
     run = Run("questions", data, settings.model_copy(update=changes))
     step("questions", "build")(run)
@@ -71,7 +72,7 @@ def test_texts_are_measured_in_the_half_of_the_orders_that_did_not_choose_them(t
 def test_an_attack_needs_answers_that_did_not_choose_its_texts() -> None:
     """In one order the model under test has none."""
     study: str = "questions"
-    settings = params.load(ROOT / "params.yaml")
+    settings = projects.committed_settings()
     perturb = settings.perturb | {"attempts": 3, "orders": 1}
     run = Run(study, ROOT / "data", settings.model_copy(update={"perturb": perturb}))
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import projects
 from builders import response
-from equipoise.core import jsonl, params
+from equipoise.core import jsonl
 from equipoise.core.cache import response_key
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.manifest import Manifest
@@ -46,7 +47,7 @@ def run_of(folder: Path, model: str, study: str = "decisions") -> Run:
         link = folder / name
         if not link.exists():
             link.symlink_to(ROOT / "data" / name)
-    settings = params.load(ROOT / "params.yaml")
+    settings = projects.committed_settings()
     return Run(study, folder, settings.model_copy(update={"model": model}))
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import projects
 from builders import ROLES, prompt, response, vignette
-from equipoise.core import jsonl, params
+from equipoise.core import jsonl
 from equipoise.core.prompts import Prompt, Response
 from equipoise.materials.versions import CaseKey
 from equipoise.models.export import describe
@@ -31,7 +32,7 @@ def made(folder: Path, entry: AnyEntry, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setenv("NO_PROXY", "*")
     monkeypatch.setattr(Run, "entry", entry)
     monkeypatch.setattr("equipoise.models.registry.load_entry", lambda *_: entry)
-    run = Run("vignettes", folder, params.load(ROOT / "params.yaml"))
+    run = Run("vignettes", folder, projects.committed_settings())
     for name in ("lexicon", "features"):
         (folder / name).symlink_to(ROOT / "data" / name)
     told = [vignette("p", role, text=f"The {role} case.") for role in ROLES]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import projects
 from builders import CASE, ROLES, fill, judgement, prompt, response, vignette
 from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from equipoise.figures.effects import Effect
 
 ROOT = Path(__file__).parents[2]
-SETTINGS = params.load(ROOT / "params.yaml")
+SETTINGS = projects.committed_settings()
 QUICK = SETTINGS.model_copy(
     update={"measure": SETTINGS.measure | {"n_bootstrap": 100}, "build": SETTINGS.build | {"rereadings": []}}
 )

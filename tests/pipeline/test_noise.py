@@ -10,7 +10,6 @@ import numpy as np
 
 import projects
 from builders import judgement, response
-from equipoise.core.params import load
 from equipoise.figures.figure import headline_metrics
 from equipoise.figures.options import Measure
 from equipoise.materials.stories.library import load_library as load_vignettes
@@ -94,7 +93,7 @@ def test_noise_in_the_diagnoses_likelihoods_changes_hardly_a_value() -> None:
     """The 41 pairs of the default profile and their other tellings, with made-up likelihoods."""
     library = load_vignettes(ROOT / "data/raw")
     arms = build_pairs(library, "core")
-    told = (*arms, *build_versions(library, load(ROOT / "params.yaml").section("build", Build)))
+    told = (*arms, *build_versions(library, projects.committed_settings().section("build", Build)))
 
     def measured(rows: list[Response]) -> Values:
         judged = [read(row, vignette) for row, vignette in zip(rows, told, strict=True)]

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 import yaml
 
-from equipoise.core import jsonl, params
+import projects
+from equipoise.core import jsonl
 from equipoise.figures.figure import headline_metrics
 from equipoise.figures.layout import rows_of
 from equipoise.judge.readers import Reader
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from equipoise.figures.effects import Effect
 
 ROOT = Path(__file__).parents[2]
-SETTINGS = params.load(ROOT / "params.yaml")
+SETTINGS = projects.committed_settings()
 GROUPS = ("black", "woman", "low-income", "black-transgender-woman")
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.core import jsonl, params
+import projects
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.keys import unit_of
 from equipoise.core.prompts import Prompt, Response
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 STUDY = STUDIES["vignettes"]
-SETTINGS = params.load(ROOT / "params.yaml")
+SETTINGS = projects.committed_settings()
 BIASED_PHANTOM: dict[str, str] = {"questions": "phantom_silent", "decisions": "phantom_undertreating"}
 ITEMS = 30
 """Questions: more than the twenty from which on a study may stop."""

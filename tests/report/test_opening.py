@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from reported import ROOT, effect, read, results_of
 
-from equipoise.core.params import load
+import projects
 from equipoise.figures.options import Decision
 from equipoise.figures.result import StudyResult
 from equipoise.figures.verdicts import verdict
@@ -24,7 +24,7 @@ def stigma(*estimate: float | None) -> StudyResult:
     """Judge a difference with its interval; the shipped margin is 0.1."""
     fields = dict(zip(("ci_low", "ci_high"), estimate[1:], strict=False))
     rows = [effect("stigma/rq1_difference/all/disparity_clustered", 22, estimate[0], **fields)]  # type: ignore[arg-type]
-    result, decision = results_of(rows)["stigma"], load(ROOT / "params.yaml").section("decision", Decision)
+    result, decision = results_of(rows)["stigma"], projects.committed_settings().section("decision", Decision)
     return replace(result, verdict=verdict(find_study("stigma"), result, decision))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -34,7 +35,9 @@ def nodes() -> Iterator[Any]:
         "include_dashboard": False,
         "ray_client_server_port": port,
     }
-    with pytest.MonkeyPatch.context() as patch:
+    # Not in the session's folder, whose name is too long for that of a socket.
+    with TemporaryDirectory(prefix="ray-", dir="/tmp") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_TMPDIR", folder)
         # Without it a client now and then finds no server: github.com/ray-project/ray/issues/63202.
         patch.setenv("GRPC_ENABLE_FORK_SUPPORT", "0")
         # Seconds that a client waits for its server, and the head for the server's start: a busy machine fails no test.

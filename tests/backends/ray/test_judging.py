@@ -63,7 +63,7 @@ class Struck(VerdictCache):
         super().keep(results)
         self.held += len(results)
         if not self.then and self.held >= len(PAIRS) / 2:
-            rows = self._database.execute("SELECT key FROM entailment").fetchall()
+            rows = self._database.execute("SELECT key FROM verdict").fetchall()
             self.then = frozenset(key for (key,) in rows)
             self._strike()
 

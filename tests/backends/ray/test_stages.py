@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 import yaml
 
+import projects
 from builders import openr1_message, response
 from equipoise.backends import ask as asking
 from equipoise.backends.base import Cluster
@@ -45,7 +46,7 @@ def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
         (tmp_path / name).symlink_to(ROOT / name)
     shutil.copytree(ROOT / "models", tmp_path / "models")
     monkeypatch.chdir(tmp_path)
-    plain = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    plain = yaml.safe_load(projects.committed("params.yaml"))
 
     def configure(name: str, address: str | None = None, **sections: dict[str, Any]) -> None:
         monkeypatch.setenv("DVC_ROOT", str(tmp_path / name))
@@ -73,6 +74,7 @@ def test_score_writes_the_same_bytes(
             replies=(text, row.expected.label),
             finished=(True, True),
             log_likelihood=dict.fromkeys((row.expected.label, row.stereotyped.label), -1.0),
+            candidate_tokens=dict.fromkeys((row.expected.label, row.stereotyped.label), 1),
             prompt_tokens=1,
             generated_tokens=1,
         )

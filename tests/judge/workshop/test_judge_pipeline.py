@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+import projects
 from equipoise.core.jsonl import read_one
 from equipoise.judge.passages import passage_files, read_passages
 from equipoise.models.registry import EmbeddedSource, load_classifier_entry
@@ -74,7 +75,7 @@ def test_the_kept_weights_are_small_enough_for_git() -> None:
 def test_the_default_judge_is_measured_first() -> None:
     """The first judge of `validate` is that of the main pipeline, and its weights ship with the repository."""
     settings = yaml.safe_load((ROOT / "judge/params.yaml").read_text("utf-8"))["validate"]
-    default = yaml.safe_load((ROOT / "params.yaml").read_text("utf-8"))["judge"]
+    default = yaml.safe_load(projects.committed("params.yaml"))["judge"]
 
     assert settings["judges"][0] == default
     assert default in KEPT

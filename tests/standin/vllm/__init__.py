@@ -1,4 +1,4 @@
-"""A stand-in for vLLM 0.23: the part of its interface that the backend uses, run by transformers without a cache.
+"""A stand-in for vLLM 0.23: the part of its interface that the backend uses, run by transformers.
 
 Names, arguments and defaults are those of vLLM 0.23.0; what it does not know it refuses, as vLLM does.
 """

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise.core import params
+import projects
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import Kind, Lexicon, load_lexicon
 from equipoise.judge.reading import ReadingSettings
@@ -200,7 +200,7 @@ def test_counts_are_consistent(thoughts: list[str]) -> None:
 
 ROOT = Path(__file__).parents[3]
 FEATURES = load_lexicon(ROOT / "data/features")
-READING = params.load(ROOT / "params.yaml").section("score", Score)
+READING = projects.committed_settings().section("score", Score)
 GOOD = {"id": "a", "feature": "black", "text": "A Black man."}
 TEXTS = (
     "He is homeless. Living rough matters here.\n\nDiagnosis: Frostbite.",

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+import projects
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.params import load
 from equipoise.studies.vignettes.panel import (
     CONTROL_GROUP,
     PanelGroup,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from equipoise.materials.stories.library import Library
 
 ROOT = Path(__file__).parents[3]
-HOW = Build.model_validate(load(ROOT / "params.yaml").build | {"design": "panel"})
+HOW = Build.model_validate(projects.committed_settings().build | {"design": "panel"})
 BLACK: dict[str, Any] = {
     "id": "black",
     "features": {"race": "Black"},
