@@ -17,7 +17,7 @@ from dvc.repo import Repo
 
 import projects
 from equipoise.cli.archive import pack, pull
-from equipoise.compare.archive import ARCHIVE
+from equipoise.compare.archive import ARCHIVE, LISTS, PAGE
 from equipoise.core.errors import EquipoiseError
 from repositories import commit, run
 
@@ -136,6 +136,39 @@ def test_an_archive_is_renewed_where_an_output_moved(
     assert b"third\n" in entries((clone / ARCHIVE).read_bytes()).values()
 
 
+def test_a_change_of_code_renews_the_archive_of_lists_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rows and the page stay as they were, byte for byte; a clone has the outputs of all three archives."""
+    made = {"data/code": "code", "rows": "raw", "report/index.html": "raw"}
+    stages = {
+        f"stage{n}": {"cmd": f"mkdir -p {Path(out).parent} && cp {dep} {out}", "deps": [dep], "outs": [out]}
+        for n, (out, dep) in enumerate(made.items())
+    }
+    project = tmp_path / "project"
+    project.mkdir()
+    for name, text in (("raw", "raw"), ("code", "a"), ("dvc.yaml", yaml.safe_dump({"stages": stages}))):
+        (project / name).write_text(text, encoding="utf-8")
+    run(project, "git", "init", "--quiet")
+    run(project, "dvc", "init", "--quiet")
+    monkeypatch.chdir(project)
+    run(project, "dvc", "repro", "--quiet")
+    pack(as_json=True)
+    first = json.loads(capsys.readouterr().out.splitlines()[-1])
+    (project / "code").write_text("b", encoding="utf-8")
+    run(project, "dvc", "repro", "--quiet")
+    pack(as_json=True)
+    again = json.loads(capsys.readouterr().out.splitlines()[-1])
+    commit(project, "both")
+    run(tmp_path, "git", "clone", "--quiet", str(project), "clone")
+    monkeypatch.chdir(tmp_path / "clone")
+    pull()
+
+    assert first["written"].keys() == {ARCHIVE, PAGE, LISTS}
+    assert again["written"].keys() == {LISTS}
+    assert [Path(name).read_text("utf-8") for name in made] == ["b", "raw", "raw"]
+
+
 def test_what_the_archive_says_is_checked(clone: Path) -> None:
     """An object that does not have its hash is refused by name, and takes no place in the cache."""
     damaged = io.BytesIO()
@@ -215,14 +248,18 @@ def test_outside_a_repository_there_is_one_line(tmp_path: Path, monkeypatch: pyt
 
 
 def test_the_committed_archive_has_the_committed_run() -> None:
-    """Every output in dvc.lock that Git does not have is in the archive: else `equipoise pack` was forgotten."""
-    objects = entries((ROOT / ARCHIVE).read_bytes())
+    """Every output in dvc.lock that Git does not have is in an archive: else `equipoise pack` was forgotten."""
+    packed = {name: entries((ROOT / name).read_bytes()) for name in (ARCHIVE, PAGE, LISTS)}
+    objects = {digest: content for found in packed.values() for digest, content in found.items()}
     lock = yaml.safe_load(projects.committed("dvc.lock"))
     outs = [out for stage in lock["stages"].values() for out in stage.get("outs", [])]
     needed = {out["md5"] for out in outs if not out["path"].startswith(("metrics/", "plots/"))}
     needed |= {file["md5"] for name in needed if name.endswith(".dir") for file in json.loads(objects[name])}
 
     assert needed == set(objects)
+    # Lists change with the code, rows and the page do not.
+    codes = next(out["md5"] for out in outs if out["path"] == "data/code")
+    assert codes in packed[LISTS].keys() - packed[ARCHIVE].keys() - packed[PAGE].keys()
     assert all(
         md5(content, usedforsecurity=False).hexdigest() == name.removesuffix(".dir")
         for name, content in objects.items()

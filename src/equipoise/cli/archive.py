@@ -18,23 +18,24 @@ if TYPE_CHECKING:
 
 
 def pack(*, as_json: printing.AsJson = False) -> None:
-    """Pack the outputs of the last run into archive/run.tar.xz, which is committed with dvc.lock.
+    """Pack the outputs of the last run into the folder archive, which is committed with dvc.lock.
 
-    An archive that has these outputs stays as it is, whatever program compressed it.
+    There is an archive of rows, of the page, and of lists; one that has its outputs stays as it is, whatever program
+    compressed it.
     """
+    written, lines = {}, []
     with repository() as repo, progress("pack"):
-        path = Path(repo.root_dir) / archive.ARCHIVE
-        if same := archive.packed(path) == archive.digests(repo):
-            content = path.read_bytes()
-        else:
-            content = archive.pack(repo)
-            write_bytes(path, content)
-    done = "as it was: it has the outputs of dvc.lock" if same else "commit it with dvc.lock"
-    printing.report(
-        {"written": {} if same else {archive.ARCHIVE: len(content)}},
-        f"{archive.ARCHIVE}: {len(content) / 1e6:.1f} MB: {done}",
-        as_json=as_json,
-    )
+        for name, hashes in archive.digests(repo).items():
+            path = Path(repo.root_dir) / name
+            if not hashes:
+                path.unlink(missing_ok=True)
+                continue
+            if not (same := archive.packed(path) == hashes):
+                write_bytes(path, archive.pack(repo, hashes))
+                written[name] = path.stat().st_size
+            done = "as it was: it has these outputs of dvc.lock" if same else "commit it with dvc.lock"
+            lines.append(f"{name}: {path.stat().st_size / 1e6:.2f} MB: {done}")
+    printing.report({"written": written}, *lines, as_json=as_json)
 
 
 def pull(

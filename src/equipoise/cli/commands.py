@@ -100,7 +100,7 @@ SHARED = (
     Command(
         "pack",
         "equipoise.cli.archive:pack",
-        "Pack the outputs of the last run into archive/run.tar.xz, which is committed with dvc.lock.",
+        "Pack the outputs of the last run into the folder archive, which is committed with dvc.lock.",
         "equipoise pack",
         checkout=True,
     ),

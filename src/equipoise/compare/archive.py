@@ -1,7 +1,8 @@
-"""The archive of a run's outputs, which is committed beside dvc.lock and fills the DVC cache of a clone.
+"""The archives of a run's outputs, which are committed beside dvc.lock and fill the DVC cache of a clone.
 
 DVC keeps the hashes of outputs in Git and the outputs in a remote, which would need a server and credentials. These
-outputs are text and compress to a tenth, so they are committed as one archive a run. A team's remote is beside this:
+outputs are text and compress to a tenth, so they are committed as archives: one of rows, one of the page, and a small
+one of what `check` lists, so that a change of code alone adds little to Git. A team's remote is beside this:
 docs/howto/remote.md.
 """
 
@@ -10,30 +11,39 @@ import io
 import lzma
 import re
 import tarfile
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import write_bytes
 
 ARCHIVE = "archive/run.tar.xz"
-"""The path of the archive, from the root of the repository."""
+"""The archive of rows, and of every output that is in no other one: its path from the root of the repository."""
+PAGE, LISTS = "archive/page.tar.xz", "archive/lists.tar.xz"
+APART = {
+    "report": PAGE,
+    "data/checked.json": LISTS,
+    "data/code": LISTS,
+    "data/environment.json": LISTS,
+    "data/settings": LISTS,
+}
+"""The archives of other outputs, and of those in folders of that name."""
 OBJECT = re.compile(r"files/md5/([0-9a-f]{2})/([0-9a-f]{30}(?:\.dir)?)")
 """The name of an object in DVC's cache and in the archive."""
 LARGEST = 256 * 2**20
 """Bytes that an archive may unpack to, so that a damaged or hostile one cannot fill the disk."""
 
 
-def pack(repo: Any) -> bytes:  # noqa: ANN401  (DVC has no types)
-    """Pack the outputs in dvc.lock; equal outputs give equal bytes.
+def pack(repo: Any, hashes: Iterable[str]) -> bytes:  # noqa: ANN401  (DVC has no types)
+    """Pack outputs of a run by their hashes; equal outputs give equal bytes.
 
     Raises EquipoiseError where an output is not in DVC's cache.
     """
     cache = repo.cache.local
     packed = io.BytesIO()
     with lzma.open(packed, "wb", preset=9) as compressed, tarfile.open(fileobj=compressed, mode="w") as archive:
-        for digest in sorted(digests(repo)):
+        for digest in sorted(hashes):
             name = f"files/md5/{digest[:2]}/{digest[2:]}"
             try:
                 content = Path(cache.oid_to_path(digest)).read_bytes()
@@ -46,10 +56,12 @@ def pack(repo: Any) -> bytes:  # noqa: ANN401  (DVC has no types)
     return packed.getvalue()
 
 
-def digests(repo: Any) -> set[str]:  # noqa: ANN401  (DVC has no types)
-    """Collect the hashes of all outputs that DVC keeps, including those of the files in folders."""
-    hashes: set[str] = set()
+def digests(repo: Any) -> dict[str, set[str]]:  # noqa: ANN401  (DVC has no types)
+    """Collect the hashes of all outputs in dvc.lock that DVC keeps, those of the files in folders too, by archive."""
+    found: dict[str, set[str]] = {name: set() for name in (ARCHIVE, PAGE, LISTS)}
     for out in repo.index.outs:
+        path = PurePosixPath("/".join(repo.fs.relparts(out.fs_path, repo.root_dir)))
+        hashes = found[next((APART[str(part)] for part in (path, *path.parents) if str(part) in APART), ARCHIVE)]
         if out.use_cache and out.hash_info:
             hashes.add(out.hash_info.value)
             if out.hash_info.isdir:
@@ -58,7 +70,7 @@ def digests(repo: Any) -> set[str]:  # noqa: ANN401  (DVC has no types)
                 except (FileNotFoundError, TypeError) as error:
                     message = f"{out}: not in DVC's cache: run `dvc repro`, then pack again"
                     raise EquipoiseError(message) from error
-    return hashes
+    return found
 
 
 def packed(path: Path) -> set[str]:
@@ -71,16 +83,21 @@ def packed(path: Path) -> set[str]:
 
 
 def unpack(repo: Any) -> bool:  # noqa: ANN401  (DVC has no types)
-    """Fill DVC's cache from the archive of the revision that `repo` is switched to.
+    """Fill DVC's cache from the archives of the revision that `repo` is switched to.
 
-    Returns whether the revision has an archive. Each object is checked against its hash; existing files are kept.
+    Returns whether the revision has any. Each object is checked against its hash; existing files are kept.
 
     Raises:
-        EquipoiseError: the archive is damaged.
+        EquipoiseError: an archive is damaged.
     """
-    place = repo.fs.join(repo.root_dir, *ARCHIVE.split("/"))
-    if not repo.fs.exists(place):
-        return False
+    places = {name: repo.fs.join(repo.root_dir, *name.split("/")) for name in (ARCHIVE, PAGE, LISTS)}
+    there = {name: place for name, place in places.items() if repo.fs.exists(place)}
+    for name, place in there.items():
+        _unpack(repo, name, place)
+    return bool(there)
+
+
+def _unpack(repo: Any, name: str, place: str) -> None:  # noqa: ANN401  (DVC has no types)
     cache = repo.cache.local
     try:
         with lzma.open(io.BytesIO(repo.fs.read_bytes(place))) as compressed:
@@ -91,9 +108,7 @@ def unpack(repo: Any) -> bool:  # noqa: ANN401  (DVC has no types)
                     # DVC believes that a read-only file of its cache has its hash, and hashes others again.
                     cache.protect(path)
     except (lzma.LZMAError, tarfile.TarError, EOFError, ValueError) as error:
-        message = f"{ARCHIVE}: damaged ({error}): restore it with `git checkout -- {ARCHIVE}`"
-        raise EquipoiseError(message) from error
-    return True
+        raise EquipoiseError(f"{name}: damaged ({error}): restore it with `git checkout -- {name}`") from error
 
 
 def _members(compressed: lzma.LZMAFile) -> Iterator[tuple[str, bytes]]:
