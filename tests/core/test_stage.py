@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import py_compile
 import shlex
 import signal
 import subprocess
@@ -80,6 +81,16 @@ def test_a_stage_keeps_the_lock_as_it_starts(tmp_path: Path) -> None:
     run(script(tmp_path, "Path('dvc.lock').unlink()"), tmp_path)
 
     assert (tmp_path / ".cache/dvc.lock").read_text(encoding="utf-8").startswith(f"{text}# sha256 ")
+
+
+def test_half_of_a_compiled_module_is_removed(tmp_path: Path) -> None:
+    """On a full disk Python writes half of one, and no later process could import it."""
+    (tmp_path / "other.py").write_text("LETTERS = 'a' * 1000, 'b'\n", encoding="utf-8")
+    py_compile.compile(str(tmp_path / "other.py"))
+    cut = "import os, other; os.truncate(other.__cached__, 40)"
+    first, again = (run(script(tmp_path, body), tmp_path) for body in (cut, "import other"))
+
+    assert (first.returncode, first.stderr) == (again.returncode, again.stderr) == (0, "")
 
 
 def test_a_mistake_of_ours_is_not_hidden(tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import marshal
 import sys
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
 from typing import ParamSpec
@@ -16,6 +18,10 @@ from equipoise.core.visible import line
 
 __all__ = ["aside", "one_line", "progress", "run"]
 P = ParamSpec("P")
+RECENT = 3600.0
+"""Seconds since a compiled module was written within which it is checked."""
+HEADER = 16
+"""Bytes before the code in a compiled module."""
 
 
 def one_line(command: Callable[P, None]) -> Callable[P, None]:
@@ -33,8 +39,26 @@ def one_line(command: Callable[P, None]) -> Callable[P, None]:
             sys.exit(f"error: {line(str(error))}")
         except KeyboardInterrupt:
             sys.exit("interrupted: finished work is saved; run the same command again to resume")
+        finally:
+            _drop_half_compiled()
 
     return guarded
+
+
+def _drop_half_compiled() -> None:
+    """Remove each compiled module that cannot be read: on a full disk Python writes half of one, and imports it later.
+
+    Only those of the last hour are read.
+    """
+    # Read from their dictionaries: some modules make up an attribute that they do not have.
+    cached = [getattr(module, "__dict__", {}).get("__cached__") for module in [*sys.modules.values()]]
+    for path in [Path(name) for name in cached if isinstance(name, str)]:
+        with suppress(OSError):
+            try:
+                if time.time() - path.stat().st_mtime < RECENT:
+                    marshal.loads(path.read_bytes()[HEADER:])  # noqa: S302  (what Python would load)
+            except (EOFError, ValueError, TypeError):
+                path.unlink()
 
 
 @contextmanager
