@@ -65,6 +65,8 @@ def test_the_commands_of_the_readme_run_in_its_order(clone: Path) -> None:
     told = commands()
     environment = {name: value for name, value in os.environ.items() if not name.startswith(PRIVATE)}
     environment["PATH"] = f"{clone / '.venv/bin'}{os.pathsep}{environment['PATH']}"
+    # The environment is that of another checkout, and the code the clone's own.
+    environment |= {"PYTHONPATH": str(clone / "src"), "MAKEFLAGS": f"PYTHONPATH={clone / 'src'}"}
 
     assert {*SHORTER, "make repro", "make pull"} <= {*told}
     for command in told:
