@@ -20,12 +20,12 @@ SETTINGS = {"model": "phantom_fair", "studies": ["vignettes", "exam"]}
 STAMPS = ("installed", "developed")
 """Files by which make knows that an environment is whole."""
 FEWER = {"controls": False, "mirrors": False, "rereadings": []}
-STATE = "tests/core/test_params.py tests/report/test_inputs.py tests/figures/test_plain.py tests/cli/test_archive.py"
+STATE = "tests/core/test_params.py tests/report/test_inputs.py tests/cli/test_archive.py"
 """Tests that read what a run writes or leaves in the settings."""
 SHORTER = {
     "make test-all": f"make test-all PYTEST='pytest -q {STATE}'",
     # Minutes of work, and two models of the hub: what they would run.
-    "dvc exp run -S build.profile=powered": "dvc exp run --dry -S build.profile=powered",
+    "dvc exp run -S build.profile=powered": "dvc exp run --queue -S build.profile=powered",
     'make sweep MODELS="smollm2 qwen3_8b"': 'make --dry-run sweep MODELS="smollm2 qwen3_8b"',
     # Files of the network.
     "equipoise anchors --fetch": "equipoise anchors --help",
