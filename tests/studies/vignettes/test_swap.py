@@ -295,7 +295,7 @@ def test_a_planted_split_is_recovered(how: str) -> None:
 def test_noise_is_rarely_taken_for_a_split(how: str) -> None:
     """Where neither case nor reasoning matters, each part's interval excludes 0 in about 5 % of sets.
 
-    Measured: 0.043 around and 0.050 through; of skewed noise 0.043 and 0.058. The standard error is 0.011: three of them.
+    Measured: 0.043 around and 0.050 through; of skewed noise 0.043 and 0.058. Standard error 0.011: three of them.
     """
     rng = np.random.default_rng(2)
     found = [effects(drawn(rng, how, 0.0, 0.0, 0.0)) for _ in range(SETS)]
