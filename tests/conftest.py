@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from equipoise.backends.ask import open_backend
+from equipoise.core import cache
 from equipoise.core.manifest import Manifest
 from equipoise.models import export, registry
 
@@ -106,6 +107,9 @@ def _in_its_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setattr(tempfile, "tempdir", None)
         # Else in /var/tmp.
         patch.setenv("DVC_SITE_CACHE_DIR", str(own / "dvc"))
+        # Many work in the checkout, as the stages do, with answers of their own.
+        folder = cache.folder
+        patch.setattr(cache, "folder", lambda: own / ".cache" if cache.root().resolve() == ROOT else folder())
         yield
 
     assert _in_checkout() - before == set()
