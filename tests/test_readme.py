@@ -24,8 +24,9 @@ STATE = "tests/core/test_params.py tests/report/test_inputs.py tests/cli/test_ar
 """Tests that read what a run writes or leaves in the settings."""
 SHORTER = {
     "make test-all": f"make test-all PYTEST='pytest -q {STATE}'",
-    # Minutes of work, and two models of the hub: what they would run.
+    # Minutes of work, and models of the hub: what they would run.
     "dvc exp run -S build.profile=powered": "dvc exp run --queue -S build.profile=powered",
+    "dvc exp run -S model=phantom_silent": "dvc exp run --queue -S model=phantom_silent",
     'make sweep MODELS="smollm2 qwen3_8b"': 'make --dry-run sweep MODELS="smollm2 qwen3_8b"',
     # Files of the network.
     "equipoise anchors --fetch": "equipoise anchors --help",
