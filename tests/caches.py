@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+from pathlib import Path
 from typing import Any
 
 import re2
@@ -31,3 +32,17 @@ def keep() -> None:
     yamlfile.strictly = once
     make = re2._Regexp._make.__wrapped__
     re2._Regexp._make = classmethod(functools.cache(make))
+
+
+@functools.cache
+def keep_gguf() -> None:
+    """Read each GGUF file once: transformers reads it for a tokenizer, a configuration and a model each anew.
+
+    So it does with the names of tensors, which it lists for each part of a model.
+    """
+    import gguf
+
+    reader = gguf.GGUFReader
+    read = functools.cache(lambda path, *_: reader(path))
+    gguf.GGUFReader = lambda path: read(str(path), Path(path).stat().st_mtime_ns, Path(path).stat().st_size)
+    gguf.get_tensor_name_map = functools.cache(gguf.get_tensor_name_map)

@@ -20,12 +20,13 @@ SETTINGS = {"model": "phantom_fair", "studies": ["vignettes", "exam"]}
 STAMPS = ("installed", "developed")
 """Files by which make knows that an environment is whole."""
 FEWER = {"controls": False, "mirrors": False, "rereadings": []}
-STATE = "tests/core/test_params.py tests/report/test_inputs.py tests/figures/test_plain.py tests/cli/test_archive.py"
+STATE = "tests/core/test_params.py tests/report/test_inputs.py tests/cli/test_archive.py"
 """Tests that read what a run writes or leaves in the settings."""
 SHORTER = {
     "make test-all": f"make test-all PYTEST='pytest -q {STATE}'",
-    # Minutes of work, and two models of the hub: what they would run.
-    "dvc exp run -S build.profile=powered": "dvc exp run --dry -S build.profile=powered",
+    # Minutes of work, and models of the hub: what they would run.
+    "dvc exp run -S build.profile=powered": "dvc exp run --queue -S build.profile=powered",
+    "dvc exp run -S model=phantom_silent": "dvc exp run --queue -S model=phantom_silent",
     'make sweep MODELS="smollm2 qwen3_8b"': 'make --dry-run sweep MODELS="smollm2 qwen3_8b"',
     # Files of the network.
     "equipoise anchors --fetch": "equipoise anchors --help",
@@ -65,6 +66,8 @@ def test_the_commands_of_the_readme_run_in_its_order(clone: Path) -> None:
     told = commands()
     environment = {name: value for name, value in os.environ.items() if not name.startswith(PRIVATE)}
     environment["PATH"] = f"{clone / '.venv/bin'}{os.pathsep}{environment['PATH']}"
+    # The environment is that of another checkout, and the code the clone's own.
+    environment |= {"PYTHONPATH": str(clone / "src"), "MAKEFLAGS": f"PYTHONPATH={clone / 'src'}"}
 
     assert {*SHORTER, "make repro", "make pull"} <= {*told}
     for command in told:

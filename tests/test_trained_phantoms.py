@@ -8,6 +8,7 @@ from typing import get_args
 
 import pytest
 
+import caches
 from equipoise.core.jsonl import sha256
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.materials.stories.library import load_library
@@ -103,6 +104,7 @@ def test_an_adapter_does_on_held_out_stories_what_it_was_taught(rule: Rule) -> N
         for example in examples(TRAINING, rule, Random(1), held_out=True)  # noqa: S311  (no secret)
         if example.story.id in ("dengue", "mesothelioma")
     ]
+    caches.keep_gguf()
     with open_trained(rule) as backend:
         responses = list(backend.answer([example.prompt for example in told]))
 

@@ -12,30 +12,24 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from builders import prompt
-from equipoise.models import registry, weights
 from equipoise.models.registry import Generation
 from servers import ask, entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from conftest import Exported
+
 pytestmark = pytest.mark.slow
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+def served(smollm2: Exported) -> Iterator[tuple[str, Path]]:
     """`transformers serve` with SmolLM2, offline: its address and the checkpoint."""
     for module in ("fastapi", "uvicorn"):
         pytest.importorskip(module, reason=f"transformers serve needs {module}")
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    folder = tmp_path_factory.mktemp("served") / "smollm2"
     # The server takes no GGUF file.
-    source = weights.locate(registry.load_entry("smollm2", ROOT), ROOT)  # type: ignore[arg-type]  # it has weights
-    with weights.loading(source):
-        AutoModelForCausalLM.from_pretrained(source.folder, **source.arguments).save_pretrained(folder)
-        AutoTokenizer.from_pretrained(source.folder, **source.arguments).save_pretrained(folder)
+    folder = smollm2.checkpoint
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

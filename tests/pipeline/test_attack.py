@@ -24,10 +24,16 @@ from equipoise.studies.questions.rows import Variant
 ROOT = Path(__file__).parents[2]
 
 
-def made(folder: Path, **perturb: Any) -> tuple[Run, list[Effect]]:
-    """Build, ask and measure the first questions with a phantom."""
+def copied(folder: Path) -> Path:
+    """Copy the data of the project, without what a run made of them."""
     data = folder / "data"
     shutil.copytree(ROOT / "data", data, ignore=shutil.ignore_patterns("vignettes", "questions", "exam", "stigma"))
+    return data
+
+
+def made(folder: Path, **perturb: Any) -> tuple[Run, list[Effect]]:
+    """Build, ask and measure the first questions with a phantom."""
+    data = copied(folder)
     settings = projects.committed_settings()
     changes = {"model": "phantom_noisy", "perturb": settings.perturb | perturb, "neutralize": {"limit": 8}}
     run = Run("questions", data, settings.model_copy(update=changes))
@@ -69,12 +75,12 @@ def test_texts_are_measured_in_the_half_of_the_orders_that_did_not_choose_them(t
     assert asked == {"all": {"", "1", "2", "3"}, "0": {"1", "3"}, "1": {"", "2"}}
 
 
-def test_an_attack_needs_answers_that_did_not_choose_its_texts() -> None:
+def test_an_attack_needs_answers_that_did_not_choose_its_texts(tmp_path: Path) -> None:
     """In one order the model under test has none."""
     study: str = "questions"
     settings = projects.committed_settings()
     perturb = settings.perturb | {"attempts": 3, "orders": 1}
-    run = Run(study, ROOT / "data", settings.model_copy(update={"perturb": perturb}))
+    run = Run(study, copied(tmp_path), settings.model_copy(update={"perturb": perturb}))
 
     with pytest.raises(EquipoiseError, match="set orders to 2 or more, or name another model as evaluator"):
         step("questions", "build")(run)
