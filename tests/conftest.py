@@ -117,7 +117,7 @@ def _in_its_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def _in_checkout() -> set[str]:
-    """List what Git does not track, but for the caches of tools."""
+    """List what Git does not track, and what differs from the commit, but for the caches of tools."""
     listed = subprocess.run(
         ["git", "status", "--porcelain", "--ignored", "--untracked-files=all"],
         cwd=ROOT,
@@ -125,7 +125,7 @@ def _in_checkout() -> set[str]:
         capture_output=True,
     )
     lines = listed.stdout.decode("utf-8").splitlines()
-    return {line for line in lines if line.startswith(("??", "!!")) and not any(one in line for one in CACHES)}
+    return {line for line in lines if not any(one in line for one in CACHES)}
 
 
 CACHES = (".hypothesis/", ".mypy_cache/", ".pytest_cache/", ".ruff_cache/", ".venv", "__pycache__/", " build/")
