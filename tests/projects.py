@@ -32,10 +32,10 @@ FILES = ("params.yaml", "data/cities.yaml")
 
 def copy(folder: Path) -> Path:
     """Copy what commands of the command line read and write, without rows of a user's own."""
-    for name in FOLDERS:
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("own", "*.safetensors"))
-    for name in FILES:
-        shutil.copy(ROOT / name, folder / name)
+    for name in (*FILES, *shipped(*FOLDERS)):
+        if not name.endswith(".safetensors"):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
     return folder
 
 
@@ -63,6 +63,18 @@ def copy_pipeline(folder: Path) -> None:
     (folder / "data/followed").mkdir()
     (folder / "data/raw/own").mkdir()
     shutil.copy(ROOT / "data/raw/own/README.md", folder / "data/raw/own/README.md")
+
+
+@cache
+def shipped(*folders: str) -> tuple[str, ...]:
+    """List the paths of the files in folders that Git tracks: a user's own models and pairs are beside them."""
+    listed = subprocess.run(["git", "ls-files", "-z", *folders], cwd=ROOT, check=True, capture_output=True)
+    return tuple(name for name in listed.stdout.decode("utf-8").split("\0") if name and (ROOT / name).is_file())
+
+
+def models() -> list[str]:
+    """Name the models that ship."""
+    return sorted(Path(name).stem for name in shipped("models/*.yaml") if name.count("/") == 1)
 
 
 @cache

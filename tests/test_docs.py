@@ -28,7 +28,7 @@ CARDS = sorted(path for path in (DOCS / "metrics").glob("*.md") if path.name != 
 PAGES = [*sorted(DOCS.rglob("*.md")), ROOT / "README.md"]
 PARTS = ("Definition", "Unit", "Direction", "Null value", "When it misleads")
 """Parts that every card must have."""
-REGISTRY = {name: registry.load_entry(name, ROOT) for name in registry.names(ROOT / registry.FOLDER)}
+REGISTRY = {name: registry.load_entry(name, ROOT) for name in projects.models()}
 WEIGHTS = {name: entry for name, entry in REGISTRY.items() if isinstance(entry, registry.WeightsEntry)}
 FETCHED = re.compile(r"""(?:url\(|@import)\s*["']?\s*(?:https?:)?//""")
 

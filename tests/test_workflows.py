@@ -72,7 +72,7 @@ def test_jobs_run_what_exists() -> None:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
         commands = "\n".join(step.get("run", "") for job in content["jobs"].values() for step in job["steps"])
         scripts = re.findall(r"(?<!\S)\.(?:ci|github)/[\w./-]+", commands)
-        commands += "".join((ROOT / script).read_text(encoding="utf-8") for script in scripts)
+        commands = "\n".join((commands, *((ROOT / script).read_text(encoding="utf-8") for script in scripts)))
         made = {name for line in re.findall(r"^\s*make\b(.*)", commands, re.MULTILINE) for name in line.split()}
         waited_for = [one for on in content[True].values() for one in (on or {}).get("paths", [])]
 
