@@ -71,6 +71,17 @@ def test_a_move_to_a_gpu_is_another_environment(tmp_path: Path) -> None:
         require_recorded(tmp_path)
 
 
+def test_which_gpu_it_is_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A choice among GPUs changes nothing; one of none is a machine without any."""
+    monkeypatch.setattr(environment, "has_driver", lambda: True)
+    found = {}
+    for visible in ("0", "1", "", "-1"):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+        found[visible] = Environment.current().accelerator
+
+    assert found == {"0": "cuda", "1": "cuda", "": "none", "-1": "none"}
+
+
 def test_what_the_project_requires_is_recorded() -> None:
     """Pins of the lock and bounds of pyproject.toml, of the libraries that can change a figure alone."""
     required = Environment.of_project(ROOT).required

@@ -38,15 +38,18 @@ PACKAGES = (
     "vllm",
 )
 """The libraries whose versions can change an answer, a reading or a figure."""
-VARIABLES = ("CUBLAS_WORKSPACE_CONFIG", "CUDA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE", "VLLM_BATCH_INVARIANT")
+VARIABLES = ("CUBLAS_WORKSPACE_CONFIG", "NVIDIA_TF32_OVERRIDE", "VLLM_BATCH_INVARIANT")
 """The environment variables that can, where they are set."""
+VISIBLE, HIDDEN = "CUDA_VISIBLE_DEVICES", ("", "-1")
+"""The variable that chooses GPUs, and its values that choose none; which one it chooses changes no figure."""
 REFRESH = "run `make repro`, or remove the file and run `dvc repro`"
 
 
 class Environment(Frozen):
     """The version of Python without its patch, of installed `packages`, and what the project requires of them.
 
-    `accelerator` is cuda where the NVIDIA driver can be loaded, else none; `variables` are those that are set.
+    `accelerator` is cuda where the NVIDIA driver can be loaded and a GPU is visible, else none; `variables` are those
+    that are set.
     """
 
     python: str
@@ -61,7 +64,7 @@ class Environment(Frozen):
         return cls(
             python=f"{sys.version_info.major}.{sys.version_info.minor}",
             packages=versions(PACKAGES),
-            accelerator="cuda" if has_driver() else "none",
+            accelerator="cuda" if has_driver() and os.environ.get(VISIBLE) not in HIDDEN else "none",
             variables={name: os.environ[name] for name in VARIABLES if name in os.environ},
         )
 
