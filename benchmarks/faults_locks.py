@@ -71,7 +71,7 @@ def locks(place: Path, draws: Draws) -> Iterator[Outcome]:
             problems.append(f"the lock was {torn or 'whole'}, and said was: {healed.stderr.strip()}")
         done = clone.run("dvc", "repro", "--no-run-cache")
         if done.returncode:
-            problems.append(f"dvc repro ended with {done.returncode}: {last_line(done.stderr)}")
+            problems.append(f"the run ended with {done.returncode}: {last_line(done.stderr)}")
         ran = set(re.findall(r"^Running stage '(.+)'", done.stdout, re.MULTILINE))
         if stage and (others := ran - {stage}):
             problems.append(f"ran again without need: {', '.join(sorted(others))}")

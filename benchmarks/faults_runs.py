@@ -86,7 +86,7 @@ class Clone:
             return [f"dvc.lock is not healed: {last_line(healed.stderr)}"]
         # Without the run cache: DVC would restore what a stage wrote before, and run nothing.
         done = self.run("dvc", "repro", "--no-run-cache", *options, **variables)
-        return [f"dvc repro ended with {done.returncode}: {last_line(done.stderr)}"] if done.returncode else []
+        return [f"the run ended with {done.returncode}: {last_line(done.stderr)}"] if done.returncode else []
 
     def heal(self) -> subprocess.CompletedProcess[str]:
         """Heal the lock, as `make repro` does first."""
