@@ -216,7 +216,7 @@ def test_a_malformed_pipeline_is_found(pipeline: Path) -> None:
     (pipeline / "dvc.yaml").write_text("stages: 1\n", encoding="utf-8")
     ((state, message),) = found(doctor.dvc)
 
-    assert merged == [("wrong", "dvc.lock: conflicts of a merge: resolve them, then run `dvc repro`")]
+    assert merged == [("wrong", "dvc.lock: conflicts of a merge: run `make resolve`")]
     assert state == "wrong"
     assert message.startswith("the pipeline cannot be read (")
     assert message.endswith("fix the file, or run `git checkout -- dvc.yaml`")

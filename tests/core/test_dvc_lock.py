@@ -201,7 +201,7 @@ def test_conflicts_of_a_merge_are_the_users(project: Path) -> None:
     conflict = f"{WHOLE[:SECOND]}<<<<<<< HEAD\n{entry('build@exam')}=======\n>>>>>>> other\n"
     write(project, conflict)
 
-    with pytest.raises(EquipoiseError, match=r"^dvc\.lock: conflicts of a merge: resolve them"):
+    with pytest.raises(EquipoiseError, match=r"^dvc\.lock: conflicts of a merge: run `make resolve`$"):
         dvc_lock.heal(project)
     assert read(project) == conflict
 

@@ -207,7 +207,7 @@ def _sound(torn: str) -> dict[str, str]:
 def _base(torn: str, tear: str, root: Path) -> tuple[str, str]:
     """Choose the lock that a torn one is restored from, with its name: the copy, unless another was committed since."""
     if CONFLICT.search(torn):
-        raise EquipoiseError(f"{LOCK}: conflicts of a merge: resolve them, then run `dvc repro`")
+        raise EquipoiseError(f"{LOCK}: conflicts of a merge: run `make resolve`")
     kept, committed = read_kept(root), _committed(root)
     if kept and kept.committed == committed:
         return KEPT, kept.text
