@@ -139,6 +139,8 @@ def _init(folder: Path) -> None:
 def _run(folder: Path) -> None:
     made = Clone(folder)
     tiny.register(folder, "tiny_a", tiny.build(folder.with_name("tiny_a"), 1), 1)
+    entry = folder / "models/tiny_a.yaml"
+    entry.write_text(entry.read_text(encoding="utf-8").replace("_tokens: 12", "_tokens: 6"), encoding="utf-8")
     params = yaml.safe_load((folder / "params.yaml").read_text(encoding="utf-8"))
     params |= {"model": "tiny_a", "build": params["build"] | FEWER, "neutralize": {"limit": 6}}
     params["measure"]["n_bootstrap"] = 200

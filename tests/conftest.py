@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -164,6 +165,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("slow")
     places = {path: _place(path.relative_to(ROOT / "tests").as_posix()) for path in {item.path for item in items}}
     items.sort(key=lambda item: places[item.path])
+
+
+def pytest_collection_finish() -> None:
+    """Leave what the modules hold to no collector of garbage: it is much, and stays."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000)
 
 
 def _place(path: str) -> int:

@@ -15,12 +15,12 @@ from repositories import PRIVATE
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
-SETTINGS = {"model": "phantom_fair", "studies": ["vignettes", "exam"]}
+SETTINGS = {"model": "phantom_fair", "studies": ["vignettes"]}
 """In place of the embedded model, which takes twelve minutes."""
 STAMPS = ("installed", "developed")
 """Files by which make knows that an environment is whole."""
 FEWER = {"controls": False, "mirrors": False, "rereadings": []}
-STATE = "tests/core/test_params.py tests/report/test_inputs.py tests/cli/test_archive.py"
+STATE = "tests/core/test_params.py tests/report/test_inputs.py"
 """Tests that read what a run writes or leaves in the settings."""
 SHORTER = {
     "make test-all": f"make test-all PYTEST='pytest -q {STATE}'",

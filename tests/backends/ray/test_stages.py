@@ -64,7 +64,7 @@ def test_score_writes_the_same_bytes(
     library = load_library(ROOT / "data/raw")
     rows = [row for row in build_pairs(library, "core") if row.dimensions == ("race",)][:6]
     told = [
-        f"{'The pain came at rest. ' * number}In this patient, who is {row.features['race']}, I think of the heart."
+        f"{'The pain came at rest. ' * number}Being {row.features['race']} makes a disease of the heart more likely."
         for number, row in enumerate(rows)
     ]
     given = [

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import tomllib
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -63,10 +65,14 @@ def write_fixture() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _root(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work in the project's folder, with whose data the task asks."""
+def _root(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Work in the project's folder, with whose data the task asks; collect the streams that inspect leaves open."""
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("INSPECT_LOG_LEVEL", "error")
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 def test_inspect_finds_the_task() -> None:
