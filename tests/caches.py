@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 import re2
 
 from equipoise.core import yamlfile
@@ -34,15 +37,30 @@ def keep() -> None:
     re2._Regexp._make = classmethod(functools.cache(make))
 
 
-@functools.cache
-def keep_gguf() -> None:
+@contextmanager
+def gguf_kept() -> Iterator[None]:
     """Read each GGUF file once: transformers reads it for a tokenizer, a configuration and a model each anew.
 
     So it does with the names of tensors, which it lists for each part of a model.
     """
     import gguf
 
-    reader = gguf.GGUFReader
-    read = functools.cache(lambda path, *_: reader(path))
-    gguf.GGUFReader = lambda path: read(str(path), Path(path).stat().st_mtime_ns, Path(path).stat().st_size)
-    gguf.get_tensor_name_map = functools.cache(gguf.get_tensor_name_map)
+    with pytest.MonkeyPatch.context() as patch:
+        reader, names = gguf.GGUFReader, gguf.get_tensor_name_map
+        patch.setattr(gguf, "GGUFReader", lambda path: _once(reader, path))
+        patch.setattr(gguf, "get_tensor_name_map", lambda *about: _names(names, *about))
+        yield
+
+
+def _once(reader: Callable[..., Any], path: Path | str) -> Any:
+    return _read(reader, str(path), Path(path).stat().st_mtime_ns, Path(path).stat().st_size)
+
+
+@functools.cache
+def _read(reader: Callable[..., Any], path: str, *_: int) -> Any:
+    return reader(path)
+
+
+@functools.cache
+def _names(names: Callable[..., Any], *about: Any) -> Any:
+    return names(*about)
