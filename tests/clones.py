@@ -11,6 +11,7 @@ from pathlib import Path
 
 import yaml
 
+import projects
 import session
 import tiny
 from repositories import PRIVATE
@@ -130,6 +131,8 @@ def _init(folder: Path) -> None:
         target = folder / path.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path, target)
+    # A run that was made here may have left settings of its own.
+    (folder / "params.yaml").write_text(projects.committed("params.yaml"), encoding="utf-8")
     clone = Clone.__new__(Clone)
     clone.folder = folder
     clone.git("init", "--quiet", "--initial-branch", "main")

@@ -80,7 +80,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "project"
     (folder / "data").mkdir(parents=True)
     for path in (ROOT / "data").iterdir():
-        if path.name not in ("manifest.json", "vignettes", "stigma"):
+        if path.name not in ("environment.json", "manifest.json", "vignettes", "stigma"):
             (folder / "data" / path.name).symlink_to(path)
     shutil.copytree(ROOT / "models", folder / "models")
     (folder / "judge").symlink_to(ROOT / "judge")
