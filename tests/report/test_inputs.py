@@ -43,11 +43,13 @@ def read_by_the_pipeline() -> set[str]:
     stages: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
     chosen = yaml.safe_load(projects.committed("params.yaml"))
     items = {chosen["items"], chosen["sample"]["items"], chosen["pair"]["items"]}
-    # Of a chain the stage is what is done for each study; all of `data` is a dependency of the report alone.
+    # Of a chain the stage is what is done for each study.
     each = [stage.get("do", stage) for stage in stages.values()]
-    made = {out for stage in each for out in stage.get("outs", ()) if isinstance(out, str)}
+    outs = [out for stage in each for out in stage.get("outs", ())]
+    # Links to a user's own files are made too.
+    made = {out if isinstance(out, str) else next(iter(out)) for out in outs} | {"data/followed"}
     found = {f"data/items/{name}.jsonl" for name in items if (ROOT / f"data/items/{name}.jsonl").is_file()}
-    for dep in {dep for stage in each for dep in stage["deps"]} - {"data"}:
+    for dep in {dep for stage in each for dep in stage["deps"]}:
         is_made = any(dep == out or dep.startswith(f"{out}/") for out in made)
         if dep.startswith(("data/", "models", "judge/")) and not is_made:
             path = ROOT / dep
