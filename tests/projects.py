@@ -60,6 +60,8 @@ def copy_pipeline(folder: Path) -> None:
             shutil.copytree(ROOT / name, target, ignore=ignored)
         else:
             shutil.copy(ROOT / name, target)
+    # A run that was made here may have left settings of its own.
+    (folder / "params.yaml").write_text(committed("params.yaml"), encoding="utf-8")
     (folder / "data/followed").mkdir()
     (folder / "data/raw/own").mkdir()
     shutil.copy(ROOT / "data/raw/own/README.md", folder / "data/raw/own/README.md")
