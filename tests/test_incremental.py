@@ -22,6 +22,7 @@ from equipoise.materials.stories.library import load_library
 from equipoise.materials.vignette import Vignette
 from equipoise.models import registry
 from equipoise.models.export import describe
+from equipoise.studies.registry import STUDIES
 from equipoise.studies.vignettes.profiles import Build, build_pairs, vignette_prompt
 from test_pipeline import STAGES, closure, entries, paths
 
@@ -184,7 +185,10 @@ def reached(section: str) -> set[str]:
 
     `check` reads all of params.yaml, but writes the same file for all sound settings, so nothing follows from it.
     """
-    makes = {name: paths(stage, "outs", "metrics", "plots") for name, stage in STAGES.items()}
+    makes = {
+        name: {path.replace("${item}", study) for path in paths(stage, "outs", "metrics", "plots") for study in STUDIES}
+        for name, stage in STAGES.items()
+    }
     found = {name for name, stage in STAGES.items() if section in {str(one) for one in stage.get("params", ())}}
     while more := {
         name

@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 PHANTOM = "phantom_silent"
-FEWER = {"measure": {"n_bootstrap": 200}, "neutralize": {"limit": 4}}
+FEWER = {
+    "build": {"controls": False, "mirrors": False, "rereadings": ["swapped"]},
+    "measure": {"n_bootstrap": 200},
+    "neutralize": {"limit": 4},
+}
 CASES = "import outputs data/examples/outputs.jsonl --name replay_mine --cases data/examples/cases.json"
 MESSAGES = "import openr1-psy data/examples/openr1.json"
 
@@ -41,7 +45,7 @@ RUNS = {
     "an attack, and templates of one's own": Try(("questions",), {"perturb": {"attempts": 2, "templates": "mine"}}),
     "imported messages": Try(("openr1",), command=MESSAGES),
     "saved outputs": Try(("cases",), {"model": "replay_mine"}, CASES),
-    "a panel": Try(("decisions",), {"build": {"design": "panel", "controls": False, "mirrors": False}}),
+    "a panel": Try(("decisions",), {"build": {"design": "panel"}}),
     "stopping early": Try(("vignettes", "questions"), {"decision": {"sequential": True}}),
 }
 
