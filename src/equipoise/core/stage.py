@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import marshal
 import sys
+import sysconfig
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -20,6 +21,8 @@ __all__ = ["aside", "one_line", "progress", "run"]
 P = ParamSpec("P")
 RECENT = 3600.0
 """Seconds since a compiled module was written within which it is checked."""
+LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
+"""Where the modules of Python and of other packages are."""
 HEADER = 16
 """Bytes before the code in a compiled module."""
 
@@ -48,11 +51,12 @@ def one_line(command: Callable[P, None]) -> Callable[P, None]:
 def _drop_half_compiled() -> None:
     """Remove each compiled module that cannot be read: on a full disk Python writes half of one, and imports it later.
 
-    Only those of the last hour are read.
+    Only those of the last hour are read, and none of a library: they are compiled once, and thousands.
     """
     # Read from their dictionaries: some modules make up an attribute that they do not have.
     cached = [getattr(module, "__dict__", {}).get("__cached__") for module in [*sys.modules.values()]]
-    for path in [Path(name) for name in cached if isinstance(name, str)]:
+    own = [name for name in cached if isinstance(name, str) and not name.startswith(LIBRARIES)]
+    for path in map(Path, own):
         with suppress(OSError):
             try:
                 if time.time() - path.stat().st_mtime < RECENT:
