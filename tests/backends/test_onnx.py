@@ -51,7 +51,7 @@ def test_batch_size_and_order_change_no_bit_of_the_embedded_model(smollm2: Expor
 
     Its replies are cut short: the test above has a whole one.
     """
-    generation = smollm2.entry.generation.model_copy(update={"reasoning_tokens": 16, "answer_tokens": 8})
+    generation = smollm2.entry.generation.model_copy(update={"reasoning_tokens": 32, "answer_tokens": 16})
     short = replace(smollm2, entry=smollm2.entry.model_copy(update={"generation": generation}))
     with short.open(batch_size=3) as backend:
         together = {response.key: response for response in backend.answer(PROMPTS[:3])}

@@ -144,7 +144,7 @@ def test_rows_and_order_change_no_bit(tiny_model: Exported) -> None:
 
 def test_rows_change_no_bit_of_the_embedded_model(smollm2: Exported) -> None:
     """SmolLM2's likelihoods are the same, to the last bit, with 1, 3 or 64 rows."""
-    asked = SENTENCES.model_copy(update={"candidates": SENTENCES.candidates[: FEW + 1]})
+    asked = SENTENCES.model_copy(update={"candidates": SENTENCES.candidates[:20]})
     answers = []
     for batch_size in (1, 3, 64):
         with smollm2.open(batch_size=batch_size) as backend:

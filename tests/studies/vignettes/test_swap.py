@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 OVERALL = Group("overall", "all", "vignettes")
 OPTIONS = Measure(n_bootstrap=100)
 KINDS: tuple[Rereading, ...] = ("swapped", "blinded", "unreasoned", "early")
-SETS = 400
-"""Of pairs that are drawn."""
+SETS = 1_000
 NATS = st.decimals(-100, 100, places=6).map(float)
 STORIES = [f"s{number // 2}" for number in range(40)]
 """Twenty stories of two pairs."""
@@ -277,8 +276,7 @@ def _bare(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_planted_split_is_recovered(how: str) -> None:
     """Intervals hold 0.6 nats around, 1.2 through, and the share of 2/3 that is mediated.
 
-    Measured: 0.938, 0.968, and 0.945 of the 382 sets with a significant total; skewed 0.933, 0.928, and 0.941 of 393.
-    The standard error of a share of 0.95 is 0.011: three of them.
+    Measured: 0.952, 0.939, and 0.951 of the 962 sets with a significant total; skewed 0.936, 0.935, and 0.946 of 984.
     """
     rng = np.random.default_rng(1)
     found = [effects(drawn(rng, how, 0.6, 1.2, 1.0)) for _ in range(SETS)]
@@ -287,7 +285,7 @@ def test_a_planted_split_is_recovered(how: str) -> None:
         for name, planted in (("shift_around", 0.6), ("shift_through", 1.2), ("share_mediated", 2 / 3))
         if (rows := [one[name] for one in found if one[name].ci_low is not None])
     }
-    assert min(hits.values()) >= 0.92, hits
+    assert min(hits.values()) >= 0.93, hits
 
 
 @pytest.mark.usefixtures("_bare")
@@ -295,7 +293,7 @@ def test_a_planted_split_is_recovered(how: str) -> None:
 def test_noise_is_rarely_taken_for_a_split(how: str) -> None:
     """Where neither case nor reasoning matters, each part's interval excludes 0 in about 5 % of sets.
 
-    Measured: 0.043 around and 0.050 through; of skewed noise 0.043 and 0.058. Standard error 0.011: three of them.
+    Measured: 0.051 around and 0.052 through; of skewed noise 0.040 and 0.051.
     """
     rng = np.random.default_rng(2)
     found = [effects(drawn(rng, how, 0.0, 0.0, 0.0)) for _ in range(SETS)]
@@ -303,4 +301,4 @@ def test_noise_is_rarely_taken_for_a_split(how: str) -> None:
         name: np.mean([row.ci_low > 0 or row.ci_high < 0 for row in (one[name] for one in found)])  # type: ignore[operator]
         for name in ("shift_around", "shift_through")
     }
-    assert max(alarms.values()) <= 0.08, alarms
+    assert max(alarms.values()) <= 0.07, alarms
