@@ -39,9 +39,9 @@ def commands() -> list[str]:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     found = re.findall(r"^```sh\n(.*?)^```|`((?:make|dvc) [^`]*)`", text, re.DOTALL | re.MULTILINE)
     lines = [line.partition("  #")[0].strip() for block, inline in found for line in (block or inline).splitlines()]
-    told = list(dict.fromkeys(line for line in lines if line))
+    listed = list(dict.fromkeys(line for line in lines if line))
     # Before that the page only mentions what can be done.
-    return told[told.index("make repro STUDY=vignettes") :]
+    return listed[listed.index("make repro STUDY=vignettes") :]
 
 
 @pytest.fixture(scope="module")
@@ -63,14 +63,14 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_commands_of_the_readme_run_in_its_order(clone: Path) -> None:
     """Each succeeds where those before it have run; after `make repro` the report is there."""
-    told = commands()
+    listed = commands()
     environment = {name: value for name, value in os.environ.items() if not name.startswith(PRIVATE)}
     environment["PATH"] = f"{clone / '.venv/bin'}{os.pathsep}{environment['PATH']}"
     # The environment is that of another checkout, and the code the clone's own.
     environment |= {"PYTHONPATH": str(clone / "src"), "MAKEFLAGS": f"PYTHONPATH={clone / 'src'}"}
 
-    assert {*SHORTER, "make repro", "make pull"} <= {*told}
-    for command in told:
+    assert {*SHORTER, "make repro", "make pull"} <= {*listed}
+    for command in listed:
         done = subprocess.run(
             ["bash", "-c", SHORTER.get(command, command)],
             cwd=clone,

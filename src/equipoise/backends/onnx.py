@@ -10,7 +10,8 @@ from equipoise.backends.base import Backend
 from equipoise.backends.conversation import Chat, Turn, Turned, advance, run_talk
 from equipoise.backends.scoring import Row, Rows, candidate_likelihoods, choose, penalise, score_all
 from equipoise.core.prompts import Prompt, Response
-from equipoise.models.engine import Engine, cores
+from equipoise.core.system import cores
+from equipoise.models.engine import Engine
 from equipoise.models.registry import WeightsEntry
 from equipoise.models.tokenizer import ExportedTokenizer
 

@@ -1,7 +1,6 @@
 """`equipoise doctor`: caches, weights, exports, environment and the state of DVC checked, each fault with its fix."""
 
 import json
-import os
 import re
 import shutil
 import sys
@@ -18,6 +17,7 @@ from equipoise.core.display import few, first_of
 from equipoise.core.errors import EquipoiseError, one_line
 from equipoise.core.manifest import Manifest
 from equipoise.core.progress import progress
+from equipoise.core.system import cores
 from equipoise.core.visible import line
 from equipoise.models import hub, registry
 from equipoise.models.readiness import Machine, find_fixes
@@ -102,10 +102,9 @@ def environment(root: Path, **_: bool) -> Iterator[Finding]:
     yield from packages(root / CONSTRAINTS, metadata.requires("equipoise") or [])
     yield from builds([name for name in ONNX_BUILDS if any(metadata.distributions(name=name))])
     machine = Machine()
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     memory = machine.memory()
     size = "unknown" if memory is None else f"{memory:.1f} GB"
-    yield Finding("environment", "ok", f"{cores} cores, memory: {size}")
+    yield Finding("environment", "ok", f"{cores()} cores, memory: {size}")
     free = machine.disk(cache.folder())
     short = free < LEAST_DISK
     fix = f": a run needs {LEAST_DISK:g} GB: free space" if short else ""

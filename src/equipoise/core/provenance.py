@@ -5,18 +5,17 @@ names the page that it belongs to, so that one left by an earlier run is not tak
 """
 
 import json
-import os
 import platform
 import shutil
 import subprocess
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.row import Frozen, Text
+from equipoise.core.system import cores, versions
 
 FILE = "run.js"
 BEFORE, AFTER = "window.equipoiseRun = ", ";\n"
@@ -67,7 +66,7 @@ def made(page: str, root: Path) -> Made:
         n_edited=len(edited),
         edited=tuple(edited[:SHOWN]),
         python=platform.python_version(),
-        packages=packages(),
+        packages=versions(PACKAGES),
         system=platform.platform(),
         processor=processor(),
         gpus=tuple((_output(("nvidia-smi", "--query-gpu=name", "--format=csv,noheader"), root) or "").splitlines()),
@@ -82,23 +81,11 @@ def changed(root: Path) -> list[str] | None:
     return None if listed is None else sorted(line[3:] for line in listed.split("\0") if line)
 
 
-def packages() -> dict[str, str]:
-    """Give the versions of those of `PACKAGES` that are installed."""
-    found = {}
-    for name in PACKAGES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
-
-
 def processor() -> str:
     """Name this machine's processor, with the number of cores that the process may use."""
     text = CPUS.read_text(encoding="utf-8") if CPUS.is_file() else ""
     name = next((line.partition(":")[2].strip() for line in text.splitlines() if line.startswith("model name")), "")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{name or platform.processor() or platform.machine()}, {cores} cores"
+    return f"{name or platform.processor() or platform.machine()}, {cores()} cores"
 
 
 def write(path: Path, record: Made) -> None:

@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.system import cores
 from equipoise.judge.passages import TREATMENTS
-from equipoise.models.engine import CPU, GRAPH, cores
+from equipoise.models.engine import CPU, GRAPH
 from equipoise.models.fusion import Graph
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 import copy
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.models.environment import has_driver
+from equipoise.core.system import has_driver
 
 GRAPH = "model.onnx"
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
@@ -36,11 +35,6 @@ def _has_cuda() -> bool:
 def provider() -> str:
     """Return the best execution provider."""
     return providers()[0]
-
-
-def cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Engine:

@@ -4,18 +4,16 @@ The stage `check` writes it to `data/environment.json`, on which the stages that
 differs between machines on which equal work gives equal figures.
 """
 
-import ctypes
 import os
 import re
 import sys
-from collections.abc import Iterable
-from importlib import metadata
 from pathlib import Path
 from typing import Self
 
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.row import Frozen
+from equipoise.core.system import has_driver, versions
 
 FILE = "environment.json"
 """Its file, below `data`."""
@@ -87,26 +85,6 @@ class Environment(Frozen):
 
     def _named(self) -> dict[str, str]:
         return {"Python": self.python, "accelerator": self.accelerator} | self.packages | self.variables
-
-
-def has_driver() -> bool:
-    """Whether the NVIDIA driver's library can be loaded."""
-    try:
-        ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
-    except OSError:
-        return False
-    return True
-
-
-def versions(packages: Iterable[str]) -> dict[str, str]:
-    """Return the versions of those packages that are installed."""
-    found = {}
-    for name in packages:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
 
 
 def require_recorded(data: Path) -> None:
