@@ -98,6 +98,11 @@ def files_read(stage: str, study: Study, settings: Params, root: Path) -> Iterat
             yield from registry.files_named(settings, root, fields={"judge"})
 
 
+def all_read(studies: Iterable[Study], settings: Params, root: Path) -> set[str]:
+    """Name the files and folders that all stages read for some studies (`files_read`)."""
+    return {name for study in studies for stage in STAGES for name in files_read(stage, study, settings, root)}
+
+
 def own_settings(stage: str, study: Study, settings: Params) -> dict[str, Any]:
     """Give the settings that `build` or `score` of a study reads, apart from those that dvc.yaml names."""
     items = study.items(settings)
@@ -127,11 +132,12 @@ def listing(stage: str, study: Study, settings: Params, stages: Path) -> str:
 def of_run(settings: Params, chosen: Iterable[Study], stages: Path) -> dict[str, str]:
     """List what the stages without a study depend on, `export` and `report`, by stage."""
     root = Path()
-    model = registry.files_named(settings, root, fields={"model"})
     shown = {*REPORTED, *registry.files_named(settings, root, fields={"judge"})}
-    shown |= {name for study in chosen for stage in STAGES for name in files_read(stage, study, settings, root)}
+    shown |= all_read(chosen, settings, root)
     return {
-        "export": code.listing([stages / "export.py"], [PROBES, *model], root),
+        "export": code.listing(
+            [stages / "export.py"], [PROBES, *registry.files_named(settings, root, fields={"model"})], root
+        ),
         "report": code.listing([stages / "report.py"], shown, root, titles=True),
     }
 
@@ -158,7 +164,7 @@ def link_followed(settings: Params, chosen: Iterable[Study], folder: Path) -> No
     """
     root = Path()
     covered = {Path(dep) for dep in load_yaml(root / PIPELINE, Pipeline).stages["check"].deps}
-    reads = {name for study in chosen for stage in STAGES for name in files_read(stage, study, settings, root)}
+    reads = all_read(chosen, settings, root)
     files = {path for name in reads for path in code.read_files(name, root)}
     files |= {exports() / f"{name}.json" for name in exported(reads, settings.model)}
     links = {_inside(path): path.absolute() for path in files if covered.isdisjoint((path, *path.parents))}

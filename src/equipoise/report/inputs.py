@@ -30,8 +30,7 @@ from equipoise.models.registry import (
     PanelJudgeEntry,
     ReplayEntry,
 )
-from equipoise.pipeline.depends import PROBES, files_read
-from equipoise.pipeline.steps import STAGES
+from equipoise.pipeline.depends import PROBES, all_read
 from equipoise.studies.registry import chosen
 
 FILE = Path("data/inputs.yaml")
@@ -78,24 +77,15 @@ def inputs(params: Params, root: Path) -> list[Input]:
     EquipoiseError for a file that neither `data/inputs.yaml` declares nor a setting names.
     """
     declared = {row.path: row for row in load_yaml(root / FILE, Declarations).inputs}
-    for name in sorted(_named(params, root)):
+    studies = chosen(params)
+    read = all_read(studies, params, root)
+    # What no study declares is named by a setting.
+    for name in sorted(read - {entry for study in studies for reads in study.reads.values() for entry in reads}):
         if _nearest(name, declared) is None:
             place = f"{name}/" if (root / name).is_dir() else name
             declared[place] = OWN.model_copy(update={"path": place})
-    names = {*ALWAYS, *names_read(params, root)}
-    paths = {path for name in names if (root / name).exists() for path in read_files(name, root)}
+    paths = {path for name in {*ALWAYS, *read} if (root / name).exists() for path in read_files(name, root)}
     return [_read(root / path, path.as_posix(), declared) for path in sorted(paths) if path.suffix in SUFFIXES]
-
-
-def names_read(params: Params, root: Path) -> set[str]:
-    """Name the files and folders that the stages of the chosen studies read, from the project's root."""
-    return {name for study in chosen(params) for stage in STAGES for name in files_read(stage, study, params, root)}
-
-
-def _named(params: Params, root: Path) -> set[str]:
-    """Name the files and folders that settings name."""
-    own = {entry for study in chosen(params) for reads in study.reads.values() for entry in reads}
-    return names_read(params, root) - own
 
 
 def judges(params: Params, root: Path) -> list[str]:
@@ -108,7 +98,8 @@ def judges(params: Params, root: Path) -> list[str]:
 
 def other_models(params: Params, root: Path) -> list[str]:
     """Name the models of the registry that are asked beside the one under test: those of judges, and of agents."""
-    entries = {path.stem for path in map(Path, names_read(params, root)) if path.parent.as_posix() == registry.FOLDER}
+    read = map(Path, all_read(chosen(params), params, root))
+    entries = {path.stem for path in read if path.parent.as_posix() == registry.FOLDER}
     return sorted(entries - {params.model})
 
 
