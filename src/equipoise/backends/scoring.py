@@ -5,7 +5,7 @@ request nothing else are scored side by side, each on one core (`score_all`): co
 length wait for one another at each of its operations. Many candidates after one text are scored as a tree
 (`candidate_likelihoods`), in which tokens shared by candidates are computed once: every node is one step of width 1
 after the text's own step, whatever the other rows contain, so that its logits depend only on its path (see
-`equipoise.models.fusion`), not on the number of rows or the order of the candidates.
+`equipoise.models.decoder`), not on the number of rows or the order of the candidates.
 """
 
 from __future__ import annotations

@@ -11,8 +11,9 @@ eighth of a judge of six layers. The first token's sums are the same sums in the
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -23,7 +24,6 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.system import cores
 from equipoise.judge.passages import TREATMENTS
 from equipoise.models.engine import CPU, GRAPH
-from equipoise.models.fusion import Graph
 
 if TYPE_CHECKING:
     import onnx
@@ -179,14 +179,15 @@ def cut_to_first_token(model: onnx.ModelProto) -> bool:
     gathers = [node for node in graph.node if node.op_type == "Gather" and _axis(node) == 1]
     if len(gathers) != 1:
         return False
-    view, pooled = Graph(graph), gathers[0].input[0]
+    pooled = gathers[0].input[0]
+    back = partial(_walk_back, {output: node for node in graph.node for output in node.output}, pooled)
     # Backwards from the pooler: norm, (dense + hidden), norm, (attention's projection + the layer's input).
     layer = ("LayerNormalization", "Add", "LayerNormalization", "Add")
     try:
-        residual = view.walk_back(pooled, *layer)
-        layer_input = view.walk_back(pooled, *layer, "LayerNormalization")
-        projection = view.walk_back(pooled, *layer, "Add", "MatMul")
-        merged = view.walk_back(pooled, *layer, "Add", "MatMul", "Reshape")
+        residual = back(*layer)
+        layer_input = back(*layer, "LayerNormalization")
+        projection = back(*layer, "Add", "MatMul")
+        merged = back(*layer, "Add", "MatMul", "Reshape")
     except StopIteration:
         return False
     ends = ["first_token.start", "first_token.end"]
@@ -202,3 +203,16 @@ def cut_to_first_token(model: onnx.ModelProto) -> bool:
 def _axis(node: onnx.NodeProto) -> int:
     """Return a node's axis; 0 if it has none."""
     return next((one.i for one in node.attribute if one.name == "axis"), 0)
+
+
+def _walk_back(producer: Mapping[str, onnx.NodeProto], name: str, *operators: str) -> onnx.NodeProto:
+    """Walk from a tensor back through the named operators, nearest first, and return the last node.
+
+    `producer` is the node of each tensor; raises StopIteration if no such node precedes.
+    """
+    names = [name]
+    for operator in operators:
+        producers = (producer[x] for x in names if x in producer)
+        node = next(x for x in producers if x.op_type == operator)
+        names = list(node.input)
+    return node

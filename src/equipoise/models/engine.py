@@ -13,6 +13,8 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.system import has_driver
 
 GRAPH = "model.onnx"
+PAIRS = "equipoise.pairs"
+"""Key in the metadata of a graph whose operators compute a single token of a single row with other last bits."""
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 KeysValues = list["NDArray[np.float32]"]
 """Keys and values of adjacent tokens of one row: an array (kv heads, tokens, head size) for each buffer."""
@@ -42,7 +44,7 @@ class Engine:
 
     Keys and values are stored in buffers of shape (rows, kv heads, capacity, head size), one pair per layer, which the
     graph reads and extends in place. A row's logits depend, bit for bit, only on that row's tokens (see
-    `equipoise.models.fusion`).
+    `equipoise.models.decoder`).
     """
 
     def __init__(self, folder: Path, *, rows: int, capacity: int, threads: int = 0) -> None:
@@ -63,6 +65,7 @@ class Engine:
             raise EquipoiseError(message) from error
         heads = config["num_attention_heads"]
         size = config.get("head_dim") or config["hidden_size"] // heads
+        self._paired = PAIRS in self._session.get_modelmeta().custom_metadata_map
         self._head_shape = (config.get("num_key_value_heads", heads), size)
         self._names = [
             (f"past_key_values.{layer}.{part}", f"present.{layer}.{part}")
@@ -86,7 +89,9 @@ class Engine:
         # The old buffers are freed first, so that old and new ones need not fit in memory together.
         self._buffers: dict[tuple[str, str], NDArray[np.float32]] = {}
         heads, size = self._head_shape
-        self._buffers = {name: np.zeros((rows, heads, capacity, size), np.float32) for name in self._names}
+        # For pairs, one more row and one more token, which no text uses.
+        shape = (rows + self._paired, heads, capacity + self._paired, size)
+        self._buffers = {name: np.zeros(shape, np.float32) for name in self._names}
         self.rows, self.capacity = rows, capacity
 
     def run(
@@ -97,6 +102,14 @@ class Engine:
         `tokens` has shape (rows, tokens); `lengths` are the rows' lengths before this step. Several tokens at a time
         require a single row. `picks` are positions within `tokens`; the result has shape (rows x picks, vocabulary).
         """
+        if self._paired and tokens.size == 1:
+            # The next row computes a token that it does not keep.
+            return self._run(tokens.repeat(2, axis=0), [*lengths, self.capacity], first=first, picks=picks)[:1]
+        return self._run(tokens, lengths, first=first, picks=picks)
+
+    def _run(
+        self, tokens: NDArray[np.int64], lengths: Sequence[int], *, first: int, picks: Sequence[int]
+    ) -> NDArray[np.float32]:
         import onnxruntime
 
         count, width = tokens.shape

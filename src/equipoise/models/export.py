@@ -8,12 +8,10 @@ on probabilities.
 
 from __future__ import annotations
 
-import logging
 import math
 import os
 import shutil
 import tempfile
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import metadata
@@ -29,10 +27,12 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import DECIMALS, digest, read_one, sha256, write_json
 from equipoise.core.manifest import Fidelity, Manifest
 from equipoise.core.row import Frozen
+from equipoise.core.system import versions as installed
 from equipoise.core.yamlfile import load_yaml
 from equipoise.models.adapter import merge
-from equipoise.models.engine import GRAPH, Engine, provider
-from equipoise.models.fusion import ELSEWHERE, fuse_attention, obstacle
+from equipoise.models.blocks import read_blocks
+from equipoise.models.decoder import ELSEWHERE, Blocks, obstacle, write
+from equipoise.models.engine import Engine, provider
 from equipoise.models.readiness import DISK_COPIES, FP32
 from equipoise.models.registry import AnyEntry, ApiEntry, OnnxEntry, PhantomEntry, ReplayEntry, TorchEntry, VllmEntry
 from equipoise.models.weights import Weights, loading, locate, verify_answers, verify_cases
@@ -40,15 +40,16 @@ from equipoise.models.weights import Weights, loading, locate, verify_answers, v
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-OPSET = 18
 UNFINISHED = ".export-"
 """Prefix of the name of a folder that is being filled, before the id of the process that fills it."""
 MANIFEST = "manifest.json"
-EXPORTERS = ("onnx", "optimum", "optimum-onnx", "torch", "transformers")
+EXPORTERS = ("onnx-ir", "onnxruntime-genai", "torch", "transformers")
 """Libraries that write an export."""
 COMPUTING = ("onnxruntime", "tokenizers")
 """Libraries that compute its answers."""
 LIBRARIES = (*EXPORTERS, *COMPUTING)
+BUILDS = {"onnxruntime": ("onnxruntime-gpu",), "onnxruntime-genai": ("onnxruntime-genai-cuda",)}
+"""Other names of a library's package, for GPUs."""
 
 GREEDY_TOKENS = 16
 DIFFERENCE = 1e-4
@@ -74,11 +75,11 @@ def load_probes(path: Path) -> tuple[str, ...]:
 
 
 def versions(libraries: Sequence[str] = LIBRARIES) -> dict[str, str]:
-    """Return the versions of libraries; ONNX Runtime's, whose package has several names, comes from the module."""
-    import onnxruntime
-
-    own = {"onnxruntime": str(onnxruntime.__version__)}
-    return {library: own.get(library) or metadata.version(library) for library in libraries}
+    """Return the versions of libraries, of which ONNX Runtime's have packages with several names."""
+    return {
+        library: next(iter(installed([library, *BUILDS.get(library, ())]).values()), None) or metadata.version(library)
+        for library in libraries
+    }
 
 
 @contextmanager
@@ -143,17 +144,6 @@ def hashes(folder: Path) -> dict[str, str]:
     return {path.name: sha256(path) for path in sorted(folder.iterdir())}
 
 
-def write_onnx(model: PreTrainedModel, folder: Path, task: str) -> None:
-    """Export a model through optimum, unchanged."""
-    from optimum.exporters.onnx.convert import onnx_export_from_model
-
-    # The exporter warns of values that tracing fixes; the comparison with torch shows whether that matters.
-    logging.getLogger("optimum").setLevel(logging.ERROR)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        onnx_export_from_model(model=model, output=folder, task=task, opset=OPSET, device="cpu", do_validation=False)
-
-
 def prepare(name: str, entry: AnyEntry, root: Path, store: Path, probes: Sequence[str]) -> Manifest:
     """Prepare a model of the registry as its backend requires, and describe it."""
     return export(name, entry, root, store, probes) if isinstance(entry, OnnxEntry) else describe(name, entry, root)
@@ -165,13 +155,13 @@ def export(name: str, entry: OnnxEntry, root: Path, store: Path, probes: Sequenc
     If agreement is below the entry's threshold, it raises EquipoiseError and keeps nothing.
     """
     weights = locate(entry, root)
-    model, tokenizer = _load(weights, entry.max_length)
+    model, tokenizer = _load(weights)
     exporters = versions(EXPORTERS)
-    folder = f"{name}-{digest([weights.files, exporters, OPSET, entry.max_length])[:16]}"
+    folder = f"{name}-{digest([weights.files, exporters, entry.precision])[:16]}"
     make_store(store, DISK_COPIES * FP32 * model.num_parameters())
     with new_folder(store, folder) as target:
-        _write_fused(model, target, entry.max_length)
         tokenizer.save_pretrained(target)
+        opset = write(model, target, _blocks(entry, weights, model))
         fidelity = chat_fidelity(name, entry, model, tokenizer, target, probes)
         letters, tokens = fidelity.letters, fidelity.tokens
         require(
@@ -190,8 +180,8 @@ def export(name: str, entry: OnnxEntry, root: Path, store: Path, probes: Sequenc
         weights=weights.files,
         folder=folder,
         files=files,
-        opset=OPSET,
-        precision="fp32",
+        opset=opset,
+        precision=entry.precision,
         provider=provider(),
         settings=entry.settings,
         versions=versions(COMPUTING),
@@ -216,7 +206,16 @@ def require_versions(manifest: Manifest) -> None:
             raise EquipoiseError(f"{manifest.model} was prepared with {library} {recorded}, here it is {found}: {fix}")
 
 
-def _load(weights: Weights, max_length: int) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+def _blocks(entry: OnnxEntry, weights: Weights, model: PreTrainedModel) -> dict[str, Blocks] | None:
+    if entry.precision == "float32":
+        return None
+    blocks = read_blocks(weights.folder / weights.gguf, model) if weights.gguf else {}
+    if not blocks:
+        raise EquipoiseError(f"{weights.folder}: none of its weights is in blocks of 4 bits: set precision to float32")
+    return blocks
+
+
+def _load(weights: Weights) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """Load the original into torch; raises EquipoiseError if it is damaged or cannot be exported or asked."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -229,38 +228,12 @@ def _load(weights: Weights, max_length: int) -> tuple[PreTrainedModel, PreTraine
         model = AutoModelForCausalLM.from_pretrained(weights.folder, dtype=torch.float32, **safe).eval()
     if weights.adapter:
         merge(model, weights.adapter)
-    rotary = hasattr(getattr(model, "model", None), "rotary_emb")
-    if reason := obstacle(model.config, max_length) if rotary else "has no rotary attention to fuse":
+    if reason := obstacle(model):
         raise EquipoiseError(f"{weights.folder}: a {model.config.model_type} model {reason}: {ELSEWHERE}")
     if tokenizer.chat_template is None:
         message = f"{weights.folder}: the tokenizer has no chat template: choose a model tuned to follow instructions"
         raise EquipoiseError(message)
     return model, tokenizer
-
-
-def _write_fused(model: PreTrainedModel, folder: Path, max_length: int) -> None:
-    """Export a model, fuse its attention, and write one graph with its weights beside it."""
-    import onnx
-    import torch
-
-    plain = folder / "plain"
-    write_onnx(model, plain, "text-generation-with-past")
-    config = model.config
-    positions = torch.arange(max_length)[None]
-    cos, sin = model.model.rotary_emb(torch.zeros(1, 1, 1), positions)
-    head_size = cos.shape[-1]
-    graph = fuse_attention(
-        onnx.load(plain / GRAPH),
-        heads=config.num_attention_heads,
-        kv_heads=config.num_key_value_heads,
-        scale=head_size**-0.5,
-        cos=cos[0, :, : head_size // 2].numpy(),
-        sin=sin[0, :, : head_size // 2].numpy(),
-    )
-    shutil.rmtree(plain)
-    onnx.save(graph, folder / GRAPH, save_as_external_data=True, location=f"{GRAPH}.data")
-    config.save_pretrained(folder)
-    model.generation_config.save_pretrained(folder)
 
 
 def _require_same_tokens(

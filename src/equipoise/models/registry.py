@@ -185,11 +185,13 @@ class WeightsEntry(ModelEntry):
 class OnnxEntry(WeightsEntry):
     """A model that is exported to ONNX and run in ONNX Runtime.
 
-    `fidelity` is the minimum share of probe letters and greedy tokens on which the exported graph must agree with
-    torch.
+    `precision` is that of the weights: float32, or `blocks`, in which weights published in GGUF's blocks of 4 bits stay
+    as they are (`equipoise.models.decoder`). `fidelity` is the minimum share of probe letters and greedy tokens on
+    which the exported graph must agree with torch in float32.
     """
 
     backend: Literal["onnx"]
+    precision: Literal["float32", "blocks"] = "float32"
     adapter: Adapter | None = None
     fidelity: Annotated[float, Field(gt=0, le=1)] = 0.99
 

@@ -21,7 +21,7 @@ from tokenizers import Tokenizer
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import read_one, read_text
-from equipoise.models.fusion import ELSEWHERE
+from equipoise.models.decoder import ELSEWHERE
 
 BLANKS = (" .", " ?", " !", " ,", " ' ", " n't", " 'm", " 's", " 've", " 're")
 """Strings whose blanks are removed, in this order, if the configuration sets `clean_up_tokenization_spaces`."""

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.models import fusion
+from equipoise.models import decoder
+from equipoise.models.blocks import PARSERS
+from equipoise.models.decoder import Blocks, build, obstacle, take_lengths
 from equipoise.models.export import export
-from equipoise.models.fusion import fuse_attention, obstacle
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,37 +20,8 @@ if TYPE_CHECKING:
     from conftest import Exported
 
 
-def graph(*operators: str, outputs: tuple[str, ...] = ("logits",)) -> onnx.ModelProto:
-    """Build a model that puts its input through operators, one after another; any further output is unmade."""
-    names = ["x", *(f"t{number}" for number in range(len(operators) - 1)), "logits"]
-    nodes = [
-        helper.make_node(operator, [before], [after])
-        for operator, before, after in zip(operators, names[:-1], names[1:], strict=True)
-    ]
-    values = {name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 4]) for name in ("x", *outputs)}
-    return helper.make_model(helper.make_graph(nodes, "g", [values["x"]], [values[name] for name in outputs]))
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        graph("Relu", "Tanh"),
-        graph("Relu", "Softmax", "Tanh"),
-        graph("Relu", "Softmax", "Tanh", outputs=("logits", "present.0.key", "present.0.value")),
-        graph("Relu", "Tanh", outputs=("logits", "present.0.key", "present.0.value")),
-    ],
-    ids=["no attention", "softmax without keys", "softmax of another kind", "keys without softmax"],
-)
-def test_a_graph_without_rotary_attention_is_refused(model: onnx.ModelProto) -> None:
-    """A graph of another kind is refused in one line, not fused in part."""
-    table = np.zeros((8, 4), np.float32)
-
-    with pytest.raises(EquipoiseError, match=r"^the exported graph has no rotary, causal attention to fuse: [^\n]+$"):
-        fuse_attention(model, heads=2, kv_heads=1, scale=0.5, cos=table, sin=table)
-
-
-def test_every_layer_has_one_fused_attention(tiny_model: Exported) -> None:
-    """The fused graph has one GroupQueryAttention a layer, no softmax and no mask, and takes the rows' lengths."""
+def test_every_layer_has_one_attention(tiny_model: Exported) -> None:
+    """The graph has one GroupQueryAttention a layer, no softmax and no mask, and takes the rows' lengths."""
     folder = tiny_model.store / tiny_model.manifest.folder
     model = onnx.load(folder / "model.onnx", load_external_data=False)
     operators = Counter(node.op_type for node in model.graph.node)
@@ -62,7 +33,7 @@ def test_every_layer_has_one_fused_attention(tiny_model: Exported) -> None:
     assert {"input_ids", *past, "seqlens_k", "total_sequence_length", "logit_index"} == {
         value.name for value in model.graph.input
     }
-    assert ["logits", *present] == [value.name for value in model.graph.output]
+    assert {"logits", *present} == {value.name for value in model.graph.output}
 
 
 def test_after_the_last_attention_picked_positions_alone_go_on(tiny_model: Exported) -> None:
@@ -70,20 +41,21 @@ def test_after_the_last_attention_picked_positions_alone_go_on(tiny_model: Expor
     folder = tiny_model.store / tiny_model.manifest.folder
     model = onnx.load(folder / "model.onnx", load_external_data=False)
     picking = [node for node in model.graph.node if node.op_type == "GatherND"]
+    attention = [node for node in model.graph.node if node.op_type == "GroupQueryAttention"][-1]
 
     assert {node.input[1] for node in picking} == {"logit_index"}
-    # The tiny model's second and last layer is layer 1; its attention reads the same hidden states that it is added to.
-    attended, hidden = sorted((node.input[0] for node in picking), key=lambda name: name != "attention.1")
-    assert attended == "attention.1"
-    assert any(hidden in node.input for node in model.graph.node if node.op_type != "GatherND")
-    assert not any(attended in node.input for node in model.graph.node if node.op_type != "GatherND")
+    sources = {node.input[0] for node in picking}
+    assert len(sources) == 2
+    assert attention.output[0] in sources
+    others = [node for node in model.graph.node if node.op_type != "GatherND"]
+    assert not any(attention.output[0] in node.input for node in others)
 
 
 def test_what_works_on_all_tokens_together_is_left_whole(
     tiny_model: Exported, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where an operator after the last attention is not known to work token by token, the logits alone are picked."""
-    monkeypatch.setattr(fusion, "TOKENWISE", fusion.TOKENWISE - {"Sigmoid"})
+    monkeypatch.setattr(decoder, "TOKENWISE", decoder.TOKENWISE - {"Sigmoid"})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         made = export("tiny", tiny_model.entry, tiny_model.store.parent, tmp_path, ["Which vitamin prevents scurvy?"])
@@ -92,6 +64,7 @@ def test_what_works_on_all_tokens_together_is_left_whole(
     (projection,) = [node for node in graph.node if picking.output[0] in node.input]
 
     assert list(projection.output) == ["logits"]
+    assert made.fidelity is not None
     assert (made.fidelity.letters, made.fidelity.tokens) == (1.0, 1.0)
 
 
@@ -110,7 +83,31 @@ def test_nothing_is_kept_that_no_output_needs(tiny_model: Exported) -> None:
     assert {value.name for value in (*model.graph.input, *model.graph.initializer)} <= read
 
 
-SIZES = {"hidden_size": 64, "num_attention_heads": 4}
+def test_a_graph_without_attention_is_refused() -> None:
+    """A graph in which the builder wrote no fused attention is refused in one line."""
+    import onnx_ir as ir
+
+    with pytest.raises(EquipoiseError, match=r"^the exported graph has no GroupQueryAttention: [^\n]+$"):
+        take_lengths(ir.Graph([], [], nodes=[]))
+
+
+def test_an_architecture_that_the_builder_does_not_know_is_named(tmp_path: Path) -> None:
+    """The builder's own error becomes one line with the architecture and the way out."""
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    from tiny import tokenizer
+
+    sizes = {"n_embd": 32, "n_layer": 1, "n_head": 2, "vocab_size": 400}
+    model = AutoModelForCausalLM.from_config(AutoConfig.for_model("gpt2", **sizes))
+    tokenizer().save_pretrained(tmp_path)
+    model.config.save_pretrained(tmp_path)
+    with pytest.raises(
+        EquipoiseError, match=r"^a gpt2 model cannot be exported to ONNX \([^\n]+\): set backend: torch"
+    ):
+        build(model, tmp_path, fuse=True)
+
+
+SIZES = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 1, "intermediate_size": 64, "vocab_size": 32}
 
 
 @pytest.mark.parametrize(
@@ -120,25 +117,40 @@ SIZES = {"hidden_size": 64, "num_attention_heads": 4}
         # Tables of the rotation that are the same for a text of any length are written into the graph.
         ("llama", {"rope_scaling": {"rope_type": "linear", "factor": 2.0}}, None),
         ("llama", {"rope_scaling": {"rope_type": "dynamic", "factor": 2.0}}, "rotates by the length of the text"),
-        ("mistral", {"sliding_window": 1024}, None),
-        ("mistral", {"sliding_window": 1023}, "attends to windows of 1023 tokens"),
-        ("qwen2", {"sliding_window": 16}, None),
-        (
-            "qwen2",
-            {"sliding_window": 16, "use_sliding_window": True, "max_window_layers": 1},
-            "attends to windows of 16",
-        ),
         ("qwen3", {"head_dim": 16}, None),
         ("qwen3", {"head_dim": 24}, "has heads of 24, not a multiple of 16"),
-        ("gpt_oss", {"head_dim": 16}, "attends to windows of 128 tokens"),
-        ("phi", {}, "rotates a part of each head"),
     ],
 )
 def test_what_the_fused_attention_cannot_hold_is_known_beforehand(
     kind: str, change: dict[str, Any], found: str | None
 ) -> None:
-    """Windows shorter than the longest text, rotations by its length or of a part, and odd heads are named."""
-    from transformers import AutoConfig
+    """Rotations by the length of the text, and heads of other sizes, are named before anything is built."""
+    from transformers import AutoConfig, AutoModelForCausalLM
 
-    told = obstacle(AutoConfig.for_model(kind, **SIZES, **change), max_length=1024)
+    told = obstacle(AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, **SIZES, **change)))
     assert told is None if found is None else found in (told or "")
+
+
+def weights(blocks: Blocks) -> np.ndarray:
+    """Return the weights (outputs, inputs) by the definition of `Blocks`, one code at a time."""
+    codes = np.stack([blocks.codes & 15, blocks.codes >> 4], axis=-1).reshape(*blocks.codes.shape[:2], 32)
+    offsets = np.zeros_like(blocks.scales) if blocks.offsets is None else blocks.offsets
+    wide = blocks.scales[..., None].astype(np.float64) * (codes.astype(np.float64) - 8) + offsets[..., None]
+    return wide.reshape(len(codes), -1)
+
+
+@pytest.mark.parametrize("name", sorted(PARSERS))
+def test_blocks_are_those_of_the_format(name: str) -> None:
+    """Scale, code and offset of every block give the weights that the package gguf computes from the same bytes."""
+    import gguf
+
+    kind = gguf.GGMLQuantizationType[name]
+    rng = np.random.default_rng(0)
+    size, width = gguf.GGML_QUANT_SIZES[kind]
+    raw = rng.integers(0, 256, (6, 512 // size * width), dtype=np.uint8)
+    # Scales are half-precision numbers; those that random bytes give may be infinite.
+    halves = rng.normal(size=(6, 512 // size, 2)).astype(np.float16).view(np.uint8)
+    raw.reshape(6, -1, width)[..., : 2 if name == "Q4_0" else 4] = halves[..., : 2 if name == "Q4_0" else 4]
+
+    expected = gguf.dequantize(raw, kind)
+    np.testing.assert_allclose(weights(PARSERS[name](raw)), expected, rtol=1e-5, atol=1e-4)
