@@ -250,10 +250,10 @@ def test_other_special_tokens_are_left_out_of_a_reply() -> None:
 
 def test_a_template_is_told_its_arguments_and_one_fixed_day() -> None:
     """The registry's arguments reach the template; a template that tells the date tells every day the same one."""
-    template = "{{ strftime_now('%Y-%m-%d') }} {{ reasoning_effort }}:{{ messages[0]['content'] }}"
+    template = "{{ strftime_now('%Y-%m-%d') }} {{ reasoning_effort }}:" + tiny.CHAT
     (turn, _), _ = turns(chat(template, thinking={"reasoning_effort": "low"}), talks.prompt("a", "It hurts."), "", "")
 
-    assert text(turn) == "2025-01-01 low:You are an experienced clinician."
+    assert text(turn).startswith("2025-01-01 low:<|im_start|>system\nYou are an experienced clinician.")
 
 
 def test_a_conversation_that_the_template_refuses_is_named() -> None:
@@ -262,6 +262,27 @@ def test_a_conversation_that_the_template_refuses_is_named() -> None:
 
     with pytest.raises(EquipoiseError, match=r"prompt 'a': the chat template of A model refuses it \(no system text\)"):
         next(chat(template).hold(talks.prompt("a", "It hurts.")))
+
+
+@pytest.mark.parametrize(("template", "turn"), [("replace('Black ', '')", 1), ("replace('likely', '')", 2)])
+def test_a_template_that_changes_a_turn_is_refused(template: str, turn: int) -> None:
+    """The line names the prompt, the model, the turn and the fix, at the first turn that is changed."""
+    changing = tiny.CHAT.replace("['content']", f"['content'] | {template}")
+    line = f"prompt 'a': the chat template of A model changes the user's turn {turn}: correct the template, or choose"
+
+    with pytest.raises(EquipoiseError, match=f"^{line} another model$"):
+        turns(chat(changing), talks.prompt("a", "A Black woman is in pain."), "", "")
+
+
+def test_a_template_without_a_system_role_has_the_user_say_it() -> None:
+    """The system text stands before the first turn, after a blank line, at every turn; draws are as otherwise."""
+    asked = talks.prompt("a", "It hurts.")
+    seen, _ = turns(chat(tiny.CHAT.replace("messages %}", "messages if message['role'] != 'system' %}")), asked, "", "")
+    said, _ = turns(chat(), asked, "", "")
+
+    for turn in seen:
+        assert text(turn).startswith(f"<|im_start|>user\n{asked.system}\n\n{asked.turns[0]}<|im_end|>\n")
+    assert [turn.seed for turn in seen] == [turn.seed for turn in said]
 
 
 def test_a_tokenizer_without_a_template_is_refused() -> None:

@@ -15,28 +15,31 @@ from hypothesis import strategies as st
 from jinja2 import TemplateError
 
 import families
+import templates
 import tiny
 from builders import prompt
-from equipoise.backends.conversation import TODAY
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Response
 from equipoise.models import registry, weights
+from equipoise.models.template import RefusedError
 from equipoise.models.tokenizer import ExportedTokenizer
 from servers import KEY, FaultyServer, entry
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from conftest import Exported
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = ("clean_up_tokenization_spaces", "split_special_tokens")
 EVERYTHING = """\
 {%- macro shouted(text) %}{{ text | upper }}{% endmacro %}
-{{ bos_token }}{{ additional_special_tokens | join('+') }}{% if tools is none and documents is none %}!{% endif %}
+{{ bos_token }}{% if tools is none and documents is none %}!{% endif %}
 {%- for message in messages %}
     {%- if message.role == 'tool' %}{% break %}{% endif %}
     {%- set text = message['content'] %}
     {% generation %}{% set text = 'within' %}{{ text }}{% endgeneration %}
-    {{ text }}{{ shouted(message.role) }}{{ message | tojson }}{{ [text] | tojson(indent=2) }}
+    {{ text }}{{ shouted(message.role) }}{{ message | tojson }}{{ [text] | tojson(true, 2) }}
 {%- endfor %}
 {% if not messages[0].content %}{{ raise_exception('an empty turn') }}{% endif %}
 {% if add_generation_prompt %}{{ strftime_now('%d %b %Y') }}{{ mood | default('calm') }}{% endif %}
@@ -59,6 +62,14 @@ def saved(tokenizer: Any, folder: Path, thinking: dict[str, bool | str] | None =
     tokenizer.save_pretrained(folder)
     GenerationConfig(eos_token_id=[0, 1]).save_pretrained(folder)
     return Pair(AutoTokenizer.from_pretrained(folder), ExportedTokenizer(folder), thinking or {})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def day() -> Iterator[None]:
+    """Both ways tell templates the same day."""
+    with pytest.MonkeyPatch.context() as patch:
+        templates.tell_the_day(patch)
+        yield
 
 
 @pytest.fixture(
@@ -101,9 +112,8 @@ def texts(pair: Pair) -> st.SearchStrategy[str]:
 def conversation(pair: Pair, turns: list[str]) -> list[str]:
     """Write a conversation of a user and a model in both ways."""
     messages = [{"role": "assistant" if number % 2 else "user", "content": turn} for number, turn in enumerate(turns)]
-    more = {"strftime_now": TODAY.strftime, **pair.thinking}
     return [
-        one.apply_chat_template(told, tokenize=False, add_generation_prompt=True, **more)
+        one.apply_chat_template(told, tokenize=False, add_generation_prompt=True, **pair.thinking)
         for told in (messages, [{"role": "system", "content": "You are a clinician."}, *messages])
         for one in (pair.whole, pair.light)
     ]
@@ -148,30 +158,15 @@ def test_special_tokens_are_read_as_plain_text_where_the_configuration_says_so(t
     assert len(split("<|im_end|>", add_special_tokens=False)["input_ids"]) > 1
 
 
-def test_blanks_are_taken_out_in_the_order_of_transformers(tmp_path: Path) -> None:
-    """What an earlier rule changes is no longer found by a later one."""
-    pair = saved(with_setting("clean_up_tokenization_spaces"), tmp_path)
-    text = "He is n't well , I 'm told . Is it his ' heart ' ? They 're sure ; we 've doubts ! It 's  ."
-    tokens = pair.light(text, add_special_tokens=False)["input_ids"]
-
-    # By hand: the question mark takes the blank by which the quotation mark before it would have been one between two;
-    # of the two blanks before the last full stop one is left.
-    cleaned = "He isn't well, I'm told. Is it his'heart '? They're sure ; we've doubts! It's ."
-    assert pair.light.decode(tokens, skip_special_tokens=True) == cleaned
-    require_same(pair, text)
-
-
 def test_templates_have_what_transformers_offers_them(tmp_path: Path) -> None:
     """Special tokens, JSON, tags, macros, the date and refusals are those of transformers."""
     from tokenizers import AddedToken
 
     tokenizer = tiny.tokenizer(EVERYTHING)
-    tokenizer.add_special_tokens(
-        {"bos_token": AddedToken("<s>", lstrip=True), "additional_special_tokens": ["<a>", AddedToken("<b>")]}
-    )
+    tokenizer.add_special_tokens({"bos_token": AddedToken("<s>", lstrip=True)})
     pair = saved(tokenizer, tmp_path)
     messages = [{"role": "user", "content": 'Ä <b> "é"'}, {"role": "tool", "content": "unseen"}]
-    more = {"tokenize": False, "strftime_now": TODAY.strftime, "mood": "<wary>"}
+    more: dict[str, Any] = {"tokenize": False, "mood": "<wary>"}
     written = pair.light.apply_chat_template(messages, add_generation_prompt=True, **more)
 
     for added in (True, False):
@@ -179,23 +174,13 @@ def test_templates_have_what_transformers_offers_them(tmp_path: Path) -> None:
             one.apply_chat_template(messages, add_generation_prompt=added, **more) for one in (pair.light, pair.whole)
         )
         assert light == whole
-    assert written.startswith("<s><a>+<b>!")
+    assert written.startswith("<s>!")
     assert 'USER{"role": "user", "content": "Ä <b> \\"é\\""}' in written
     assert written.endswith("01 Jan 2025<wary>")
     assert ("within" in written, "unseen" in written) == (True, False)
-    for one in (pair.light, pair.whole):
-        with pytest.raises(TemplateError, match=r"^an empty turn$"):
+    for one, error in ((pair.light, RefusedError), (pair.whole, TemplateError)):
+        with pytest.raises(error, match="an empty turn"):
             one.apply_chat_template([{"role": "user", "content": ""}], add_generation_prompt=True, **more)
-
-
-def test_a_template_reaches_nothing_of_python(tmp_path: Path) -> None:
-    """Templates come with a model's files, and run in jinja's sandbox: neither attributes of Python nor changes."""
-    from jinja2.exceptions import SecurityError
-
-    for number, text in enumerate(("{{ messages.__class__.__mro__ }}", "{{ messages.append(1) }}")):
-        light = saved(tiny.tokenizer(text), tmp_path / str(number)).light
-        with pytest.raises(SecurityError):
-            light.apply_chat_template([{"role": "user", "content": "Hello"}], tokenize=False)
 
 
 def test_a_tokenizer_of_transformers_alone_is_refused(tmp_path: Path) -> None:

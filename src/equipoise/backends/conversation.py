@@ -5,7 +5,6 @@ A backend takes one `Turn` after the other and returns the outcome of each; the 
 
 import re
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from datetime import date
 from itertools import takewhile
 from threading import Lock
 from typing import Any, NamedTuple
@@ -14,10 +13,8 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import digest
 from equipoise.core.prompts import Prompt, Response
 from equipoise.models.registry import WeightsEntry
+from equipoise.models.template import Template
 from equipoise.text.sentences import first_sentence
-
-TODAY = date(2025, 1, 1)
-"""The date for templates that state one, so that answers do not depend on the current day."""
 
 FINAL = "<|channel|>final<|message|>"
 """The header of gpt-oss's answers."""
@@ -71,9 +68,7 @@ class Chat:
 
     def __init__(self, tokenizer: Any, ends: int | Sequence[int] | None, entry: WeightsEntry) -> None:  # noqa: ANN401
         """Take a tokenizer of transformers or of an export; `ends` are further tokens that end a reply."""
-        if tokenizer.chat_template is None:
-            message = f"{entry.title}: its tokenizer has no chat template: choose a model tuned to follow instructions"
-            raise EquipoiseError(message)
+        self._template = Template(entry.title, tokenizer, entry.thinking)
         self._tokenizer = tokenizer
         self._entry = entry
         self._alone = Lock()
@@ -190,21 +185,10 @@ class Chat:
         return final if head else re.sub(r"<\|\w+\|>", " ", reply)
 
     def _apply_template(self, prompt: Prompt, messages: list[dict[str, str]]) -> str:
-        from jinja2 import TemplateError
-
         try:
-            return str(
-                self._tokenizer.apply_chat_template(
-                    messages,
-                    tokenize=False,
-                    add_generation_prompt=True,
-                    strftime_now=TODAY.strftime,
-                    **self._entry.thinking,
-                )
-            )
-        except TemplateError as error:
-            message = f"prompt {prompt.key!r}: the chat template of {self._entry.title} refuses it ({error})"
-            raise EquipoiseError(message) from error
+            return self._template.write(messages)
+        except EquipoiseError as error:
+            raise EquipoiseError(f"prompt {prompt.key!r}: {error}") from error
 
     def _encode(self, text: str) -> list[int]:
         with self._alone:

@@ -25,9 +25,10 @@ class Manifest(Frozen):
     `repo` and `revision` give its origin: the hub's id and commit, a package and its version, a server's address and
     the model's name there, or a file of saved answers and its sha256. `weights` and `files` map names to sha256
     digests: of the source's weights, and of the exported files under `.cache/models/<folder>`. `settings` are those of
-    its registry entry that affect answers. `versions` lists the versions of the libraries that compute them,
-    `exporters` those of the libraries that wrote `files`: an upgrade that leaves the files as they are keeps the
-    answers.
+    its registry entry that affect answers; `system_in_user` says that the user's first turn begins with the system
+    text, because the chat template has no place for one. `versions` lists the versions of the libraries that compute
+    answers, `exporters` those of the libraries that wrote `files`: an upgrade that leaves the files as they are keeps
+    the answers.
     """
 
     model: Text
@@ -42,6 +43,7 @@ class Manifest(Frozen):
     precision: Text | None = None
     provider: Text | None = None
     settings: dict[str, Any] = {}
+    system_in_user: bool = False
     versions: dict[str, str] = {}
     exporters: dict[str, str] = {}
     fidelity: Fidelity | None = None
