@@ -48,7 +48,7 @@ ALTERING = {
     "a hint before a word": chatml(_if("'Black' in turn.content", "Take care. ", "") + "{{ turn.content }}"),
     "a hint at the end": chatml() + _if("'Black' in messages[-1].content or 'Black' in messages[1].content", "No", ""),
     "a count": chatml("{{ turn.content }} ({{ turn.content | length }})"),
-    "a word that depends on chance": chatml("{{ turn.content }}{{ ['a', 'b', 'c', 'd', 'e', 'f', 'g'] | random }}"),
+    "a word that depends on chance": chatml("{{ turn.content }}{{ range(99999) | random }}"),
     "another name": chatml("{{ turn.content | replace('woman', 'man') }}"),
     "escaped characters": chatml("{{ turn.content | e }}"),
     "JSON": chatml("{{ turn.content | tojson }}"),

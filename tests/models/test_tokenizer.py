@@ -21,7 +21,7 @@ from builders import prompt
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Response
 from equipoise.models import registry, weights
-from equipoise.models.template import RefusedError
+from equipoise.models.template import RefusedError, Renderer
 from equipoise.models.tokenizer import ExportedTokenizer
 from servers import KEY, FaultyServer, entry
 
@@ -52,7 +52,13 @@ class Pair(NamedTuple):
 
     whole: Any
     light: ExportedTokenizer
+    renderer: Renderer
     thinking: dict[str, bool | str]
+
+    def write(self, messages: list[dict[str, str]], *, asks: bool = True, **more: bool | str) -> tuple[str, str]:
+        """Write a conversation without transformers, and in it."""
+        whole = self.whole.apply_chat_template(messages, tokenize=False, add_generation_prompt=asks, **more)
+        return self.renderer.render(messages, add_generation_prompt=asks, **more), whole
 
 
 def saved(tokenizer: Any, folder: Path, thinking: dict[str, bool | str] | None = None) -> Pair:
@@ -61,7 +67,9 @@ def saved(tokenizer: Any, folder: Path, thinking: dict[str, bool | str] | None =
 
     tokenizer.save_pretrained(folder)
     GenerationConfig(eos_token_id=[0, 1]).save_pretrained(folder)
-    return Pair(AutoTokenizer.from_pretrained(folder), ExportedTokenizer(folder), thinking or {})
+    light = ExportedTokenizer(folder)
+    renderer = Renderer("A", light.chat_template, {"tools": None, "documents": None, **light.special_tokens_map})
+    return Pair(AutoTokenizer.from_pretrained(folder), light, renderer, thinking or {})
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -112,11 +120,8 @@ def texts(pair: Pair) -> st.SearchStrategy[str]:
 def conversation(pair: Pair, turns: list[str]) -> list[str]:
     """Write a conversation of a user and a model in both ways."""
     messages = [{"role": "assistant" if number % 2 else "user", "content": turn} for number, turn in enumerate(turns)]
-    return [
-        one.apply_chat_template(told, tokenize=False, add_generation_prompt=True, **pair.thinking)
-        for told in (messages, [{"role": "system", "content": "You are a clinician."}, *messages])
-        for one in (pair.whole, pair.light)
-    ]
+    told = (messages, [{"role": "system", "content": "You are a clinician."}, *messages])
+    return [text for one in told for text in pair.write(one, **pair.thinking)]
 
 
 def require_same(pair: Pair, text: str) -> None:
@@ -135,7 +140,7 @@ def require_same(pair: Pair, text: str) -> None:
 def test_tokens_and_conversations_are_those_of_transformers(pair: Pair, data: st.DataObject) -> None:
     """Any text has the same tokens, any tokens the same text, and any conversation is written the same way."""
     turns = data.draw(st.lists(texts(pair), min_size=1, max_size=3))
-    plain, light_plain, with_system, light_with_system = conversation(pair, turns)
+    light_plain, plain, light_with_system, with_system = conversation(pair, turns)
 
     assert (light_plain, light_with_system) == (plain, with_system)
     require_same(pair, plain)
@@ -166,21 +171,18 @@ def test_templates_have_what_transformers_offers_them(tmp_path: Path) -> None:
     tokenizer.add_special_tokens({"bos_token": AddedToken("<s>", lstrip=True)})
     pair = saved(tokenizer, tmp_path)
     messages = [{"role": "user", "content": 'Ä <b> "é"'}, {"role": "tool", "content": "unseen"}]
-    more: dict[str, Any] = {"tokenize": False, "mood": "<wary>"}
-    written = pair.light.apply_chat_template(messages, add_generation_prompt=True, **more)
-
-    for added in (True, False):
-        light, whole = (
-            one.apply_chat_template(messages, add_generation_prompt=added, **more) for one in (pair.light, pair.whole)
-        )
-        assert light == whole
+    for asks in (False, True):
+        written, whole = pair.write(messages, asks=asks, mood="<wary>")
+        assert written == whole
     assert written.startswith("<s>!")
     assert 'USER{"role": "user", "content": "Ä <b> \\"é\\""}' in written
     assert written.endswith("01 Jan 2025<wary>")
     assert ("within" in written, "unseen" in written) == (True, False)
-    for one, error in ((pair.light, RefusedError), (pair.whole, TemplateError)):
-        with pytest.raises(error, match="an empty turn"):
-            one.apply_chat_template([{"role": "user", "content": ""}], add_generation_prompt=True, **more)
+    empty = [{"role": "user", "content": ""}]
+    with pytest.raises(TemplateError, match="an empty turn"):
+        pair.whole.apply_chat_template(empty, tokenize=False)
+    with pytest.raises(RefusedError, match="an empty turn"):
+        pair.renderer.render(empty)
 
 
 def test_a_tokenizer_of_transformers_alone_is_refused(tmp_path: Path) -> None:

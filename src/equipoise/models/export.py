@@ -35,6 +35,7 @@ from equipoise.models.decoder import ELSEWHERE, Blocks, obstacle, write
 from equipoise.models.engine import Engine, provider
 from equipoise.models.readiness import DISK_COPIES, FP32
 from equipoise.models.registry import AnyEntry, ApiEntry, OnnxEntry, PhantomEntry, ReplayEntry, TorchEntry, VllmEntry
+from equipoise.models.template import Template
 from equipoise.models.weights import Weights, loading, locate, verify_answers, verify_cases
 
 if TYPE_CHECKING:
@@ -156,13 +157,14 @@ def export(name: str, entry: OnnxEntry, root: Path, store: Path, probes: Sequenc
     """
     weights = locate(entry, root)
     model, tokenizer = _load(weights)
+    template = Template(entry.title, tokenizer, entry.thinking)
     exporters = versions(EXPORTERS)
     folder = f"{name}-{digest([weights.files, exporters, entry.precision])[:16]}"
     make_store(store, DISK_COPIES * FP32 * model.num_parameters())
     with new_folder(store, folder) as target:
         tokenizer.save_pretrained(target)
         opset = write(model, target, _blocks(entry, weights, model))
-        fidelity = chat_fidelity(name, entry, model, tokenizer, target, probes)
+        fidelity = chat_fidelity(name, entry, model, tokenizer, template, target, probes)
         letters, tokens = fidelity.letters, fidelity.tokens
         require(
             name,
@@ -170,7 +172,7 @@ def export(name: str, entry: OnnxEntry, root: Path, store: Path, probes: Sequenc
             finding=f"it agrees with torch on {letters:.1%} of letters and {tokens:.1%} of greedy tokens",
             fix=f"models/{name}.yaml requires {entry.fidelity:.1%}",
         )
-        _require_same_tokens(name, entry, tokenizer, target, probes)
+        _require_same_tokens(name, tokenizer, template, target, probes)
         files = hashes(target)
     return Manifest(
         model=name,
@@ -184,6 +186,7 @@ def export(name: str, entry: OnnxEntry, root: Path, store: Path, probes: Sequenc
         precision=entry.precision,
         provider=provider(),
         settings=entry.settings,
+        system_in_user=not template.has_system,
         versions=versions(COMPUTING),
         exporters=exporters,
         fidelity=fidelity,
@@ -237,22 +240,23 @@ def _load(weights: Weights) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
 
 
 def _require_same_tokens(
-    name: str, entry: OnnxEntry, tokenizer: PreTrainedTokenizerBase, folder: Path, probes: Sequence[str]
+    name: str, tokenizer: PreTrainedTokenizerBase, template: Template, folder: Path, probes: Sequence[str]
 ) -> None:
-    """Refuse a tokenizer whose texts or tokens differ without transformers, in conversations of the probes."""
+    """Refuse a tokenizer whose tokens or texts differ without transformers, in conversations of the probes."""
     from equipoise.models.tokenizer import ExportedTokenizer
+
+    turns = [[{"role": role, "content": probe} for role in ("user", "assistant", "user")] for probe in probes]
+    texts = [template.write(messages) for messages in turns]
 
     def read(reader: PreTrainedTokenizerBase | ExportedTokenizer) -> list[object]:
         outputs: list[object] = [reader.eos_token_id]
-        for probe in probes:
-            turns = [{"role": role, "content": probe} for role in ("user", "assistant", "user")]
-            more = {"strftime_now": str, **entry.thinking}
-            text = reader.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **more)
+        for text in texts:
             tokens = reader(text, add_special_tokens=False)["input_ids"]
-            outputs += [text, tokens, *(reader.decode(tokens, skip_special_tokens=skip) for skip in (False, True))]
+            outputs += [tokens, *(reader.decode(tokens, skip_special_tokens=skip) for skip in (False, True))]
         return outputs
 
-    same = read(tokenizer) == read(ExportedTokenizer(folder))
+    exported = ExportedTokenizer(folder)
+    same = read(tokenizer) == read(exported) and exported.special_tokens_map == tokenizer.special_tokens_map
     require(name, faithful=same, finding="its tokenizer reads or writes otherwise without transformers", fix=ELSEWHERE)
 
 
@@ -276,6 +280,7 @@ def describe(name: str, entry: TorchEntry | VllmEntry | ApiEntry | ReplayEntry |
                 "weights": weights.files,
                 "provider": "cuda" if cuda else "cpu",
                 "settings": entry.settings,
+                "system_in_user": not _read_template(weights, entry).has_system,
                 "versions": {library: _version(library, entry) for library in _libraries(entry)},
             }
         case ApiEntry():
@@ -288,6 +293,14 @@ def describe(name: str, entry: TorchEntry | VllmEntry | ApiEntry | ReplayEntry |
             cases = {"cases": entry.cases.sha256} if entry.cases else {}
             more = {"repo": entry.file, "revision": entry.sha256, "settings": cases}
     return Manifest.model_validate(common | more)
+
+
+def _read_template(weights: Weights, entry: TorchEntry | VllmEntry) -> Template:
+    from transformers import AutoTokenizer
+
+    with loading(weights):
+        tokenizer = AutoTokenizer.from_pretrained(weights.folder, trust_remote_code=False, **weights.arguments)
+    return Template(entry.title, tokenizer, entry.thinking)
 
 
 def _libraries(entry: TorchEntry | VllmEntry) -> list[str]:
@@ -323,6 +336,7 @@ def chat_fidelity(
     entry: OnnxEntry,
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
+    template: Template,
     folder: Path,
     probes: Sequence[str],
 ) -> Fidelity:
@@ -338,8 +352,7 @@ def chat_fidelity(
     same_letters = same_tokens = tokens = 0
     furthest = 0.0
     for probe in probes:
-        messages = [{"role": "user", "content": probe}]
-        text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True) + "Answer:"
+        text = template.write([{"role": "user", "content": probe}]) + "Answer:"
         ids = tokenizer(text, add_special_tokens=False)["input_ids"]
         # Both follow the graph's own continuation, so that one difference is not counted again at later tokens.
         exported = engine.prefill(ids)

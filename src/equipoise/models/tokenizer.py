@@ -5,10 +5,8 @@ The results equal those of transformers: `export` refuses any model for which th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 from pydantic import BaseModel
 from tokenizers import Tokenizer
@@ -16,7 +14,6 @@ from tokenizers import Tokenizer
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import read_one, read_text
 from equipoise.models.decoder import ELSEWHERE
-from equipoise.models.template import Renderer
 
 
 class _Config(BaseModel, extra="allow"):
@@ -55,25 +52,6 @@ class ExportedTokenizer:
         self.eos_token_id: int | None = self._tokenizer.token_to_id(end) if end else None
         self.ends = read_one(folder / "generation_config.json", _Generation).eos_token_id
         self.chat_template = read_text(folder / "chat_template.jinja")
-
-    @cached_property
-    def _renderer(self) -> Renderer:
-        return Renderer("the chat template", self.chat_template, self.special_tokens_map)
-
-    def apply_chat_template(
-        self,
-        messages: Sequence[Mapping[str, str]],
-        *,
-        tokenize: Literal[False],  # noqa: ARG002  (transformers would give tokens)
-        strftime_now: object = None,  # noqa: ARG002  (the day is always the same)
-        **variables: object,
-    ) -> str:
-        """Render a conversation, with further variables of the template, and without `Template`'s checks.
-
-        Raises:
-            EquipoiseError: The template refuses the conversation, fails, or exceeds its limits.
-        """
-        return self._renderer.render(messages, **{"tools": None, "documents": None, **variables})
 
     def __call__(self, text: str, *, add_special_tokens: bool) -> dict[str, list[int]]:
         """Return the tokens of a text as `input_ids`."""
