@@ -59,9 +59,9 @@ def test_the_manifest_says_what_was_made_and_from_what(tiny_model: Exported, tin
         manifest.licence,
     )
     assert metadata.version("torch") == manifest.exporters["torch"]
-    assert manifest.exporters.keys() == {"onnx", "optimum", "optimum-onnx", "torch", "transformers"}
+    assert manifest.exporters.keys() == {"onnx-ir", "onnxruntime-genai", "torch", "transformers"}
     assert manifest.versions.keys() == {"onnxruntime", "tokenizers"}
-    assert (manifest.opset, manifest.precision) == (18, "fp32")
+    assert (manifest.opset, manifest.precision) == (22, "float32")
 
 
 def test_the_graph_is_compared_with_torch_on_every_probe(tiny_model: Exported) -> None:
@@ -127,9 +127,9 @@ def test_a_graph_that_answers_otherwise_is_refused(
 
     import tiny
 
-    write = export._write_fused
+    write = export.write
     other = AutoModelForCausalLM.from_pretrained(tiny.build(tmp_path / "other", seed=2)).eval()
-    monkeypatch.setattr(export, "_write_fused", lambda _, folder, length: write(other, folder, length))
+    monkeypatch.setattr(export, "write", lambda _, folder, blocks: write(other, folder, blocks))
     store = tmp_path / "store"
     manifest = tiny_model.manifest
     shutil.copytree(tiny_model.store / manifest.folder, store / manifest.folder)
@@ -161,7 +161,7 @@ def test_either_agreement_can_refuse(
 ) -> None:
     """Letters and greedy tokens must both reach the registry's threshold, 0.99."""
     low = Fidelity(probes=2, letters=letters, tokens=tokens, max_abs_logit=0)
-    monkeypatch.setattr(export, "_write_fused", lambda *_: None)
+    monkeypatch.setattr(export, "write", lambda *_: 22)
     monkeypatch.setattr(export, "chat_fidelity", lambda *_: low)
 
     with pytest.raises(EquipoiseError, match="export of tiny refused"):
@@ -192,7 +192,7 @@ def test_a_store_that_cannot_be_made_is_named(tiny_model: Exported, tmp_path: Pa
     ("kind", "refusal"),
     [
         ("cut", r"transformers cannot load the weights \(SafetensorError: .+\): fetch them again"),
-        ("gpt2", "a gpt2 model has no rotary attention to fuse"),
+        ("gpt2", "a gpt2 model has heads of 8, not a multiple of 16"),
         ("untuned", "the tokenizer has no chat template: choose a model tuned"),
     ],
 )
