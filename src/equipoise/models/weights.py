@@ -4,10 +4,9 @@ Models under test, judges and masked models share this code; they differ in whic
 are required, and which are hashed.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -155,24 +154,6 @@ def verify_cases(name: str, entry: ReplayEntry, root: Path) -> Path | None:
 
 
 @contextmanager
-def _parsing_once() -> Iterator[None]:
-    """Make transformers parse a GGUF file once, not four times (model and tokenizer), each of which takes seconds."""
-    import gguf
-
-    plain = gguf.GGUFReader
-    gguf.GGUFReader = lambda path: _parse(plain, str(path), Path(path).stat().st_mtime_ns)  # type: ignore[assignment,misc]
-    try:
-        yield
-    finally:
-        gguf.GGUFReader = plain  # type: ignore[misc]
-
-
-@lru_cache(maxsize=1)
-def _parse(reader: Callable[[str], object], path: str, _changed: int) -> object:
-    return reader(path)
-
-
-@contextmanager
 def loading(weights: Weights) -> Iterator[None]:
     """Silence transformers, and convert any error while it loads weights to one line."""
     from transformers.utils import logging
@@ -180,7 +161,12 @@ def loading(weights: Weights) -> Iterator[None]:
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
-        with _parsing_once() if weights.gguf else nullcontext():
+        if not weights.gguf:
+            yield
+            return
+        from equipoise.models.gguffile import quick_reading
+
+        with quick_reading():
             yield
     except EquipoiseError:
         raise
