@@ -6,6 +6,7 @@ under a different name, and never read. A file whose size or checksum differs fr
 
 import errno
 import re
+import shutil
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from pathlib import Path
@@ -97,7 +98,7 @@ def commit(repo: str, revision: str = "main") -> str:
     return sha
 
 
-def require_access(repo: str, revision: str) -> None:
+def require_access(repo: str, revision: str, file: str = "config.json") -> None:
     """Refuse a repository to which this account has no access; errors are those of `commit`.
 
     The hub lists gated models for everyone, but serves their files only to accounts that accepted the terms, so the
@@ -107,7 +108,7 @@ def require_access(repo: str, revision: str) -> None:
 
     sha = commit(repo, revision)
     try:
-        get_hf_file_metadata(hf_hub_url(repo, "config.json", revision=sha), timeout=PATIENCE)
+        get_hf_file_metadata(hf_hub_url(repo, file, revision=sha), timeout=PATIENCE)
     except Exception as error:
         raise _fault(error, repo, revision) from error
 
@@ -141,6 +142,27 @@ def fetch(repo: str, revision: str, patterns: list[str]) -> Path:
                 part.unlink()
         raise _fault(error, repo, revision) from error
     return Path(folder)
+
+
+def fetch_file(repo: str, name: str, expected: str, folder: Path) -> Path:
+    """Fetch a file of a repository's current commit into a folder, unless the hub announces another sha256.
+
+    Raises:
+        HubError: The hub does not give the file, or has another.
+        UnreachableError: The hub does not answer.
+    """
+    from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url
+
+    try:
+        about = get_hf_file_metadata(hf_hub_url(repo, name), timeout=PATIENCE)
+        if about.etag == expected:
+            with aside():
+                return Path(hf_hub_download(repo, name, revision=about.commit_hash, local_dir=folder))
+    except Exception as error:
+        if NOT_WHOLE in str(error):
+            shutil.rmtree(folder, ignore_errors=True)
+        raise _fault(error, repo, "main") from error
+    raise HubError(f"{repo}: checksum mismatch of {name}: expected {expected}, the hub has {about.etag}")
 
 
 def fetched_folder(repo: str, revision: str) -> Path | None:

