@@ -24,6 +24,8 @@ PATIENCE = 10.0
 COMMIT, SHA256 = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{64}")
 NOT_WHOLE = "Consistency check failed"
 """Beginning of the client's error for a file whose size differs from the announced one."""
+OTHERS = ["*/*"]
+"""Files that are not fetched: subfolders contain other formats of the same weights."""
 AGAIN = "run again, which continues where it ended"
 
 
@@ -128,13 +130,12 @@ def fetch(repo: str, revision: str, patterns: list[str]) -> Path:
         # Asked with a time limit, because the client itself would wait for this answer for ever.
         commit(repo, revision)
     except HubError:
-        if here := fetched_folder(repo, revision):
+        if here := fetched_folder(repo, revision, patterns):
             return here
         raise
     try:
-        # Subfolders contain other formats of the same weights.
         with aside():
-            folder = snapshot_download(repo, revision=revision, allow_patterns=patterns, ignore_patterns=["*/*"])
+            folder = snapshot_download(repo, revision=revision, allow_patterns=patterns, ignore_patterns=OTHERS)
     except Exception as error:
         if NOT_WHOLE in str(error):
             blobs = Path(constants.HF_HUB_CACHE) / f"models--{repo.replace('/', '--')}" / "blobs"
@@ -165,13 +166,14 @@ def fetch_file(repo: str, name: str, expected: str, folder: Path) -> Path:
     raise HubError(f"{repo}: checksum mismatch of {name}: expected {expected}, the hub has {about.etag}")
 
 
-def fetched_folder(repo: str, revision: str) -> Path | None:
-    """Find the folder of a commit's files fetched before, if any, without asking the hub."""
+def fetched_folder(repo: str, revision: str, patterns: list[str]) -> Path | None:
+    """Find the folder of a commit if all its files that match a pattern were fetched, without asking the hub."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
     try:
-        return Path(snapshot_download(repo, revision=revision, local_files_only=True))
+        chosen = {"allow_patterns": patterns, "ignore_patterns": OTHERS}
+        return Path(snapshot_download(repo, revision=revision, local_files_only=True, **chosen))
     except LocalEntryNotFoundError:
         return None
 

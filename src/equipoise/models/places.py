@@ -121,13 +121,12 @@ def _partial(folder: Path, source: FileSource) -> Path:
 
 
 def _size(folder: Path) -> int:
-    """Return the bytes of all files in a folder, some of which another process may be removing."""
+    """Return the bytes of all files in a folder, some of which pip may be removing."""
     total = 0
-    for path in folder.rglob("*"):
-        try:
-            total += path.stat().st_size if path.is_file() else 0
-        except FileNotFoundError:
-            continue
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += Path(parent, name).stat().st_size
     return total
 
 

@@ -35,7 +35,7 @@ from equipoise.models.registry import (
     VllmEntry,
     WeightsEntry,
 )
-from equipoise.models.weights import parts, verify_answers, verify_cases
+from equipoise.models.weights import FETCHED, parts, verify_answers, verify_cases
 
 GB = 1e9
 FP32, HALF = 4, 2
@@ -160,7 +160,7 @@ class Machine:
 
     def has_fetched(self, repo: str, revision: str) -> bool:
         """Whether the weights of a commit are in the hub's cache."""
-        folder = hub.fetched_folder(repo, revision)
+        folder = hub.fetched_folder(repo, revision, FETCHED)
         # A link may point to a file that was removed.
         here = {path.name for path in folder.glob("*.safetensors") if path.exists()} if folder else set()
         return folder is not None and bool(here) and parts(folder) <= here
