@@ -230,6 +230,16 @@ def test_a_transfer_from_the_hub_goes_on_where_it_ended(servers: Servers, monkey
     assert [part for _, path, part in servers.hub.asked if path.startswith("/cdn")] == [None, "bytes=1282-"]
 
 
+def test_a_place_continues_what_another_began(servers: Servers) -> None:
+    """Parts that were joined before a kill are not transferred again from the hub, which is there now."""
+    partial = places.stored(source("hub")).with_name(f".{NAME}.partial")
+    partial.parent.mkdir(parents=True)
+    partial.write_bytes(CONTENT[:PART])
+
+    assert places.fetch(source("hub")).read_bytes() == CONTENT
+    assert [part for _, path, part in servers.hub.asked if path.startswith("/cdn")] == ["bytes=2000-"]
+
+
 @pytest.mark.parametrize("fault", ["gated_401", "gated_403", "forbidden"])
 def test_a_hub_that_wants_a_token_is_passed_over(
     servers: Servers, capsys: pytest.CaptureFixture[str], fault: str

@@ -1,16 +1,16 @@
 """The Hugging Face Hub: the commit of a repository, its files at a commit, and one-line errors.
 
-The hub's client resumes interrupted downloads, also in a later run: partial files are stored beside the complete ones
-under a different name, and never read. A file whose size or checksum differs from the hub's is removed.
+The hub's client continues a transfer that is cut off. Partial files are stored beside the complete ones under a
+different name, and never read. A file whose size or checksum differs from the hub's is removed.
 """
 
 import errno
 import re
-import shutil
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from equipoise.core.errors import EquipoiseError, one_line
 from equipoise.core.jsonl import read_one
@@ -145,23 +145,32 @@ def fetch(repo: str, revision: str, patterns: list[str]) -> Path:
     return Path(folder)
 
 
-def fetch_file(repo: str, name: str, expected: str, folder: Path) -> Path:
-    """Fetch a file of a repository's current commit into a folder, unless the hub announces another sha256.
+def fetch_file(repo: str, name: str, expected: str, partial: Path) -> None:
+    """Fetch a file of a repository's current commit, unless the hub announces another sha256.
+
+    What `partial` has of it is continued, which the client does only within a process.
 
     Raises:
         HubError: The hub does not give the file, or has another.
         UnreachableError: The hub does not answer.
     """
-    from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url
+    from huggingface_hub import get_hf_file_metadata, get_token, hf_hub_url
+    from huggingface_hub.file_download import http_get
 
     try:
-        about = get_hf_file_metadata(hf_hub_url(repo, name), timeout=PATIENCE)
+        url = hf_hub_url(repo, name)
+        about = get_hf_file_metadata(url, timeout=PATIENCE)
         if about.etag == expected:
-            with aside():
-                return Path(hf_hub_download(repo, name, revision=about.commit_hash, local_dir=folder))
+            # The token is for the hub alone, not for where it keeps large files.
+            token = get_token() if urlsplit(about.location).netloc == urlsplit(url).netloc else None
+            headers = {"Authorization": f"Bearer {token}"} if token else {}
+            with aside(), partial.open("ab") as file:
+                if file.tell() != about.size:
+                    http_get(about.location, file, resume_size=file.tell(), headers=headers, expected_size=about.size)
+            return
     except Exception as error:
         if NOT_WHOLE in str(error):
-            shutil.rmtree(folder, ignore_errors=True)
+            partial.unlink()
         raise _fault(error, repo, "main") from error
     raise HubError(f"{repo}: checksum mismatch of {name}: expected {expected}, the hub has {about.etag}")
 
@@ -172,10 +181,12 @@ def fetched_folder(repo: str, revision: str, patterns: list[str]) -> Path | None
     from huggingface_hub.errors import LocalEntryNotFoundError
 
     try:
-        chosen = {"allow_patterns": patterns, "ignore_patterns": OTHERS}
-        return Path(snapshot_download(repo, revision=revision, local_files_only=True, **chosen))
+        folder = snapshot_download(
+            repo, revision=revision, allow_patterns=patterns, ignore_patterns=OTHERS, local_files_only=True
+        )
     except LocalEntryNotFoundError:
         return None
+    return Path(folder)
 
 
 def require_intact(folder: Path, files: Mapping[str, str]) -> None:

