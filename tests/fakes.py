@@ -170,8 +170,9 @@ class MadeMachine(Machine):
         """Whether weights were fetched."""
         return f"{repo}@{revision}" in self.fetched
 
-    def hub_fault(self, repo: str, revision: str) -> str | None:
+    def hub_fault(self, repo: str, revision: str, file: str = "config.json") -> str | None:
         """What keeps the hub from giving weights."""
+        assert file
         self.asked.append(f"{repo}@{revision}")
         return self.fault
 

