@@ -51,10 +51,12 @@ def entry_of(root: Path, **change: Any) -> TorchEntry:
     return entry.model_copy(update=change)
 
 
-def answers(root: Path, prompts: Iterable[Prompt], entry: TorchEntry | None = None) -> dict[str, Response]:
+def answers(
+    root: Path, prompts: Iterable[Prompt], entry: TorchEntry | None = None, *, batch_size: int = 4
+) -> dict[str, Response]:
     """Answer prompts with a project's checkpoint in torch."""
     entry = entry or entry_of(root)
-    with TorchBackend(weights.locate(entry, root), entry) as backend:
+    with TorchBackend(weights.locate(entry, root), entry, batch_size=batch_size) as backend:
         return {response.key: response for response in backend.answer(prompts)}
 
 
