@@ -46,11 +46,8 @@ class TorchBackend(OnnxBackend):
         self._engine: TorchEngine | None = TorchEngine(model, entry)
 
     def __exit__(self, *_: object) -> None:
-        """Free the model and its buffers, and restore the number of torch's threads."""
-        import torch
-
+        """Free the model and its buffers."""
         self._engine = None
-        torch.set_num_threads(self._threads)
 
     def _open(self, *, threads: int, rows: int) -> Engine:
         """Prepare the engine; a step has `threads` threads, 0 for as many as torch had."""
@@ -61,9 +58,14 @@ class TorchBackend(OnnxBackend):
 
     def _score_few(self, prompts: Sequence[Prompt]) -> Iterator[Response]:
         """Answer prompts that request only the likelihoods of a few candidates."""
+        import torch
+
         if prompts:
             engine = self._open(threads=int(self._scorers > 1), rows=1)
-            yield from score_all(prompts, self._chat, engine, scorers=self._scorers)
+            try:
+                yield from score_all(prompts, self._chat, engine, scorers=self._scorers)
+            finally:
+                torch.set_num_threads(self._threads)
 
 
 def _load(weights: Weights, entry: TorchEntry) -> Any:  # noqa: ANN401  (transformers has no types)
