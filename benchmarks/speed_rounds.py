@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Rounds(NamedTuple):
-    """For each way the seconds of every round, the results of all rounds in the order of the work, processor seconds."""
+    """For each way the seconds of every round, all results in the order of the work, and processor seconds."""
 
     seconds: dict[str, list[float]]
     results: dict[str, list[Any]]

@@ -18,7 +18,7 @@ BATCHES = (1, 8, 16, 32)
 
 
 def compare_torch(prompts: int, rows: int) -> dict[str, Any]:
-    """Time multiple choice (the pipeline's own prompts, and AMQA's) and reasoning, with every batch size of the peer."""
+    """Time multiple choice (the pipeline's own prompts, and AMQA's) and reasoning, with all batch sizes of the peer."""
     entry = registry.load_entry(MODEL, ROOT)
     if not isinstance(entry, registry.OnnxEntry):
         message = f"models/{MODEL}.yaml: field backend is {entry.backend}: the benchmarks are of backend onnx"

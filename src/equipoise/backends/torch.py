@@ -21,7 +21,7 @@ from equipoise.models.weights import Weights, loading
 
 
 class TorchBackend(OnnxBackend):
-    """A model in transformers, on the devices that its registry entry names, with up to `batch_size` prompts at once."""
+    """A model in transformers that processes up to `batch_size` prompts at once, on devices that its entry names."""
 
     def __init__(self, weights: Weights, entry: TorchEntry, *, batch_size: int) -> None:
         """Load verified weights (`equipoise.models.weights.locate`).
@@ -43,15 +43,14 @@ class TorchBackend(OnnxBackend):
         # One prompt per core, except where a GPU computes, or bitsandbytes, whose layers keep notes of each step.
         alone = model.device.type != "cpu" or entry.bits
         self._scorers = 1 if alone else min(cores(), batch_size)
-        self._engine: TorchEngine | None = TorchEngine(model, entry)
+        self._engine = TorchEngine(model, entry)
 
     def __exit__(self, *_: object) -> None:
         """Free the model and its buffers."""
-        self._engine = None
+        del self._engine
 
     def _open(self, *, threads: int, rows: int) -> Engine:
         """Prepare the engine; a step has `threads` threads, 0 for as many as torch had."""
-        assert self._engine is not None
         self._engine.threads = threads or self._threads
         self._engine.lay_out(rows=rows, capacity=self._entry.max_length)
         return self._engine

@@ -117,7 +117,7 @@ class TorchEngine(Engine):
         return scores
 
     def _part(self, layer: int, name: str, like: Tensor) -> Tensor:
-        """Return a layer's buffer of keys or values (rows, kv heads, capacity, head size), made for tensors as given."""
+        """Return a layer's buffer of keys or values (rows, kv heads, capacity, head size) for tensors like `like`."""
         import torch
 
         if (layer, name) not in self._parts:
