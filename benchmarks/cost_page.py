@@ -59,7 +59,8 @@ ABSENT = """## Not included
   theirs produce somewhat fewer tokens.
 - {absent:,} of the 6,408 texts, which were not available: they are assumed to be as long as the other {n:,} on average.
 - These models' outputs on AMQA's questions: the outputs counted answer clinical vignettes, step by step.
-- The backend `torch`, which the registry names for {torch} of the eight: it processes one prompt at a time. Set
+- The backend `torch`, which the registry names for {torch} of the eight: it generates in
+  steps of 16 replies and reads each prompt alone. Set
   `backend: vllm` in their entries for speeds like these, and `data_parallel` to the number of replicas.
 - Limits: {plain} are not known to use a reasoning format, so a reply to a question is limited
   to `answer_tokens`, {short}. The table assumes that you raise this limit, so that they can reason there.

@@ -49,6 +49,7 @@ def main(out: Path = FIGURES, page: Path = PAGE, only: str = "", prompts: int = 
         "choice": choice,
         "orders": orders,
         "generation": generation,
+        "torch": torch,
         "quantised": quantised,
         "judge": judge,
         "stigma": stigma,
@@ -103,12 +104,13 @@ def machine() -> dict[str, Any]:
 
 def choice(prompts: int) -> dict[str, Any]:
     """Multiple choice by likelihood: the pipeline's own prompts, and AMQA's."""
-    from speed_choice import compare_choice
+    from speed_choice import compare_choice, open_folder
     from speed_models import amqa_questions, load_model, pipeline_questions
 
     model = load_model()
     sets = {"pipeline": pipeline_questions(prompts), "amqa": amqa_questions(prompts)}
-    return {name: compare_choice(model, questions) for name, questions in sets.items() if questions}
+    with open_folder(model.folder, model) as backend:
+        return {name: compare_choice(model, questions, backend) for name, questions in sets.items() if questions}
 
 
 def orders(prompts: int) -> dict[str, Any]:
@@ -124,10 +126,24 @@ def generation(prompts: int) -> dict[str, Any]:
     from speed_generation import compare_generation
     from speed_models import load_model, reasoning_prompts
 
+    from equipoise.backends.onnx import OnnxBackend
+
     model = load_model()
     tokens = model.entry.generation.reasoning_tokens
-    rows = params.load(ROOT / "params.yaml").section("infer", Infer).batch_size
-    return compare_generation(model, reasoning_prompts(2 * prompts, tokens), tokens, rows)
+    with OnnxBackend(model.folder, model.entry, batch_size=rows()) as backend:
+        return compare_generation(model, reasoning_prompts(2 * prompts, tokens), tokens, backend)
+
+
+def rows() -> int:
+    """Return the number of prompts that the pipeline processes at once."""
+    return params.load(ROOT / "params.yaml").section("infer", Infer).batch_size
+
+
+def torch(prompts: int) -> dict[str, Any]:
+    """Backend torch: multiple choice and reasoning, of 32 prompts in each round."""
+    from speed_torch import compare_torch
+
+    return compare_torch(prompts, rows())
 
 
 def quantised(prompts: int) -> dict[str, Any]:

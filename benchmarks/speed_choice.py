@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from speed_models import Asked
     from speed_rounds import Way
 
+    from equipoise.backends.base import Backend
     from equipoise.core.prompts import Prompt
 
 OURS = "equipoise"
@@ -24,7 +25,7 @@ BATCHES = (1, 16)
 """Batch size of the peer; the faster of two."""
 
 
-def choose(backend: OnnxBackend) -> Way:
+def choose(backend: Backend) -> Way:
     """Our way: log likelihoods of each prompt's letters, in nats."""
 
     def run(prompts: Sequence[Prompt]) -> list[list[float]]:
@@ -58,12 +59,13 @@ def open_folder(folder: Path, model: Asked) -> OnnxBackend:
     return OnnxBackend(folder, model.entry, batch_size=PIECE)
 
 
-def compare_choice(model: Asked, prompts: Sequence[Prompt]) -> dict[str, Any]:
+def compare_choice(
+    model: Asked, prompts: Sequence[Prompt], backend: Backend, batches: Sequence[int] = BATCHES
+) -> dict[str, Any]:
     """Time both ways on pieces of 16 prompts."""
-    with open_folder(model.folder, model) as backend:
-        peers = {f"lm_eval, batch {size}": harness(model, size) for size in BATCHES}
-        pieces = in_pieces(prompts, PIECE)
-        rounds = by_turns({OURS: choose(backend), **peers}, pieces, prompts[:2])
+    peers = {f"lm_eval, batch {size}": harness(model, size) for size in batches}
+    pieces = in_pieces(prompts, PIECE)
+    rounds = by_turns({OURS: choose(backend), **peers}, pieces, prompts[:2])
     amounts = [float(len(piece)) for piece in pieces]
     rates = {way: rounds.rate(way, amounts) for way in rounds.seconds}
     best = max(peers, key=lambda peer: rates[peer])
@@ -76,6 +78,7 @@ def compare_choice(model: Asked, prompts: Sequence[Prompt]) -> dict[str, Any]:
         "prompts_a_second": rates,
         "peer": best,
         "ratio": rounds.ratio(OURS, best),
+        "processor_ratio": rounds.ratio(OURS, best, processor=True),
         "same_letters": float((ours.argmax(axis=1) == theirs.argmax(axis=1)).mean()),
         "largest_difference_of_p": float(f"{np.abs(np.exp(ours) - np.exp(theirs)).max():.1e}"),
     }

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 from speed_choice import OURS
 from speed_rounds import by_turns, in_pieces
 
-from equipoise.backends.onnx import OnnxBackend
-
 if TYPE_CHECKING:
     from speed_models import Asked
     from speed_rounds import Way
 
+    from equipoise.backends.base import Backend
     from equipoise.core.prompts import Prompt
 
 PIECE = 42
@@ -21,7 +20,7 @@ BATCHES = (16, 42)
 """Batch size of the peer, which pads its prompts to equal length; the faster of two."""
 
 
-def converse(backend: OnnxBackend) -> Way:
+def converse(backend: Backend) -> Way:
     """Our way: the reply to each prompt and the number of its tokens."""
 
     def run(prompts: Sequence[Prompt]) -> list[tuple[str, int]]:
@@ -64,12 +63,17 @@ def generate(model: Asked, tokens: int, batch_size: int) -> Way:
     return run
 
 
-def compare_generation(model: Asked, prompts: Sequence[Prompt], tokens: int, batch_size: int) -> dict[str, Any]:
+def compare_generation(
+    model: Asked,
+    prompts: Sequence[Prompt],
+    tokens: int,
+    backend: Backend,
+    batches: Sequence[int] = BATCHES,
+) -> dict[str, Any]:
     """Time both ways on pieces of 42 prompts; a token counts where it belongs to a reply, its end included."""
     pieces = in_pieces(prompts, PIECE)
-    peers = {f"transformers, batch {size}": generate(model, tokens, size) for size in BATCHES}
-    with OnnxBackend(model.folder, model.entry, batch_size=batch_size) as backend:
-        rounds = by_turns({OURS: converse(backend), **peers}, pieces, prompts[:2])
+    peers = {f"transformers, batch {size}": generate(model, tokens, size) for size in batches}
+    rounds = by_turns({OURS: converse(backend), **peers}, pieces, prompts[:2])
     rates = {}
     for way, results in rounds.results.items():
         amounts = [float(sum(count for _, count in piece)) for piece in in_pieces(results, PIECE)]
@@ -85,5 +89,6 @@ def compare_generation(model: Asked, prompts: Sequence[Prompt], tokens: int, bat
         "tokens_a_second": rates,
         "peer": best,
         "ratio": rounds.ratio(OURS, best),
+        "processor_ratio": rounds.ratio(OURS, best, processor=True),
         "same_texts": round(sum(map(str.__eq__, ours, theirs)) / len(ours), 4),
     }

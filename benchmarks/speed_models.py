@@ -66,15 +66,20 @@ def exported(file: str) -> tuple[Path, OnnxEntry]:
 
 def load_model() -> Asked:
     """Find the export of the default model, and load its original."""
+    folder, entry = exported("model.onnx")
+    return load_original(entry)._replace(folder=folder)
+
+
+def load_original(entry: OnnxEntry) -> Asked:
+    """Load the original of an exported model; the folder is not known."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, logging
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()
-    folder, entry = exported("model.onnx")
     weights = locate(entry, ROOT)
     model = AutoModelForCausalLM.from_pretrained(weights.folder, dtype=torch.float32, **weights.arguments).eval()
-    return Asked(folder, entry, model, AutoTokenizer.from_pretrained(weights.folder, **weights.arguments))
+    return Asked(Path(), entry, model, AutoTokenizer.from_pretrained(weights.folder, **weights.arguments))
 
 
 def pipeline_questions(count: int) -> list[Prompt]:
@@ -111,10 +116,13 @@ def amqa_questions(count: int) -> list[Prompt]:
 
 
 def reasoning_prompts(count: int, tokens: int) -> list[Prompt]:
-    """Ask for the reasoning about the vignettes of the full profile, of at most so many tokens, and nothing else."""
+    """Ask for the reasoning about the vignettes of the full profile, of at most so many tokens, and nothing else.
+
+    It is asked for as a whole: the peer could not stop after the first sentence.
+    """
     settings = params.load(ROOT / "params.yaml").section("build", Build)
     rows = build_pairs(load_library(ROOT / "data/raw"), "full")[:count]
-    change = {"prefix": "", "candidates": (), "limit": tokens}
+    change = {"prefix": "", "candidates": (), "limit": tokens, "sentence": False}
     return [
         prompt.model_copy(update={"turns": prompt.turns[:1]} | change)
         for prompt in (vignette_prompt(row, settings) for row in rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -14,14 +14,16 @@ if TYPE_CHECKING:
 
 
 class Rounds(NamedTuple):
-    """For each way the seconds of every round, and the results of all rounds in the order of the work."""
+    """For each way the seconds of every round, all results in the order of the work, and processor seconds."""
 
     seconds: dict[str, list[float]]
     results: dict[str, list[Any]]
+    processor: dict[str, list[float]]
 
-    def ratio(self, way: str, peer: str) -> dict[str, float]:
+    def ratio(self, way: str, peer: str, *, processor: bool = False) -> dict[str, float]:
         """Return the speed-up of a way over a peer: the median over the rounds, the least and the most."""
-        ratios = [theirs / ours for ours, theirs in zip(self.seconds[way], self.seconds[peer], strict=True)]
+        spent = self.processor if processor else self.seconds
+        ratios = [theirs / ours for ours, theirs in zip(spent[way], spent[peer], strict=True)]
         return {"median": round(median(ratios), 2), "least": round(min(ratios), 2), "most": round(max(ratios), 2)}
 
     def rate(self, way: str, amounts: Sequence[float]) -> float:
@@ -36,13 +38,14 @@ def by_turns(ways: Mapping[str, Way], pieces: Sequence[Sequence[Any]], warm_up: 
     """
     for run in ways.values():
         run(warm_up)
-    rounds = Rounds({way: [] for way in ways}, {way: [] for way in ways})
+    rounds = Rounds({way: [] for way in ways}, {way: [] for way in ways}, {way: [] for way in ways})
     order = list(ways)
     for piece in pieces:
         for way in order:
-            began = perf_counter()
+            began, busy = perf_counter(), process_time()
             results = ways[way](piece)
             rounds.seconds[way].append(perf_counter() - began)
+            rounds.processor[way].append(process_time() - busy)
             rounds.results[way] += results
         order.reverse()
     return rounds

@@ -89,7 +89,7 @@ def open_trained(rule: Rule) -> TorchBackend:
     entry = load_entry(f"trained_{rule}", ROOT)
     settings = {"backend": "torch", "dtype": "float32", "device_map": "cpu"}
     run = TorchEntry.model_validate(entry.model_dump(exclude={"fidelity"}) | settings)
-    return TorchBackend(locate(run, ROOT), run)
+    return TorchBackend(locate(run, ROOT), run, batch_size=16)
 
 
 def examples(training: Training, rule: Rule, draw: Random, *, held_out: bool) -> Iterator[Example]:

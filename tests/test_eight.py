@@ -236,7 +236,7 @@ def test_quantised_loading_answers_in_few_bits(
     step(run.study, "infer")(run)
     entry = registry.load_entry("piaget8b", project)
     assert isinstance(entry, TorchEntry)
-    with TorchBackend(locate(pin_commit(entry, commit), project), entry) as backend:
+    with TorchBackend(locate(pin_commit(entry, commit), project), entry, batch_size=4) as backend:
         linear = {name: one for name, one in backend._model.named_modules() if isinstance(one, torch.nn.Linear)}
     head = linear.pop("lm_head")
 
@@ -267,7 +267,7 @@ def test_quantised_loading_without_bitsandbytes_says_what_it_needs(
     with pytest.raises(EquipoiseError, match=rf"{entry.title}: bitsandbytes is not installed: run `pip"):
         stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
     with pytest.raises(EquipoiseError, match=rf"bits is {bits}, and bitsandbytes is not installed: run `pip"):
-        TorchBackend(weights, entry)
+        TorchBackend(weights, entry, batch_size=4)
     assert not Path("data/manifest.json").exists()
 
 
@@ -288,7 +288,7 @@ def test_weights_published_in_four_bits_run_in_torch(project: Path, hub: Loopbac
     # Two arms, each with its stub and in two samples, and the answers after the other arm's reasoning.
     assert len([one for one in found if len(one.replies) == 2]) == 4
     with pytest.raises(EquipoiseError, match=r"dtype is float32, and its weights, published in MXFP4, run in bfloat16"):
-        TorchBackend(locate(other, project), other)
+        TorchBackend(locate(other, project), other, batch_size=4)
 
 
 def deberta(folder: Path) -> Path:

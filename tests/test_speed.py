@@ -46,7 +46,7 @@ def test_the_ways_take_turns_on_every_piece() -> None:
 
 def test_the_ratio_is_the_median_of_the_rounds_ratios() -> None:
     """Three rounds: 6/2 = 3, 4/1 = 4 and 5/5 = 1, of which 3 is the median; 8 parts a round are 8/2 = 4 a second."""
-    rounds = Rounds({"ours": [2.0, 1.0, 5.0], "peer": [6.0, 4.0, 5.0]}, {})
+    rounds = Rounds({"ours": [2.0, 1.0, 5.0], "peer": [6.0, 4.0, 5.0]}, {}, {})
 
     assert rounds.ratio("ours", "peer") == {"median": 3.0, "least": 1.0, "most": 4.0}
     assert rounds.rate("ours", [8.0, 8.0, 8.0]) == 4.0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Architecture = Literal["llama", "qwen2", "qwen3", "gpt_oss"]
+Architecture = Literal["llama", "qwen2", "qwen3", "gpt_oss", "gemma3_text"]
 
 CHAT = (
     "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"
@@ -48,6 +48,11 @@ SIZES: dict[Architecture, dict[str, Any]] = {
         "layer_types": ["sliding_attention", "full_attention"],
         "num_local_experts": 4,
         "num_experts_per_tok": 2,
+    },
+    "gemma3_text": {
+        "head_dim": 16,
+        "sliding_window": 16,
+        "layer_types": ["sliding_attention", "full_attention"],
     },
 }
 """What an architecture has beside the sizes of every tiny model."""

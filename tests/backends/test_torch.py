@@ -18,7 +18,7 @@ from equipoise.backends.torch import TorchBackend
 from equipoise.core import jsonl
 from equipoise.core.cache import ResponseCache
 from equipoise.core.errors import EquipoiseError
-from equipoise.models import export, registry, weights
+from equipoise.models import export, registry, torch_engine, weights
 from equipoise.models.registry import TorchEntry
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from equipoise.core.manifest import Manifest
     from equipoise.core.prompts import Prompt, Response
 
-ARCHITECTURES: tuple[tiny.Architecture, ...] = ("llama", "qwen2", "qwen3", "gpt_oss")
+ARCHITECTURES: tuple[tiny.Architecture, ...] = ("llama", "qwen2", "qwen3", "gpt_oss", "gemma3_text")
 PROBES = ("Which vitamin prevents scurvy?", "What does insulin lower?")
 
 
@@ -51,10 +51,12 @@ def entry_of(root: Path, **change: Any) -> TorchEntry:
     return entry.model_copy(update=change)
 
 
-def answers(root: Path, prompts: Iterable[Prompt], entry: TorchEntry | None = None) -> dict[str, Response]:
+def answers(
+    root: Path, prompts: Iterable[Prompt], entry: TorchEntry | None = None, *, batch_size: int = 4
+) -> dict[str, Response]:
     """Answer prompts with a project's checkpoint in torch."""
     entry = entry or entry_of(root)
-    with TorchBackend(weights.locate(entry, root), entry) as backend:
+    with TorchBackend(weights.locate(entry, root), entry, batch_size=batch_size) as backend:
         return {response.key: response for response in backend.answer(prompts)}
 
 
@@ -104,9 +106,10 @@ def test_an_architecture_that_the_graph_cannot_hold_is_refused(projects: dict[st
     assert not (tmp_path / "store").exists()
 
 
-@pytest.mark.parametrize("architecture", ["qwen3", "gpt_oss"])
-def test_neighbours_and_order_change_no_bit(projects: dict[str, Path], architecture: str) -> None:
-    """A response is the same, to the last bit, alone, in any order, and whether its stem is cached or not."""
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("architecture", ["qwen3", "gpt_oss", "gemma3_text"])
+def test_neighbours_and_order_change_no_bit(projects: dict[str, Path], architecture: str, dtype: str) -> None:
+    """A response is the same, to the last bit, alone, in any order, on any number of rows, its stem cached or not."""
     case = talks.CASES[0]
     prompts = [
         *talks.PROMPTS[2:4],
@@ -119,12 +122,33 @@ def test_neighbours_and_order_change_no_bit(projects: dict[str, Path], architect
             for number, order in enumerate(("Yes or no?", "No or yes?"))
         ),
     ]
-    together = answers(projects[architecture], prompts)
-    reverse = answers(projects[architecture], prompts[::-1])
+    root = projects[architecture]
+    entry = entry_of(root, dtype=dtype)
+    together = answers(root, prompts, entry)
 
-    assert together == reverse
+    assert answers(root, prompts[::-1], entry) == together
+    for batch_size in (1, 3, torch_engine.STEP + 1):
+        assert answers(root, prompts, entry, batch_size=batch_size) == together
     alone = prompts[-1]
-    assert answers(projects[architecture], [alone]) == {alone.key: together[alone.key]}
+    assert answers(root, [alone], entry) == {alone.key: together[alone.key]}
+
+
+def test_rows_that_a_step_mixes_have_steps_of_their_own(
+    projects: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Known causes are read from the model; any other shows when it is opened, here a sum over the rows of a step."""
+    import torch
+
+    def steps(root: Path) -> int:
+        entry = entry_of(root)
+        with TorchBackend(weights.locate(entry, root), entry, batch_size=4) as backend:
+            return backend._open(threads=0, rows=4)._step
+
+    assert steps(projects["gpt_oss"]) == 1
+    assert steps(projects["llama"]) == torch_engine.STEP
+    norm = "transformers.models.llama.modeling_llama.LlamaRMSNorm.forward"
+    monkeypatch.setattr(norm, lambda _, states: states * torch.rsqrt(states.pow(2).mean()))
+    assert steps(projects["llama"]) == 1
 
 
 @pytest.mark.parametrize("architecture", ["llama", "qwen3", "gpt_oss"])
@@ -255,18 +279,38 @@ def test_a_gpu_that_is_too_small_is_told_in_one_line(
     def too_much(*_: object) -> None:
         raise torch.OutOfMemoryError
 
-    monkeypatch.setattr(TorchBackend, "_read", too_much)
-    with pytest.raises(EquipoiseError, match=r"not enough memory on the GPU: set bits to 8 or 4 or lower max_length"):
+    monkeypatch.setattr(torch_engine.TorchEngine, "_part", too_much)
+    with pytest.raises(EquipoiseError, match=r"not enough memory on the GPU: set bits to 8 or 4, lower max_length"):
         answers(projects["llama"], talks.PROMPTS)
 
 
-def test_logits_that_are_no_numbers_are_refused(projects: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A format too narrow for the weights is noticed, not answered from."""
-    import torch
+def test_logits_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
+    """A format too narrow for the weights is noticed, not answered from: here a norm overflows float16."""
+    from safetensors.torch import load_file, save_file
 
-    monkeypatch.setattr(TorchBackend, "_read", lambda *_: torch.tensor([1.0, float("nan")]))
+    checkpoint = tiny.build(tmp_path / "checkpoint", 0)
+    tensors = load_file(checkpoint / "model.safetensors")
+    tensors["model.norm.weight"] *= 1e38
+    save_file(tensors, checkpoint / "model.safetensors", metadata={"format": "pt"})
+    tiny.register(tmp_path, "torch", checkpoint, 0, "torch")
+
     with pytest.raises(EquipoiseError, match="its logits are not numbers: set dtype to bfloat16 or float32"):
-        answers(projects["llama"], talks.PROMPTS)
+        answers(tmp_path, talks.PROMPTS, entry_of(tmp_path, dtype="float16"))
+
+
+def test_a_model_whose_attention_cannot_run_row_by_row_is_refused(tmp_path: Path) -> None:
+    """A model of another kind (Mamba has no keys and values) is refused in one line, with the backend that runs it."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    checkpoint = tiny.build(tmp_path / "checkpoint", 0)
+    config = AutoConfig.for_model("mamba", vocab_size=400, hidden_size=32, state_size=4, num_hidden_layers=1)
+    torch.manual_seed(0)
+    AutoModelForCausalLM.from_config(config).save_pretrained(checkpoint)
+    tiny.register(tmp_path, "torch", checkpoint, 0, "torch")
+
+    with pytest.raises(EquipoiseError, match=r"backend torch cannot run it \([^\n]+\): set backend to vllm"):
+        answers(tmp_path, [])
 
 
 def test_no_code_of_a_checkpoint_is_run(projects: dict[str, Path], tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ def test_every_backend_that_takes_an_adapter_merges_it(project: Path, tiny_check
     for name in ("plain", "adapted", "by_hand"):
         entry = registry.load_entry(name, project)
         assert isinstance(entry, TorchEntry)
-        with TorchBackend(locate(entry, project), entry) as backend:
+        with TorchBackend(locate(entry, project), entry, batch_size=4) as backend:
             (answers[name],) = backend.answer([prompt])
 
     assert answers["adapted"] == answers["by_hand"] != answers["plain"]

@@ -204,7 +204,7 @@ def open_backend(
         case TorchEntry():
             from equipoise.backends.torch import TorchBackend
 
-            return TorchBackend(_find_published(manifest, entry), entry)
+            return TorchBackend(_find_published(manifest, entry), entry, batch_size=batch_size)
         case VllmEntry():
             from equipoise.backends.vllm import open_vllm
 

@@ -77,13 +77,13 @@ def fetch_gb(entry: WeightsEntry) -> float:
 def run_gb(entry: WeightsEntry, rows: int) -> float:
     """Return the memory that a model needs with its longest prompt; without attention sizes, only its parameters'.
 
-    The ONNX backend processes `rows` prompts at once, torch one after the other, and vLLM divides the remaining memory.
+    Backends onnx and torch process `rows` prompts at once, and vLLM divides the remaining memory.
     """
     match entry:
         case OnnxEntry():
             weight, number = float(FP32), FP32
         case TorchEntry():
-            number, rows = DTYPES[entry.dtype], 1
+            number = DTYPES[entry.dtype]
             weight = QUANTISED[entry.bits] if entry.bits else float(number)
         case _:
             weight, number, rows = entry.bytes_per_parameter, HALF, 1
