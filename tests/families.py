@@ -85,7 +85,8 @@ class Family(NamedTuple):
     """How a model is built and how it speaks.
 
     `special` and `marks` are tokens of their own, `end` ends a reply. `likely` are the first tokens of the sequences
-    that are likely at any place. `mxfp4` says that its experts are published in 4 bits. `begin` begins every text.
+    that are likely at any place. `mxfp4` says that its experts are published in 4 bits. `begin` begins every text,
+    `rotation` is how positions are told where that is not the architecture's usual way.
     """
 
     architecture: tiny.Architecture
@@ -96,6 +97,7 @@ class Family(NamedTuple):
     likely: Sequence[Sequence[str]]
     mxfp4: bool = False
     begin: str | None = None
+    rotation: dict[str, Any] | None = None
 
 
 _QWEN3 = Family("qwen3", QWEN3, IM, IM[1], THINK, [["</think>"]])
@@ -115,7 +117,17 @@ FAMILIES = {
 """The eight models of the benchmark that come from the hub, by their names in the registry."""
 _HELPFUL = _QWEN2._replace(template=HELPFUL)
 _SMOL = _HELPFUL._replace(architecture="llama")
-_LLAMA3 = Family("llama", LLAMA3, HEADERS, HEADERS[3], (), [], begin=HEADERS[0])
+_STRETCHED = {"factor": 32.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 64}
+_LLAMA3 = Family(
+    "llama",
+    LLAMA3,
+    HEADERS,
+    HEADERS[3],
+    (),
+    [],
+    begin=HEADERS[0],
+    rotation={"rope_type": "llama3", "rope_theta": 500_000.0, **_STRETCHED},
+)
 _GEMMA3 = Family("gemma3", GEMMA3, GEMMA_TURNS, GEMMA_TURNS[2], (), [], begin=GEMMA_TURNS[0])
 LAPTOP = {
     "smollm2_360m": _SMOL,
@@ -187,6 +199,7 @@ def _config(family: Family, words: Any) -> Any:
         "initializer_range": 0.1,
         **ends,
         **tiny.SIZES[family.architecture],
+        **({"rope_parameters": family.rotation} if family.rotation else {}),
     }
     if family.architecture != "gemma3":
         return AutoConfig.for_model(family.architecture, **sizes)

@@ -69,7 +69,9 @@ def test_each_model_answers_as_in_transformers(checkpoints: dict[str, Path], nam
     found = in_torch(name, checkpoints[name])
     reference = talks.Reference.load(checkpoints[name], entry.generation)
     # The date that stands for today.
-    reference.tokenizer.chat_template = families.LAPTOP[name].template.replace("strftime_now('%d %b %Y')", "'01 Jan 2025'")
+    reference.tokenizer.chat_template = families.LAPTOP[name].template.replace(
+        "strftime_now('%d %b %Y')", "'01 Jan 2025'"
+    )
 
     for asked in talks.PROMPTS:
         response = found[asked.key]
@@ -82,7 +84,7 @@ def test_each_model_answers_as_in_transformers(checkpoints: dict[str, Path], nam
 
 
 @pytest.mark.parametrize("name", families.LAPTOP)
-def test_each_template_states_the_system_text_once(checkpoints: dict[str, Path], name: str) -> None:
+def test_each_template_states_the_system_text_once(name: str) -> None:
     """In a turn of its own, or before the user's words; the turns follow in order, and the model's turn is begun."""
     words = families.tokenizer(families.LAPTOP[name])
     turns = [("system", "Be brief."), ("user", "One?"), ("assistant", "Yes."), ("user", "Two?")]
