@@ -15,10 +15,8 @@ import pytest
 import families
 import talks
 from equipoise.backends.ask import open_backend
-from equipoise.backends.torch import TorchBackend
 from equipoise.models import export, registry
 from equipoise.models.registry import OnnxEntry, TorchEntry, WeightsEntry
-from equipoise.models.weights import locate
 
 if TYPE_CHECKING:
     from equipoise.core.prompts import Prompt, Response
@@ -52,7 +50,7 @@ def standing_in(name: str, folder: Path, backend: str) -> Any:
 def in_torch(name: str, folder: Path) -> dict[str, Response]:
     """Answer the prompts in torch."""
     entry = standing_in(name, folder, "torch")
-    with TorchBackend(locate(entry, folder), entry) as backend:
+    with open_backend(export.describe(name, entry, ROOT), entry, folder, batch_size=3) as backend:
         return {response.key: response for response in backend.answer(talks.PROMPTS)}
 
 

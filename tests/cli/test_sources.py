@@ -15,12 +15,13 @@ import families
 import ggufs
 import projects
 import talks
-from equipoise.backends.torch import TorchBackend
+from equipoise.backends.ask import open_backend
 from equipoise.cli import servers
 from equipoise.cli.app import app
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.models import registry
+from equipoise.models.export import describe
 from equipoise.models.registry import ApiEntry, OnnxEntry, TorchEntry
 from equipoise.models.weights import locate
 from hubs import send
@@ -86,7 +87,7 @@ def test_a_gguf_file_is_a_model_of_any_backend(project: Path, weights: Path) -> 
     found = entry.model_dump() | {"backend": "torch", "dtype": "float32", "device_map": "cpu"}
     in_torch = TorchEntry.model_validate({name: found[name] for name in found.keys() & TorchEntry.model_fields.keys()})
     located = locate(in_torch, project)
-    with TorchBackend(located, in_torch) as backend:
+    with open_backend(describe("mine", in_torch, project), in_torch, project, batch_size=3) as backend:
         answers = {response.key: response for response in backend.answer(talks.PROMPTS[:4])}
     reference = talks.Reference.load(project, entry.generation, gguf_file="tiny.gguf")
 
