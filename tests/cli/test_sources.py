@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from equipoise.cli.app import app
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.models import registry
-from equipoise.models.export import describe
+from equipoise.models.export import describe, export
 from equipoise.models.registry import ApiEntry, OnnxEntry, TorchEntry
 from equipoise.models.weights import locate
 from hubs import send
@@ -100,6 +101,21 @@ def test_a_gguf_file_is_a_model_of_any_backend(project: Path, weights: Path) -> 
     for asked in talks.PROMPTS[:4]:
         _, scores = reference.converse(asked)
         assert scores == pytest.approx(answers[asked.key].log_likelihood, abs=1e-4)
+
+
+def test_a_gguf_file_is_exported(project: Path, weights: Path, tmp_path: Path) -> None:
+    """As its entry says: the graph gives the letters and tokens that torch gives with the same file."""
+    shutil.copy(weights, project / "tiny.gguf")
+    new("--gguf", "tiny.gguf")
+    entry = registry.load_entry("mine", project)
+    assert isinstance(entry, OnnxEntry)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        manifest = export("mine", entry, project, tmp_path / "store", ("Which vitamin prevents scurvy?",))
+
+    assert manifest.fidelity
+    assert (manifest.fidelity.letters, manifest.fidelity.tokens) == (1.0, 1.0)
+    assert manifest.weights == {"tiny.gguf": jsonl.sha256(weights)}
 
 
 def test_another_file_than_the_entrys_is_refused(project: Path, weights: Path) -> None:
