@@ -69,13 +69,13 @@ class Reference(NamedTuple):
         return cls(model.torch, model.tokenizer, model.entry.generation)
 
     @classmethod
-    def load(cls, checkpoint: Path, generation: Generation) -> Reference:
-        """Load a checkpoint in 32 bits."""
+    def load(cls, checkpoint: Path, generation: Generation, **file: str) -> Reference:
+        """Load a checkpoint, or a `gguf_file` in a folder, in 32 bits."""
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
-        model = AutoModelForCausalLM.from_pretrained(checkpoint, dtype=torch.float32).eval()
-        return cls(model, AutoTokenizer.from_pretrained(checkpoint), generation)
+        model = AutoModelForCausalLM.from_pretrained(checkpoint, dtype=torch.float32, **file).eval()
+        return cls(model, AutoTokenizer.from_pretrained(checkpoint, **file), generation)
 
     def converse(self, asked: Prompt) -> tuple[tuple[str, ...], dict[str, float]]:
         """Hold a conversation through `generate`, and score candidates by whole forward passes."""

@@ -20,7 +20,7 @@ from cost_rates import Bounds, Figure, Range, Rates, Run, load_rates  # noqa: E4
 from cost_roofline import Copy, Load, copy_of, cost, reading, writing  # noqa: E402
 from cost_tokens import output_tokens, summarise  # noqa: E402
 
-import projects  # noqa: E402
+import families  # noqa: E402
 from equipoise.core.errors import EquipoiseError  # noqa: E402
 from equipoise.models.registry import VllmEntry  # noqa: E402
 
@@ -241,9 +241,7 @@ def test_the_runs_stand_for_the_eight_models() -> None:
     for of in ("reading", "writing"):
         named = {name for one in COMMITTED.runs if one.of == of for name in one.stands_for}
         assert named == set(script.MODELS)
-    others = {"api_example", "smollm2"}
-    found = {name for name in projects.models() if not name.startswith(("phantom_", "trained_"))}
-    assert set(script.MODELS) == found - others
+    assert set(script.MODELS) == set(families.FAMILIES)
 
 
 def test_counts_have_a_mean_and_quartiles() -> None:

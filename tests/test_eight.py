@@ -1,7 +1,8 @@
 """The models of the hub, end to end: fetched from a hub on loopback under their real names, asked, scored and measured.
 
-Their checkpoints are tiny and random, of each one's architecture, with a chat template and marks of its kind
-(`families`); everything else is what the registry says, but for the lengths of the replies.
+They are the eight of the benchmark, and those for a laptop or one GPU that need no export. Their checkpoints are tiny
+and random, of each one's architecture, with a chat template and marks of its kind (`families`); everything else is what
+the registry says, but for the lengths of the replies.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from equipoise.materials.vignette import Vignette
 from equipoise.models import registry
 from equipoise.models.hub import pin_commit
 from equipoise.models.readiness import Machine
-from equipoise.models.registry import ModelHubSource, TorchEntry, VllmEntry
+from equipoise.models.registry import ModelHubSource, OnnxEntry, TorchEntry, VllmEntry
 from equipoise.models.weights import locate
 from equipoise.pipeline import check
 from equipoise.pipeline.measure import measure
@@ -53,7 +54,11 @@ LATER = "f" * 40
 FEW: dict[str, Any] = {"profile": "core", "controls": False, "mirrors": False, "rereadings": ["swapped"]}
 """What is built: the pairs and their stubs, and each answer once more after the other arm's reasoning."""
 SAMPLED = {"temperature": 0.7, "top_p": 0.9, "samples": 2, "reasoning_tokens": 24, "answer_tokens": 6}
-EIGHT = [pytest.param(name, marks=() if name == "piaget8b" else pytest.mark.slow) for name in sorted(families.FAMILIES)]
+UNEXPORTED = [name for name in families.LAPTOP if not isinstance(registry.load_entry(name, ROOT), OnnxEntry)]
+MODELS = [
+    pytest.param(name, marks=() if name == "piaget8b" else pytest.mark.slow)
+    for name in sorted({*families.FAMILIES, *UNEXPORTED})
+]
 """One in every run of the tests, all in the complete one."""
 
 
@@ -163,8 +168,8 @@ def keep(run: Run, pairs: int) -> None:
 
 
 @pytest.mark.usefixtures("gpus")
-@pytest.mark.parametrize("name", EIGHT)
-def test_each_of_the_eight_is_one_run(
+@pytest.mark.parametrize("name", MODELS)
+def test_each_model_of_the_hub_is_one_run(
     project: Path, hub: LoopbackHub, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     """Checked, fetched at one commit, asked with samples, scored and measured; thinking is not read as an answer."""
@@ -382,29 +387,32 @@ def test_each_masked_model_fills_the_sentences(project: Path, hub: LoopbackHub, 
 
 
 @pytest.mark.slow
-def test_one_command_runs_a_model_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`dvc exp run -S model=piaget8b` prints the commit that it found, which the manifest then names."""
+@pytest.mark.parametrize("name", ["piaget8b", "medgemma_4b"])
+def test_one_command_runs_a_model_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """`dvc exp run -S model=NAME` prints the commit that it found, which the manifest then names; gated or not."""
     clone = Clone(tmp_path / "clone")
-    path = clone.folder / "models/piaget8b.yaml"
+    path = clone.folder / f"models/{name}.yaml"
     entry = yaml.safe_load(path.read_text(encoding="utf-8"))
+    repo = entry["source"]["repo"]
     # As large as the checkpoint that is served, which fits on any machine.
     path.write_text(yaml.safe_dump(entry | {"parameters": "0.1M", "generation": SAMPLED}), encoding="utf-8")
     shorten(clone.folder / "data/sentences")
     clone.commit()
     with LoopbackHub() as hub:
-        hub.serve(entry["source"]["repo"], families.build(tmp_path / "checkpoint", "piaget8b"))
+        hub.serve(repo, families.build(tmp_path / "checkpoint", name))
         monkeypatch.setenv("HF_ENDPOINT", hub.url)
         monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
+        monkeypatch.setenv("HF_TOKEN", "hf_of_the_tests")
         monkeypatch.setenv("NO_PROXY", "*")
-        printed = clone.dvc("exp", "run", *changes("model=piaget8b", "studies=[stigma]")).stdout
+        printed = clone.dvc("exp", "run", *changes(f"model={name}", "studies=[stigma]")).stdout
         asked = len(hub.asked)
-        hub.repositories[entry["source"]["repo"]].commit = LATER
+        hub.repositories[repo].commit = LATER
         again = clone.dvc("repro", "--force", "--single-item", "export").stdout
     manifest = jsonl.read_one(clone.folder / "data/manifest.json", Manifest)
 
-    told = f"models/piaget8b.yaml names no commit: using gustavecortal/Piaget-8B at {COMMIT}"
+    told = f"models/{name}.yaml names no commit: using {repo} at {COMMIT}"
     assert told in printed
     assert told in again
     assert asked > 0
-    assert (manifest.repo, manifest.revision) == ("gustavecortal/Piaget-8B", COMMIT)
+    assert (manifest.repo, manifest.revision) == (repo, COMMIT)
     assert (clone.folder / "metrics/stigma.json").is_file()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Architecture = Literal["llama", "qwen2", "qwen3", "gpt_oss", "gemma3_text"]
+Architecture = Literal["llama", "qwen2", "qwen3", "gpt_oss", "olmo2", "granitemoehybrid", "gemma3_text", "gemma3"]
 
 CHAT = (
     "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"
@@ -37,6 +37,8 @@ generation:
 BACKENDS = {"onnx": "backend: onnx\nfidelity: 0.99", "torch": "backend: torch\ndtype: float32\ndevice_map: cpu"}
 
 
+_GEMMA = {"head_dim": 32, "query_pre_attn_scalar": 32, "sliding_window": 16, "sliding_window_pattern": 2}
+"""A window shorter than any prompt, in every other layer."""
 SIZES: dict[Architecture, dict[str, Any]] = {
     "llama": {},
     "qwen2": {},
@@ -49,11 +51,20 @@ SIZES: dict[Architecture, dict[str, Any]] = {
         "num_local_experts": 4,
         "num_experts_per_tok": 2,
     },
-    "gemma3_text": {
-        "head_dim": 16,
-        "sliding_window": 16,
-        "layer_types": ["sliding_attention", "full_attention"],
+    "olmo2": {},
+    # Dense: neither experts nor state-space layers.
+    "granitemoehybrid": {
+        "layer_types": ["attention", "attention"],
+        "num_local_experts": 0,
+        "shared_intermediate_size": 128,
+        "position_embedding_type": "rope",
+        "embedding_multiplier": 12.0,
+        "attention_multiplier": 0.125,
+        "residual_multiplier": 0.22,
+        "logits_scaling": 4.0,
     },
+    "gemma3_text": _GEMMA,
+    "gemma3": _GEMMA,
 }
 """What an architecture has beside the sizes of every tiny model."""
 

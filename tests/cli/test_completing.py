@@ -56,7 +56,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         ("equipoise s", ["show", "score"]),
         ("equipoise score s", ["silent", "stigma"]),
-        ("equipoise models pin qw", ["qwen3_8b", "qwq_32b"]),
+        ("equipoise models pin psy", ["psych_qwen_32b", "psyche_r1", "psyllm"]),
         ("equipoise judge --judge mini", ["minilm_passages", "minilm_snli"]),
         ("equipoise show ", ["age-01", "race-01"]),
         ("equipoise show --dimension ", ["age", "gender", "gender+race", "race"]),

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import projects
 from equipoise.cli import models as command
-from equipoise.cli.models import models, pin, pin_entry, rows_of
+from equipoise.cli.models import fitting, models, pin, pin_entry, rows_of
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.manifest import Manifest
@@ -87,6 +87,65 @@ def test_the_list_is_a_table_or_json(project: Path, monkeypatch: pytest.MonkeyPa
     assert all(any(line.startswith(name) for line in lines) for name in registry.names(project / "models"))
     assert any("piaget8b" in line and line.endswith(": no network") for line in lines)
     assert rows == rows_of(project, machine)
+
+
+@pytest.mark.parametrize(
+    ("machine", "here", "reasons"),
+    [
+        # 1.00 x 10^9 parameters of 2 bytes are 2.0 GB, 3.21 x 10^9 are 6.4, 4.30 x 10^9 are 8.6.
+        (
+            MadeMachine(gigabytes=8.0),
+            ["gemma3_1b", "olmo2_1b", "llama3_2_3b"],
+            {"gemma3_4b": "8.9 GB of memory is needed, 8.0 GB is here", "qwen2_5_7b": "vLLM needs a CUDA device"},
+        ),
+        (
+            MadeMachine(gigabytes=24.0),
+            ["gemma3_1b", "olmo2_1b", "llama3_2_3b", "qwen3_4b", "gemma3_4b"],
+            {"qwen2_5_7b": "vLLM needs a CUDA device", "qwq_32b": "vLLM needs a CUDA device"},
+        ),
+        # On a GPU 15.2 GB fit as well; weights in its memory are read before those of the smallest model elsewhere.
+        (
+            MadeMachine(gigabytes=24.0, gpu_gigabytes=24.0),
+            ["gemma3_1b", "olmo2_1b", "llama3_2_3b", "qwen3_4b", "gemma3_4b", "smollm2", "qwen2_5_7b", "smollm2_360m"],
+            {"qwq_32b": "GB of GPU memory is needed, 24.0 GB is here"},
+        ),
+        # 134.5M parameters take 1.6 GB to export.
+        (MadeMachine(disk_gigabytes=1.8), ["smollm2"], {"gemma3_1b": "2.0 GB of disk is needed"}),
+    ],
+    ids=["8 GB", "24 GB", "GPU of 24 GB", "little disk"],
+)
+def test_what_fits_comes_fastest_first(
+    project: Path, machine: MadeMachine, here: list[str], reasons: dict[str, str]
+) -> None:
+    """By the bytes of the weights and where they lie; each of the others has its reason, and the hub is not asked."""
+    machine.packages = {}
+    rows = fitting(project, machine)
+    fit = [row["name"] for row in rows if row["fits"]]
+    why = {row["name"]: row["why"] for row in rows if not row["fits"]}
+    seconds = {row["name"]: row["token_seconds"] for row in rows}
+
+    loaded = {name: registry.load_entry(name, project) for name in registry.names(project / "models")}
+    assert sorted(seconds) == [name for name, entry in loaded.items() if isinstance(entry, registry.WeightsEntry)]
+    assert [name for name in fit if name in here] == here
+    assert {name for name, reason in reasons.items() if reason not in why[name]} == set()
+    assert machine.asked == []
+    # 2.0 GB at 30 GB a second, or 600 on a GPU.
+    assert seconds["gemma3_1b"] == pytest.approx(2.0 / (600 if machine.gpu_gigabytes else 30))
+
+
+@pytest.mark.usefixtures("project")
+def test_what_fits_is_a_table_and_a_line_for_each_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table has the time that a token takes; with --json every model is one object."""
+    monkeypatch.setattr(command, "Machine", lambda: MadeMachine(gigabytes=8.0))
+    monkeypatch.setenv("COLUMNS", "120")
+    lines = CliRunner().invoke(app, ["--fits"], catch_exceptions=False).stdout.splitlines()
+    printed = CliRunner().invoke(app, ["--fits", "--json"], catch_exceptions=False).stdout.splitlines()
+
+    # 2.0 GB at 30 GB a second.
+    assert next(line for line in lines if line.startswith("gemma3_1b")).split()[-1] == "67"
+    assert any(line.startswith("qwen2_5_7b: vLLM needs a CUDA device") for line in lines)
+    fits = [json.loads(line)["fits"] for line in printed]
+    assert fits == sorted(fits, reverse=True)
 
 
 def test_pinning_changes_one_value_and_keeps_the_comments(project: Path) -> None:

@@ -100,8 +100,20 @@ def test_nothing_is_overwritten(project: Path, kind: str) -> None:
     [
         (("model", "My Model"), "the name 'My Model': use lower-case letters, digits and underscores"),
         (("city", "../x"), "the name '../x': use lower-case letters, digits and underscores"),
-        (("model", "m", "--hub", "a/b", "--folder", "c"), "several sources: give one of --hub, --folder and --server"),
-        (("model", "m", "--server", "http://localhost:1"), "a server needs both: give --server URL and --model NAME"),
+        (
+            ("model", "m", "--hub", "a/b", "--gguf", "c"),
+            "give one of --hub, --folder, --gguf, --server",
+        ),
+        (("model", "m", "--server", "http://localhost:1"), "give --model and no --url"),
+        (("model", "m", "--model", "a"), "--model and --url are a server's: give --server too"),
+        (
+            ("model", "m", "--server", "olama"),
+            "--server olama: give one of ollama, lmstudio, llama.cpp, vllm",
+        ),
+        (
+            ("model", "m", "--server", "vllm", "--url", "gpu:8000"),
+            "--url gpu:8000: give an address that begins",
+        ),
         (("model", "m", "--hub", "some-model"), "--hub some-model: give the repository as OWNER/NAME"),
         (("model", "m", "--folder", "nowhere"), "holds no .safetensors file: give the folder of a checkpoint"),
     ],

