@@ -39,7 +39,7 @@ ENTRY = "title: Saved\nlicence: none\nbackend: replay\nfile: saved.jsonl\nsha256
 STUDY = Path("data/vignettes")
 OPENS_A_MODEL = {
     *(f"backends/{name}.py" for name in ("ask", "onnx", "torch", "vllm", "openai", "ray/cluster")),
-    *(f"models/{name}.py" for name in ("engine", "export", "fusion")),
+    *(f"models/{name}.py" for name in ("engine", "export", "decoder")),
     "judge/model.py",
     "studies/stigma/masked_model.py",
 }

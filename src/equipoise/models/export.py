@@ -33,7 +33,7 @@ from equipoise.models.adapter import merge
 from equipoise.models.blocks import read_blocks
 from equipoise.models.decoder import ELSEWHERE, Blocks, obstacle, write
 from equipoise.models.engine import Engine, provider
-from equipoise.models.readiness import DISK_COPIES, FP32
+from equipoise.models.readiness import GB, disk_gb
 from equipoise.models.registry import AnyEntry, ApiEntry, OnnxEntry, PhantomEntry, ReplayEntry, TorchEntry, VllmEntry
 from equipoise.models.template import Template
 from equipoise.models.weights import Weights, loading, locate, verify_answers, verify_cases
@@ -160,7 +160,7 @@ def export(name: str, entry: OnnxEntry, root: Path, store: Path, probes: Sequenc
     template = Template(entry.title, tokenizer, entry.thinking)
     exporters = versions(EXPORTERS)
     folder = f"{name}-{digest([weights.files, exporters, entry.precision])[:16]}"
-    make_store(store, DISK_COPIES * FP32 * model.num_parameters())
+    make_store(store, disk_gb(entry) * GB)
     with new_folder(store, folder) as target:
         tokenizer.save_pretrained(target)
         opset = write(model, target, _blocks(entry, weights, model))
