@@ -54,7 +54,7 @@ those with weights in blocks beside torch's, and libraries.
 Measured: Qwen2.5-Coder-1.5B, 6.2 GB in float32, peaked at 9.9 GB with its weights in blocks.
 """
 IN_BLOCKS = 2.4
-"""Bytes per parameter where weights published in 4 bits stay in blocks: scales, offsets and the weights in more bits."""
+"""Bytes per parameter if weights published in 4 bits stay in blocks: scales, offsets, and the weights in more bits."""
 CGROUP = Path("/sys/fs/cgroup/memory.max")
 """File with the memory limit of a Linux container."""
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
