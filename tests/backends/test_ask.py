@@ -7,7 +7,8 @@ import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing
+import tracemalloc
+from contextlib import closing, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 import tiny
 from builders import prompt, response
 from equipoise.backends import ask as asking
+from equipoise.backends import base
 from equipoise.backends.ask import answer_all
 from equipoise.backends.base import Keeping, answering
 from equipoise.core import jsonl
@@ -153,6 +155,66 @@ def test_a_model_that_is_kept_open_is_opened_once(tmp_path: Path) -> None:
     assert (none, before, during, backend.closed) == ([], 0, (1, 0), 1)
     assert [row.replies[0] for row in then] == ["ONE", "ONE"]
     assert backend.asked == ["a", "b"]
+
+
+class Straight(Echo):
+    """A backend that takes prompts one by one."""
+
+    def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
+        """Answer every prompt in order, without holding one."""
+        for asked in prompts:
+            self.asked.append(asked.key)
+            yield answer(asked)
+
+
+def test_prompts_with_one_beginning_are_asked_one_after_the_other(tmp_path: Path) -> None:
+    """Those of a stem are together, and of these those of a lead, though they are apart in the file."""
+    stems = ["", "A long stem of more bytes than order stems. ", "A long stem of more bytes than order stems, too. "]
+    prompts = [
+        prompt(f"{number:02}", f"text {number}").model_copy(
+            update={"stem": (stem := stems[number % 3]), "lead": f"{stem}{number % 2}"}
+        )
+        for number in range(18)
+    ]
+    backend = Straight()
+    run(prompts, backend, tmp_path / "cache")
+    begun = {asked.key: (asked.stem, asked.lead) for asked in prompts}
+
+    assert sorted(backend.asked) == list(begun)
+    assert [len({begun[key][0] for key in backend.asked[start : start + 6]}) for start in (0, 6, 12)] == [1, 1, 1]
+    assert [len({begun[key] for key in backend.asked[start : start + 3]}) for start in range(0, 18, 3)] == [1] * 6
+
+
+def test_memory_does_not_grow_by_the_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """18,000 more prompts of a file take less memory than a third of their own text, to ask and to read back."""
+    monkeypatch.setattr(base, "TOGETHER", 500)
+    length = 3000
+
+    def process(items: Mapping[str, Prompt]) -> Iterator[Mapping[str, Response]]:
+        """Answer all prompts at once, so that they are kept in one transaction."""
+        yield {key: answer(asked) for key, asked in items.items()}
+
+    def peak(count: int) -> int:
+        """Answer prompts of 3,000 characters, and give the most bytes held at a time."""
+        path = tmp_path / f"{count}.jsonl"
+        jsonl.write(path, (prompt(f"{number:05}", f"{number:05}".ljust(length)) for number in range(count)))
+        tracemalloc.start()
+        try:
+            with ResponseCache(tmp_path / f"{count}.sqlite") as cache:
+                answers = answer_all(
+                    jsonl.Rows(path, Prompt),
+                    manifest=MANIFEST,
+                    generation=GENERATION,
+                    cache=cache,
+                    make=lambda: nullcontext(process),
+                    progress=lambda *_: None,
+                )
+                assert sum(1 for _ in answers) == count
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert peak(20_000) - peak(2_000) < 18_000 * length / 3
 
 
 @pytest.mark.parametrize("error", [EquipoiseError("no memory"), KeyboardInterrupt(), RuntimeError("broken")])

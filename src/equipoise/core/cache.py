@@ -13,9 +13,9 @@ import socket
 import sqlite3
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
@@ -32,6 +32,7 @@ from equipoise.core.prompts import Prompt, Response
 from equipoise.core.visible import visible
 
 M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
 CONTENT = "response with candidate_tokens"
 """What a kept response holds. A response that comes to hold more gets a new name here, so that it is asked again."""
 
@@ -62,9 +63,18 @@ def response_key(prompt: Prompt, manifest: Manifest, generation: BaseModel) -> s
     return digest([CONTENT, content, manifest.identity, settings])
 
 
+def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Take so many items at a time; the last batch may have fewer."""
+    remaining = iter(items)
+    while batch := list(islice(remaining, size)):
+        yield batch
+
+
 COLUMNS = ("key", "value", "digest")
 LEAST = 128
 """Bytes that a row takes at least: its digest has 64, and its key is stored twice."""
+LOOKED_UP = 1000
+"""Keys in one query."""
 
 
 def seal(key: str, value: str) -> str:
@@ -250,27 +260,38 @@ class ContentCache(Generic[M]):
 
     def find(self, key: str) -> M | None:
         """Find a finished result; a damaged one, which is reported, counts as missing."""
-        query = f"SELECT value, digest FROM {self._noun} WHERE key = ?"  # noqa: S608  (a constant of the class)
+        return self.find_all([key]).get(key)
+
+    def find_all(self, keys: Iterable[str]) -> dict[str, M]:
+        """Find the finished results of some keys; a damaged one, which is reported, counts as missing."""
+        found = {}
+        for some in batched(keys, LOOKED_UP):
+            for key, value, mark in self._rows(some):
+                if mark == seal(key, value):
+                    with suppress(ValidationError):
+                        found[key] = self._kind.model_validate_json(value)
+                        continue
+                if not self._damaged:
+                    what = f"{self._noun} {key[:12]}"
+                    _say(
+                        f"{self._path}: {what} is damaged (checksum mismatch): any damaged {self._noun} is asked again"
+                    )
+                self._damaged = True
+        return found
+
+    def _rows(self, keys: Sequence[str]) -> list[tuple[str, str, str]]:
+        """Read the rows of some keys, those that there are."""
+        marks = ", ".join("?" * len(keys))
+        query = f"SELECT key, value, digest FROM {self._noun} WHERE key IN ({marks})"  # noqa: S608  (a constant of the class)
         try:
             try:
-                row = self._database.execute(query, (key,)).fetchone()
+                return self._database.execute(query, keys).fetchall()
             except sqlite3.DatabaseError as error:
                 self._renew(error)
-                row = self._database.execute(query, (key,)).fetchone()
+                return self._database.execute(query, keys).fetchall()
         except sqlite3.Error as error:
             message = f"{self._path}: the {self._noun} cache cannot be read ({error}): run again"
             raise EquipoiseError(message) from error
-        if row is None:
-            return None
-        value, mark = row
-        if mark == seal(key, value):
-            with suppress(ValidationError):
-                return self._kind.model_validate_json(value)
-        if not self._damaged:
-            what = f"{self._noun} {key[:12]}"
-            _say(f"{self._path}: {what} is damaged (checksum mismatch): any damaged {self._noun} is asked again")
-        self._damaged = True
-        return None
 
     def keep(self, results: Mapping[str, M]) -> None:
         """Keep finished results, all or none; a full disk is an EquipoiseError, and what was kept before stays."""
@@ -326,11 +347,6 @@ class ResponseCache(ContentCache[Response]):
     def open(cls) -> Self:
         """Open the cache of this repository."""
         return cls(folder() / "responses.sqlite")
-
-    def get(self, key: str, prompt: Prompt) -> Response | None:
-        """Find a finished response and give it the key of the prompt that asks now."""
-        kept = self.find(key)
-        return kept and kept.model_copy(update={"key": prompt.key, "study": prompt.study})
 
     def _text(self, result: Response) -> str:
         """Write a response as data files are written, so that a fresh and a kept one give the same bytes."""
