@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from importlib.util import find_spec
 from math import prod
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -153,7 +154,9 @@ def _parameters(file: Path) -> int:
 
 
 def _backend(size: str) -> str:
-    return "onnx" if float(size[:-1]) * registry.UNITS[size[-1]] <= ONNX_MOST else "torch"
+    if float(size[:-1]) * registry.UNITS[size[-1]] <= ONNX_MOST:
+        return "onnx"
+    return "vllm" if find_spec("vllm") else "torch"
 
 
 def _attention(sizes: Mapping[str, Any]) -> str:
