@@ -460,6 +460,89 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tiny_model: Exported, tmp_pat
     assert undisturbed.responses.read_bytes() == killed.responses.read_bytes()
 
 
+SPOT = '''
+"""Answer prompts one after the other, each in a moment, and note each that the model is given."""
+
+import time
+from contextlib import nullcontext
+from pathlib import Path
+
+from builders import response
+from equipoise.backends.ask import answer_all
+from equipoise.core import cache, jsonl
+from equipoise.core.prompts import Prompt
+from test_ask import GENERATION, MANIFEST
+
+
+def process(items):
+    for key, prompt in items.items():
+        with Path("asked").open("a") as file:
+            file.write(prompt.key + "\\n")
+        time.sleep(0.02)
+        yield {key: response(prompt.key, "An answer.")}
+
+
+with cache.ResponseCache.open() as kept:
+    fixed = {"manifest": MANIFEST, "generation": GENERATION, "progress": lambda *_: None}
+    jsonl.write(
+        Path("responses.jsonl"),
+        answer_all(jsonl.Rows(Path("prompts.jsonl"), Prompt), cache=kept, make=lambda: nullcontext(process), **fixed),
+    )
+'''
+
+
+def test_a_lost_machine_goes_on_from_the_copy(tmp_path: Path) -> None:
+    """The how-to's command copies the cache during a run; the next machine asks only what the copy lacks."""
+    page = (ROOT / "docs/howto/spot.md").read_text(encoding="utf-8")
+    keeping = page.partition("```bash\n")[2].partition("dvc repro")[0]
+    assert "KEPT=/mnt/kept" in keeping
+    assert "sleep 60" in keeping
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    names = {f"{number:03}" for number in range(60)}
+    environment = {name: value for name, value in os.environ.items() if name != "DVC_ROOT"}
+    environment |= {"PYTHONPATH": os.pathsep.join(map(str, (ROOT / "src", ROOT / "tests", ROOT / "tests/backends")))}
+
+    def machine(name: str) -> Path:
+        """Lay out a machine's disk."""
+        folder = tmp_path / name
+        (folder / ".cache").mkdir(parents=True)
+        (folder / "spot.py").write_text(SPOT, encoding="utf-8")
+        jsonl.write(folder / "prompts.jsonl", [prompt(name, f"text {name}") for name in names])
+        return folder
+
+    first, second = machine("first"), machine("second")
+    # The loop runs until its file of prompts is gone, and the copies are made more often.
+    loop = keeping.replace("/mnt/kept", str(kept)).replace("sleep 60", "sleep 0.1 && test -e prompts.jsonl")
+    script = loop.replace("done &", "done") + "true"
+    with (
+        subprocess.Popen(["bash", "-c", script], cwd=first, env=environment, stderr=subprocess.DEVNULL) as copying,
+        subprocess.Popen([sys.executable, "spot.py"], cwd=first, env=environment) as child,
+    ):
+        while not (kept / "responses.sqlite").exists() or not _copied(kept):
+            assert child.poll() is None
+            time.sleep(0.01)
+        child.send_signal(signal.SIGKILL)
+        (first / "prompts.jsonl").unlink()
+        copying.wait()
+    copied = _copied(kept)
+    shutil.rmtree(first)
+
+    assert child.returncode == -signal.SIGKILL
+    assert 0 < copied < len(names)
+    shutil.copy(kept / "responses.sqlite", second / ".cache")
+    subprocess.run([sys.executable, "spot.py"], cwd=second, env=environment, check=True)
+    asked = (second / "asked").read_text(encoding="utf-8").split()
+    assert len(asked) == len(set(asked)) == len(names) - copied
+    assert {row.key for row in jsonl.read(second / "responses.jsonl", Response)} == names
+
+
+def _copied(folder: Path) -> int:
+    """Count the answers of a copy of the cache."""
+    with closing(sqlite3.connect(folder / "responses.sqlite")) as database:
+        return int(database.execute("SELECT count(*) FROM response").fetchone()[0])
+
+
 SERVER = """\
 title: A server
 licence: none
