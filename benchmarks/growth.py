@@ -2,11 +2,12 @@
 
     PYTHONPATH=src python benchmarks/growth.py --out benchmarks/growth.json
 
-It needs the data of a finished run (`dvc repro`), and enlarges them with copies under new keys. Every size of every
-step runs in a separate process, whose peak memory is the step's. `infer` asks a stand-in that answers at once, so that
-the measured time is our own cost per prompt: computing keys, saving answers to disk, reading and writing rows.
+`score` and `measure` need the data of a finished run (`dvc repro`), and enlarge them with copies under new keys. Every
+size of every step runs in a separate process, whose peak memory is the step's. `infer` asks a stand-in that answers at
+once, so that the measured time is our own cost per prompt: computing keys, saving answers to disk, reading and writing
+rows.
 `infer_kept` and `score_kept` find every answer in the cache. `score` runs the judge that ships on texts that all
-differ. `measure` is that of the vignettes, the questions and the exam. A few minutes on two idle cores, and 2 GB on the
+differ. `measure` is that of the vignettes, the questions and the exam. Half an hour on two idle cores, and 6 GB on the
 disk.
 """
 
