@@ -121,8 +121,8 @@ class LLMEngine:
         seen = request.given + request.tokens
         new = seen if request.cache is None else seen[-1:]
         with torch.no_grad():
-            output = self._model(torch.tensor([new]), past_key_values=request.cache, use_cache=True, logits_to_keep=1)
-        request.cache, logits = output.past_key_values, output.logits[0, -1]
+            output = self._model(torch.tensor([new]), cache=request.cache, use_cache=True, logits_to_keep=1)
+        request.cache, logits = output.cache, output.logits[0, -1]
         # As they are before any penalty.
         raw = logits.log_softmax(-1)
         penalty, known = request.params.repetition_penalty, torch.tensor(sorted(set(seen)))
