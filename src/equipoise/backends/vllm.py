@@ -260,7 +260,7 @@ class Replicas(Backend):
 
     def __exit__(self, *_: object) -> None:
         """End the copies, each of which closes its model."""
-        for _, process in self._copies.values():
+        for _pipe, process in self._copies.values():
             process.terminate()
         for pipe, process in self._copies.values():
             process.join()

@@ -73,6 +73,8 @@ def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
 COLUMNS = ("key", "value", "digest")
 LEAST = 128
 """Bytes that a row takes at least: its digest has 64, and its key is stored twice."""
+FLUSH = 0.5
+"""Seconds between flushes to disk."""
 LOOKED_UP = 1000
 """Keys in one query."""
 
@@ -174,7 +176,7 @@ def is_running(process: int) -> bool:
 
 
 class ContentCache(Generic[M]):
-    """Finished results of one kind in an SQLite file, by key; each is safe on disk as soon as `keep` returns."""
+    """Finished results of one kind in an SQLite file, by key; each outlives the process once `keep` returns."""
 
     _noun: ClassVar[str]
     """What one result is called: in messages, and as the name of its table."""
@@ -184,6 +186,7 @@ class ContentCache(Generic[M]):
         self._path = path
         self._kind = kind
         self._damaged = False
+        self._flushed = -FLUSH
         self.leases = Leases(path.with_name(f".{path.name}.leases"))
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -222,7 +225,6 @@ class ContentCache(Generic[M]):
                 problem = f"no table of {self._noun}s with digests"
                 raise sqlite3.DatabaseError(problem)  # noqa: TRY301  (as for any file that is no such cache)
             database.execute("PRAGMA journal_mode = WAL")
-            database.execute("PRAGMA synchronous = FULL")
         except BaseException:
             database.close()
             raise
@@ -308,9 +310,15 @@ class ContentCache(Generic[M]):
             raise EquipoiseError(message) from error
 
     def _insert(self, rows: Iterable[tuple[str, str, str]]) -> None:
+        # Every transaction outlives the process. A flush, which takes milliseconds, makes all before it outlive a loss
+        # of power as well: after one, at most the quick answers of FLUSH seconds are asked again.
+        due = time.monotonic() - self._flushed >= FLUSH
+        self._database.execute(f"PRAGMA synchronous = {'FULL' if due else 'NORMAL'}")
         with self._database:  # commits, or rolls back
             self._database.execute("BEGIN IMMEDIATE")
             self._database.executemany(f"INSERT OR REPLACE INTO {self._noun} VALUES (?, ?, ?)", rows)  # noqa: S608  (a constant of the class)
+        if due:
+            self._flushed = time.monotonic()
 
     def _renew(self, error: sqlite3.DatabaseError) -> None:
         """Replace a file whose pages turn out to be damaged, unless another process has done so already."""
