@@ -63,9 +63,8 @@ ABSENT = """## Not included
 - {absent:,} of the 6,408 texts, which were not available: they are assumed to be as long as the other {n:,} on average.
 - These models' outputs on AMQA's questions: the outputs counted answer clinical vignettes, step by step.
 - Without a Ray cluster, more than one replica requires `data_parallel` in the entry: the number of replicas.
-- Equipoise's own work: a processor's millisecond or less per prompt, and a flush to disk per answer. For a million
-  prompts on a fast disk this is about ten minutes ([scaling](performance.md#scaling)); on a slow one it can exceed the
-  times of letters by log-likelihood.
+- Equipoise's own work: about half a millisecond of a processor per prompt ([scaling](performance.md#scaling)), which
+  for a million prompts is about as long as the letters of a small model take on 8 GPUs.
 - Limits: {plain} are not known to use a reasoning format, so a reply to a question is limited
   to `answer_tokens`, {short}. The table assumes that you raise this limit, so that they can reason there.
 - Equipoise lets vLLM prefill {step:,} tokens per step, fewer than in the published runs.
