@@ -19,7 +19,7 @@ import typer
 sys.path.insert(0, str(Path(__file__).parent))
 from cost_page import page_of
 from cost_rates import Bounds, load_rates
-from cost_roofline import PROMPTS, Load, copy_of, cost, reading, writing
+from cost_roofline import MANY, PROMPTS, Load, copy_of, cost, reading, writing
 
 from equipoise.core import stage
 from equipoise.core.errors import EquipoiseError
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cost_rates import Rates
+    from cost_roofline import Cost
 
     from equipoise.models.registry import WeightsEntry
 
@@ -55,12 +56,12 @@ def main(rates: Path = RATES, out: Path = FIGURES, page: Path = PAGE, *, render:
 
 
 def load_entries() -> dict[str, WeightsEntry]:
-    """Read the registry's entries of the eight models; one whose weights are not run here is an EquipoiseError."""
+    """Read the registry's entries of the eight models; one that vLLM does not run is an EquipoiseError."""
     entries: dict[str, WeightsEntry] = {}
     for name in MODELS:
         entry = registry.load_entry(name, ROOT)
-        if not isinstance(entry, registry.WeightsEntry):
-            message = f"models/{name}.yaml: field backend is {entry.backend}: the estimate is of models with weights"
+        if not isinstance(entry, registry.VllmEntry):
+            message = f"models/{name}.yaml: field backend is {entry.backend}: the estimate is of vLLM's speeds"
             raise EquipoiseError(message)
         entries[name] = entry
     return entries
@@ -86,6 +87,7 @@ def estimates(entries: Mapping[str, WeightsEntry], tokens: Mapping[str, Any], ra
     """Estimate speeds, minutes and US dollars for every model, way of answering and number of GPUs."""
     speeds: dict[str, Any] = {}
     costs: dict[str, Any] = {}
+    million: dict[str, Any] = {}
     read: dict[str, float] = {}
     replies: dict[str, Any] = {}
     for name, entry in entries.items():
@@ -104,11 +106,18 @@ def estimates(entries: Mapping[str, WeightsEntry], tokens: Mapping[str, Any], ra
                 "written_from": origin(written_a_second, copy.published(name, "writing")),
             }
             for mode, load in loads_by_mode.items():
-                spent = cost(name, entry, load, gpus, rates)
-                minutes = Bounds(*(seconds / MINUTE for seconds in spent.seconds))
-                row = {"minutes": ends(minutes, 1), "dollars": ends(spent.dollars, 2)}
+                row = rounded(cost(name, entry, load, gpus, rates))
                 costs.setdefault(mode, {}).setdefault(name, {})[str(gpus)] = row
-    return {"read": read, "written": replies, "speeds": speeds, "costs": costs}
+        for mode, load in loads_by_mode.items():
+            many = cost(name, entry, load._replace(prompts=MANY), max(rates.gpus), rates)
+            million.setdefault(mode, {})[name] = rounded(many)
+    return {"read": read, "written": replies, "speeds": speeds, "costs": costs, "million": million}
+
+
+def rounded(spent: Cost) -> dict[str, Any]:
+    """Round minutes and US dollars."""
+    minutes = Bounds(*(seconds / MINUTE for seconds in spent.seconds))
+    return {"minutes": ends(minutes, 1), "dollars": ends(spent.dollars, 2)}
 
 
 def origin(speed: Bounds, published: Sequence[float]) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cost_rates import Figure, Range
-from cost_roofline import PROMPTS
+from cost_roofline import MANY, PROMPTS
 
 from equipoise.backends.vllm import STEP_TOKENS
-from equipoise.models.registry import TorchEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -37,6 +36,10 @@ GENERATE = """## Letters generated after reasoning
 mean of the generated tokens was counted on released outputs of four models (below); that of the other four is assumed
 to lie between the smallest and the largest of these.
 """
+MILLION = """## A million prompts
+
+The same for {many:,} prompts on {gpus} GPUs, with as many tokens each.
+"""
 TOKENS = """## Token counts
 
 {n:,} prompts in either form, and {each} outputs of each of the four models, were counted; quartiles and maxima are in
@@ -59,9 +62,9 @@ ABSENT = """## Not included
   theirs produce somewhat fewer tokens.
 - {absent:,} of the 6,408 texts, which were not available: they are assumed to be as long as the other {n:,} on average.
 - These models' outputs on AMQA's questions: the outputs counted answer clinical vignettes, step by step.
-- The backend `torch`, which the registry names for {torch} of the eight: it generates in
-  steps of 16 replies and reads each prompt alone. Set
-  `backend: vllm` in their entries for speeds like these, and `data_parallel` to the number of replicas.
+- Without a Ray cluster, more than one replica requires `data_parallel` in the entry: the number of replicas.
+- Equipoise's own work: about half a millisecond of a processor per prompt ([scaling](performance.md#scaling)), which
+  for a million prompts is about as long as the letters of a small model take on 8 GPUs.
 - Limits: {plain} are not known to use a reasoning format, so a reply to a question is limited
   to `answer_tokens`, {short}. The table assumes that you raise this limit, so that they can reason there.
 - Equipoise lets vLLM prefill {step:,} tokens per step, fewer than in the published runs.
@@ -101,6 +104,9 @@ def page_of(figures: Mapping[str, Any], entries: Mapping[str, WeightsEntry], rat
         GENERATE.format(read=figures["read"]["generate"]),
         *_costs(figures, "generate", entries, rates),
         "",
+        MILLION.format(many=MANY, gpus=max(rates.gpus)),
+        *_million(figures["million"], entries),
+        "",
         _tokens(prompts["likelihood"]["n"], outputs, entries),
         SPEEDS,
         _absent(prompts["likelihood"]["n"], entries),
@@ -112,20 +118,20 @@ def page_of(figures: Mapping[str, Any], entries: Mapping[str, WeightsEntry], rat
 
 def _costs(figures: Mapping[str, Any], mode: str, entries: Mapping[str, WeightsEntry], rates: Rates) -> Iterator[str]:
     generates = mode == "generate"
-    heads = ["model", *(["generated tokens per prompt"] if generates else [])]
+    heads = ["model", "backend", *(["generated tokens per prompt"] if generates else [])]
     for gpus in rates.gpus:
         heads += [f"{gpus} GPU{'s' if gpus > 1 else ''}: time", "US $"]
     yield from _head(heads)
     rows = figures["costs"][mode]
     for name, entry in entries.items():
-        cells = [entry.title]
+        cells = [entry.title, f"`{entry.backend}`"]
         if generates:
             cells.append(_ends(figures["written"][name], "{:,.0f}"))
         for gpus in rates.gpus:
             row = rows[name][str(gpus)]
             cells += [_time(row["minutes"]), _dollars(row["dollars"])]
         yield _row(cells)
-    cells = ["**all eight in turn**", *([""] if generates else [])]
+    cells = ["**all eight in turn**", "", *([""] if generates else [])]
     for gpus in rates.gpus:
         total = {
             what: {end: sum(rows[name][str(gpus)][what][end] for name in entries) for end in ("low", "high")}
@@ -133,6 +139,13 @@ def _costs(figures: Mapping[str, Any], mode: str, entries: Mapping[str, WeightsE
         }
         cells += [_time(total["minutes"]), _dollars(total["dollars"])]
     yield _row(cells)
+
+
+def _million(costs: Mapping[str, Any], entries: Mapping[str, WeightsEntry]) -> Iterator[str]:
+    yield from _head(["model", "by log-likelihood: time", "US $", "generated: time", "US $"])
+    for name, entry in entries.items():
+        rows = [costs[mode][name] for mode in ("likelihood", "generate")]
+        yield _row([entry.title, *(cell for row in rows for cell in (_time(row["minutes"]), _dollars(row["dollars"])))])
 
 
 def _tokens(n: int, outputs: Mapping[str, Any], entries: Mapping[str, WeightsEntry]) -> str:
@@ -146,7 +159,6 @@ def _absent(n: int, entries: Mapping[str, WeightsEntry]) -> str:
     return ABSENT.format(
         n=n,
         absent=PROMPTS - n,
-        torch=sum(isinstance(entry, TorchEntry) for entry in entries.values()),
         plain=" and ".join(f"`{name}`" for name in plain),
         short=", ".join(map(str, sorted(set(plain.values())))),
         step=STEP_TOKENS,

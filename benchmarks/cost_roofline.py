@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 PROMPTS = 6408
 """AMQA's 801 questions in eight texts each."""
+MANY = 10**6
+"""Prompts of a large study."""
 TERA, HOUR = 1e12, 3600
 OPERATIONS = 2
 """A multiplication and an addition for each parameter in use and token."""

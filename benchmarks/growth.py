@@ -2,11 +2,12 @@
 
     PYTHONPATH=src python benchmarks/growth.py --out benchmarks/growth.json
 
-It needs the data of a finished run (`dvc repro`), and enlarges them with copies under new keys. Every size of every
-step runs in a separate process, whose peak memory is the step's. `infer` asks a stand-in that answers at once, so that
-the measured time is our own cost per prompt: computing keys, saving answers to disk, reading and writing rows.
+`score` and `measure` need the data of a finished run (`dvc repro`), and enlarge them with copies under new keys. Every
+size of every step runs in a separate process, whose peak memory is the step's. `infer` asks a stand-in that answers at
+once, so that the measured time is our own cost per prompt: computing keys, saving answers to disk, reading and writing
+rows.
 `infer_kept` and `score_kept` find every answer in the cache. `score` runs the judge that ships on texts that all
-differ. `measure` is that of the vignettes, the questions and the exam. A few minutes on two idle cores, and 2 GB on the
+differ. `measure` is that of the vignettes, the questions and the exam. Half an hour on two idle cores, and 6 GB on the
 disk.
 """
 
@@ -51,7 +52,10 @@ if TYPE_CHECKING:
 
 
 ROOT = Path(__file__).parents[1]
-PROMPTS = (100, 1_000, 10_000)
+PROMPTS = (10_000, 100_000, 1_000_000)
+SHARING = 4
+"""Prompts with one stem."""
+REPLIES = (100, 1_000, 10_000)
 ROWS = (10_000, 100_000, 1_000_000)
 STUDIES: tuple[str, ...] = ("vignettes", "questions", "exam")
 """The studies whose rows are multiplied for `measure`."""
@@ -75,7 +79,8 @@ def main(
         typer.echo(json.dumps(STEPS[step](count, folder)))
         return
     figures: dict[str, Any] = {"machine": machine()}
-    runs = [(name, count) for name in ("infer", "score") for count in PROMPTS] + [("measure", count) for count in ROWS]
+    sizes = {"infer": PROMPTS, "score": REPLIES, "measure": ROWS}
+    runs = [(name, count) for name, counts in sizes.items() for count in counts]
     rows: list[dict[str, Any]] = []
     for name, size in runs:
         if size <= largest:
@@ -135,17 +140,16 @@ class StandIn:
 
 
 def infer(count: int, folder: Path) -> dict[str, float]:
-    """Answer prompts of all lengths of the run: those to vignettes and questions."""
+    """Answer prompts of 1.2 kB, of which four share a stem."""
     prompts = folder / "asked.jsonl"
     if not prompts.exists():
-        rows = [row for study in ("vignettes", "questions") for row in _rows(f"{study}/built/prompts")]
-        jsonl.write(prompts, [Prompt.model_validate(_distinct(rows[n % len(rows)], n)) for n in range(count)])
+        jsonl.write(prompts, map(_prompt, range(count)))
     manifest = Manifest(model="standin", repo="none", revision="none", licence="none")
 
     def work() -> None:
         with cache.ResponseCache.open() as responses:
             answered = answer_all(
-                jsonl.read(prompts, Prompt),
+                jsonl.Rows(prompts, Prompt),
                 manifest=manifest,
                 generation=Generation(reasoning_tokens=1, answer_tokens=1),
                 cache=responses,
@@ -157,10 +161,18 @@ def infer(count: int, folder: Path) -> dict[str, float]:
     return _measure_work(work)
 
 
-def _distinct(row: dict[str, Any], number: int) -> dict[str, Any]:
-    """Make a prompt unique without changing its length."""
-    prompt = row | {"key": f"{number:06}", "stem": "", "lead": ""}
-    return prompt | {"turns": [f"{number:06} {row['turns'][0][7:]}", *row["turns"][1:]]}
+def _prompt(number: int) -> Prompt:
+    """Write a prompt of 1,200 characters; half of them are its stem."""
+    stem = f"Patient {number // SHARING:07} presents with a cough. ".ljust(600, "x")
+    return Prompt(
+        key=f"{number:07}",
+        study="vignettes",
+        system="You are an experienced clinician.".ljust(200, "x"),
+        prefix="The most likely diagnosis is",
+        turns=(f"{stem} Version {number:07}. ".ljust(1000, "x"),),
+        candidates=("pneumonia", "panic attack", "asthma"),
+        stem=stem,
+    )
 
 
 def score(count: int, folder: Path) -> dict[str, float]:

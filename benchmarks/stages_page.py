@@ -41,8 +41,9 @@ GROWTH = """## Scaling
 
 ![Seconds against prompts or rows, both axes logarithmic](../benchmarks/growth.svg)
 
-`benchmarks/growth.py` runs each size of each step in a separate process, on enlarged copies of a run's files. The model
-of `infer` answers immediately, so only our overhead remains, most of it the flush of each answer to disk. *Cached* is
+`benchmarks/growth.py` runs each size of each step in a separate process, `score` and `measure` on enlarged copies of a
+run's files, `infer` on prompts of 1.2 kB. The model
+of `infer` answers immediately, so only our overhead remains. *Cached* is
 the same work with every result in the cache. All texts that `score` judges are distinct. The fixed part of `measure` is
 its imports and the bootstrap of figures that do not grow. *Marginal* is the time per prompt or row between the two
 largest sizes.

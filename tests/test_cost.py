@@ -304,7 +304,7 @@ def test_page_tells_times_in_minutes_or_hours(committed: dict[str, Any]) -> None
     costs = {mode: {name: {"1": row, "8": row} for name in script.MODELS} for mode in ("likelihood", "generate")}
     page = page_of({**committed, "costs": costs}, script.load_entries(), COMMITTED)
 
-    assert "| Qwen3-8B | 12 min to 1.5 h | 0.6 to 1,234 | 12 min to 1.5 h | 0.6 to 1,234 |" in page
+    assert "| Qwen3-8B | `vllm` | 12 min to 1.5 h | 0.6 to 1,234 | 12 min to 1.5 h | 0.6 to 1,234 |" in page
 
 
 def test_rendering_keeps_the_tokens(tmp_path: Path, committed: dict[str, Any]) -> None:

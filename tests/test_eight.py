@@ -232,7 +232,7 @@ def test_quantised_loading_answers_in_few_bits(
     import torch
 
     commit = serve(hub, "piaget8b", tmp_path / "piaget8b")
-    settings = settings_for("piaget8b", bits=bits, device_map="cpu", generation=SAMPLED)
+    settings = settings_for("piaget8b", backend="torch", bits=bits, device_map="cpu", generation=SAMPLED)
     check.require_sound(settings, STUDIES, Path(), RichMachine(modules=("bitsandbytes",)))
     stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
     run = Run("vignettes", Path("data"), settings)
@@ -261,7 +261,7 @@ def test_quantised_loading_without_bitsandbytes_says_what_it_needs(
 ) -> None:
     """The check, the export and the backend each name the package in one line, and nothing is written."""
     commit = serve(hub, "piaget8b", tmp_path / "piaget8b")
-    settings = settings_for("piaget8b", bits=bits, device_map="cpu")
+    settings = settings_for("piaget8b", backend="torch", bits=bits, device_map="cpu")
     entry = registry.load_entry("piaget8b", project)
     assert isinstance(entry, TorchEntry)
     weights = locate(pin_commit(entry, commit), project)

@@ -19,7 +19,7 @@ from faults_inputs import inputs
 from faults_runs import DAMAGES, Clone, Outcome, SkippedError, damage_cache, no_space_problems
 from faults_server import server
 
-from builders import prompt, response
+from builders import response
 from equipoise.core.cache import ResponseCache
 
 MACHINE = {"cores": 2, "processor": "Some processor", "python": "3.11.7"}
@@ -29,12 +29,12 @@ from equipoise.core.cache import ResponseCache
 from equipoise.core.prompts import Prompt, Response
 prompt = Prompt(key="p", study="vignettes", system="", prefix="", turns=("p",), candidates=())
 with ResponseCache(pathlib.Path("responses.sqlite")) as cache:
-    found = [cache.get(f"key {n}", prompt) for n in range(200)]
+    found = [cache.find(f"key {n}") for n in range(200)]
     missing = {f"key {n}": Response(key="p", study="vignettes", replies=("long " * n,), finished=(True,),
                log_likelihood={}, prompt_tokens=1, generated_tokens=n) for n in range(200) if found[n] is None}
     for key, value in missing.items():
         cache.keep({key: value})
-    rows = [cache.get(f"key {n}", prompt).model_dump_json() for n in range(200)]
+    rows = [cache.find(f"key {n}").model_dump_json() for n in range(200)]
 pathlib.Path("out.jsonl").write_text("\\n".join(rows))
 """
 """A stand-in for a stage: two hundred answers through a cache, those that are missing asked anew."""
@@ -133,7 +133,7 @@ def test_silence_about_a_damaged_row_and_another_output_are_failures(tmp_path: P
     with ResponseCache(tmp_path / "responses.sqlite") as cache:
         for n in range(3):
             cache.keep({f"key {n}": response("p", f"Reply {n}.")})
-        assert cache.get("key 1", prompt("p")) is not None
+        assert cache.find("key 1") is not None
     output = tmp_path / "out.jsonl"
     output.touch()
 

@@ -7,7 +7,8 @@ import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing
+import tracemalloc
+from contextlib import closing, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 import tiny
 from builders import prompt, response
 from equipoise.backends import ask as asking
+from equipoise.backends import base
 from equipoise.backends.ask import answer_all
 from equipoise.backends.base import Keeping, answering
 from equipoise.core import jsonl
@@ -153,6 +155,66 @@ def test_a_model_that_is_kept_open_is_opened_once(tmp_path: Path) -> None:
     assert (none, before, during, backend.closed) == ([], 0, (1, 0), 1)
     assert [row.replies[0] for row in then] == ["ONE", "ONE"]
     assert backend.asked == ["a", "b"]
+
+
+class Straight(Echo):
+    """A backend that takes prompts one by one."""
+
+    def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
+        """Answer every prompt in order, without holding one."""
+        for asked in prompts:
+            self.asked.append(asked.key)
+            yield answer(asked)
+
+
+def test_prompts_with_one_beginning_are_asked_one_after_the_other(tmp_path: Path) -> None:
+    """Those of a stem are together, and of these those of a lead, though they are apart in the file."""
+    stems = ["", "A long stem of more bytes than order stems. ", "A long stem of more bytes than order stems, too. "]
+    prompts = [
+        prompt(f"{number:02}", f"text {number}").model_copy(
+            update={"stem": (stem := stems[number % 3]), "lead": f"{stem}{number % 2}"}
+        )
+        for number in range(18)
+    ]
+    backend = Straight()
+    run(prompts, backend, tmp_path / "cache")
+    begun = {asked.key: (asked.stem, asked.lead) for asked in prompts}
+
+    assert sorted(backend.asked) == list(begun)
+    assert [len({begun[key][0] for key in backend.asked[start : start + 6]}) for start in (0, 6, 12)] == [1, 1, 1]
+    assert [len({begun[key] for key in backend.asked[start : start + 3]}) for start in range(0, 18, 3)] == [1] * 6
+
+
+def test_memory_does_not_grow_by_the_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """18,000 more prompts of a file take less memory than a third of their own text, to ask and to read back."""
+    monkeypatch.setattr(base, "TOGETHER", 500)
+    length = 3000
+
+    def process(items: Mapping[str, Prompt]) -> Iterator[Mapping[str, Response]]:
+        """Answer all prompts at once, so that they are kept in one transaction."""
+        yield {key: answer(asked) for key, asked in items.items()}
+
+    def peak(count: int) -> int:
+        """Answer prompts of 3,000 characters, and give the most bytes held at a time."""
+        path = tmp_path / f"{count}.jsonl"
+        jsonl.write(path, (prompt(f"{number:05}", f"{number:05}".ljust(length)) for number in range(count)))
+        tracemalloc.start()
+        try:
+            with ResponseCache(tmp_path / f"{count}.sqlite") as cache:
+                answers = answer_all(
+                    jsonl.Rows(path, Prompt),
+                    manifest=MANIFEST,
+                    generation=GENERATION,
+                    cache=cache,
+                    make=lambda: nullcontext(process),
+                    progress=lambda *_: None,
+                )
+                assert sum(1 for _ in answers) == count
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert peak(20_000) - peak(2_000) < 18_000 * length / 3
 
 
 @pytest.mark.parametrize("error", [EquipoiseError("no memory"), KeyboardInterrupt(), RuntimeError("broken")])
@@ -396,6 +458,89 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tiny_model: Exported, tmp_pat
     assert killed.start().wait() == 0
     assert sorted(killed.asked()) == [key for key, question in keys.items() if question not in before]
     assert undisturbed.responses.read_bytes() == killed.responses.read_bytes()
+
+
+SPOT = '''
+"""Answer prompts one after the other, each in a moment, and note each that the model is given."""
+
+import time
+from contextlib import nullcontext
+from pathlib import Path
+
+from builders import response
+from equipoise.backends.ask import answer_all
+from equipoise.core import cache, jsonl
+from equipoise.core.prompts import Prompt
+from test_ask import GENERATION, MANIFEST
+
+
+def process(items):
+    for key, prompt in items.items():
+        with Path("asked").open("a") as file:
+            file.write(prompt.key + "\\n")
+        time.sleep(0.02)
+        yield {key: response(prompt.key, "An answer.")}
+
+
+with cache.ResponseCache.open() as kept:
+    fixed = {"manifest": MANIFEST, "generation": GENERATION, "progress": lambda *_: None}
+    jsonl.write(
+        Path("responses.jsonl"),
+        answer_all(jsonl.Rows(Path("prompts.jsonl"), Prompt), cache=kept, make=lambda: nullcontext(process), **fixed),
+    )
+'''
+
+
+def test_a_lost_machine_goes_on_from_the_copy(tmp_path: Path) -> None:
+    """The how-to's command copies the cache during a run; the next machine asks only what the copy lacks."""
+    page = (ROOT / "docs/howto/spot.md").read_text(encoding="utf-8")
+    keeping = page.partition("```bash\n")[2].partition("dvc repro")[0]
+    assert "KEPT=/mnt/kept" in keeping
+    assert "sleep 60" in keeping
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    names = {f"{number:03}" for number in range(60)}
+    environment = {name: value for name, value in os.environ.items() if name != "DVC_ROOT"}
+    environment |= {"PYTHONPATH": os.pathsep.join(map(str, (ROOT / "src", ROOT / "tests", ROOT / "tests/backends")))}
+
+    def machine(name: str) -> Path:
+        """Lay out a machine's disk."""
+        folder = tmp_path / name
+        (folder / ".cache").mkdir(parents=True)
+        (folder / "spot.py").write_text(SPOT, encoding="utf-8")
+        jsonl.write(folder / "prompts.jsonl", [prompt(name, f"text {name}") for name in names])
+        return folder
+
+    first, second = machine("first"), machine("second")
+    # The loop runs until its file of prompts is gone, and the copies are made more often.
+    loop = keeping.replace("/mnt/kept", str(kept)).replace("sleep 60", "sleep 0.1 && test -e prompts.jsonl")
+    script = loop.replace("done &", "done") + "true"
+    with (
+        subprocess.Popen(["bash", "-c", script], cwd=first, env=environment, stderr=subprocess.DEVNULL) as copying,
+        subprocess.Popen([sys.executable, "spot.py"], cwd=first, env=environment) as child,
+    ):
+        while not (kept / "responses.sqlite").exists() or not _copied(kept):
+            assert child.poll() is None
+            time.sleep(0.01)
+        child.send_signal(signal.SIGKILL)
+        (first / "prompts.jsonl").unlink()
+        copying.wait()
+    copied = _copied(kept)
+    shutil.rmtree(first)
+
+    assert child.returncode == -signal.SIGKILL
+    assert 0 < copied < len(names)
+    shutil.copy(kept / "responses.sqlite", second / ".cache")
+    subprocess.run([sys.executable, "spot.py"], cwd=second, env=environment, check=True)
+    asked = (second / "asked").read_text(encoding="utf-8").split()
+    assert len(asked) == len(set(asked)) == len(names) - copied
+    assert {row.key for row in jsonl.read(second / "responses.jsonl", Response)} == names
+
+
+def _copied(folder: Path) -> int:
+    """Count the answers of a copy of the cache."""
+    with closing(sqlite3.connect(folder / "responses.sqlite")) as database:
+        return int(database.execute("SELECT count(*) FROM response").fetchone()[0])
 
 
 SERVER = """\

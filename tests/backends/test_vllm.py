@@ -276,6 +276,15 @@ def test_every_prompt_is_answered_once_by_one_of_the_copies() -> None:
     assert multiprocessing.active_children() == []
 
 
+def test_copies_stay_open_between_calls() -> None:
+    """The same processes answer the next prompts, so that a model is loaded once."""
+    with Replicas(Copy, ["0", "1"]) as backend:
+        first, then = ([one.replies for one in backend.answer(map(prompt, keys))] for keys in ("ab", "cd"))
+
+    assert sorted(first) == sorted(then)
+    assert multiprocessing.active_children() == []
+
+
 def test_no_more_copies_than_prompts_are_opened() -> None:
     """One prompt needs one copy, and no prompt needs none."""
     assert [response.replies[0] for response in ask("a")] == ["0"]

@@ -70,7 +70,7 @@ def test_what_runs_here_comes_first(project: Path, monkeypatch: pytest.MonkeyPat
     assert others[: len(rows) - len(ready)] == [name for name, row in rows.items() if not row["ready"]]
     # 65.6 GB of a GPU are needed, where none is here; the server's key has another name than SOME_KEY.
     assert rows["qwq_32b"]["lacks"] == ["package", "weights", "GPU"]
-    assert rows["qwen3_8b"]["lacks"] == ["weights", "memory"]
+    assert rows["qwen3_8b"]["lacks"] == ["package", "weights", "GPU"]
     assert rows["api_example"]["lacks"] == ["package", "key"]
 
 
@@ -159,7 +159,7 @@ def test_pinning_changes_one_value_and_keeps_the_comments(project: Path) -> None
     assert asked == ["gustavecortal/Piaget-8B"]
     assert path.read_text(encoding="utf-8") == before.replace("revision: null", f"revision: {COMMIT}")
     entry = registry.load_entry("piaget8b", project)
-    assert isinstance(entry, registry.TorchEntry)
+    assert isinstance(entry, registry.VllmEntry)
     assert entry.source.model_dump()["revision"] == COMMIT
 
 
@@ -266,7 +266,7 @@ def test_the_commit_that_was_used_is_the_one_that_is_pinned(
     monkeypatch.setenv("DVC_ROOT", str(project))
     monkeypatch.setattr(command.hub, "commit", lambda _: "f" * 40)
     made = Manifest(
-        model="piaget8b", backend="torch", repo="gustavecortal/Piaget-8B", revision=COMMIT, licence="MIT", settings={}
+        model="piaget8b", backend="vllm", repo="gustavecortal/Piaget-8B", revision=COMMIT, licence="MIT", settings={}
     )
     (project / ".cache/models").mkdir(parents=True)
     jsonl.write_json(project / ".cache/models/piaget8b.json", made.written())

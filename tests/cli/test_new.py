@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import projects
 from equipoise.cli import models as listing
+from equipoise.cli import new
 from equipoise.cli.app import app
 from equipoise.core import jsonl
 from equipoise.materials.cities import load_cities
@@ -161,6 +162,7 @@ def entries(arguments: dict[str, tuple[str, ...]]) -> dict[str, Any]:
 @pytest.mark.usefixtures("project")
 def test_a_model_of_any_source_is_listed(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The default and a folder are ready; the hub and a server are listed with what they lack."""
+    monkeypatch.setattr(new, "find_spec", lambda _: None)  # without vLLM
     found = entries(
         {
             "plain": (),
@@ -185,6 +187,15 @@ def test_a_model_of_any_source_is_listed(tiny_checkpoint: Path, monkeypatch: pyt
     assert (found["hub"].parameters, found["hub"].backend) == ("0.5B", "onnx")
     assert (found["large"].parameters, found["large"].backend) == ("32B", "torch")
     assert (found["loopback"].key_env, found["remote"].key_env) == (None, "OPENAI_API_KEY")
+
+
+@pytest.mark.usefixtures("project")
+def test_large_weights_run_in_vllm_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights too large for ONNX get vLLM; small ones do not."""
+    monkeypatch.setattr(new, "find_spec", lambda name: object() if name == "vllm" else None)
+    found = entries({"small": ("--hub", "some/Model-1B"), "large": ("--hub", "some/Model-32B")})
+
+    assert {name: entry.backend for name, entry in found.items()} == {"small": "onnx", "large": "vllm"}
 
 
 def test_a_folder_says_its_sizes_itself(project: Path, tiny_checkpoint: Path) -> None:

@@ -6,6 +6,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import builders
 from equipoise.core.cache import Checked, ResponseCache, check_file, folder, response_key
@@ -44,7 +46,7 @@ def test_what_was_put_is_found_again(tmp_path: Path) -> None:
     with ResponseCache(path) as cache:
         cache.keep({"question": response()})
     with ResponseCache(path) as cache:
-        found, nothing = cache.get("question", PROMPT), cache.get("another", PROMPT)
+        found, nothing = cache.find("question"), cache.find("another")
 
     assert (response(), None) == (found, nothing)
 
@@ -55,28 +57,32 @@ def test_a_second_answer_takes_the_place_of_the_first(tmp_path: Path) -> None:
         cache.keep({"question": response(reply="First.")})
         cache.keep({"question": response(reply="Second.")})
 
-        assert cache.get("question", PROMPT) == response(reply="Second.")
+        assert cache.find("question") == response(reply="Second.")
 
 
 def test_numbers_are_kept_as_they_are_written(tmp_path: Path) -> None:
     """A fresh response and a kept one give the same bytes: both are rounded to six places."""
     with ResponseCache(tmp_path / "responses.sqlite") as cache:
         cache.keep({"question": response().model_copy(update={"log_likelihood": {"x": -1 / 3}})})
-        found = cache.get("question", PROMPT)
+        found = cache.find("question")
 
     # -1/3 to six places.
     assert found is not None
     assert found.log_likelihood == {"x": -0.333333}
 
 
-def test_an_answer_takes_the_key_of_the_prompt_that_asks(tmp_path: Path) -> None:
-    """A response found for another case has that case's key and study."""
-    with ResponseCache(tmp_path / "responses.sqlite") as cache:
-        cache.keep({"question": response("a")})
-        found = cache.get("question", PROMPT.model_copy(update={"key": "b", "study": "questions"}))
+@given(kept=st.sets(st.integers(0, 40)), asked=st.lists(st.integers(0, 40), max_size=60))
+def test_answers_are_found_together_as_one_by_one(
+    kept: set[int], asked: list[int], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Of many keys, in any order and repeated, those with an answer are found, each with its own."""
+    answers = {f"question {number}": response(reply=f"Reply {number}.") for number in kept}
+    keys = [f"question {number}" for number in asked]
+    with pytest.MonkeyPatch.context() as patch, ResponseCache(tmp_path_factory.mktemp("cache") / "cache") as cache:
+        patch.setattr("equipoise.core.cache.LOOKED_UP", 7)
+        cache.keep(answers)
 
-    assert found is not None
-    assert (found.key, found.study) == ("b", "questions")
+        assert cache.find_all(keys) == {key: answers[key] for key in keys if key in answers}
 
 
 def test_a_question_does_not_depend_on_who_asks() -> None:
@@ -187,10 +193,10 @@ def test_a_damaged_file_is_set_aside(content: bytes, tmp_path: Path, capsys: pyt
     path = tmp_path / "responses.sqlite"
     path.write_bytes(content)
     with ResponseCache(path) as cache:
-        assert cache.get("question", PROMPT) is None
+        assert cache.find("question") is None
         cache.keep({"question": response()})
     with ResponseCache(path) as cache:
-        assert cache.get("question", PROMPT) == response()
+        assert cache.find("question") == response()
 
     assert path.with_name("responses.sqlite.damaged-1").read_bytes() == content
     (line,) = capsys.readouterr().err.splitlines()
@@ -208,7 +214,7 @@ def test_what_is_intact_in_a_damaged_file_is_kept(tmp_path: Path, capsys: pytest
     content[middle : middle + 4096] = b"\xff" * 4096
     path.write_bytes(content)
     with ResponseCache(path) as cache:
-        found = [cache.get(f"question {number:03}", PROMPT) for number in range(200)]
+        found = [cache.find(f"question {number:03}") for number in range(200)]
 
     # A page holds at most 4096 / 200 = 20 of these answers of more than 200 bytes; the damaged one may also be an inner
     # page, which costs the answers below it, but never those that come before or after them.
@@ -227,10 +233,10 @@ def test_a_damaged_answer_is_asked_again(change: str, tmp_path: Path, capsys: py
         with closing(sqlite3.connect(path)) as other, other:
             other.execute(f"UPDATE response SET {change}")  # noqa: S608  (the test's own)
 
-        assert (cache.get("question", PROMPT), cache.get("another", PROMPT)) == (None, None)
+        assert (cache.find("question"), cache.find("another")) == (None, None)
         assert check_file(path) == Checked(2, ("question", "another"))
         cache.keep({"question": response()})
-        assert cache.get("question", PROMPT) == response()
+        assert cache.find("question") == response()
     (line,) = capsys.readouterr().err.splitlines()
     assert line.endswith("response question is damaged (checksum mismatch): any damaged response is asked again")
 
@@ -243,7 +249,7 @@ def test_exchanged_answers_are_asked_again(tmp_path: Path) -> None:
         with closing(sqlite3.connect(path)) as other, other:
             other.execute("UPDATE response SET key = 'another'")
 
-        assert cache.get("another", PROMPT) is None
+        assert cache.find("another") is None
 
 
 def flipped(content: bytes, number: int) -> bytes:
@@ -264,7 +270,7 @@ def test_an_answer_that_was_found_is_not_lost_with_a_damaged_file(page: int, tmp
         content[first * 4096 : (first + 1) * 4096] = bytes(4096)
     path.write_bytes(content)
     with ResponseCache(path) as cache:
-        found, again = ([cache.get(f"question {number:03}", PROMPT) for number in range(200)] for _ in range(2))
+        found, again = ([cache.find(f"question {number:03}") for number in range(200)] for _ in range(2))
 
     assert [(one is None) for one in again] == [(one is None) for one in found]
     assert sum(one is not None for one in found) > 100
@@ -286,13 +292,13 @@ def test_no_flipped_bit_and_no_truncation_changes_an_answer(tmp_path: Path) -> N
         path.write_bytes(file)
         try:
             with ResponseCache(path) as cache:
-                found = {key: cache.get(key, PROMPT) for key in answers}
+                found = {key: cache.find(key) for key in answers}
                 cache.keep(answers)
         except EquipoiseError:
             continue  # a flag of the header that says that the file cannot be written
         assert all(answer in (None, answers[key]) for key, answer in found.items())
         with ResponseCache(path) as cache:
-            again = {key: cache.get(key, PROMPT) for key in answers}
+            again = {key: cache.find(key) for key in answers}
         # A flipped bit of a key in the index can hide its neighbours, but not from a check.
         assert again == answers or check_file(path).fault
         assert all(answer in (None, answers[key]) for key, answer in again.items())
@@ -320,7 +326,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
         with pytest.raises(EquipoiseError, match=r"cannot be kept \(database or disk is full\): free space, then run"):
             cache.keep({"second": response(reply="long " * 10_000)})
     with ResponseCache(path) as cache:
-        assert (response(), None) == (cache.get("first", PROMPT), cache.get("second", PROMPT))
+        assert (response(), None) == (cache.find("first"), cache.find("second"))
 
 
 def test_two_runs_share_the_cache(tmp_path: Path) -> None:
@@ -329,7 +335,7 @@ def test_two_runs_share_the_cache(tmp_path: Path) -> None:
     with ResponseCache(path) as one, ResponseCache(path) as two:
         one.keep({"question": response()})
 
-        assert response() == two.get("question", PROMPT)
+        assert response() == two.find("question")
 
 
 def test_a_temporary_run_uses_the_cache_of_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -190,10 +190,23 @@ def test_blank_lines_are_passed_over_and_counted(tmp_path: Path) -> None:
         read_line(tmp_path, "\n \nnothing")
 
 
+@pytest.mark.parametrize("start", ["", "\ufeff", "\n \n"])
+def test_rows_are_taken_from_the_file_one_by_one(tmp_path: Path, start: str) -> None:
+    """Each row is found by its number, whatever the line ends, blank lines, and a mark of the byte order."""
+    path = tmp_path / "rows.jsonl"
+    lines = [line_of(key=key) for key in ("é", "a b", "c")]
+    path.write_bytes(f"{start}{lines[0]}\r\n\n{lines[1]}\n{lines[2]}".encode())
+    rows = jsonl.Rows(path, Effect)
+
+    assert list(rows) == [rows[number] for number in range(3)] == jsonl.read(path, Effect)
+    assert len(rows) == 3
+
+
 def test_a_missing_file_is_named_with_the_fix(tmp_path: Path) -> None:
     """The error for a missing file names the command that restores it."""
-    with pytest.raises(EquipoiseError, match=r"gone\.jsonl: no such file: .*`dvc repro` restores"):
-        jsonl.read(tmp_path / "gone.jsonl", Row)
+    for reader in (jsonl.read, jsonl.Rows):
+        with pytest.raises(EquipoiseError, match=r"gone\.jsonl: no such file: .*`dvc repro` restores"):
+            reader(tmp_path / "gone.jsonl", Row)
 
 
 def test_a_folder_is_named(tmp_path: Path) -> None:

@@ -8,12 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, nullcontext
 from functools import partial
+from hashlib import blake2b
 from pathlib import Path
+from sys import intern
 
 from equipoise.backends.base import Backend, Cluster, Keeping, Opening, answering
 from equipoise.backends.ray.cluster import copies, gpus_of
 from equipoise.core import cache, jsonl
-from equipoise.core.cache import ResponseCache, response_key
+from equipoise.core.cache import LOOKED_UP, ResponseCache, batched, response_key
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.manifest import Manifest
 from equipoise.core.prompts import Prompt, Response
@@ -34,6 +36,10 @@ from equipoise.models.weights import Weights, locate, verify, verify_answers
 Asker = Callable[[Sequence[Prompt]], Iterator[Response]]
 """A function from prompts to their responses, which must be read while the cache is open."""
 Progress = Callable[[int, int], object]
+BEGINNING = 32
+"""Bytes of a stem that order the stems."""
+PLACE = 8
+"""Bytes of a prompt's place among the prompts, in a sort key."""
 FIX = "lower infer.batch_size if memory runs out"
 EXPORT = "run `dvc repro --force --single-item export`"
 
@@ -136,38 +142,62 @@ def answer_all(
     `make` opens the model, only if there is something to ask; `keeping` keeps it open from one call to the next. Every
     answer is saved to disk before waiting for the next one. `progress` is called with the number of answered prompts
     and the number of all prompts. All prompts are answered when this function returns; the responses are then read from
-    the open cache one at a time, in the order of the prompts.
+    the open cache, in the order of the prompts. Prompts are taken as they are needed, so that those of a `jsonl.Rows`
+    are never all in memory: about 600 bytes of each are.
     """
-    keys = {prompt.key: response_key(prompt, manifest, generation) for prompt in prompts}
-    missing = {keys[prompt.key]: prompt for prompt in reversed(prompts) if cache.find(keys[prompt.key]) is None}
-    waiting = Counter(question for question in keys.values() if question in missing)
-    progress(len(prompts) - waiting.total(), len(prompts))
+    names: list[tuple[str, str]] = []
+    questions: list[str] = []
+    waiting: Counter[str] = Counter()
+    missing: list[bytes] = []
+    for batch in batched(prompts, LOOKED_UP):
+        asked = [response_key(prompt, manifest, generation) for prompt in batch]
+        kept = cache.find_all(asked)
+        for place, (prompt, question) in enumerate(zip(batch, asked, strict=True), start=len(questions)):
+            names.append((prompt.key, intern(prompt.study)))
+            if question not in kept:
+                if question not in waiting:
+                    missing.append(_asking_order(prompt) + place.to_bytes(PLACE))
+                waiting[question] += 1
+        questions += asked
+    missing.sort()
+    places = (int.from_bytes(order[-PLACE:]) for order in missing)
+    answered = len(questions) - waiting.total()
+    progress(answered, len(questions))
     with nullcontext(keeping) if keeping else Keeping(cache, make) as model:
-        for answers in model.process(dict(sorted(missing.items(), key=lambda item: _asking_order(item[1])))):
-            for question in answers:
-                del waiting[question]
-            progress(len(prompts) - waiting.total(), len(prompts))
-    for prompt in prompts:
-        if keys[prompt.key] in waiting:
-            raise _unanswered_error(prompt)
-    return (_read_answer(prompt, keys[prompt.key], cache) for prompt in prompts)
+        for answers in model.process((questions[place], prompts[place]) for place in places):
+            answered += sum(map(waiting.pop, answers))
+            progress(answered, len(questions))
+    if waiting:
+        raise _unanswered_error(
+            next(key for (key, _), question in zip(names, questions, strict=True) if question in waiting)
+        )
+    return _read_answers(names, questions, cache)
 
 
-def _asking_order(prompt: Prompt) -> tuple[str, str, str]:
-    """Return a sort key that places prompts with the same beginning side by side."""
-    return prompt.stem, prompt.lead, prompt.key
+def _asking_order(prompt: Prompt) -> bytes:
+    """Return a sort key of few bytes that places prompts with the same beginning side by side."""
+    stem, lead = prompt.stem.encode(), prompt.lead.encode()
+    return stem[:BEGINNING] + _short_digest(stem) + _short_digest(lead)
 
 
-def _read_answer(prompt: Prompt, question: str, cache: ResponseCache) -> Response:
-    """Read the answer to an answered prompt from the cache."""
-    response = cache.get(question, prompt)
-    if response is None:  # the file was emptied in the meantime
-        raise _unanswered_error(prompt)
-    return response
+def _short_digest(text: bytes) -> bytes:
+    return blake2b(text, digest_size=8).digest()
 
 
-def _unanswered_error(prompt: Prompt) -> EquipoiseError:
-    return EquipoiseError(f"prompt {prompt.key!r} was asked and not answered: run again; finished answers are kept")
+def _read_answers(
+    names: Sequence[tuple[str, str]], questions: Sequence[str], cache: ResponseCache
+) -> Iterator[Response]:
+    """Read the answers to answered prompts from the cache, each under the key and study of its prompt."""
+    for batch in batched(zip(names, questions, strict=True), LOOKED_UP):
+        kept = cache.find_all(question for _, question in batch)
+        for (key, study), question in batch:
+            if question not in kept:  # the file was emptied in the meantime
+                raise _unanswered_error(key)
+            yield kept[question].model_copy(update={"key": key, "study": study})
+
+
+def _unanswered_error(key: str) -> EquipoiseError:
+    return EquipoiseError(f"prompt {key!r} was asked and not answered: run again; finished answers are kept")
 
 
 def open_backend(

@@ -8,7 +8,7 @@ from typing import Annotated, Generic, Literal, NamedTuple, Protocol, Self, Type
 
 from pydantic import BaseModel, Field
 
-from equipoise.core.cache import ContentCache
+from equipoise.core.cache import ContentCache, batched
 from equipoise.core.params import Count
 from equipoise.core.prompts import Prompt, Response
 from equipoise.core.row import Frozen
@@ -16,6 +16,8 @@ from equipoise.core.row import Frozen
 POLL = 0.5
 """Seconds between checks of another process's results."""
 NO_RAY = "infer.executor is ray, which is not installed: run `pip install 'equipoise[ray]'`, or set it to local"
+TOGETHER = 2**16
+"""Items that are leased and processed at once, and therefore held in memory."""
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 M = TypeVar("M", bound=BaseModel)
@@ -107,16 +109,19 @@ class Keeping(Generic[Item, M]):
         self._opened.__exit__(kind, error, trace)
         self._process = None
 
-    def process(self, items: Mapping[str, Item]) -> Iterator[Mapping[str, M]]:
-        """Process items that are not in the cache; each result is saved to disk before it is yielded.
+    def process(self, items: Iterable[tuple[str, Item]]) -> Iterator[Mapping[str, M]]:
+        """Process items that are not in the cache, under their keys; each result is saved to disk before it is yielded.
 
         Items that another process works on are not computed again: their results are awaited, unless it gives up.
         """
-        waiting = dict(items)
+        for batch in batched(items, TOGETHER):
+            yield from self._process_leased(dict(batch))
+
+    def _process_leased(self, waiting: Mapping[str, Item]) -> Iterator[Mapping[str, M]]:
         try:
             while waiting:
                 free = self._cache.leases.claim(waiting)
-                if finished := {key: result for key in waiting if (result := self._cache.find(key)) is not None}:
+                if finished := self._cache.find_all(waiting):
                     yield finished
                 mine = {key: item for key, item in waiting.items() if key in free and key not in finished}
                 waiting = {key: item for key, item in waiting.items() if key not in free and key not in finished}

@@ -250,12 +250,22 @@ def _device_groups(entry: VllmEntry) -> list[str]:
 
 
 class Replicas(Backend):
-    """As many copies of a backend as there are groups of devices, opened whenever prompts come."""
+    """As many copies of a backend as there are groups of devices, each in a process; opened when prompts come."""
 
     def __init__(self, make: Callable[[], Backend], devices: Sequence[str]) -> None:
         """Take the function that opens a copy, and the value of CUDA_VISIBLE_DEVICES for each copy."""
         self._make = make
         self._devices = devices
+        self._copies: dict[str, tuple[Connection, BaseProcess]] = {}
+
+    def __exit__(self, *_: object) -> None:
+        """End the copies, each of which closes its model."""
+        for _pipe, process in self._copies.values():
+            process.terminate()
+        for pipe, process in self._copies.values():
+            process.join()
+            pipe.close()
+        self._copies.clear()
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
         """Answer every prompt. See `Backend.answer`.
@@ -264,55 +274,68 @@ class Replicas(Backend):
             EquipoiseError: A copy raised it, or its process ended prematurely.
         """
         batch = list(prompts)
-        context = multiprocessing.get_context("spawn")
-        running: dict[Connection, BaseProcess] = {}
+        working: dict[Connection, BaseProcess] = {}
         try:
             for number, devices in enumerate(self._devices):
                 if share := batch[number :: len(self._devices)]:
-                    reader, writer = context.Pipe(duplex=False)
-                    process = context.Process(target=_answer, args=(self._make, devices, share, writer))
-                    process.start()
-                    writer.close()
-                    running[reader] = process
-            while running:
-                ready = wait(list(running))
-                for reader in [one for one in running if one in ready]:
-                    yield from _receive(reader, running)
-        finally:
-            for left in running.values():
-                left.terminate()
-            for left in running.values():
-                left.join()
+                    pipe, process = self._copies.get(devices) or self._start(devices)
+                    with suppress(BrokenPipeError):  # a copy that has ended is noticed below
+                        pipe.send(share)
+                    working[pipe] = process
+            while working:
+                ready = wait(list(working))
+                for pipe in [one for one in working if one in ready]:
+                    yield from _receive(pipe, working)
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def _start(self, devices: str) -> tuple[Connection, BaseProcess]:
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_answer, args=(self._make, devices, theirs))
+        process.start()
+        theirs.close()
+        self._copies[devices] = ours, process
+        return ours, process
 
 
-def _receive(reader: Connection, running: dict[Connection, BaseProcess]) -> Iterator[Response]:
-    """Receive a copy's message: a response, the line of its error, or the end."""
+def _receive(pipe: Connection, working: dict[Connection, BaseProcess]) -> Iterator[Response]:
+    """Receive a copy's message: a response, the line of its error, or None at the end of its share."""
     try:
-        sent: Response | str = reader.recv()
-    except EOFError:
-        process = running.pop(reader)
+        sent: Response | str | None = pipe.recv()
+    except (EOFError, ConnectionResetError):
+        process = working[pipe]
         process.join()
-        if process.exitcode:
-            message = f"a replica of the model ended with code {process.exitcode}: run again; finished answers are kept"
-            raise EquipoiseError(message) from None
-        return
+        message = f"a replica of the model ended with code {process.exitcode}: run again; finished answers are kept"
+        raise EquipoiseError(message) from None
     if isinstance(sent, str):
         raise EquipoiseError(sent)
-    yield sent
+    if sent is None:
+        del working[pipe]
+    else:
+        yield sent
 
 
-def _answer(make: Callable[[], Backend], devices: str, share: Sequence[Prompt], writer: Connection) -> None:
-    """Answer a share of the prompts, in a process of its own."""
+def _answer(make: Callable[[], Backend], devices: str, pipe: Connection) -> None:
+    """Answer one share of the prompts after another, in a process of its own, until it is terminated."""
     os.environ["CUDA_VISIBLE_DEVICES"] = devices
     # The model is closed on exit, and with it the processes that it has started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
+        # Before the model is opened, so that the others need not wait for this one's to get their shares.
+        share: list[Prompt] = pipe.recv()
         with make() as backend:
-            for response in backend.answer(share):
-                writer.send(response)
+            while True:
+                for response in backend.answer(share):
+                    pipe.send(response)
+                pipe.send(None)
+                share = pipe.recv()
     except EquipoiseError as error:
-        writer.send(str(error))
+        pipe.send(str(error))
+    except EOFError:  # this program ended
+        return
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     finally:
-        writer.close()
+        pipe.close()

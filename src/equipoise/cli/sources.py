@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from importlib.util import find_spec
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -128,7 +129,9 @@ def of_gguf(path: str) -> Weights:
     licence = json.dumps(str(_field(reader, "general.license") or UNKNOWN))[1:-1]
     context = int(_field(reader, f"{kind}.context_length") or CONTEXT)
     published = _published(file.stat().st_size / n)
-    return Weights(title, licence, _size(n), _backend(_size(n), kind), source, context, _attention(sizes), published)
+    return Weights(
+        title, licence, _size(n), _backend(_size(n), kind, gguf=True), source, context, _attention(sizes), published
+    )
 
 
 def _open_gguf(file: Path, where: str) -> GGUFReader:
@@ -198,10 +201,11 @@ def _size(n: int) -> str:
     return f"{millions / 1000:.2f}B" if millions >= 1000 else f"{max(millions, 0.1):.1f}M"  # noqa: PLR2004
 
 
-def _backend(size: str, kind: str | None = None) -> str:
+def _backend(size: str, kind: str | None = None, *, gguf: bool = False) -> str:
     """Choose what runs weights of a size, and of a kind if that is known."""
-    small = float(size[:-1]) * registry.UNITS[size[-1]] <= ONNX_MOST
-    return "onnx" if small and (kind is None or kind in EXPORTED) else "torch"
+    if float(size[:-1]) * registry.UNITS[size[-1]] <= ONNX_MOST:
+        return "onnx" if kind is None or kind in EXPORTED else "torch"
+    return "vllm" if find_spec("vllm") and not gguf else "torch"
 
 
 def _attention(sizes: Mapping[str, Any]) -> str:

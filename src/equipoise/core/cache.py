@@ -12,9 +12,9 @@ import os
 import socket
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
@@ -30,6 +30,7 @@ from equipoise.core.progress import say
 from equipoise.core.prompts import Prompt, Response
 
 M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
 CONTENT = "response with candidate_tokens"
 """What a kept response holds. A response that comes to hold more gets a new name here, so that it is asked again."""
 
@@ -60,9 +61,20 @@ def response_key(prompt: Prompt, manifest: Manifest, generation: BaseModel) -> s
     return digest([CONTENT, content, manifest.identity, settings])
 
 
+def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Take so many items at a time; the last batch may have fewer."""
+    remaining = iter(items)
+    while batch := list(islice(remaining, size)):
+        yield batch
+
+
 COLUMNS = ("key", "value", "digest")
 LEAST = 128
 """Bytes that a row takes at least: its digest has 64, and its key is stored twice."""
+FLUSH = 0.5
+"""Seconds between flushes to disk."""
+LOOKED_UP = 1000
+"""Keys in one query."""
 
 
 def seal(key: str, value: str) -> str:
@@ -162,7 +174,7 @@ def is_running(process: int) -> bool:
 
 
 class ContentCache(Generic[M]):
-    """Finished results of one kind in an SQLite file, by key; each is safe on disk as soon as `keep` returns."""
+    """Finished results of one kind in an SQLite file, by key; each outlives the process once `keep` returns."""
 
     _noun: ClassVar[str]
     """What one result is called: in messages, and as the name of its table."""
@@ -172,6 +184,7 @@ class ContentCache(Generic[M]):
         self._path = path
         self._kind = kind
         self._damaged = False
+        self._flushed = -FLUSH
         self.leases = Leases(path.with_name(f".{path.name}.leases"))
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -210,7 +223,6 @@ class ContentCache(Generic[M]):
                 problem = f"no table of {self._noun}s with digests"
                 raise sqlite3.DatabaseError(problem)  # noqa: TRY301  (as for any file that is no such cache)
             database.execute("PRAGMA journal_mode = WAL")
-            database.execute("PRAGMA synchronous = FULL")
         except BaseException:
             database.close()
             raise
@@ -248,27 +260,36 @@ class ContentCache(Generic[M]):
 
     def find(self, key: str) -> M | None:
         """Find a finished result; a damaged one, which is reported, counts as missing."""
-        query = f"SELECT value, digest FROM {self._noun} WHERE key = ?"  # noqa: S608  (a constant of the class)
+        return self.find_all([key]).get(key)
+
+    def find_all(self, keys: Iterable[str]) -> dict[str, M]:
+        """Find the finished results of some keys; a damaged one, which is reported, counts as missing."""
+        found = {}
+        for some in batched(keys, LOOKED_UP):
+            for key, value, mark in self._rows(some):
+                if mark == seal(key, value):
+                    with suppress(ValidationError):
+                        found[key] = self._kind.model_validate_json(value)
+                        continue
+                if not self._damaged:
+                    what = f"{self._noun} {key[:12]}"
+                    say(f"{self._path}: {what} is damaged (checksum mismatch): any damaged {self._noun} is asked again")
+                self._damaged = True
+        return found
+
+    def _rows(self, keys: Sequence[str]) -> list[tuple[str, str, str]]:
+        """Read the rows of some keys, those that there are."""
+        marks = ", ".join("?" * len(keys))
+        query = f"SELECT key, value, digest FROM {self._noun} WHERE key IN ({marks})"  # noqa: S608  (a constant of the class)
         try:
             try:
-                row = self._database.execute(query, (key,)).fetchone()
+                return self._database.execute(query, keys).fetchall()
             except sqlite3.DatabaseError as error:
                 self._renew(error)
-                row = self._database.execute(query, (key,)).fetchone()
+                return self._database.execute(query, keys).fetchall()
         except sqlite3.Error as error:
             message = f"{self._path}: the {self._noun} cache cannot be read ({error}): run again"
             raise EquipoiseError(message) from error
-        if row is None:
-            return None
-        value, mark = row
-        if mark == seal(key, value):
-            with suppress(ValidationError):
-                return self._kind.model_validate_json(value)
-        if not self._damaged:
-            what = f"{self._noun} {key[:12]}"
-            say(f"{self._path}: {what} is damaged (checksum mismatch): any damaged {self._noun} is asked again")
-        self._damaged = True
-        return None
 
     def keep(self, results: Mapping[str, M]) -> None:
         """Keep finished results, all or none; a full disk is an EquipoiseError, and what was kept before stays."""
@@ -285,9 +306,15 @@ class ContentCache(Generic[M]):
             raise EquipoiseError(message) from error
 
     def _insert(self, rows: Iterable[tuple[str, str, str]]) -> None:
+        # Every transaction outlives the process. A flush, which takes milliseconds, makes all before it outlive a loss
+        # of power as well: after one, at most the quick answers of FLUSH seconds are asked again.
+        due = time.monotonic() - self._flushed >= FLUSH
+        self._database.execute(f"PRAGMA synchronous = {'FULL' if due else 'NORMAL'}")
         with self._database:  # commits, or rolls back
             self._database.execute("BEGIN IMMEDIATE")
             self._database.executemany(f"INSERT OR REPLACE INTO {self._noun} VALUES (?, ?, ?)", rows)  # noqa: S608  (a constant of the class)
+        if due:
+            self._flushed = time.monotonic()
 
     def _renew(self, error: sqlite3.DatabaseError) -> None:
         """Replace a file whose pages turn out to be damaged, unless another process has done so already."""
@@ -324,11 +351,6 @@ class ResponseCache(ContentCache[Response]):
     def open(cls) -> Self:
         """Open the cache of this repository."""
         return cls(folder() / "responses.sqlite")
-
-    def get(self, key: str, prompt: Prompt) -> Response | None:
-        """Find a finished response and give it the key of the prompt that asks now."""
-        kept = self.find(key)
-        return kept and kept.model_copy(update={"key": prompt.key, "study": prompt.study})
 
     def _text(self, result: Response) -> str:
         """Write a response as data files are written, so that a fresh and a kept one give the same bytes."""

@@ -5,6 +5,7 @@ object keys sorted, LF, UTF-8, floats rounded to six places, no NaN. Equal conte
 equal hashes in DVC.
 """
 
+import codecs
 import hashlib
 import json
 import math
@@ -12,7 +13,8 @@ import os
 import re
 import secrets
 import tempfile
-from collections.abc import Iterable, Iterator
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -251,10 +253,10 @@ def read(path: Path, kind: type[R]) -> list[R]:
 def each(path: Path, kind: type[R]) -> Iterator[R]:
     """Read a JSONL file lazily, row by row, for files too large to hold in memory; otherwise as `read`."""
     seen: dict[str, int] = {}
-    for number, line in enumerate(_lines(path), start=1):
+    for number, (_, line) in enumerate(_lines(path), start=1):
         if not line.strip():
             continue
-        row = parse(f"{path}, row {number}", line, kind)
+        row = parse(f"{path}, row {number}", _decoded(path, line), kind)
         if row.key in seen:
             message = f"{path}, row {number}: duplicate key {row.key!r} (first in row {seen[row.key]}): keep one"
             raise EquipoiseError(message)
@@ -262,15 +264,55 @@ def each(path: Path, kind: type[R]) -> Iterator[R]:
         yield row
 
 
-def _lines(path: Path) -> Iterator[str]:
-    """Read lines lazily; unlike `splitlines`, not split at U+2028 and the like, which JSON leaves unescaped."""
+class Rows(Sequence[R]):
+    """The rows of a JSONL file that may be too large for memory: each is read whenever it is taken.
+
+    Only the place of each row in the file is held. Iterating checks the file as `read` does.
+    """
+
+    def __init__(self, path: Path, kind: type[R]) -> None:
+        """Find the rows of a file, without parsing them."""
+        self._path, self._kind = path, kind
+        self._places = array("q", (place for place, line in _lines(path) if line.strip()))
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[R]:
+        """Read the rows in file order."""
+        return each(self._path, self._kind)
+
+    def __getitem__(self, number: int) -> R:  # type: ignore[override]  # no slices: these would be held
+        """Read one row; the first has number 0."""
+        with self._path.open("rb") as file:
+            line = _line_at(file, self._places[number])
+        return parse(f"{self._path}, row {number + 1}", _decoded(self._path, line), self._kind)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Read lines lazily, each with its place in bytes, and without a byte order mark.
+
+    Unlike `splitlines`, this does not split at U+2028 and the like, which JSON leaves unescaped.
+    """
     try:
-        with path.open(encoding="utf-8-sig") as file:
+        with path.open("rb") as file:
+            if file.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
+                file.seek(0)
+            place = file.tell()
             for line in file:
-                yield line.removesuffix("\n")
+                yield place, line
+                place += len(line)
     except FileNotFoundError:
         raise _missing(path) from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise _unread(path, error) from error
+
+
+def _decoded(path: Path, line: bytes) -> str:
+    try:
+        return line.rstrip(b"\r\n").decode()
+    except UnicodeDecodeError as error:
         raise _unread(path, error) from error
 
 

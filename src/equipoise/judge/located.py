@@ -214,12 +214,13 @@ class KeptJudge(Keeping[Pair, Verdict]):
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return the probabilities of each pair's labels, (pairs, labels). See `CrossEncoder.probabilities`."""
         keys = {pair: digest([COMPUTED, self._identity, *pair]) for pair in pairs}
-        results = {pair: verdict.p for pair, key in keys.items() if (verdict := self._cache.find(key)) is not None}
+        kept = self._cache.find_all(keys.values())
+        results = {pair: kept[key].p for pair, key in keys.items() if key in kept}
         # Sorted by length, so that pairs judged together have few different lengths.
         ordered = sorted(keys.keys() - results.keys(), key=lambda pair: (sum(map(len, pair)), pair))
         missing = {keys[pair]: pair for pair in ordered}
         with progress("judge") as move:
-            for judged in self.process(missing):
+            for judged in self.process(missing.items()):
                 results |= {missing[key]: verdict.p for key, verdict in judged.items()}
                 move(len(results), len(keys))
         return np.array([results[pair] for pair in pairs], dtype=np.float64)

@@ -345,7 +345,9 @@ def _weights_lacks(
 
 def _backend_lacks(entry: WeightsEntry, machine: Machine) -> Iterator[Lack]:
     if isinstance(entry, VllmEntry) and not machine.has_module("vllm"):
-        yield Lack("package", "vLLM is not installed: run `pip install 'equipoise[vllm]'`")
+        yield Lack(
+            "package", "vLLM is not installed: run `pip install 'equipoise[vllm]'`, or set backend: torch in its entry"
+        )
     if isinstance(entry, TorchEntry) and entry.bits and not machine.has_module("bitsandbytes"):
         fix = "run `pip install 'equipoise[bitsandbytes]'`"
         yield Lack("package", f"bitsandbytes, which {entry.bits} bits need, is not installed: {fix}")

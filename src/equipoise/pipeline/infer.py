@@ -32,12 +32,12 @@ def answer(run: Run, *, follow: Follow | None = None, batch_size: int | None = N
             jsonl.write(run.asked, units)
             return
         jsonl.write(run.asked, [])
-        prompts = jsonl.read(run.built("prompts"), Prompt)
+        prompts = jsonl.Rows(run.built("prompts"), Prompt)
         if follow is None:
             jsonl.write(run.responses, ask(prompts))
         else:
             responses = list(ask(prompts))
-            jsonl.write(run.responses, chain(responses, ask(list(follow(run, prompts, responses)))))
+            jsonl.write(run.responses, chain(responses, ask(list(follow(run, list(prompts), responses)))))
 
 
 @contextmanager

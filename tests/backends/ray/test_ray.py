@@ -99,7 +99,7 @@ class Blow:
         if self.kept or done < total / 2:
             return
         keys = {prompt.key: response_key(prompt, MANIFEST, GENERATION) for prompt in self._asked}
-        self.kept = {prompt.key for prompt in self._asked if self._cache.get(keys[prompt.key], prompt) is not None}
+        self.kept = {prompt.key for prompt in self._asked if self._cache.find(keys[prompt.key]) is not None}
         self._strike()
         self.noted = len(self._notes.lines())
 
@@ -172,7 +172,7 @@ def test_a_prompt_that_ends_every_worker_is_an_error(
             EquipoiseError, match=r"workers on the Ray cluster .* ended in a row before .*: lower infer"
         ):
             answered(asked, backend, cache)
-        kept = [cache.get(response_key(prompt, MANIFEST, GENERATION), prompt) for prompt in asked]
+        kept = [cache.find(response_key(prompt, MANIFEST, GENERATION)) for prompt in asked]
 
     assert [prompt.key for prompt, row in zip(asked, kept, strict=True) if row is None] == ["999"]
     assert "prompts go to others" in caplog.text

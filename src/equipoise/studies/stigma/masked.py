@@ -66,12 +66,13 @@ class Asker:
     def ask(self, sentences: Iterable[str], top_k: int) -> dict[str, list[Token]]:
         """Return the `top_k` likeliest tokens at the mask of each sentence; equal sentences are asked once."""
         keys = {sentence: digest([sentence, self._ready.manifest.identity, top_k]) for sentence in sentences}
-        answers = {sentence: kept for sentence, key in keys.items() if (kept := self._kept.find(key)) is not None}
+        kept = self._kept.find_all(keys.values())
+        answers = {sentence: kept[key] for sentence, key in keys.items() if key in kept}
         missing = {key: sentence for sentence, key in keys.items() if sentence not in answers}
         self._total += len(keys)
         self._report(len(answers))
         with Keeping(self._kept, lambda: nullcontext(partial(self._predicted, top_k))) as model:
-            for batch in model.process(missing):
+            for batch in model.process(missing.items()):
                 answers.update({missing[key]: predictions for key, predictions in batch.items()})
                 self._report(len(batch))
             self.computed += model.computed
