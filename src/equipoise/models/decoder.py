@@ -182,7 +182,7 @@ def take_lengths(graph: ir.Graph) -> None:
     for index, name, shape in ((5, "seqlens_k", ["batch_size"]), (6, "total_sequence_length", [])):
         value = ir.Input(name, shape=ir.Shape(shape), type=ir.TensorType(ir.DataType.INT32))
         graph.inputs.append(value)
-        ir.convenience.replace_all_uses_with(attentions[0].inputs[index], value)
+        ir.convenience.replace_all_uses_with(_read(attentions[0], index), value)
     for value in [value for value in graph.inputs if value.name in ("attention_mask", "position_ids")]:
         graph.inputs.remove(value)
 
@@ -197,7 +197,7 @@ def pick(graph: ir.Graph) -> None:
 
     last = [node for node in graph if node.op_type == ATTENTION][-1]
     logits = next(value for value in graph.outputs if value.name == "logits")
-    following = _between(last.outputs[0], logits)
+    following = _between(graph, last.outputs[0], logits)
     made = {value for node in following for value in node.outputs}
     streams = {
         value
@@ -206,8 +206,8 @@ def pick(graph: ir.Graph) -> None:
         if value is not None and value not in made and value.const_value is None and value.producer() is not None
     }
     if len(streams) != 2 or any(node.op_type not in TOKENWISE for node in following):  # noqa: PLR2004
-        following = [logits.producer()]
-        streams = {following[0].inputs[0]}
+        following = [_maker(logits)]
+        streams = {_read(following[0], 0)}
     index = ir.Input("logit_index", shape=ir.Shape(["picked", 2]), type=ir.TensorType(ir.DataType.INT64))
     graph.inputs.append(index)
     for number, value in enumerate(sorted(streams, key=lambda value: str(value.name))):
@@ -221,7 +221,7 @@ def pick(graph: ir.Graph) -> None:
     logits.shape = ir.Shape(["picked", logits.shape[-1]]) if logits.shape else None
 
 
-def _between(source: ir.Value, target: ir.Value) -> list[ir.Node]:
+def _between(graph: ir.Graph, source: ir.Value, target: ir.Value) -> list[ir.Node]:
     """List the nodes that depend on one value and on which another depends, in the graph's order."""
     after: set[ir.Node] = set()
     values = [source]
@@ -237,8 +237,23 @@ def _between(source: ir.Value, target: ir.Value) -> list[ir.Node]:
         if node in after and node not in before:
             before.add(node)
             values += [value for value in node.inputs if value is not None]
-    graph = target.producer().graph
     return [node for node in graph if node in before]
+
+
+def _maker(value: ir.Value) -> ir.Node:
+    """Return the node that computes a value."""
+    node = value.producer()
+    if node is None:
+        raise EquipoiseError(f"the exported graph computes no {value.name}: {ELSEWHERE}")
+    return node
+
+
+def _read(node: ir.Node, place: int) -> ir.Value:
+    """Return the value that a node reads at a place."""
+    value = node.inputs[place]
+    if value is None:
+        raise EquipoiseError(f"the exported graph's {node.op_type} reads no input {place}: {ELSEWHERE}")
+    return value
 
 
 def keep_blocks(model: ir.Model, blocks: Mapping[str, Blocks]) -> None:
@@ -253,10 +268,10 @@ def keep_blocks(model: ir.Model, blocks: Mapping[str, Blocks]) -> None:
     model.metadata_props[PAIRS] = "true"
     sums: dict[ir.Value, ir.Value] = {}
     for node in [node for node in graph if node.op_type == "MatMul"]:
-        name = str(node.inputs[1].name).removesuffix(".MatMul.weight")
+        name = str(_read(node, 1).name).removesuffix(".MatMul.weight")
         if name not in blocks:
             continue
-        block, hidden = blocks[name], node.inputs[0]
+        block, hidden = blocks[name], _read(node, 0)
         outputs, groups, _ = block.codes.shape
         values = [_constant(graph, f"{name}.codes", block.codes), _constant(graph, f"{name}.scales", block.scales)]
         sizes = {"K": groups * BLOCK, "N": outputs, "bits": 4, "block_size": BLOCK, "accuracy_level": LEVEL}
@@ -282,6 +297,6 @@ def _constant(graph: ir.Graph, name: str, array: NDArray[Any]) -> ir.Value:
 
     if name not in graph.initializers:
         tensor = ir.tensor(array, name=name)
-        value = ir.Value(name=name, shape=tensor.shape, type=ir.TensorType(tensor.dtype), const_value=tensor)
+        value = ir.Value(name=name, shape=ir.Shape(array.shape), type=ir.TensorType(tensor.dtype), const_value=tensor)
         graph.register_initializer(value)
     return graph.initializers[name]
