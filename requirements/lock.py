@@ -36,9 +36,10 @@ OPTIMUM = (
 """optimum, and what it needs in another version than constraints.txt has. Its other requirements are those of a run."""
 APART = """\
 What the export of encoders needs in other versions than a run; the first export installs it into a folder of its own
-# (equipoise.models.optimum). transformers 4.57.6 has published advisories, of code paths that this process does not take:
-# it reads a configuration and safetensors that were written here, and writes a graph (docs/decisions/0026-exporters.md).
-#"""
+# (equipoise.models.optimum). transformers 4.57.6 has published advisories. The process that imports it takes none of
+# the code paths that they name: it reads a configuration and safetensors that were written here, offline, and writes a
+# graph (docs/decisions/0026-exporters.md).\
+"""
 HEAD = "# {what} Installed with --require-hashes; made by: make lock\n"
 
 
