@@ -77,7 +77,7 @@ class LoopbackHub(Loopback):
         from types import SimpleNamespace
 
         from huggingface_hub import constants, file_download
-        from huggingface_hub.utils import _http, reset_sessions
+        from huggingface_hub.utils import _http, close_session
 
         for variable in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "HF_TOKEN"):
             monkeypatch.delenv(variable, raising=False)
@@ -86,10 +86,9 @@ class LoopbackHub(Loopback):
         monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
         template = "/{repo_id}/resolve/{revision}/{filename}"
         monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", self.url + template)
-        monkeypatch.setattr(file_download, "HUGGINGFACE_CO_URL_TEMPLATE", self.url + template)
         for module in (file_download, _http):
             monkeypatch.setattr(module, "time", SimpleNamespace(sleep=lambda _: None, time=lambda: 0.0))
-        reset_sessions()
+        close_session()
 
     def paths(self, method: str = "GET") -> list[str]:
         """List the paths that were asked for."""
@@ -101,14 +100,14 @@ class LoopbackHub(Loopback):
         self.asked.append((handler.command, path, handler.headers.get("Range")))
         parts = path.strip("/").split("/")
         if parts[:2] == ["api", "models"]:
-            self._tell(handler, "/".join(parts[2:4]), parts[5] if parts[4:5] == ["revision"] else "main")
+            self._tell(handler, "/".join(parts[2:4]), parts[5] if parts[5:] else "main", tree=parts[4:5] == ["tree"])
         elif parts[0] == "cdn":
             self._send_large(handler, self.repositories["/".join(parts[1:3])], parts[3])
         else:
             self._give(handler, "/".join(parts[:2]), parts[3], "/".join(parts[4:]))
 
-    def _tell(self, handler: BaseHTTPRequestHandler, name: str, revision: str) -> None:
-        """Tell of a repository and its files at a commit."""
+    def _tell(self, handler: BaseHTTPRequestHandler, name: str, revision: str, *, tree: bool) -> None:
+        """Tell of a repository and its files at a commit, or list its `tree`: of each file the size and checksums."""
         repository = self.repositories.get(name)
         faults = repository.faults if repository else ["absent"]
         if "silent" in faults:
@@ -127,7 +126,11 @@ class LoopbackHub(Loopback):
             send(handler, b'{"id": "some/model", "siblings": []}')
         else:
             more = ["model-00009-of-00009.safetensors"] if "no_file" in faults else []
-            names = [{"rfilename": file} for file in [*repository.files, "README.md", *more]]
+            files = repository.files | dict.fromkeys(["README.md", *more], b"")
+            if tree:
+                send(handler, json.dumps([listed(*file) for file in files.items()]).encode())
+                return
+            names = [{"rfilename": file} for file in files]
             told: dict[str, Any] = {"_id": name, "id": name, "modelId": name, "sha": repository.commit}
             send(handler, json.dumps(told | {"private": False, "siblings": names}).encode())
 
@@ -144,11 +147,12 @@ class LoopbackHub(Loopback):
             refuse(handler, 404, "EntryNotFound", "Entry not found")
         elif file.endswith(LARGE):
             digest = hashlib.sha256(content).hexdigest()
-            place = {"Location": f"{self.url}/cdn/{name}/{file}", "X-Repo-Commit": commit}
+            # On another host, as it is in life: the client takes a redirection within the hub for a renamed repository.
+            elsewhere = self.url.replace("127.0.0.1", "localhost")
+            place = {"Location": f"{elsewhere}/cdn/{name}/{file}", "X-Repo-Commit": commit}
             send(handler, b"", 302, place | {"X-Linked-ETag": f'"{digest}"', "X-Linked-Size": str(len(content))})
         else:
-            blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
-            send(handler, content, 200, {"ETag": f'"{blob}"', "X-Repo-Commit": commit})
+            send(handler, content, 200, {"ETag": f'"{blob(content)}"', "X-Repo-Commit": commit})
 
     def _send_large(self, handler: BaseHTTPRequestHandler, repository: Repository, file: str) -> None:
         """Send a large file, or the rest of it that is asked for, with the repository's next fault."""
@@ -173,6 +177,18 @@ class LoopbackHub(Loopback):
         part = {"Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"} if start else {}
         half = len(content) // 2 if fault == "half" else None
         send(handler, content[start:], 206 if start else 200, part, upto=half)
+
+
+def blob(content: bytes) -> str:
+    """Give the name that Git has for a file."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def listed(file: str, content: bytes) -> dict[str, Any]:
+    """Describe a file as the hub's listing of a repository does."""
+    large = {"oid": hashlib.sha256(content).hexdigest(), "size": len(content), "pointerSize": 135}
+    about = {"type": "file", "path": file, "oid": blob(content), "size": len(content)}
+    return about | ({"lfs": large} if file.endswith(LARGE) else {})
 
 
 def refuse(handler: BaseHTTPRequestHandler, status: int, code: str, message: str) -> None:
