@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -54,7 +55,11 @@ def test_without_an_index_one_line_says_how_to_provide_the_packages(
 
 
 class Unwritten:
-    """A model that is not written."""
+    """A model that is not written, with the configuration that is given."""
+
+    def __init__(self, **config: Any) -> None:
+        """Take the fields of its configuration."""
+        self.config = SimpleNamespace(model_type="tiny", **config)
 
     def save_pretrained(self, folder: str) -> None:
         """Write nothing."""
@@ -72,6 +77,15 @@ def test_a_full_disk_is_an_error_of_the_disk(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(OSError, match="No space left") as error:
         optimum.export_encoder(model, made, "fill-mask", "nothing helps")
     assert error.value.errno == errno.ENOSPC
+
+
+def test_rotary_positions_are_refused(tmp_path: Path) -> None:
+    """The transformers of optimum would read other angles than the model has, and the graph would differ a little."""
+    model: Any = Unwritten(rope_parameters={"rope_theta": 160000.0})
+
+    fault = r"^a tiny model cannot be exported to ONNX \(optimum does not read its rotary positions\): use torch$"
+    with pytest.raises(EquipoiseError, match=fault):
+        optimum.export_encoder(model, tmp_path, "fill-mask", "use torch")
 
 
 def test_a_killed_process_says_what_it_usually_lacks(tmp_path: Path) -> None:

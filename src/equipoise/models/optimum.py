@@ -58,11 +58,14 @@ def export_encoder(model: PreTrainedModel, folder: Path, task: str, fix: str) ->
         EquipoiseError: optimum cannot be installed, or cannot export this model.
         OSError: the disk is full.
     """
-    site, folder = packages(), folder.resolve()
-    with tempfile.TemporaryDirectory(dir=folder.parent) as place:
-        model.save_pretrained(place)
-        command = ("-c", EXPORT, place, str(folder), task, str(OPSET))
-        reason = _failure(command, place, PYTHONPATH=str(site), HF_HUB_OFFLINE="1")
+    folder = folder.resolve()
+    # Its configuration has another form since transformers 5; the older one would suppose values of its own.
+    reason = "optimum does not read its rotary positions" if getattr(model.config, "rope_parameters", None) else ""
+    if not reason:
+        with tempfile.TemporaryDirectory(dir=folder.parent) as place:
+            model.save_pretrained(place)
+            command = ("-c", EXPORT, place, str(folder), task, str(OPSET))
+            reason = _failure(command, place, PYTHONPATH=str(packages()), HF_HUB_OFFLINE="1")
     if os.strerror(errno.ENOSPC) in reason:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     if reason:
