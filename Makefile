@@ -208,5 +208,13 @@ LOCKED = $(PIP) --no-deps --no-build-isolation --require-hashes --requirement
 lock:
 	python requirements/lock.py
 
+# Ask PyPI for advisories of what a run and the tests install. The one that is ignored has no fixed version; it, and those of
+# requirements/optimum.txt: docs/decisions/0026-exporters.md.
+.PHONY: audit
+AUDITED = build runtime torch dev
+audit:
+	pipx run pip-audit==2.10.1 --strict --disable-pip --require-hashes --ignore-vuln CVE-2025-69872 \
+	  $(AUDITED:%=--requirement requirements/%.txt)
+
 clean:
 	rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 FIGURES, PAGE = ROOT / "benchmarks/results.json", ROOT / "docs/performance.md"
-LIBRARIES = ("lm_eval", "numpy", "onnxruntime", "optimum", "torch", "transformers")
+LIBRARIES = ("lm_eval", "numpy", "onnxruntime", "torch", "transformers")
 APART = ("stages", "growth")
 """Parts that are scripts with a separate file of figures: the cost of a run, and its scaling."""
 

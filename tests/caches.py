@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ import pytest
 import re2
 
 from equipoise.core import yamlfile
+from equipoise.core.jsonl import digest, sha256
+from equipoise.models import optimum
 
 
 def keep() -> None:
@@ -49,6 +52,28 @@ def gguf_kept() -> Iterator[None]:
         reader, names = gguf.GGUFReader, gguf.get_tensor_name_map
         patch.setattr(gguf, "GGUFReader", lambda path: _once(reader, path))
         patch.setattr(gguf, "get_tensor_name_map", lambda *about: _names(names, *about))
+        yield
+
+
+@contextmanager
+def exports_kept(store: Path) -> Iterator[None]:
+    """Export each encoder once: a process of optimum's takes many seconds, whatever the size of the model."""
+    run = optimum._failure
+
+    def once(arguments: Sequence[str], folder: str, **variables: str) -> str:
+        if optimum.EXPORT not in arguments:
+            return run(arguments, folder, **variables)
+        _, _, _, target, *what = arguments
+        kept = store / digest([what, {path.name: sha256(path) for path in sorted(Path(folder).iterdir())}])
+        if not kept.is_dir():
+            if reason := run(arguments, folder, **variables):
+                return reason
+            shutil.copytree(target, kept)
+        shutil.copytree(kept, target, dirs_exist_ok=True)
+        return ""
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(optimum, "_failure", once)
         yield
 
 

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, settings
 from equipoise.backends.ask import open_backend
 from equipoise.core import cache
 from equipoise.core.manifest import Manifest
-from equipoise.models import export, registry
+from equipoise.models import export, optimum, registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -116,7 +116,10 @@ def _in_its_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         # Many work in the checkout, as the stages do, with answers of their own.
         folder = cache.folder
         patch.setattr(cache, "folder", lambda: own / ".cache" if cache.root().resolve() == ROOT else folder())
-        yield
+        # Installed once, for every test of every run.
+        patch.setattr(optimum, "store", lambda: ROOT / PACKAGES)
+        with caches.exports_kept(own / "exported"):
+            yield
 
     assert _in_checkout() - before == set()
 
@@ -133,7 +136,17 @@ def _in_checkout() -> set[str]:
     return {line for line in lines if not any(one in line for one in CACHES)}
 
 
-CACHES = (".hypothesis/", ".mypy_cache/", ".pytest_cache/", ".ruff_cache/", ".venv", "__pycache__/", " build/")
+PACKAGES = ".cache/optimum/"
+CACHES = (
+    PACKAGES,
+    ".hypothesis/",
+    ".mypy_cache/",
+    ".pytest_cache/",
+    ".ruff_cache/",
+    ".venv",
+    "__pycache__/",
+    " build/",
+)
 FIRST = (
     "test_dvc.py",
     "backends/test_onnx.py",

@@ -62,7 +62,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{letter}" for letter in letters)]
         vocabulary += further
         (folder / "vocab.txt").write_text("\n".join(vocabulary), "utf-8")
-        BertTokenizerFast(vocab_file=str(folder / "vocab.txt"), model_max_length=64).save_pretrained(folder)
+        BertTokenizerFast(vocab=str(folder / "vocab.txt"), model_max_length=64).save_pretrained(folder)
         torch.manual_seed(7)
         config = BertConfig(
             vocab_size=len(vocabulary),

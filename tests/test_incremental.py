@@ -209,7 +209,7 @@ def test_a_change_of_the_analysis_opens_no_model() -> None:
 
 def test_check_loads_no_library_that_runs_a_model() -> None:
     """The stage on which all others wait starts without the libraries of models and without what opens one."""
-    heavy = {"onnx", "onnxruntime", "openai", "optimum", "ray", "torch", "transformers", "vllm"}
+    heavy = {"onnx", "onnxruntime", "openai", "ray", "torch", "transformers", "vllm"}
     ours = {f"equipoise.{path.removesuffix('.py').replace('/', '.')}" for path in OPENS_A_MODEL}
     imports = "from equipoise.pipeline import check; from equipoise.studies import registry"
     listing = f"import sys; {imports}; print(*sys.modules, sep='\\n')"

@@ -22,7 +22,7 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-@pytest.mark.parametrize("name", LOCKED)
+@pytest.mark.parametrize("name", [*LOCKED, "optimum.txt"])
 def test_every_package_has_hashes(name: str) -> None:
     """Each requirement is one version of one package, and is followed by a sha256."""
     text = (ROOT / "requirements" / name).read_text(encoding="utf-8").replace("\\\n", " ")
@@ -42,6 +42,13 @@ def test_locked_versions_are_the_tested_ones() -> None:
     assert len(names) == len(set(names))
     for found in files:
         assert {name: version for name, version in found.items() if tested.get(name, version) != version} == {}
+
+
+def test_optimum_has_a_package_of_its_own_only_where_it_must() -> None:
+    """What a run has in the version that optimum requires is not locked for it again."""
+    run = locked("runtime.txt") | locked("torch.txt")
+
+    assert {name for name, version in locked("optimum.txt").items() if run.get(name) == version} == set()
 
 
 def test_the_lock_has_what_pyproject_names() -> None:

@@ -93,6 +93,7 @@ def test_the_wheel_brings_what_it_reads(site: Path) -> None:
     found = [path for path in (site / "equipoise/shipped").rglob("*") if path.is_file()]
     names = {path.relative_to(site / "equipoise/shipped").as_posix() for path in found}
     assert {"params.yaml", "data/cities.yaml", "judge/README.md", "models/judges/minilm_passages.yaml"} <= names
+    assert "requirements/optimum.txt" in names
     for path in found:
         assert path.read_bytes() == (ROOT / path.relative_to(site / "equipoise/shipped")).read_bytes(), path
 

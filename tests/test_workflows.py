@@ -38,6 +38,7 @@ def test_workflows_name_commits_and_a_comment_runs_no_code_of_others() -> None:
 
 
 RIGHTS = {
+    "audit": {"audit": {"contents": "read"}},
     "ci": {"check-and-test": {"contents": "read"}},
     "bias-base": {"measure": {"contents": "read"}},
     # The caches of the branch are listed.
@@ -74,7 +75,7 @@ def test_jobs_run_what_exists() -> None:
         scripts = re.findall(r"(?<!\S)\.(?:ci|github)/[\w./-]+", commands)
         commands = "\n".join((commands, *((ROOT / script).read_text(encoding="utf-8") for script in scripts)))
         made = {name for line in re.findall(r"^\s*make\b(.*)", commands, re.MULTILINE) for name in line.split()}
-        waited_for = [one for on in content[True].values() for one in (on or {}).get("paths", [])]
+        waited_for = [one for on in content[True].values() if isinstance(on, dict) for one in on.get("paths", [])]
 
         assert scripts or made, path
         assert {name for name in made if re.fullmatch(r"[a-z][a-z-]*", name)} <= targets, path

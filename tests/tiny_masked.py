@@ -38,7 +38,7 @@ max_tokens: 100
 def tokenizer(folder: Path, vocabulary: int = 0) -> Any:
     """Make a byte-level tokenizer as RoBERTa has it; made-up words fill its vocabulary up where it is to be larger."""
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
-    from transformers import RobertaTokenizerFast
+    from transformers import AddedToken, RobertaTokenizerFast
 
     words = Tokenizer(models.BPE())
     words.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -54,7 +54,8 @@ def tokenizer(folder: Path, vocabulary: int = 0) -> Any:
     tokens = json.loads((folder / "vocab.json").read_text("utf-8"))
     tokens |= {f"Ġword{number}": number for number in range(len(tokens), vocabulary)}
     (folder / "vocab.json").write_text(json.dumps(tokens), "utf-8")
-    return RobertaTokenizerFast(vocab_file=str(folder / "vocab.json"), merges_file=str(folder / "merges.txt"))
+    mask = AddedToken("<mask>", lstrip=True, normalized=False, special=True)
+    return RobertaTokenizerFast(vocab=str(folder / "vocab.json"), merges=str(folder / "merges.txt"), mask_token=mask)
 
 
 def build(
@@ -99,7 +100,10 @@ def build(
     with torch.no_grad():
         for word, logit in LIKELY.items():
             model.lm_head.bias[spell.convert_tokens_to_ids(word.replace(" ", "Ġ"))] += logit + favour
-    model.save_pretrained(folder, safe_serialization=safe)
+    model.save_pretrained(folder)
+    if not safe:
+        (folder / "model.safetensors").unlink()
+        torch.save(model.state_dict(), folder / "pytorch_model.bin")
     spell.save_pretrained(folder)
     return folder
 

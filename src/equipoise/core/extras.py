@@ -8,7 +8,7 @@ from equipoise.core.errors import EquipoiseError
 EXTRAS: dict[str, tuple[str, ...]] = {
     "judge": ("onnx", "onnxruntime", "tokenizers"),
     "run": (
-        *("accelerate", "dvc", "dvc_render", "gguf", "huggingface_hub", "jinja2", "markupsafe", "optimum", "pyarrow"),
+        *("accelerate", "dvc", "dvc_render", "gguf", "huggingface_hub", "jinja2", "markupsafe", "pyarrow"),
         *("safetensors", "torch", "transformers", "vl_convert"),
     ),
     "api": ("openai",),

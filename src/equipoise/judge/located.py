@@ -24,7 +24,8 @@ from equipoise.core.progress import progress
 from equipoise.core.row import Frozen
 from equipoise.judge.model import FILES, TASKS, CrossEncoder, Task, require_files, task_columns
 from equipoise.models.engine import CPU, providers
-from equipoise.models.export import ExportManifest, LabelFidelity, export_once, hashes, label_fidelity, versions
+from equipoise.models.export import ExportManifest, LabelFidelity, export_once, hashes, label_fidelity
+from equipoise.models.optimum import export_encoder, exporters
 from equipoise.models.registry import EmbeddedSource, load_classifier_entry
 from equipoise.models.weights import locate
 
@@ -107,7 +108,7 @@ def locate_judge(name: str, root: Path, cache: Path, task: Task | None = None) -
         raise EquipoiseError(message)
     if isinstance(entry.source, EmbeddedSource):
         return LocatedJudge(weights.folder, entry.max_tokens)
-    libraries = versions(("optimum-onnx", "torch", "transformers"))
+    libraries = exporters()
 
     def fill(target: Path) -> JudgeManifest:
         try:
@@ -127,9 +128,12 @@ def locate_judge(name: str, root: Path, cache: Path, task: Task | None = None) -
 
 def export_onnx(checkpoint: Path, folder: Path) -> None:
     """Export a sequence-classification checkpoint to `folder`: model.onnx (float32), config.json, tokenizer.json."""
-    from optimum.exporters.onnx import main_export
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    main_export(str(checkpoint), output=folder, task="text-classification", do_validation=False)
+    model = AutoModelForSequenceClassification.from_pretrained(checkpoint, dtype=torch.float32)
+    export_encoder(model, folder, "text-classification", "choose a judge of another architecture")
+    AutoTokenizer.from_pretrained(checkpoint).save_pretrained(folder)
 
 
 def torch_probabilities(checkpoint: Path, pairs: Sequence[Pair], *, batch: int = 64) -> NDArray[np.float64]:

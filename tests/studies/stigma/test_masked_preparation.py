@@ -278,6 +278,16 @@ def test_damaged_weights_are_refused(tmp_path: Path) -> None:
         load_torch(*local(folder))
 
 
+def test_the_mask_includes_the_space_before_it_also_without_a_tokenizer_file(tmp_path: Path) -> None:
+    """A tokenizer of words and merges alone, as many models publish it, is read as the one in tokenizer.json."""
+    folder = tiny_masked.build(tmp_path / "tiny", seed=1)
+    whole = load_tokenizer(local(folder)[1])("a <mask> woman")["input_ids"]
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (folder / name).unlink()
+
+    assert load_tokenizer(local(folder)[1])("a <mask> woman")["input_ids"] == whole
+
+
 def test_a_tokenizer_without_spaces_in_its_tokens_is_refused(tmp_path: Path) -> None:
     """A tokenizer whose tokens do not show where a word begins, such as BERT's, is refused."""
     from transformers import BertTokenizerFast
@@ -286,7 +296,7 @@ def test_a_tokenizer_without_spaces_in_its_tokens_is_refused(tmp_path: Path) -> 
     for old in ("tokenizer.json", "tokenizer_config.json", "vocab.json", "merges.txt"):
         (folder / old).unlink()
     (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nwoman", "utf-8")
-    BertTokenizerFast(vocab_file=str(folder / "vocab.txt")).save_pretrained(folder)
+    BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
 
     with pytest.raises(EquipoiseError, match="its tokens do not show where words begin"):
         load_tokenizer(local(folder)[1])

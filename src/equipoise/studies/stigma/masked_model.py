@@ -25,20 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from equipoise.core.errors import EquipoiseError, one_line
+from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import digest
 from equipoise.core.row import Frozen, Text
 from equipoise.models.engine import GRAPH, provider
-from equipoise.models.export import (
-    LIBRARIES,
-    OPSET,
-    ExportManifest,
-    export_once,
-    hashes,
-    masked_fidelity,
-    versions,
-    write_onnx,
-)
+from equipoise.models.export import ExportManifest, export_once, hashes, masked_fidelity, versions
+from equipoise.models.optimum import OPSET, export_encoder, exporters
 from equipoise.models.registry import MASKED, MaskedEntry, Runtime, load_masked_entry
 from equipoise.models.weights import Weights, loading, locate
 from equipoise.studies.stigma.aggregate import Token, continues
@@ -289,7 +281,8 @@ def prepare(name: str, root: Path, store: Path, probes: Sequence[str]) -> Ready:
     entry = load_masked_entry(name, root)
     weights = locate(entry, root)
     in_onnx = entry.runtime == "onnx"
-    libraries = versions(LIBRARIES if in_onnx else ("torch", "transformers"))
+    computing = ("onnxruntime", "tokenizers") if in_onnx else ("torch", "transformers")
+    libraries = (exporters() if in_onnx else {}) | versions(computing)
     device = provider() if in_onnx else torch_device()
     folder = f"masked-{name}-{digest([weights.files, libraries, device, OPSET, entry.runtime, entry.max_tokens])[:16]}"
 
@@ -334,13 +327,15 @@ def _loaded(entry: MaskedEntry, weights: Weights) -> PreTrainedModel:
 
 def load_tokenizer(weights: Weights) -> PreTrainedTokenizerBase:
     """Load the tokenizer of a checkpoint; refuse it unless a word's token includes the space before it."""
-    from transformers import AutoTokenizer
+    from transformers import AddedToken, AutoTokenizer
 
     with loading(weights):
         tokenizer = AutoTokenizer.from_pretrained(weights.folder)
     # RoBERTa's mask includes the space before it, and the words after it begin with theirs (Ġ). Without either, a
-    # prediction would not show where a word begins.
+    # prediction would not show where a word begins. Only tokenizer.json says so; transformers 5 supposes otherwise.
     mask = tokenizer.mask_token
+    if mask and not (weights.folder / "tokenizer.json").is_file():
+        tokenizer.add_special_tokens({"mask_token": AddedToken(mask, lstrip=True)})
     names = tokenizer.convert_ids_to_tokens(tokenizer(f"a {mask} woman")["input_ids"])
     place = names.index(mask) if mask in names else 0
     if not place or names[place - 1] != "a" or not names[place + 1].startswith(SPACE):
@@ -422,16 +417,7 @@ def _write_graph(model: PreTrainedModel, mask: int, folder: Path) -> None:
     import onnx
 
     with tempfile.TemporaryDirectory(dir=folder.parent) as plain:
-        try:
-            write_onnx(model, Path(plain), "fill-mask")
-        except OSError:
-            raise  # the disk, not the model
-        except Exception as error:
-            # The exporters raise whatever their tracing runs into.
-            raise EquipoiseError(
-                f"a {model.config.model_type} model cannot be exported to ONNX ({one_line(error)[:200]}): "
-                "set `runtime: torch` in its registry entry"
-            ) from error
+        export_encoder(model, Path(plain), "fill-mask", "set `runtime: torch` in its registry entry")
         graph = at_the_mask(onnx.load(Path(plain) / GRAPH), mask)
         onnx.save(graph, folder / GRAPH, save_as_external_data=True, location=f"{GRAPH}.data")
 
