@@ -221,13 +221,13 @@ def test_saved_answers_need_their_file(tmp_path: Path) -> None:
 
 def test_all_that_is_missing_is_told_in_one_line() -> None:
     """The error names the entry, the estimate, and every fault with its fix."""
-    machine = MadeMachine(fault=UNREACHABLE, gigabytes=30.0)
+    machine = MadeMachine(fault=UNREACHABLE, gigabytes=20.0)
 
     with pytest.raises(EquipoiseError) as raised:
         require_ready("some", ONNX, root=ROOT, store=ROOT / "none", rows=10, machine=machine)
     assert str(raised.value) == (
-        f"models/some.yaml cannot run here (about 33 GB of memory to export, 9 GB to run): {UNREACHABLE}; "
-        f"the export needs 33.0 GB of memory, 30.0 GB is here: {ELSEWHERE}"
+        f"models/some.yaml cannot run here (about 25 GB of memory to export, 9 GB to run): {UNREACHABLE}; "
+        f"the export needs 25.0 GB of memory, 20.0 GB is here: {ELSEWHERE}"
     )
     require_ready("some", ONNX, root=ROOT, store=ROOT / "none", rows=10, machine=MadeMachine())
 
