@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 ARCHITECTURES = {"qwen2_5_0_5b": gguf.MODEL_ARCH.QWEN2, "qwen3_0_6b": gguf.MODEL_ARCH.QWEN3}
 
 
-def write(path: Path, name: str = "qwen2_5_0_5b", *, template: bool = True, **change: Any) -> Path:
-    """Write the stand-in of a model (`families`) with its matrices in Q8_0; `change` replaces its architecture."""
+def write(path: Path, name: str = "qwen2_5_0_5b", *, template: bool = True, form: str = "Q8_0", **change: Any) -> Path:
+    """Write the stand-in of a model (`families`) with matrices of a form; `change` replaces its architecture."""
     from safetensors.torch import load_file
 
     folder = families.build(path.parent / f"{name}-checkpoint", name)
@@ -42,7 +42,7 @@ def write(path: Path, name: str = "qwen2_5_0_5b", *, template: bool = True, **ch
         place = names.get_name(key, try_suffixes=(".weight", ".bias"))
         assert place is not None
         values = tensor.float().numpy()
-        kind = gguf.GGMLQuantizationType.Q8_0 if values.ndim > 1 else gguf.GGMLQuantizationType.F32
+        kind = gguf.GGMLQuantizationType[form if values.ndim > 1 else "F32"]
         made.add_tensor(place, gguf.quantize(values, kind), raw_dtype=kind)
     made.write_header_to_file()
     made.write_kv_data_to_file()

@@ -8,16 +8,21 @@ import numpy as np
 import onnx
 import pytest
 
+import ggufs
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.models import decoder
 from equipoise.models.blocks import PARSERS
 from equipoise.models.decoder import Blocks, build, obstacle, take_lengths
+from equipoise.models.engine import Engine
 from equipoise.models.export import export
+from equipoise.models.registry import LocalSource, OnnxEntry
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import Exported
+    from equipoise.core.manifest import Manifest
 
 
 def test_every_layer_has_one_attention(tiny_model: Exported) -> None:
@@ -154,3 +159,60 @@ def test_blocks_are_those_of_the_format(name: str) -> None:
 
     expected = gguf.dequantize(raw, kind)
     np.testing.assert_allclose(weights(PARSERS[name](raw)), expected, rtol=1e-5, atol=1e-4)
+
+
+@pytest.fixture(scope="module")
+def in_blocks(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Manifest]:
+    """Export a model whose matrices are published in Q4_1, as they are."""
+    root = tmp_path_factory.mktemp("blocks")
+    return root, export_file(root, "Q4_1")
+
+
+def export_file(root: Path, form: str) -> Manifest:
+    """Write a GGUF file with matrices of a form, and export it with its blocks."""
+    source = LocalSource(
+        kind="local", path="tiny.gguf", sha256=jsonl.sha256(ggufs.write(root / "tiny.gguf", form=form))
+    )
+    fields = {"title": "Tiny", "licence": "none", "parameters": "0.1M", "max_length": 128, "backend": "onnx"}
+    more = {"precision": "blocks", "generation": {"reasoning_tokens": 8, "answer_tokens": 8}}
+    entry = OnnxEntry.model_validate({**fields, **more, "source": source.model_dump()})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return export("tiny", entry, root, root / "store", ["Which vitamin prevents scurvy?", "What lowers glucose?"])
+
+
+def test_weights_in_blocks_are_those_of_torch(in_blocks: tuple[Path, Manifest]) -> None:
+    """Every product of a layer is computed from blocks, and letters, tokens and logits are torch's with all weights."""
+    root, manifest = in_blocks
+    graph = onnx.load(root / "store" / str(manifest.folder) / "model.onnx", load_external_data=False).graph
+    layers = sum(node.op_type == "GroupQueryAttention" for node in graph.node)
+
+    # Queries, keys, values, the attention's output, and three of the feed-forward part.
+    assert sum(node.op_type == "MatMulNBits" for node in graph.node) >= 7 * layers
+    assert manifest.precision == "blocks"
+    assert manifest.fidelity is not None
+    assert (manifest.fidelity.letters, manifest.fidelity.tokens) == (1.0, 1.0)
+    assert manifest.fidelity.max_abs_logit <= 1e-3
+
+
+def test_a_row_in_blocks_is_the_same_alone_and_among_others(in_blocks: tuple[Path, Manifest]) -> None:
+    """ONNX Runtime computes a single token with other last bits; no row of the engine is ever computed so."""
+    root, manifest = in_blocks
+    folder = root / "store" / str(manifest.folder)
+    texts = [[5, 6, 7, 8], [9, 10, 11], [12, 13, 14, 15, 16]]
+    alone = []
+    for text in texts:
+        engine = Engine(folder, rows=1, capacity=32)
+        alone.append(np.vstack([engine.prefill(text), engine.prefill([17], start=len(text))]))
+    together = Engine(folder, rows=3, capacity=32)
+    first = [together.prefill(text, row=row)[0] for row, text in enumerate(texts)]
+    following = together.run(np.array([[17]] * 3), [len(text) for text in texts], picks=[0])
+
+    for row in range(3):
+        np.testing.assert_array_equal(alone[row], np.vstack([first[row], following[row]]))
+
+
+def test_a_file_without_blocks_of_four_bits_is_refused(tmp_path: Path) -> None:
+    """One line names the folder and the setting."""
+    with pytest.raises(EquipoiseError, match=r"none of its weights is in blocks of 4 bits: set precision to float32$"):
+        export_file(tmp_path, "Q8_0")

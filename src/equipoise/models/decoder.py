@@ -287,7 +287,12 @@ def keep_blocks(model: ir.Model, blocks: Mapping[str, Blocks]) -> None:
             result = ir.node("Add", [product.outputs[0], offset.outputs[0]])
             nodes += [offset, result]
         graph.insert_before(node, nodes)
-        ir.convenience.replace_all_uses_with(node.outputs[0], result.outputs[0])
+        before, after = node.outputs[0], result.outputs[0]
+        # The last product is an output of the graph, which keeps its name.
+        after.shape, after.type = before.shape, before.type
+        name, before.name = before.name, None
+        after.name = name
+        ir.convenience.replace_all_uses_with(before, after, replace_graph_outputs=True)
         graph.remove(node, safe=True)
 
 

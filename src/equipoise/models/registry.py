@@ -251,6 +251,12 @@ class OnnxEntry(WeightsEntry):
     adapter: Adapter | None = None
     fidelity: Annotated[float, Field(gt=0, le=1)] = 0.99
 
+    @model_validator(mode="after")
+    def _has_a_place_beyond_the_text(self) -> Self:
+        if self.precision == "blocks" and self.max_length == self.context:
+            raise ValueError(f"with precision blocks, max_length must be below the model's context, {self.context}")
+        return self
+
 
 class TorchEntry(WeightsEntry):
     """A model run by transformers, in 16 bits or, through bitsandbytes, in 8 or 4."""
