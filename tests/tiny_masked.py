@@ -18,7 +18,7 @@ CORPUS = [
 LIKELY = {
     "She": 5.0, "He": 4.6, " woman": 3.6, " man": 3.8, " friend": 5.0, " person": 4.7, " girl": 3.2, "girl": 3.6,
     " female": 3.4, " male": 3.5, " close": 4.6, " young": 4.4, " family": 4.2, " patient": 4.3, " member": 3.9,
-    " colleague": 4.0, "Sarah": 3.6, "<mask>": 3.6, ".": 3.3,
+    " colleague": 4.0, "Sarah": 4.1, "<mask>": 3.6, ".": 3.3,
 }  # fmt: skip
 """Logits that are added to some tokens, so that a random model predicts words of either gender, parts of words, and a
 token without text."""

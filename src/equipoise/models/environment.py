@@ -27,6 +27,7 @@ PACKAGES = (
     "numpy",
     "onnxruntime",
     "onnxruntime-gpu",
+    "optimum-onnx",
     "scikit-learn",
     "scipy",
     "statsmodels",
