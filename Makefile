@@ -168,7 +168,7 @@ phantoms-trained: .venv/developed
 # Time the tools that a user would pick instead side by side with this one, then a whole run stage by stage, and how the
 # cost grows; write the figures to benchmarks/ and docs/performance.md (about an hour on two idle cores, after
 # `make repro`). PARTS="choice judge" repeats those parts alone.
-PARTS ?= choice generation quantised judge stigma stages growth
+PARTS ?= choice generation torch quantised judge stigma stages growth
 bench: .venv/developed
 	pip install --quiet --no-deps --upgrade --target .cache/bench --requirement benchmarks/requirements.txt
 	for part in $(PARTS); do \

@@ -67,16 +67,19 @@ def _results(figures: Mapping[str, Any]) -> Iterator[str]:
     yield "| task | unit | Equipoise | alternative | its speed | ratio | target | agreement |"
     yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
     names = {"pipeline": "the pipeline's own", "amqa": "AMQA"}
-    for name, result in figures.get("choice", {}).items():
-        if name == "machine":
-            continue
-        tokens = f"{result['median_prompt_tokens']:.0f} tokens"
-        what = f"multiple choice, {result['prompts']} prompts of {names[name]} ({tokens})"
-        agreement = f"letters {result['same_letters']:.1%}, p within {result['largest_difference_of_p']:.0e}"
-        yield _line(what, "prompts/s", result["prompts_a_second"], result, 3.0, agreement)
-    if result := figures.get("generation"):
-        what = f"reasoning, {result['prompts']} prompts, at most {result['most_new_tokens']} new tokens"
-        yield _line(what, "tokens/s", result["tokens_a_second"], result, 3.0, f"texts {result['same_texts']:.1%}")
+    through_torch = figures.get("torch", {})
+    for backend, results, target in (("", figures.get("choice", {}), 3.0), ("torch: ", through_torch, 2.0)):
+        for name in (name for name in names if name in results):
+            result = results[name]
+            tokens = f"{result['median_prompt_tokens']:.0f} tokens"
+            what = f"{backend}multiple choice, {result['prompts']} prompts of {names[name]} ({tokens})"
+            agreement = f"letters {result['same_letters']:.1%}, p within {result['largest_difference_of_p']:.0e}"
+            yield _line(what, "prompts/s", result["prompts_a_second"], result, target, agreement)
+    for backend, figure, target in (("", figures, 3.0), ("torch: ", through_torch, 2.0)):
+        if result := figure.get("generation"):
+            what = f"{backend}reasoning, {result['prompts']} prompts, at most {result['most_new_tokens']} new tokens"
+            agreement = f"texts {result['same_texts']:.1%}"
+            yield _line(what, "tokens/s", result["tokens_a_second"], result, target, agreement)
     if result := figures.get("judge"):
         titles = {"pipeline": f"pipeline, batch {result['pipeline_batch']}", "pipeline_default": "pipeline, defaults"}
         for peer, kind in (("pipeline_default", "ratio_to_default"), ("pipeline", "ratio")):

@@ -41,8 +41,7 @@ class TorchBackend(OnnxBackend):
             tokenizer = AutoTokenizer.from_pretrained(weights.folder, trust_remote_code=False, **weights.arguments)
         self._chat = Chat(tokenizer, model.generation_config.eos_token_id, entry)
         # One prompt per core, except where a GPU computes, or bitsandbytes, whose layers keep notes of each step.
-        alone = model.device.type != "cpu" or entry.bits
-        self._scorers = 1 if alone else min(cores(), batch_size)
+        self._alone = model.device.type != "cpu" or entry.bits is not None
         self._engine = TorchEngine(model, entry)
 
     def __exit__(self, *_: object) -> None:
@@ -60,9 +59,11 @@ class TorchBackend(OnnxBackend):
         import torch
 
         if prompts:
-            engine = self._open(threads=int(self._scorers > 1), rows=1)
+            # One thread even for a single scorer: another number of threads can change the last bits.
+            engine = self._open(threads=0 if self._alone else 1, rows=1)
+            scorers = 1 if self._alone else min(cores(), self._batch_size)
             try:
-                yield from score_all(prompts, self._chat, engine, scorers=self._scorers)
+                yield from score_all(prompts, self._chat, engine, scorers=scorers)
             finally:
                 torch.set_num_threads(self._threads)
 
