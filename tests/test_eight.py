@@ -242,7 +242,7 @@ def test_quantised_loading_answers_in_few_bits(
     entry = registry.load_entry("piaget8b", project)
     assert isinstance(entry, TorchEntry)
     with TorchBackend(locate(pin_commit(entry, commit), project), entry, batch_size=4) as backend:
-        linear = {name: one for name, one in backend._model.named_modules() if isinstance(one, torch.nn.Linear)}
+        linear = {name: one for name, one in backend._engine._model.named_modules() if isinstance(one, torch.nn.Linear)}
     head = linear.pop("lm_head")
 
     assert len(list(jsonl.each(run.responses, Response))) > 4

@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 
 import projects
 from equipoise.cli import models as listing
-from equipoise.cli import new
 from equipoise.cli.app import app
 from equipoise.core import jsonl
 from equipoise.materials.cities import load_cities
@@ -162,7 +161,7 @@ def entries(arguments: dict[str, tuple[str, ...]]) -> dict[str, Any]:
 @pytest.mark.usefixtures("project")
 def test_a_model_of_any_source_is_listed(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The default and a folder are ready; the hub and a server are listed with what they lack."""
-    monkeypatch.setattr(new, "find_spec", lambda _: None)  # without vLLM
+    monkeypatch.setattr("equipoise.cli.sources.find_spec", lambda _: None)  # without vLLM
     found = entries(
         {
             "plain": (),
@@ -192,7 +191,7 @@ def test_a_model_of_any_source_is_listed(tiny_checkpoint: Path, monkeypatch: pyt
 @pytest.mark.usefixtures("project")
 def test_large_weights_run_in_vllm_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Weights too large for ONNX get vLLM; small ones do not."""
-    monkeypatch.setattr(new, "find_spec", lambda name: object() if name == "vllm" else None)
+    monkeypatch.setattr("equipoise.cli.sources.find_spec", lambda name: object() if name == "vllm" else None)
     found = entries({"small": ("--hub", "some/Model-1B"), "large": ("--hub", "some/Model-32B")})
 
     assert {name: entry.backend for name, entry in found.items()} == {"small": "onnx", "large": "vllm"}

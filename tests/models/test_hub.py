@@ -44,10 +44,10 @@ def there(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         yield serving
 
 
-def entry() -> registry.TorchEntry:
+def entry() -> registry.VllmEntry:
     """Read an entry that names no commit, and give it the hub's."""
     found = hub.pin_commit(registry.load_entry("piaget8b", ROOT), COMMIT)
-    assert isinstance(found, registry.TorchEntry)
+    assert isinstance(found, registry.VllmEntry)
     return found
 
 

@@ -281,11 +281,11 @@ def test_an_export_takes_copies_of_the_weights() -> None:
 
 
 def test_the_estimate_of_the_embedded_model_is_what_was_measured() -> None:
-    """SmolLM2's export was seen to peak at 3.1 GB."""
+    """SmolLM2's export was seen to peak at 2.4 GB; the estimate is at most a tenth more."""
     entry = registry.load_entry("smollm2", ROOT)
 
     assert isinstance(entry, OnnxEntry)
-    assert export_gb(entry) == pytest.approx(3.1, abs=0.1)
+    assert 2.4 <= export_gb(entry) <= 2.4 * 1.1
 
 
 def test_this_machine_has_memory_disk_and_modules(tmp_path: Path) -> None:

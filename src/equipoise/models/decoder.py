@@ -180,7 +180,7 @@ def take_lengths(graph: ir.Graph) -> None:
     if not attentions:
         raise EquipoiseError(f"the exported graph has no {ATTENTION}: {ELSEWHERE}")
     for index, name, shape in ((5, "seqlens_k", ["batch_size"]), (6, "total_sequence_length", [])):
-        value = ir.Input(name, shape=ir.Shape(shape), type=ir.TensorType(ir.DataType.INT32))
+        value = ir.val(name, ir.DataType.INT32, shape)
         graph.inputs.append(value)
         ir.convenience.replace_all_uses_with(_read(attentions[0], index), value)
     for value in [value for value in graph.inputs if value.name in ("attention_mask", "position_ids")]:
@@ -208,7 +208,7 @@ def pick(graph: ir.Graph) -> None:
     if len(streams) != 2 or any(node.op_type not in TOKENWISE for node in following):  # noqa: PLR2004
         following = [_maker(logits)]
         streams = {_read(following[0], 0)}
-    index = ir.Input("logit_index", shape=ir.Shape(["picked", 2]), type=ir.TensorType(ir.DataType.INT64))
+    index = ir.val("logit_index", ir.DataType.INT64, ["picked", 2])
     graph.inputs.append(index)
     for number, value in enumerate(sorted(streams, key=lambda value: str(value.name))):
         gather = ir.node("GatherND", [value, index])
