@@ -76,7 +76,7 @@ def test_a_model_that_cannot_run_here_is_told_before_any_work() -> None:
 
     with pytest.raises(
         EquipoiseError,
-        match=r"models/piaget8b\.yaml cannot run here \(about 16 GB .*vLLM needs a CUDA device, and none is",
+        match=r"models/piaget8b\.yaml cannot run here \(about 16 GB .*vLLM needs a CUDA device",
     ):
         require_sound(settings, STUDIES, ROOT, MadeMachine(gigabytes=8.0))
 

@@ -290,8 +290,8 @@ def keep_blocks(model: ir.Model, blocks: Mapping[str, Blocks]) -> None:
         before, after = node.outputs[0], result.outputs[0]
         # The last product is an output of the graph, which keeps its name.
         after.shape, after.type = before.shape, before.type
-        name, before.name = before.name, None
-        after.name = name
+        label, before.name = before.name, None
+        after.name = label
         ir.convenience.replace_all_uses_with(before, after, replace_graph_outputs=True)
         graph.remove(node, safe=True)
 
