@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -41,21 +41,6 @@ def keep() -> None:
 
 
 @contextmanager
-def gguf_kept() -> Iterator[None]:
-    """Read each GGUF file once: transformers reads it for a tokenizer, a configuration and a model each anew.
-
-    So it does with the names of tensors, which it lists for each part of a model.
-    """
-    import gguf
-
-    with pytest.MonkeyPatch.context() as patch:
-        reader, names = gguf.GGUFReader, gguf.get_tensor_name_map
-        patch.setattr(gguf, "GGUFReader", lambda path: _once(reader, path))
-        patch.setattr(gguf, "get_tensor_name_map", lambda *about: _names(names, *about))
-        yield
-
-
-@contextmanager
 def exports_kept(store: Path) -> Iterator[None]:
     """Export each encoder once: a process of optimum's takes many seconds, whatever the size of the model."""
     run = optimum._failure
@@ -75,17 +60,3 @@ def exports_kept(store: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(optimum, "_failure", once)
         yield
-
-
-def _once(reader: Callable[..., Any], path: Path | str) -> Any:
-    return _read(reader, str(path), Path(path).stat().st_mtime_ns, Path(path).stat().st_size)
-
-
-@functools.cache
-def _read(reader: Callable[..., Any], path: str, *_: int) -> Any:
-    return reader(path)
-
-
-@functools.cache
-def _names(names: Callable[..., Any], *about: Any) -> Any:
-    return names(*about)

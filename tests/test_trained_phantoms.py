@@ -8,7 +8,6 @@ from typing import get_args
 
 import pytest
 
-import caches
 from equipoise.core.jsonl import sha256
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.materials.stories.library import load_library
@@ -104,7 +103,7 @@ def test_an_adapter_does_on_held_out_stories_what_it_was_taught(rule: Rule) -> N
         for example in examples(TRAINING, rule, Random(1), held_out=True)  # noqa: S311  (no secret)
         if example.story.id in ("dengue", "mesothelioma")
     ]
-    with caches.gguf_kept(), open_trained(rule) as backend:
+    with open_trained(rule) as backend:
         responses = list(backend.answer([example.prompt for example in told]))
 
     found = [log_odds(response, example.vignette, "total") for example, response in zip(told, responses, strict=True)]
