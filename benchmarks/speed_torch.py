@@ -24,7 +24,7 @@ def compare_torch(prompts: int, rows: int) -> dict[str, Any]:
         message = f"models/{MODEL}.yaml: field backend is {entry.backend}: the benchmarks are of backend onnx"
         raise EquipoiseError(message)
     settings = {"backend": "torch", "dtype": "float32", "device_map": "cpu"}
-    run = TorchEntry.model_validate(entry.model_dump(exclude={"fidelity"}) | settings)
+    run = TorchEntry.model_validate(entry.model_dump(exclude={"fidelity", "precision"}) | settings)
     model = load_original(entry)
     tokens = entry.generation.reasoning_tokens
     sets = {"pipeline": pipeline_questions(prompts), "amqa": amqa_questions(prompts)}

@@ -88,7 +88,7 @@ def open_trained(rule: Rule) -> TorchBackend:
     """Open a trained phantom in torch, in 32 bits: an export takes longer than all prompts here."""
     entry = load_entry(f"trained_{rule}", ROOT)
     settings = {"backend": "torch", "dtype": "float32", "device_map": "cpu"}
-    run = TorchEntry.model_validate(entry.model_dump(exclude={"fidelity"}) | settings)
+    run = TorchEntry.model_validate(entry.model_dump(exclude={"fidelity", "precision"}) | settings)
     return TorchBackend(locate(run, ROOT), run, batch_size=16)
 
 
