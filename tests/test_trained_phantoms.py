@@ -104,7 +104,8 @@ def test_an_adapter_does_on_held_out_stories_what_it_was_taught(rule: Rule) -> N
         if example.story.id in ("dengue", "mesothelioma")
     ]
     with open_trained(rule) as backend:
-        responses = list(backend.answer([example.prompt for example in told]))
+        answers = {response.key: response for response in backend.answer([example.prompt for example in told])}
+    responses = [answers[example.prompt.key] for example in told]
 
     found = [log_odds(response, example.vignette, "total") for example, response in zip(told, responses, strict=True)]
     for woman, man in zip(found[::2], found[1::2], strict=True):
