@@ -73,7 +73,9 @@ def measure_pairs(backend: Backend, rows: Sequence[Vignette]) -> dict[str, Any]:
     """Ask, read, judge and measure pairs that vary gender with the pipeline; return its figures."""
     settings = params.load(ROOT / "params.yaml")
     how = settings.section("build", Build)
-    responses = list(backend.answer([vignette_prompt(row, how) for row in rows]))
+    prompts = [vignette_prompt(row, how) for row in rows]
+    answers = {response.key: response for response in backend.answer(prompts)}
+    responses = [answers[prompt.key] for prompt in prompts]
     with open_reader(settings.judge, ROOT) as reader:
         judged = judge_responses(
             rows,

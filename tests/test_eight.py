@@ -387,7 +387,7 @@ def test_each_masked_model_fills_the_sentences(project: Path, hub: LoopbackHub, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["piaget8b", "medgemma_4b"])
+@pytest.mark.parametrize("name", ["qwen3_4b", "medgemma_4b"])
 def test_one_command_runs_a_model_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """`dvc exp run -S model=NAME` prints the commit that it found, which the manifest then names; gated or not."""
     clone = Clone(tmp_path / "clone")
