@@ -80,7 +80,8 @@ def test_a_real_server_gives_what_its_model_gives(served: tuple[str, Path]) -> N
     reference = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
     for asked in prompts:
         messages = [{"role": "system", "content": system}, {"role": "user", "content": asked.turns[0]}]
-        ids = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_tensors="pt")
+        text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        ids = tokenizer(text, add_special_tokens=False, return_tensors="pt")["input_ids"]
         with torch.inference_mode():
             output = reference.generate(ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=12)
         reply = tokenizer.decode(output[0, ids.shape[1] :], skip_special_tokens=True).strip()
