@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from builders import prompt
 from equipoise.backends.conversation import Encoded, Likelihood, common_length
-from equipoise.backends.onnx import FEW
+from equipoise.backends.rows import FEW
 from equipoise.backends.scoring import candidate_likelihoods, log_softmax
 from equipoise.core.errors import EquipoiseError
 

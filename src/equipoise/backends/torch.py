@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from equipoise.backends.conversation import Chat
-from equipoise.backends.onnx import OnnxBackend
+from equipoise.backends.rows import RowsBackend
 from equipoise.backends.scoring import score_all
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Prompt, Response
@@ -20,7 +20,7 @@ from equipoise.models.torch_engine import TorchEngine, enough_memory
 from equipoise.models.weights import Weights, loading
 
 
-class TorchBackend(OnnxBackend):
+class TorchBackend(RowsBackend):
     """A model in transformers that processes up to `batch_size` prompts at once, on devices that its entry names."""
 
     def __init__(self, weights: Weights, entry: TorchEntry, *, batch_size: int) -> None:

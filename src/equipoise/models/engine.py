@@ -1,7 +1,8 @@
-"""A fused decoder graph in ONNX Runtime with key-value buffers for a fixed number of rows: tokens in, logits out."""
+"""Engines: a model with key-value buffers for a fixed number of rows, in ONNX Runtime here."""
 
 import copy
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -16,8 +17,8 @@ GRAPH = "model.onnx"
 PAIRS = "equipoise.pairs"
 """Key in the metadata of a graph whose operators compute a single token of a single row with other last bits."""
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
-KeysValues = list["NDArray[np.float32]"]
-"""Keys and values of adjacent tokens of one row: an array (kv heads, tokens, head size) for each buffer."""
+KeysValues = list[Any]
+"""Keys and values of adjacent tokens of one row: an array or tensor (kv heads, tokens, head size) for each buffer."""
 
 
 def providers() -> list[str]:
@@ -39,13 +40,59 @@ def provider() -> str:
     return providers()[0]
 
 
-class Engine:
-    """The graph and `rows` independent sequences of at most `capacity` tokens.
+class Engine(ABC):
+    """A model with `rows` independent sequences of at most `capacity` tokens: tokens in, logits out.
 
-    Keys and values are stored in buffers of shape (rows, kv heads, capacity, head size), one pair per layer, which the
-    graph reads and extends in place. A row's logits depend, bit for bit, only on that row's tokens (see
-    `equipoise.models.decoder`).
+    Keys and values are stored in buffers of shape (rows, kv heads, capacity, head size), one pair per layer, which a
+    step reads and extends in place. A row's logits depend, bit for bit, only on that row's tokens.
     """
+
+    rows: int
+    capacity: int
+
+    @abstractmethod
+    def lay_out(self, *, rows: int, capacity: int) -> None:
+        """Make room for `rows` rows of `capacity` tokens; if the buffers change, their contents are lost."""
+
+    @abstractmethod
+    def run(
+        self, tokens: NDArray[np.int64], lengths: Sequence[int], *, first: int = 0, picks: Sequence[int]
+    ) -> NDArray[np.float32]:
+        """Extend adjacent rows, starting with `first`, and return the logits at the picked tokens.
+
+        `tokens` has shape (rows, tokens); `lengths` are the rows' lengths before this step. Several tokens at a time
+        require a single row. `picks` are positions within `tokens`; the result has shape (rows x picks, vocabulary).
+        """
+
+    @abstractmethod
+    def move(self, source: int, target: int, length: int) -> None:
+        """Copy a row's first `length` keys and values to another row."""
+
+    @abstractmethod
+    def take(self, row: int, start: int, end: int) -> KeysValues:
+        """Return a copy of a row's keys and values from token `start` up to, not including, token `end`."""
+
+    @abstractmethod
+    def put(self, row: int, start: int, keys_values: KeysValues) -> None:
+        """Write what `take` returned into a row, starting at token `start`."""
+
+    def replicate(self) -> Self:
+        """Return an engine of the same model with its own rows, which another Python thread may run concurrently."""
+        other = copy.copy(self)
+        other.rows = other.capacity = 0
+        other.lay_out(rows=self.rows, capacity=self.capacity)
+        return other
+
+    def prefill(
+        self, tokens: Sequence[int], *, row: int = 0, start: int = 0, picks: Sequence[int] | None = None
+    ) -> NDArray[np.float32]:
+        """Extend one row after its first `start` tokens, and return the logits at `picks` (default: the last)."""
+        picked = [len(tokens) - 1] if picks is None else picks
+        return self.run(np.array([tokens], np.int64), [start], first=row, picks=picked)
+
+
+class OnnxEngine(Engine):
+    """A graph of `equipoise.models.decoder` in ONNX Runtime."""
 
     def __init__(self, folder: Path, *, rows: int, capacity: int, threads: int = 0) -> None:
         """Open the graph of an export folder; raises EquipoiseError if ONNX Runtime cannot load it.
@@ -75,13 +122,6 @@ class Engine:
         self.rows = self.capacity = 0
         self.lay_out(rows=rows, capacity=capacity)
 
-    def replicate(self) -> Self:
-        """Return an engine of the same graph with its own rows, which another Python thread may run concurrently."""
-        other = copy.copy(self)
-        other.rows = other.capacity = 0
-        other.lay_out(rows=self.rows, capacity=self.capacity)
-        return other
-
     def lay_out(self, *, rows: int, capacity: int) -> None:
         """Make room for `rows` rows of `capacity` tokens; if the buffers change, their contents are lost."""
         if (rows, capacity) == (self.rows, self.capacity):
@@ -97,11 +137,7 @@ class Engine:
     def run(
         self, tokens: NDArray[np.int64], lengths: Sequence[int], *, first: int = 0, picks: Sequence[int]
     ) -> NDArray[np.float32]:
-        """Extend adjacent rows, starting with `first`, and return the logits at the picked tokens.
-
-        `tokens` has shape (rows, tokens); `lengths` are the rows' lengths before this step. Several tokens at a time
-        require a single row. `picks` are positions within `tokens`; the result has shape (rows x picks, vocabulary).
-        """
+        """As `Engine.run`."""
         if self._paired and tokens.size == 1:
             # The next row computes a token that it does not keep.
             return self._run(tokens.repeat(2, axis=0), [*lengths, self.capacity], first=first, picks=picks)[:1]
@@ -135,13 +171,6 @@ class Engine:
             borrowed.append(value)
         self._session.run_with_iobinding(binding)
         return np.asarray(binding.get_outputs()[0].numpy())
-
-    def prefill(
-        self, tokens: Sequence[int], *, row: int = 0, start: int = 0, picks: Sequence[int] | None = None
-    ) -> NDArray[np.float32]:
-        """Extend one row after its first `start` tokens, and return the logits at `picks` (default: the last)."""
-        picked = [len(tokens) - 1] if picks is None else picks
-        return self.run(np.array([tokens], np.int64), [start], first=row, picks=picked)
 
     def move(self, source: int, target: int, length: int) -> None:
         """Copy a row's first `length` keys and values to another row."""

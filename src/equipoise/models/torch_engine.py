@@ -1,4 +1,4 @@
-"""A model in transformers with key-value buffers for a fixed number of rows, as `equipoise.models.engine` has for ONNX.
+"""An engine that runs a model in transformers.
 
 A row's logits depend, bit for bit, only on that row's tokens. A prompt is read alone, so its shapes are its own. Rows
 that generate share the matrix products of a step, and a step always has `STEP` rows, idle ones included: kernels are
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.core.errors import EquipoiseError, one_line
-from equipoise.models.engine import Engine
+from equipoise.models.engine import Engine, KeysValues
 
 if TYPE_CHECKING:
     from torch import Tensor, device, dtype
@@ -34,7 +34,7 @@ SCALED = ("dynamic", "longrope")
 
 
 class TorchEngine(Engine):
-    """The model and `rows` independent sequences of at most `capacity` tokens. See `equipoise.models.engine.Engine`."""
+    """A model in transformers, on the devices on which it was loaded."""
 
     def __init__(self, model: Any, entry: TorchEntry) -> None:  # noqa: ANN401  (transformers has no types)
         """Take a loaded model, whose attention is replaced; there are no rows until `lay_out`.
@@ -141,11 +141,11 @@ class TorchEngine(Engine):
         for part in self._parts.values():
             part[target, :, :length] = part[source, :, :length]
 
-    def take(self, row: int, start: int, end: int) -> Any:  # noqa: ANN401  (tensors, where the ONNX engine has arrays)
+    def take(self, row: int, start: int, end: int) -> KeysValues:
         """Return a copy of a row's keys and values from token `start` up to, not including, token `end`."""
         return [part[row, :, start:end].clone() for part in self._parts.values()]
 
-    def put(self, row: int, start: int, keys_values: Any) -> None:  # noqa: ANN401
+    def put(self, row: int, start: int, keys_values: KeysValues) -> None:
         """Write keys and values into a row, starting at token `start`."""
         for part, values in zip(self._parts.values(), keys_values, strict=False):
             part[row, :, start : start + values.shape[1]] = values
