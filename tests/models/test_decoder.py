@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import logging
+import sys
 import warnings
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -9,12 +11,13 @@ import onnx
 import pytest
 
 import ggufs
+import tiny
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.models import decoder
 from equipoise.models.blocks import PARSERS
-from equipoise.models.decoder import Blocks, build, obstacle, take_lengths
-from equipoise.models.engine import Engine
+from equipoise.models.decoder import Blocks, build, obstacle, take_lengths, write
+from equipoise.models.engine import OnnxEngine
 from equipoise.models.export import export
 from equipoise.models.registry import LocalSource, OnnxEntry
 
@@ -100,11 +103,9 @@ def test_an_architecture_that_the_builder_does_not_know_is_named(tmp_path: Path)
     """The builder's own error becomes one line with the architecture and the way out."""
     from transformers import AutoConfig, AutoModelForCausalLM
 
-    from tiny import tokenizer
-
     sizes = {"n_embd": 32, "n_layer": 1, "n_head": 2, "vocab_size": 400}
     model = AutoModelForCausalLM.from_config(AutoConfig.for_model("gpt2", **sizes))
-    tokenizer().save_pretrained(tmp_path)
+    tiny.tokenizer().save_pretrained(tmp_path)
     model.config.save_pretrained(tmp_path)
     with pytest.raises(
         EquipoiseError, match=r"^a gpt2 model cannot be exported to ONNX \([^\n]+\): set backend: torch"
@@ -134,6 +135,57 @@ def test_what_the_fused_attention_cannot_hold_is_known_beforehand(
 
     told = obstacle(AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, **SIZES, **change)))
     assert told is None if found is None else found in (told or "")
+
+
+def windowed(folder: Path, kind: str, **change: Any) -> Any:
+    """Make a random model whose last layer attends to 16 tokens, with its tokenizer in a folder."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    torch.manual_seed(0)
+    more = {"num_hidden_layers": 2, "num_key_value_heads": 2, "vocab_size": 400, "head_dim": 16}
+    sizes = SIZES | more | {"initializer_range": 0.4}
+    tiny.tokenizer().save_pretrained(folder)
+    return AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, **sizes, sliding_window=16, **change)).eval()
+
+
+def test_a_window_is_that_of_the_model_beyond_its_length(tmp_path: Path) -> None:
+    """In a text of four windows, the graph's logits are torch's; without windows they would be others."""
+    import torch
+
+    model = windowed(tmp_path, "qwen2", use_sliding_window=True, max_window_layers=1)
+    write(model, tmp_path)
+    tokens = np.random.default_rng(0).integers(0, 400, 64).tolist()
+    with torch.inference_mode():
+        expected, whole = (
+            each(torch.tensor([tokens])).logits[0, -1].numpy() for each in (model, windowed(tmp_path, "qwen2"))
+        )
+
+    found = OnnxEngine(tmp_path, rows=1, capacity=64).prefill(tokens)[0]
+    np.testing.assert_allclose(found, expected, atol=1e-3)
+    assert np.abs(whole - expected).max() > 0.1
+
+
+def test_the_builder_prints_nothing_and_leaves_nothing_behind(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Its modules, its folder on the path of modules, and its settings of logging are gone once the graph is built."""
+    model = windowed(tmp_path, "qwen2")
+    before = [*sys.path], logging.getLogger().level, [*logging.getLogger().handlers]
+    capfd.readouterr()
+    write(model, tmp_path)
+
+    assert capfd.readouterr() == ("", "")
+    assert before == ([*sys.path], logging.getLogger().level, [*logging.getLogger().handlers])
+    assert {"builder", "builder_config", "builders.base"}.isdisjoint(sys.modules)
+
+
+def test_a_window_that_the_builder_leaves_out_is_refused(tmp_path: Path) -> None:
+    """Mistral's layers all have one, which short probes cannot show."""
+    with pytest.raises(
+        EquipoiseError, match=r"has windows of \[-1, -1\] tokens by layer, where the model has \[16, 16\]"
+    ):
+        write(windowed(tmp_path, "mistral"), tmp_path)
 
 
 def weights(blocks: Blocks) -> np.ndarray:
@@ -202,9 +254,9 @@ def test_a_row_in_blocks_is_the_same_alone_and_among_others(in_blocks: tuple[Pat
     texts = [[5, 6, 7, 8], [9, 10, 11], [12, 13, 14, 15, 16]]
     alone = []
     for text in texts:
-        engine = Engine(folder, rows=1, capacity=32)
+        engine = OnnxEngine(folder, rows=1, capacity=32)
         alone.append(np.vstack([engine.prefill(text), engine.prefill([17], start=len(text))]))
-    together = Engine(folder, rows=3, capacity=32)
+    together = OnnxEngine(folder, rows=3, capacity=32)
     first = [together.prefill(text, row=row)[0] for row, text in enumerate(texts)]
     following = together.run(np.array([[17]] * 3), [len(text) for text in texts], picks=[0])
 

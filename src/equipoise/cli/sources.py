@@ -17,6 +17,7 @@ from equipoise.core import cache, jsonl
 from equipoise.core.errors import EquipoiseError, one_line
 from equipoise.core.visible import line
 from equipoise.models import registry
+from equipoise.models.places import MAGIC
 
 if TYPE_CHECKING:
     from gguf import GGUFReader
@@ -110,24 +111,26 @@ def of_gguf(path: str) -> Weights:
     Raises:
         EquipoiseError: The file is missing, damaged or not a GGUF file, or transformers cannot load it.
     """
+    from equipoise.models.gguffile import field
+
     file = cache.root() / path
     where = line(str(file))
     reader = _open_gguf(file, where)
-    kind = str(_field(reader, "general.architecture"))
+    kind = str(field(reader, "general.architecture"))
     _require_loadable(reader, kind, where)
-    if not _field(reader, "tokenizer.chat_template"):
+    if not field(reader, "tokenizer.chat_template"):
         raise EquipoiseError(f"{where}: {NO_TEMPLATE}")
-    heads, width = _field(reader, f"{kind}.attention.head_count"), _field(reader, f"{kind}.embedding_length")
+    heads, width = field(reader, f"{kind}.attention.head_count"), field(reader, f"{kind}.embedding_length")
     sizes = {
-        "layers": _field(reader, f"{kind}.block_count"),
-        "kv_heads": _field(reader, f"{kind}.attention.head_count_kv") or heads,
-        "head_size": _field(reader, f"{kind}.attention.key_length") or (width // heads if heads and width else None),
+        "layers": field(reader, f"{kind}.block_count"),
+        "kv_heads": field(reader, f"{kind}.attention.head_count_kv") or heads,
+        "head_size": field(reader, f"{kind}.attention.key_length") or (width // heads if heads and width else None),
     }
     n = sum(int(tensor.n_elements) for tensor in reader.tensors)
     source = f"  kind: local\n  path: {json.dumps(path)}\n  sha256: {jsonl.sha256(file)}"
-    title = json.dumps(str(_field(reader, "general.name") or file.stem))[1:-1]
-    licence = json.dumps(str(_field(reader, "general.license") or UNKNOWN))[1:-1]
-    context = int(_field(reader, f"{kind}.context_length") or CONTEXT)
+    title = json.dumps(str(field(reader, "general.name") or file.stem))[1:-1]
+    licence = json.dumps(str(field(reader, "general.license") or UNKNOWN))[1:-1]
+    context = int(field(reader, f"{kind}.context_length") or CONTEXT)
     published = _published(file.stat().st_size / n)
     return Weights(
         title, licence, _size(n), _backend(_size(n), kind, gguf=True), source, context, _attention(sizes), published
@@ -137,15 +140,17 @@ def of_gguf(path: str) -> Weights:
 def _open_gguf(file: Path, where: str) -> GGUFReader:
     import gguf
 
+    from equipoise.models import gguffile
+
     try:
         with file.open("rb") as opened:
-            begins = opened.read(4)
+            begins = opened.read(len(MAGIC))
     except OSError as error:
         raise EquipoiseError(f"{where}: cannot be read ({error.strerror}): give the path of a GGUF file") from error
-    if begins != b"GGUF":
+    if begins != MAGIC:
         raise EquipoiseError(f"{where}: is not a GGUF file: give one, or a checkpoint's folder with --folder")
     try:
-        return gguf.GGUFReader(file)
+        return gguffile.read(file)
     except Exception as error:
         # The reader raises its own errors, and numpy's where the file ends early.
         if gguf.GGMLQuantizationType.__name__ in str(error):
@@ -173,12 +178,6 @@ def _require_loadable(reader: GGUFReader, kind: str, where: str) -> None:
 
 def _unsupported(what: str) -> str:
     return f"a tensor's type is not supported ({what}): take a file of another type, such as Q4_K_M, Q8_0 or BF16"
-
-
-def _field(reader: GGUFReader, name: str) -> Any:  # noqa: ANN401  (a value of the file)
-    """Return a value of a GGUF file's metadata; None if the file does not have it."""
-    field = reader.get_field(name)
-    return field.contents() if field else None
 
 
 def _read(path: Path) -> dict[str, Any]:

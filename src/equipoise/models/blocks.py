@@ -5,7 +5,7 @@ Source of the formats: ggml's block_q4_0, block_q4_1 and block_q4_K (ggml-quants
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from transformers import PreTrainedModel
 
-Raw = "NDArray[np.uint8]"
 HALF = 8
 """The code that stands for 0 where a block has no offset."""
 
@@ -32,9 +31,12 @@ def read_blocks(path: Path, model: PreTrainedModel) -> dict[str, Blocks]:
     import gguf
     import torch
 
-    reader = gguf.GGUFReader(path)
+    from equipoise.models import gguffile
+
+    reader = gguffile.read(path)
     config = model.config.get_text_config()
-    kind = next(kind for kind, name in gguf.MODEL_ARCH_NAMES.items() if name == _architecture(reader))
+    architecture = gguffile.field(reader, "general.architecture")
+    kind = next(kind for kind, name in gguf.MODEL_ARCH_NAMES.items() if name == architecture)
     names = gguf.get_tensor_name_map(kind, config.num_hidden_layers)
     tensors = {tensor.name: tensor for tensor in reader.tensors}
     found: dict[str, Blocks] = {}
@@ -49,10 +51,6 @@ def read_blocks(path: Path, model: PreTrainedModel) -> dict[str, Blocks]:
     return found
 
 
-def _architecture(reader: Any) -> str:  # noqa: ANN401  (gguf has no types)
-    return str(reader.fields["general.architecture"].contents())
-
-
 def _pack(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Pack codes (outputs, blocks, 32) in pairs, the first in the low half of a byte."""
     return np.ascontiguousarray(codes[..., 0::2] | (codes[..., 1::2] << 4))
@@ -64,7 +62,7 @@ def _halves(raw: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def _float(raw: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """Read one half-precision number from the last two bytes of an axis."""
+    """Read a half-precision number from the two bytes of the last axis, which goes."""
     return np.ascontiguousarray(raw).view(np.float16)[..., 0].astype(np.float32)
 
 

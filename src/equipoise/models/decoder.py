@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import logging
 import sys
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from transformers import PreTrainedModel
 
-Precision = Literal["float32", "blocks"]
 PACKAGE = "onnxruntime_genai"
 ATTENTION = "GroupQueryAttention"
 CONTRIB = "com.microsoft"
@@ -99,6 +99,7 @@ def write(model: PreTrainedModel, folder: Path, blocks: Mapping[str, Blocks] | N
     model.generation_config.save_pretrained(folder)
     graph = build(model, folder, fuse=not blocks)
     take_lengths(graph.graph)
+    require_windows(graph.graph, model)
     pick(graph.graph)
     if blocks:
         keep_blocks(graph, blocks)
@@ -151,7 +152,8 @@ def _lending(model: PreTrainedModel) -> Iterator[tuple[Any, list[Any]]]:
 def _own_modules() -> Iterator[tuple[ModuleType, ModuleType]]:
     """Import the builder and the base of its models for the time of the context.
 
-    It is a program, whose modules have names such as `builders`: others of these names are put aside meanwhile.
+    It is a program, whose modules have names such as `builders`: others of these names are put aside meanwhile. What it
+    imports also sets up logging for everyone, which is undone.
     """
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or spec.origin is None:
@@ -163,13 +165,31 @@ def _own_modules() -> Iterator[tuple[ModuleType, ModuleType]]:
         return {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in names}
 
     others = aside()
+    log = logging.getLogger()
+    handlers, level = [*log.handlers], log.level
     sys.path.insert(0, str(folder))
     try:
         yield importlib.import_module("builder"), importlib.import_module("builders.base")
     finally:
+        log.handlers[:] = handlers
+        log.setLevel(level)
         sys.path.remove(str(folder))
         aside()
         sys.modules.update(others)
+
+
+def require_windows(graph: ir.Graph, model: PreTrainedModel) -> None:
+    """Refuse a graph whose layers attend to other windows than the model's: short probes would not show it."""
+    config = model.config.get_text_config()
+    attentions = [node for node in graph if node.op_type == ATTENTION]
+    window = getattr(config, "sliding_window", None)
+    kinds = getattr(config, "layer_types", None)
+    kinds = kinds or ["sliding_attention" if window else "full_attention"] * len(attentions)
+    expected = [{"sliding_attention": window, "full_attention": -1}.get(kind) for kind in kinds]
+    found = [node.attributes["local_window_size"].value for node in attentions]
+    if found != expected:
+        reason = f"windows of {found} tokens by layer, where the model has {expected}"
+        raise EquipoiseError(f"the exported graph of a {model.config.model_type} model has {reason}: {ELSEWHERE}")
 
 
 def take_lengths(graph: ir.Graph) -> None:

