@@ -17,12 +17,14 @@ from equipoise.models.readiness import (
     export_gb,
     fetch_gb,
     find_fixes,
+    find_misfits,
     require_ready,
     run_gb,
 )
 from equipoise.models.registry import (
     ApiEntry,
     Attention,
+    FileSource,
     Generation,
     LocalSource,
     OnnxEntry,
@@ -327,3 +329,16 @@ def test_a_server_listens_or_does_not() -> None:
         before = Machine().listens("127.0.0.1", port)
 
     assert (before, Machine().listens("127.0.0.1", port)) == (True, False)
+
+
+def test_a_file_that_is_to_be_fetched_must_fit_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What does not fit is the size of the file, not that of the parameters; no place of it is asked."""
+    monkeypatch.setattr("equipoise.core.cache.root", lambda: tmp_path)
+    place = {"kind": "hub", "repo": "some/model"}
+    source = {"kind": "file", "name": "m.gguf", "size": 5 * 10**9, "sha256": "0" * 64, "places": [place]}
+    entry = made(TorchEntry).model_copy(update={"source": FileSource.model_validate(source)})
+    machine = MadeMachine(disk_gigabytes=4.9)
+
+    (lack,) = find_misfits("some", entry, store=tmp_path, rows=1, machine=machine)
+    assert (lack.kind, lack.fix.partition(" of disk")[0]) == ("disk", "5.0 GB")
+    assert machine.asked == []

@@ -32,7 +32,7 @@ from equipoise.core.yamlfile import load_yaml
 from equipoise.models.adapter import merge
 from equipoise.models.blocks import read_blocks
 from equipoise.models.decoder import ELSEWHERE, Blocks, obstacle, write
-from equipoise.models.engine import Engine, provider
+from equipoise.models.engine import OnnxEngine, provider
 from equipoise.models.readiness import GB, disk_gb
 from equipoise.models.registry import AnyEntry, ApiEntry, OnnxEntry, PhantomEntry, ReplayEntry, TorchEntry, VllmEntry
 from equipoise.models.template import Template
@@ -160,7 +160,7 @@ def export(name: str, entry: OnnxEntry, root: Path, store: Path, probes: Sequenc
     template = Template(entry.title, tokenizer, entry.thinking)
     exporters = versions(EXPORTERS)
     folder = f"{name}-{digest([weights.files, exporters, entry.precision])[:16]}"
-    make_store(store, disk_gb(entry) * GB)
+    make_store(store, disk_gb(entry, model.num_parameters()) * GB)
     with new_folder(store, folder) as target:
         tokenizer.save_pretrained(target)
         opset = write(model, target, _blocks(entry, weights, model))
@@ -347,7 +347,7 @@ def chat_fidelity(
     """
     import torch
 
-    engine = Engine(folder, rows=1, capacity=entry.max_length)
+    engine = OnnxEngine(folder, rows=1, capacity=entry.max_length)
     letters = [tokenizer(f" {letter}", add_special_tokens=False)["input_ids"][-1] for letter in "ABCD"]
     same_letters = same_tokens = tokens = 0
     furthest = 0.0

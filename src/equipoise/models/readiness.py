@@ -109,9 +109,9 @@ def export_gb(entry: WeightsEntry) -> float:
     return copies * FP32 * entry.n_parameters / GB + LIBRARIES
 
 
-def disk_gb(entry: WeightsEntry) -> float:
-    """Return the disk space that the export to ONNX needs: that of the graph's weights."""
-    return _bytes(entry)[0] * entry.n_parameters / GB
+def disk_gb(entry: WeightsEntry, n: float | None = None) -> float:
+    """Return the disk space that the export to ONNX needs: that of the graph's `n` weights, as in the entry if None."""
+    return _bytes(entry)[0] * (entry.n_parameters if n is None else n) / GB
 
 
 class Machine:
@@ -245,8 +245,11 @@ def find_misfits(name: str, entry: WeightsEntry, *, store: Path, rows: int, mach
     entry = hub.with_last_commit(name, entry, store)
     exported = is_exported(name, entry, store)
     lacks = list(_memory_lacks(entry, rows, machine, exported=exported))
-    if not exported and isinstance(entry.source, ModelHubSource):
-        lacks += _fetch_lacks(entry, entry.source, machine)
+    match entry.source:
+        case ModelHubSource() as source if not exported:
+            lacks += _fetch_lacks(entry, source, machine)
+        case FileSource() as source if not exported and not places.is_stored(source):
+            lacks += _disk_lacks(fetch_gb(entry), places.stored(source).parent, machine, "free more")
     if not exported and isinstance(entry, OnnxEntry):
         lacks += _disk_lacks(disk_gb(entry), store, machine, "free more")
     return lacks

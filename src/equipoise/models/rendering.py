@@ -3,7 +3,8 @@
 A template is a program that comes with a model. Jinja's sandbox keeps it away from Python and from files, but not from
 endless loops and huge texts, and a thread cannot be stopped: a single power of numbers runs until it is done. In a
 process of its own, an alarm of the operating system ends any rendering after some seconds, and memory has a limit
-(except on macOS). Both hold whatever the template does, without a list of what is dangerous.
+(except on macOS; on Windows there is neither). Both hold whatever the template does, without a list of what is
+dangerous.
 
 The first line of the input has the template's text, the limits and the day; every other one has the variables of a
 rendering, and is answered in one line: {"text": …}, {"refused": …} by the template, or {"failed": …}. All are JSON.
@@ -12,7 +13,6 @@ rendering, and is answered in one line: {"text": …}, {"refused": …} by the t
 from __future__ import annotations
 
 import json
-import resource
 import signal
 import sys
 from contextlib import suppress
@@ -26,6 +26,9 @@ from jinja2.ext import Extension
 from jinja2.nodes import Node, Scope
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+if sys.platform != "win32":
+    import resource
 
 WORDS = 300
 """Characters of a template's complaint that are passed on."""
@@ -97,19 +100,25 @@ def _cut(error: Exception) -> str:
     return " ".join(str(error)[:WORDS].split())
 
 
+def _alarm(seconds: float) -> None:
+    """End the process after some seconds, whatever Python is doing, since nobody handles the signal; 0 ends none."""
+    if sys.platform != "win32":
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
 def main() -> None:
     """Answer line by line until the input ends."""
     # Ctrl-C reaches this process too, which ends with the one that asks it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     task: Task = json.loads(sys.stdin.buffer.readline())
-    # macOS has the name of this limit, and refuses to set it.
-    with suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_AS, (task["memory"], task["memory"]))
+    if sys.platform != "win32":
+        # macOS has the name of this limit, and refuses to set it.
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_AS, (task["memory"], task["memory"]))
     for line in sys.stdin.buffer:
-        # A signal that nobody handles ends the process at once, whatever Python is doing.
-        signal.setitimer(signal.ITIMER_REAL, task["seconds"])
+        _alarm(task["seconds"])
         answer = json.dumps(render(task, line))
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        _alarm(0)
         sys.stdout.buffer.write(answer.encode() + b"\n")
         sys.stdout.buffer.flush()
 

