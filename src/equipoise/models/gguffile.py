@@ -53,7 +53,7 @@ def _strings(data: Any, start: int, count: int) -> tuple[list[bytes], int]:  # n
 
 
 def read(path: Path | str) -> QuickReader:
-    """Parse a file, once until it changes; errors are those of `gguf.GGUFReader`."""
+    """Parse a file, once until it changes; errors are those of gguf's own reader."""
     return _parse(str(path), Path(path).stat().st_mtime_ns)
 
 
