@@ -23,7 +23,6 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.models import rendering
 
 TODAY = date(2025, 1, 1)
 """The date for templates that state one, so that answers do not depend on the current day."""
@@ -204,6 +203,8 @@ class Renderer:
     def _ask(self, variables: Mapping[str, object]) -> dict[str, str]:
         began, lines = time.monotonic(), [variables]
         if self._process is None:
+            from equipoise.models import rendering  # needs jinja2, which only models require
+
             # Without the program's folder on the path, where modules have the names of libraries.
             command = [sys.executable, "-P", rendering.__file__]
             self._process = subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL)  # noqa: S603
