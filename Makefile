@@ -30,13 +30,17 @@ repro: .venv/installed
 	@echo "Figures: dvc metrics show, metrics/*.json. Plots: dvc plots show, plots/pictures/*/*.svg. Cases: data/*/*.jsonl"
 
 # The committed run without running it, and the rows of other revisions to compare with: make pull REVISIONS=HEAD~1
+# Another model's run, of which archive/models has an archive: make pull MODEL=qwen2_5_coder_1_5b
 REVISIONS ?=
 pull: .venv/installed
-	@equipoise pull $(REVISIONS)
+	@equipoise pull $(MODEL:%=--model %) $(REVISIONS)
+	$(if $(MODEL),@equipoise results)
 
-# Pack the outputs of the last run for `make pull`; commit the archive with dvc.lock.
+# Pack the outputs of the last run for `make pull`; commit the archive with dvc.lock. BESIDE=1 packs the run of another model
+# into archive/models, and leaves the archive of the committed run alone.
+BESIDE ?=
 pack: .venv/installed
-	@equipoise pack
+	@equipoise pack $(if $(BESIDE),--beside)
 
 # Finish a merge that stopped because both branches had run: keep this branch's generated files, run what the merge has
 # changed, and stage the result (docs/howto/merge.md). Where both changed the model, this branch's is kept, or MODEL.

@@ -170,6 +170,62 @@ def test_a_change_of_code_renews_the_archive_of_lists_alone(
     assert [Path(name).read_text("utf-8") for name in made] == ["b", "raw", "raw"]
 
 
+MODEL = {
+    "rows": {"cmd": "grep model params.yaml > rows", "deps": ["params.yaml"], "outs": ["rows"]},
+    "figure": {"cmd": "cp rows metrics/a.json", "deps": ["rows"], "metrics": [{"metrics/a.json": {"cache": False}}]},
+}
+
+
+@pytest.fixture
+def two_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A clone that has the run of model `a`, and an archive beside it of that of `b`; nothing was run in it."""
+    project = tmp_path / "project"
+    (project / "metrics").mkdir(parents=True)
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    (project / "dvc.yaml").write_text(yaml.safe_dump({"stages": MODEL}), encoding="utf-8")
+    run(project, "git", "init", "--quiet")
+    run(project, "dvc", "init", "--quiet")
+    monkeypatch.chdir(project)
+    for name in ("b", "a"):
+        (project / "params.yaml").write_text(yaml.safe_dump({**params, "model": name}), encoding="utf-8")
+        run(project, "dvc", "repro", "--quiet")
+        pack(beside=name == "b")
+    commit(project, "both")
+    run(tmp_path, "git", "clone", "--quiet", str(project), "clone")
+    monkeypatch.chdir(tmp_path / "clone")
+    return tmp_path / "clone"
+
+
+def test_another_models_run_comes_with_its_settings_and_figures(two_models: Path) -> None:
+    """Rows, metrics and params.yaml are those of the other model, and DVC finds nothing to run; Git leads back."""
+    pull(model="b")
+    status = json.loads(run(two_models, "dvc", "status", "--json"))
+    found = {(two_models / name).read_text("utf-8") for name in ("rows", "metrics/a.json")}
+    run(two_models, "git", "restore", ".")
+    pull()
+
+    assert status == {}
+    assert found == {"model: b\n"}
+    assert (two_models / "rows").read_text("utf-8") == "model: a\n"
+
+
+def test_an_edit_is_not_replaced_by_another_models_run(two_models: Path) -> None:
+    """The line names the file, and both ways on."""
+    path = two_models / "params.yaml"
+    path.write_text(path.read_text("utf-8") + "# mine\n", encoding="utf-8")
+
+    with pytest.raises(EquipoiseError, match=r"^params\.yaml: has changes that are not committed.*git restore"):
+        pull(model="b")
+    assert path.read_text("utf-8").endswith("# mine\n")
+
+
+def test_a_model_without_an_archive_gets_one_line(two_models: Path) -> None:
+    """It names the models that have one, and the command that runs another."""
+    with pytest.raises(EquipoiseError, match=r"models/c\.tar\.xz: no such archive \(there are: b\): run `make repro"):
+        pull(model="c")
+    assert not (two_models / "rows").exists()
+
+
 def test_what_the_archive_says_is_checked(clone: Path) -> None:
     """An object that does not have its hash is refused by name, and takes no place in the cache."""
     damaged = io.BytesIO()

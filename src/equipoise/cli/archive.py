@@ -1,5 +1,6 @@
 """`equipoise pack` and `equipoise pull`: a run's outputs into an archive that Git keeps, and out of it in a clone."""
 
+import os
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,7 +9,7 @@ import typer
 
 from equipoise.cli import completing
 from equipoise.compare import archive
-from equipoise.core import printing
+from equipoise.core import params, printing
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import write_bytes
 from equipoise.core.progress import progress
@@ -17,12 +18,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def pack(*, as_json: printing.AsJson = False) -> None:
+def pack(
+    *,
+    beside: Annotated[
+        bool, typer.Option(help="Pack the run beside the committed one, as archive/models/MODEL.tar.xz.")
+    ] = False,
+    as_json: printing.AsJson = False,
+) -> None:
     """Pack the outputs of the last run into the folder archive, which is committed with dvc.lock.
 
     There is an archive of rows, of the page, and of lists; one that has its outputs stays as it is, whatever program
     compressed it.
     """
+    if beside:
+        _pack_beside(as_json=as_json)
+        return
     written, lines = {}, []
     with repository() as repo, progress("pack"):
         for name, hashes in archive.digests(repo).items():
@@ -38,6 +48,18 @@ def pack(*, as_json: printing.AsJson = False) -> None:
     printing.report({"written": written}, *lines, as_json=as_json)
 
 
+def _pack_beside(*, as_json: bool) -> None:
+    """Pack the last run whole, with the files of it that Git keeps, so that Git can go back to the committed run."""
+    name = f"{archive.MODELS}/{params.load().model}.tar.xz"
+    with repository() as repo, progress("pack"):
+        hashes = set().union(*archive.digests(repo).values())
+        path = Path(repo.root_dir) / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(path, archive.pack(repo, hashes, archive.tracked(repo)))
+        size = path.stat().st_size
+    printing.report({"written": {name: size}}, f"{name}: {size / 1e6:.2f} MB: commit it", as_json=as_json)
+
+
 def pull(
     revisions: Annotated[
         list[str] | None,
@@ -48,18 +70,25 @@ def pull(
         ),
     ] = None,
     *,
+    model: Annotated[
+        str | None, typer.Option(help="Restore the run of this model, from archive/models.", metavar="NAME")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object: what was restored.")] = False,
 ) -> None:
     """Restore the outputs of the committed run without running it: rows, report and plots.
 
     The outputs come from the archive in Git; each file is checked against its hash and put into DVC's cache, from which
-    DVC restores it. Files in the workspace that belong to no run are not overwritten.
+    DVC restores it. Files in the workspace that belong to no run are not overwritten. The run of another model brings
+    its params.yaml, dvc.lock, metrics and plots, as `dvc exp run` would.
     """
     from dvc.exceptions import DvcException
 
+    if model is not None:
+        _unpack_model(model)
     with repository() as repo, progress("pull"):
         for name in ("workspace", *(revisions or ())):
             with nullcontext() if name == "workspace" else repo.switch(name):
+                # The workspace has the other model's run now, and the committed one's archive.
                 if not archive.unpack(repo):
                     raise EquipoiseError(f"{name}: has no {archive.ARCHIVE}: run `dvc repro` at that revision")
         try:
@@ -76,6 +105,17 @@ def pull(
         summary if restored else "everything is up to date",
         as_json=as_json,
     )
+
+
+def _unpack_model(name: str) -> None:
+    """Write a model's run over the committed one, unless that would lose an edit."""
+    with repository() as repo, progress("pull"):
+        staged, unstaged, _ = repo.scm.status(untracked_files="no")
+        changed = [path for paths in (*staged.values(), unstaged) for path in paths]
+        if edited := sorted({os.fsdecode(path) for path in changed if archive.TRACKED.fullmatch(os.fsdecode(path))}):
+            fix = "commit, or `git restore --staged --worktree params.yaml dvc.lock metrics plots`"
+            raise EquipoiseError(f"{edited[0]}: has changes that are not committed, which this would replace: {fix}")
+        archive.unpack_model(repo, name)
 
 
 @contextmanager
