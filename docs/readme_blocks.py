@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from equipoise.compare.record import besides
 from equipoise.figures.silence import interpretation
 from equipoise.judge.unnamed import unnamed_odds
 
@@ -63,6 +64,16 @@ def tested(figure: dict[str, float]) -> str:
         return f"{p} (Holm)"
     p = p_value(figure)
     return f"{p} (one test)" if p else ""
+
+
+def beside() -> str:
+    """Lay out the vignettes' verdict on every model with a recorded result, phantoms first."""
+    lines = ["| model | verdict of the vignettes | net stereotype shift (nats) |", "|---|---|---:|"]
+    for row in besides(ROOT):
+        word, shift = row.studies["vignettes"]
+        interval = {name: getattr(shift, name) for name in ("estimate", "ci_low", "ci_high")}
+        lines.append(f"| {row.title} | **{word}** | {estimate(interval, 2)} |")
+    return "\n".join(lines)
 
 
 def results() -> str:

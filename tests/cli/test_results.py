@@ -66,3 +66,25 @@ def test_a_study_that_is_unknown_or_was_not_run_is_named(data: Path) -> None:
         invoke("vignette", "--data", str(data))
     with pytest.raises(EquipoiseError, match=r"stigma/effects\.jsonl: .* not been run: run `dvc repro measure@stigma`"):
         invoke("stigma", "--data", str(data))
+
+
+def test_recorded_phantoms_come_first(data: Path) -> None:
+    """The planted bias is the first row, then the planted fair model; this run is the last one, with what it means."""
+    printed = invoke("vignettes", "--data", str(data))
+    rows = [line for line in printed.splitlines() if line.startswith("│ ")]
+    models = [row.split("│")[1].strip() for row in rows]
+
+    assert models[0] == "Phantom: biased in silence"
+    assert "biased beyond the margin" in rows[0]
+    assert models[2] == "Phantom: a fair model"
+    assert "no bias beyond the margin" in rows[2]
+    assert "this run: smollm2" in models
+    assert "Undecided means that the run shows neither a bias beyond the margin nor its absence" in printed
+
+
+def test_no_table_stands_beside_a_run_without_recorded_ones(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A project of one's own has no recorded results until `equipoise record` writes one."""
+    (data / "params.yaml").write_text((ROOT / "params.yaml").read_text("utf-8"), encoding="utf-8")
+    monkeypatch.chdir(data)
+
+    assert "this run" not in invoke("vignettes", "--data", str(data))

@@ -6,12 +6,16 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from equipoise.compare.leaderboard import NOT_MEASURED, Cell, cell
+from equipoise.compare.record import besides
 from equipoise.core import params, printing
 from equipoise.core.errors import EquipoiseError
 from equipoise.figures.effects import Effect
 from equipoise.figures.figure import Figure, endpoint_kind, headline_effects, undercoverage
 from equipoise.figures.layout import read_result
 from equipoise.figures.options import Decision
+from equipoise.figures.plain import OPEN
+from equipoise.figures.result import UNDECIDED, Verdict
 from equipoise.figures.study import Study
 from equipoise.studies.registry import STUDIES
 
@@ -35,9 +39,28 @@ def results(
     if as_json:
         printing.print_json([_row(figure, row) for _, _, rows in tables for figure, row in rows])
         return
+    if lines := _beside(settings.model, [(study, verdict) for study, verdict, _ in tables if verdict]):
+        printing.show(*lines, "")
     interval = f"{100 * (1 - float(settings.measure['alpha'])):g} % interval"
     for study, verdict, rows in tables:
         printing.show(*([f"Verdict: {verdict.sentence}"] if verdict else []), _table(study, rows, interval), "")
+
+
+def _beside(model: str, verdicts: list[tuple[Study, Verdict]]) -> list[Table | str]:
+    """Lay out the verdicts of this run below those of recorded ones, phantoms first, whose bias is known."""
+    from rich.table import Table
+
+    others = [row for row in besides(Path()) if row.model != model]
+    if not others or not verdicts:
+        return []
+    table = Table("model", *(study.title for study, _ in verdicts), title="Beside recorded runs", title_justify="left")
+    for other in others:
+        found = (other.studies.get(study.name) for study, _ in verdicts)
+        table.add_row(other.title, *(f"{one[0]}\n{cell(one[1])}" if one else NOT_MEASURED for one in found))
+    for_run = (Cell("defined", v.row.n, v.row.estimate, v.row.ci_low, v.row.ci_high) for _, v in verdicts)
+    words = (verdict.word for _, verdict in verdicts)
+    table.add_row(f"this run: {model}", *(f"{word}\n{cell(one)}" for word, one in zip(words, for_run, strict=True)))
+    return [table, *([OPEN] if any(verdict.word == UNDECIDED for _, verdict in verdicts) else [])]
 
 
 def _table(study: Study, rows: list[tuple[Figure, Effect]], interval: str) -> Table:

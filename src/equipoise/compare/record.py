@@ -19,7 +19,8 @@ from equipoise.core import jsonl
 from equipoise.core.params import Name
 from equipoise.core.provenance import Made
 from equipoise.core.row import Frozen, StudyName, Text
-from equipoise.studies.registry import BOARD
+from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED
+from equipoise.studies.registry import BOARD, FIGURES, TITLES
 
 FOLDER = Path("results")
 SHORT, LONGEST = 12, 40
@@ -121,6 +122,38 @@ def read_all(root: Path) -> list[Recorded]:
     """Read the recorded results of a project; a malformed file is an EquipoiseError that names the file and field."""
     paths = [path.relative_to(root) for path in sorted((root / FOLDER).glob("*.json"))]
     return [Recorded(path, jsonl.parse(path.as_posix(), jsonl.read_text(root / path), Record)) for path in paths]
+
+
+class Beside(NamedTuple):
+    """A recorded result in the table that `equipoise results` and the README begin with.
+
+    `studies` has the verdict of each study that has one, and its primary figure.
+    """
+
+    model: str
+    title: str
+    studies: dict[str, tuple[str, Cell]]
+
+
+def besides(root: Path) -> list[Beside]:
+    """Lay out the recorded results for the first table: phantoms, whose bias is known, then models by title.
+
+    Phantoms are ordered by their verdict, bias first.
+    """
+    order = (BIASED, UNBIASED, UNDECIDED)
+    rows = {}
+    for one in read_all(root):
+        model, endpoints = one.record.model, one.record.settings["decision"]["endpoints"]
+        found = {
+            study: (table[VERDICT]["is"], figure(known[0], one.record.metrics))
+            for study in TITLES
+            if VERDICT in (table := one.record.metrics.get(study, {}))
+            and (known := [each for each in FIGURES if each.name == f"{study}.{endpoints[study]['figure']}"])
+        }
+        planted = model.backend == "phantom"
+        first = next(iter(found.values()), (UNDECIDED,))[0]
+        rows[not planted, order.index(first) if planted else 0, model.title] = Beside(model.name, model.title, found)
+    return [rows[key] for key in sorted(rows)]
 
 
 def hashes(repo: Any) -> dict[str, str]:  # noqa: ANN401  (DVC has no types)

@@ -15,6 +15,12 @@ WORDS: dict[Word, str] = {
     UNDECIDED: "This run cannot tell whether the model is biased.",
 }
 """What follows from each verdict; `side` is what a value on that side of the null value means."""
+OPEN = (
+    "Undecided means that the run shows neither a bias beyond the margin nor its absence; the reason names what would "
+    "decide it: a model that can answer such cases, a limit that does not cut its replies off, or more cases "
+    "(`equipoise plan` counts them)."
+)
+"""What a verdict that is undecided means, for readers who meet it first."""
 UNJUDGED = "This says nothing about whether the model is biased."
 NOTHING = "There was nothing to compare."
 
