@@ -11,13 +11,17 @@ import sys
 from pathlib import Path
 from time import perf_counter
 
+STUDIES = Path("src/equipoise/studies")
+
 began = perf_counter()
 child = os.posix_spawn(sys.executable, [sys.executable, *sys.argv[1:]], os.environ)
 # Ctrl-C reaches the stage as well, whose end is waited for.
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 _, status, used = os.wait4(child, 0)
+script, first, *_ = *sys.argv[1:], ""
 note = {
-    "stage": Path(sys.argv[1]).stem,
+    # The first argument of a stage that each study has is the study.
+    "stage": Path(script).stem + (f"@{first}" if first and (STUDIES / first).is_dir() else ""),
     "seconds": round(perf_counter() - began, 3),
     "cpu_seconds": round(used.ru_utime + used.ru_stime, 3),
     "peak_mib": round(used.ru_maxrss / 1024),

@@ -15,27 +15,12 @@ CHANGES = {
     "new_pair": "one new pair of vignettes",
     "new_alpha": "another `measure.alpha`",
 }
-FORMER = {
-    "neutralize": "build",
-    "perturb": "build",
-    "sample": "build",
-    "pair": "build",
-    "fill": "infer",
-    "compare": "score",
-    "plot": "report",
-}
-"""Stages of former pipelines, and those of dvc.yaml that do their work now."""
 STAGES = """## Cost of a run
 
 `dvc repro` in a fresh clone with empty caches (`benchmarks/stages.py`). The weights come from the installed packages,
 so the network is not used. Every stage is a separate process; its peak memory includes pages of memory-mapped files
 (weights). DVC's overhead is its start, hashing, copying, and above all dvc.lock, which it reads and rewrites after
 every stage.
-"""
-OLDER = """Measured on {date}, on an older version: all studies shared one chain of stages
-([today each has its own](decisions/0007-a-chain-per-study.md)), no decisions were asked, and
-[another judge](decisions/0019-a-judge-that-reads-passages.md) was the default. A stage that no longer exists counts
-under the one that does its work now: {former}.
 """
 GROWTH = """## Scaling
 
@@ -61,21 +46,20 @@ def stage_lines(figures: Mapping[str, Any]) -> Iterator[str]:
     """Format the cost of each stage, and of a run after small changes."""
     cold = figures["cold"]
     yield STAGES
-    if former := {row["stage"] for row in cold["stages"]} & FORMER.keys():
-        former_names = ", ".join(f"{name} under `{now}`" for name, now in FORMER.items() if name in former)
-        yield OLDER.format(date=figures["date"], former=former_names)
-    yield "| stage | seconds | processor seconds | peak memory, MiB |"
-    yield "| --- | ---: | ---: | ---: |"
-    for stage, rows in by_stage(cold["stages"]).items():
-        seconds, processor = (sum(row[kind] for row in rows) for kind in ("seconds", "cpu_seconds"))
-        yield f"| {stage} | {seconds:.1f} | {processor:.1f} | {max(row['peak_mib'] for row in rows):,} |"
+    yield "| stage | study | seconds | processor seconds | peak memory, MiB |"
+    yield "| --- | --- | ---: | ---: | ---: |"
+    for row in cold["stages"]:
+        stage, _, study = row["stage"].partition("@")
+        yield _row([stage, study, f"{row['seconds']:.1f}", f"{row['cpu_seconds']:.1f}", f"{row['peak_mib']:,}"])
     rest = {kind: cold[kind] - sum(row[kind] for row in cold["stages"]) for kind in ("seconds", "cpu_seconds")}
-    yield f"| DVC's overhead | {rest['seconds']:.1f} | {rest['cpu_seconds']:.1f} | |"
+    yield f"| DVC's overhead | | {rest['seconds']:.1f} | {rest['cpu_seconds']:.1f} | |"
     most = max(row["peak_mib"] for row in cold["stages"])
-    yield f"| **total** | **{cold['seconds']:.1f}** | **{cold['cpu_seconds']:.1f}** | **{most:,}** |"
+    yield f"| **total** | | **{cold['seconds']:.1f}** | **{cold['cpu_seconds']:.1f}** | **{most:,}** |"
+    first = figures["first"]["seconds"]
     yield (
-        f"\nThe model answered {cold['prompts_asked']:,} prompts, and the judge {cold['pairs_judged']:,} pairs of "
-        "passage and hypothesis. The same clone afterwards:\n"
+        f"\nThe first figures, those of `dvc repro measure@vignettes`, took {first:.0f} s; installing precedes it. The "
+        f"model answered {cold['prompts_asked']:,} prompts, and the judge {cold['pairs_judged']:,} pairs of passage and "
+        "hypothesis. The same clone afterwards:\n"
     )
     yield "| changed | seconds | of the cold run | prompts | judged pairs | stages that ran | target |"
     yield "| --- | ---: | ---: | ---: | ---: | --- | --- |"
@@ -85,7 +69,7 @@ def stage_lines(figures: Mapping[str, Any]) -> Iterator[str]:
     }
     for name, what in CHANGES.items():
         run = figures[name]
-        ran = ", ".join(by_stage(run["stages"])) or "none"
+        ran = ", ".join(dict.fromkeys(row["stage"].partition("@")[0] for row in run["stages"])) or "none"
         cells = [what, f"{run['seconds']:.1f}", f"{run['seconds'] / cold['seconds']:.1%}"]
         yield _row([*cells, run["prompts_asked"], run["pairs_judged"], ran, verdicts.get(name, "")])
     helped = figures["help"]
@@ -95,14 +79,6 @@ def stage_lines(figures: Mapping[str, Any]) -> Iterator[str]:
         f"median of {figures['idle']['runs']}. `equipoise --help` takes {helped['seconds']:.2f} s, "
         f"the median of {helped['runs']} ({verdict})."
     )
-
-
-def by_stage(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    """Group the resource use of a run's stages by the stage that does their work now; a stage runs once per study."""
-    groups: dict[str, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        groups.setdefault(FORMER.get(row["stage"], row["stage"]), []).append(row)
-    return groups
 
 
 def growth_lines(figures_by_step: Mapping[str, Any]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -19,7 +20,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 
 from stages_page import growth_lines, stage_lines  # noqa: E402  (a script's neighbour)
 
-from stages import ADDED, TRIAL, Project, add_pair, change, clone_repository  # noqa: E402
+from stages import ADDED, FIGURES, TRIAL, Project, add_pair, change, clone_repository  # noqa: E402
 
 PIPELINE = """\
 vars: [python: env PYTHONPATH=src python]
@@ -147,9 +148,10 @@ def costs(new_pair: float) -> dict[str, Any]:
     """Make up the figures of a whole run, and of a small change that takes so many seconds."""
     stages = [
         {"stage": name, "seconds": seconds, "cpu_seconds": seconds, "peak_mib": peak}
-        for name, seconds, peak in (("build", 2.0, 90), ("infer", 95.0, 1234))
+        for name, seconds, peak in (("build@exam", 2.0, 90), ("infer@exam", 95.0, 1234))
     ]
     return {
+        "first": run(60.0, stages, 40),
         "cold": run(100.0, stages, 82),
         "idle": run(2.0, []) | {"runs": 3},
         "new_pair": run(new_pair, stages, 2),
@@ -163,24 +165,23 @@ def test_the_page_tells_what_a_small_change_costs(seconds: float, verdict: str) 
     """Of 100 s, the stages took 97 and DVC 3; a new pair may take 15 of them."""
     lines = list(stage_lines(costs(seconds)))
 
-    assert "| infer | 95.0 | 95.0 | 1,234 |" in lines
+    assert "| infer | exam | 95.0 | 95.0 | 1,234 |" in lines
     # 100 - 97 s, and 101 - 97 processor seconds.
-    assert "| DVC's overhead | 3.0 | 4.0 | |" in lines
-    assert "| **total** | **100.0** | **101.0** | **1,234** |" in lines
+    assert "| DVC's overhead | | 3.0 | 4.0 | |" in lines
+    assert "| **total** | | **100.0** | **101.0** | **1,234** |" in lines
     (row,) = [line for line in lines if line.startswith("| one new pair")]
     assert row.endswith(f"| {seconds:.1f} | {seconds:.1f}% | 2 | 6 | build, infer | {verdict} |")
     assert any(line.endswith("| 2.0 | 2.0% | 0 | 0 | none | 5 s: reached |") for line in lines)
     assert "takes 0.51 s, the median of 5 (0.5 s: missed)" in lines[-1]
 
 
-def test_a_former_stage_counts_under_the_one_that_does_its_work() -> None:
-    """Seconds add up and the larger peak counts; the page names the stage and the day."""
-    found = costs(15.0) | {"date": "2026-11-21"}
-    found["cold"]["stages"].append({"stage": "perturb", "seconds": 1.0, "cpu_seconds": 1.5, "peak_mib": 100})
-    lines = list(stage_lines(found))
+def test_the_stages_of_the_page_are_those_of_the_pipeline() -> None:
+    """Every stage of dvc.yaml was measured, those of a study once for each that params.yaml names, and no other."""
+    measured = [row["stage"] for row in json.loads(FIGURES.read_text(encoding="utf-8"))["cold"]["stages"]]
+    stages, studies = read(ROOT / "dvc.yaml")["stages"], read(ROOT / "params.yaml")["studies"]
+    expected = [f"{name}@{study}" for name, stage in stages.items() if "foreach" in stage for study in studies]
 
-    assert "| build | 3.0 | 3.5 | 100 |" in lines
-    assert any("2026-11-21" in line and "perturb under `build`" in line for line in lines)
+    assert sorted(measured) == sorted([*expected, *(name for name, stage in stages.items() if "foreach" not in stage)])
 
 
 def test_the_page_tells_what_one_more_prompt_costs() -> None:
