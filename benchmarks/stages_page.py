@@ -58,8 +58,8 @@ def stage_lines(figures: Mapping[str, Any]) -> Iterator[str]:
     first = figures["first"]["seconds"]
     yield (
         f"\nThe first figures, those of `dvc repro measure@vignettes`, took {first:.0f} s; installing precedes it. The "
-        f"model answered {cold['prompts_asked']:,} prompts, and the judge {cold['pairs_judged']:,} pairs of passage and "
-        "hypothesis. The same clone afterwards:\n"
+        f"model answered {cold['prompts_asked']:,} prompts, and the judge {cold['pairs_judged']:,} pairs of passage "
+        "and hypothesis. The same clone afterwards:\n"
     )
     yield "| changed | seconds | of the cold run | prompts | judged pairs | stages that ran | target |"
     yield "| --- | ---: | ---: | ---: | ---: | --- | --- |"
