@@ -29,6 +29,18 @@ repro: .venv/installed
 	$(if $(STUDY),,@echo "Keep the result beside those of other models: equipoise record")
 	@echo "Figures: dvc metrics show, metrics/*.json. Plots: dvc plots show, plots/pictures/*/*.svg. Cases: data/*/*.jsonl"
 
+# A first look at the vignettes, in a third of the time: what a verdict needs beside them (controls, mirrors, answers after
+# exchanged reasoning) is not asked. The settings stay as they are, and `make repro` asks only what is missing.
+LOOK = studies=[vignettes] build.controls=false build.mirrors=false build.rereadings=[]
+.PHONY: look
+look: .venv/installed
+	$(if $(MODEL),@$(call known,$(MODEL)))
+	@$(ready)
+	@cp params.yaml .cache/params.look.yaml
+	@status=0; dvc exp run $(MODEL:%=--set-param model=%) $(LOOK:%=--set-param '%') && equipoise results --look || status=$$?; \
+	  mv .cache/params.look.yaml params.yaml; git reset --quiet -- params.yaml; exit $$status
+	@echo "For a verdict: make repro STUDY=vignettes$(MODEL:%= MODEL=%)"
+
 # The committed run without running it, and the rows of other revisions to compare with: make pull REVISIONS=HEAD~1
 # Another model's run, of which archive/models has an archive: make pull MODEL=qwen2_5_coder_1_5b
 REVISIONS ?=

@@ -25,6 +25,7 @@ def results(
         list[str] | None, typer.Argument(help="Studies to print; by default those in params.yaml.")
     ] = None,
     *,
+    look: Annotated[bool, typer.Option(help="Print figures without verdicts, after `make look`.")] = False,
     data: Annotated[Path, typer.Option(help="Folder of the run's rows.", metavar="FOLDER")] = Path("data"),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
 ) -> None:
@@ -39,6 +40,10 @@ def results(
     if as_json:
         printing.print_json([_row(figure, row) for _, _, rows in tables for figure, row in rows])
         return
+    if look:
+        tables = [(study, None, rows) for study, _, rows in tables]
+        n = max(row.n for _, _, rows in tables for _, row in rows)
+        printing.show(f"A look at {n} pairs: no verdict is meant.", "")
     if lines := _beside(settings.model, [(study, verdict) for study, verdict, _ in tables if verdict]):
         printing.show(*lines, "")
     interval = f"{100 * (1 - float(settings.measure['alpha'])):g} % interval"
