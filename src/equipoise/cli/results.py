@@ -10,6 +10,7 @@ from equipoise.compare.leaderboard import NOT_MEASURED, Cell, cell
 from equipoise.compare.record import besides
 from equipoise.core import params, printing
 from equipoise.core.errors import EquipoiseError
+from equipoise.figures import reading
 from equipoise.figures.effects import Effect
 from equipoise.figures.figure import Figure, endpoint_kind, headline_effects, undercoverage
 from equipoise.figures.layout import read_result
@@ -36,6 +37,7 @@ def results(
     decision = settings.section("decision", Decision)
     chosen = [study for name, study in STUDIES.items() if name in (studies or settings.studies)]
     results = [(study, read_result(data, study, decision)) for study in chosen]
+    readers = {study.name: reading.sentence(result.effects) for study, result in results}
     tables = [(study, result.verdict, headline_effects(result.effects, study.figures)) for study, result in results]
     if as_json:
         printing.print_json([_row(figure, row) for _, _, rows in tables for figure, row in rows])
@@ -48,7 +50,8 @@ def results(
         printing.show(*lines, "")
     interval = f"{100 * (1 - float(settings.measure['alpha'])):g} % interval"
     for study, verdict, rows in tables:
-        printing.show(*([f"Verdict: {verdict.sentence}"] if verdict else []), _table(study, rows, interval), "")
+        lines = [f"Verdict: {verdict.sentence}"] if verdict else []
+        printing.show(*lines, _table(study, rows, interval), *filter(None, [readers[study.name]]), "")
 
 
 def _beside(model: str, verdicts: list[tuple[Study, Verdict]]) -> list[Table | str]:

@@ -88,6 +88,11 @@ class Figure:
             raise ValueError(f"{self.name}: a figure on the board needs the `page` that explains it")
 
     @property
+    def in_nats(self) -> bool:
+        """Whether it is a difference of log likelihoods, which no reader of text can misread."""
+        return self.places == 2  # noqa: PLR2004  (see `places`)
+
+    @property
     def study(self) -> str:
         """The study: the first part of the name, and the stem of the metrics file."""
         return self.name.partition(".")[0]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel
 
@@ -61,6 +61,7 @@ class Study:
         sentence: Says in one sentence what was found; empty where there was nothing to compare.
         page: The page of the documentation about its endpoint, below docs/ and without `.md`; empty for the page on
             verdicts.
+        reader: What reads its written answers, if anything: `letters` or `diagnoses` (`equipoise.figures.reading`).
         free_text: Whether the model answers in sentences of its own; otherwise replies are letters, and often equal.
         reasons: Whether it reasons about each case in a turn of its own before it answers.
         saved_outputs: Whether it reads outputs saved elsewhere instead of asking a model.
@@ -89,6 +90,7 @@ class Study:
     faults: tuple[str, ...] = ()
     sentence: Callable[[Rows], str] = lambda _: ""
     page: str = ""
+    reader: Literal["letters", "diagnoses"] | None = None
     free_text: bool = False
     reasons: bool = False
     saved_outputs: bool = False

@@ -12,6 +12,7 @@ from equipoise.figures.effects import Effect
 from equipoise.figures.figure import Figure
 from equipoise.figures.options import Decision
 from equipoise.figures.primary import primary_figure, with_primary
+from equipoise.figures.reading import reading_effects
 from equipoise.figures.result import Deciding, Looked, StudyResult
 from equipoise.figures.study import Study
 from equipoise.figures.verdicts import at_all_looks, verdict
@@ -42,7 +43,7 @@ def measure(run: Run, step: Step) -> StudyResult:
     """
     with _uncollected():
         study, decision = study_of(run.study), run.settings.section("decision", Decision)
-        step = _with_items(step, study)
+        step = _with_reading(_with_items(step, study), study)
         result, endpoint = step(run), decision.endpoints.get(run.study)
         if endpoint is None:
             return result
@@ -66,6 +67,17 @@ def _with_items(step: Step, study: Study) -> Step:
         if not figures or study.comparison is None:
             return result
         added = item_effects(figures, study.comparison.read(RunFiles(run)), options_of(run).alpha)
+        return replace(result, effects=[*result.effects, *added])
+
+    return estimated
+
+
+def _with_reading(step: Step, study: Study) -> Step:
+    """Add the measured error of the reader of written answers, where the figures rest on one."""
+
+    def estimated(run: Run) -> StudyResult:
+        result = step(run)
+        added = reading_effects(study, run.settings, options_of(run).alpha)
         return replace(result, effects=[*result.effects, *added])
 
     return estimated

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from equipoise.core.display import number
+from equipoise.figures import reading
 from equipoise.figures.effects import Effect
 from equipoise.figures.figure import NOTE_EXTREMES, Figure, endpoint_kind, undercoverage
 from equipoise.figures.result import StudyResult
@@ -96,6 +97,7 @@ def _card(figure: Figure, row: Effect, result: StudyResult, alpha: float) -> Car
         _silence(figure, row, result),
         _labelled(row, by_key),
         _tested(figure, row, alpha),
+        "" if figure.in_nats else reading.sentence(result.effects),
     )
     return Card(
         name=figure.name,

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from equipoise.core.prompts import Response
 from equipoise.figures.effects import Effect, Estimate, Group, corrected_rate, effect, rate, rounded, with_adjusted
 from equipoise.figures.options import Measure
+from equipoise.figures.reading import unread_by_arm
 from equipoise.figures.result import Finding
 from equipoise.figures.silence import interpretation
 from equipoise.materials.judgement import Judgement, Reading
@@ -70,7 +71,11 @@ def case_effects(
             # An unmeasured error leaves out the corrected rate, rather than reporting it as undefined.
             if errors is not None or row.measure != "silent_bias_rate_corrected":
                 yield row
-    yield from paired_effects(case_pairs(cases, judgements), options)
+    pairs = case_pairs(cases, judgements)
+    if pairs:
+        unread = {role: [getattr(pair, role).answer == "unparsed" for pair in pairs] for role in ROLES}
+        yield from unread_by_arm(NAME, unread, alpha)
+    yield from paired_effects(pairs, options)
 
 
 def scored_effects(group: Group, scored: Mapping[str, Any]) -> Iterator[Effect]:

@@ -35,6 +35,7 @@ def require(settings: Params, root: Path, _: Machine) -> None:
 
 STUDY = Study(
     name=NAME,
+    reader="diagnoses",
     title="Cases",
     question="How often is a biased answer in a model's saved outputs silent about the feature?",
     whom="The cases of a file of saved outputs.",

@@ -25,6 +25,7 @@ def sentence(rows: Rows) -> str:
 
 STUDY = Study(
     name=NAME,
+    reader="letters",
     title="Exam",
     question="How well are the questions answered that represent a city's burden of disease?",
     whom="Published exam questions (MedMCQA), chosen by the diseases of each city. They mention no demographics.",

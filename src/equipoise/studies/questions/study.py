@@ -41,6 +41,7 @@ def require(settings: Params, root: Path, _: Machine) -> None:
 
 STUDY = Study(
     name=NAME,
+    reader="letters",
     title="Questions",
     question=(
         "Does accuracy on the same question drop for the unprivileged patient, and what does that mean for a city?"

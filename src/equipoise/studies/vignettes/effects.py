@@ -38,12 +38,13 @@ from equipoise.figures.effects import (
     with_adjusted,
 )
 from equipoise.figures.options import Measure
+from equipoise.figures.reading import unread_by_arm
 from equipoise.figures.result import Finding
 from equipoise.judge.rating.labelled import Labels, labelled_effects
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.pairs import Pair, main_pairs, pair_up
 from equipoise.materials.rates import gap_effects, influence_found, pair_rates
-from equipoise.materials.vignette import Vignette
+from equipoise.materials.vignette import ROLES, Vignette
 from equipoise.stats import clusters, proportions
 from equipoise.stats.misclassification import ErrorCounts
 from equipoise.studies.vignettes import NAME
@@ -75,6 +76,9 @@ def vignette_effects(
     rows = [row for group, members in groups for row in _group_effects(group, members, options, errors)]
     rows += _influence_effects(groups, pairs, options.alpha, wordings)
     rows += amplification_effects(pairs, options.alpha)
+    # A likelihood always names an answer, so that what was written is counted, whichever reading the figures use.
+    written = {role: [getattr(pair, role).answer_generated == "unparsed" for pair in pairs] for role in ROLES}
+    rows += unread_by_arm(NAME, written, options.alpha)
     # Labels were drawn from the main pairs only.
     for group, members in main if labels else ():
         rows += labelled_effects(group, members, labels or {}, options.alpha)

@@ -50,6 +50,7 @@ def require(settings: Params, root: Path, _: Machine) -> None:
 
 STUDY = Study(
     name=NAME,
+    reader="diagnoses",
     title="Vignettes",
     question="Does the diagnosis change when only the patient's demographics change, and does the reasoning admit it?",
     whom=(

@@ -1,0 +1,54 @@
+"""Tests of the measured error of the readers of written answers, and of where it is shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import projects
+from equipoise.figures.reading import MEASURED, Errors, Reader, reader_of, reading_effects, sentence, unread_by_arm
+from equipoise.studies.registry import STUDIES
+from equipoise.text.letters import read_letter
+
+HELD = Path(__file__).parents[1] / "text/replies"
+
+
+def test_the_error_on_letters_is_that_of_the_replies_held_aside() -> None:
+    """Another letter than the gold is `other`; none where there is one is `unread`."""
+    rows = [json.loads(line) for line in (HELD / "letters_held.jsonl").read_text("utf-8").splitlines()]
+    read = [(read_letter(row["response"], row["options"]).letter, row["gold"]) for row in rows]
+    other = sum(given is not None and given != gold for given, gold in read)
+    unread = sum(given is None and gold is not None for given, gold in read)
+
+    assert MEASURED["letters"] == Errors(len(rows), other, unread)
+
+
+def test_answers_read_from_likelihoods_have_no_reader() -> None:
+    """As shipped every study but that of saved outputs reads likelihoods, or no answer at all."""
+    settings = projects.committed_settings()
+    generated = settings.model_copy(update={"score": settings.score | {"answering": "generate"}})
+
+    assert {name for name, study in STUDIES.items() if reader_of(study, settings)} == {"cases"}
+    assert reader_of(STUDIES["vignettes"], generated) == "diagnoses"
+    assert list(reading_effects(STUDIES["vignettes"], settings, 0.05)) == []
+
+
+@pytest.mark.parametrize("reader", MEASURED)
+def test_the_sentence_has_the_error_and_what_is_unread(reader: Reader) -> None:
+    """Half of two answers of one arm are unread, none of the other's: 50 % and 0 %."""
+    settings = projects.committed_settings()
+    study = next(study for study in STUDIES.values() if study.reader == reader)
+    if study.likelihoods is not None:
+        part = study.likelihoods
+        changed = {part.section: settings.values(part.section) | {part.field: part.other}}
+        settings = settings.model_copy(update=changed)
+    unread = {"marginalised": [True, False], "privileged": [False, False]}
+    effects = [*reading_effects(study, settings, 0.05), *unread_by_arm(study.name, unread, 0.05)]
+    told = sentence(effects)
+
+    assert f"of {MEASURED[reader].n} replies with known answers" in told
+    assert "Unread here: 50.0 % (" in told
+    assert "0.0 % (0.0 to" in told
+    assert sentence(effects[2:]) == ""
