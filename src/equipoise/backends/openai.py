@@ -33,6 +33,7 @@ from equipoise.models.readiness import NO_CLIENT, key_fault
 from equipoise.models.registry import ApiEntry
 from equipoise.text.reasoning import strip_thinking
 from equipoise.text.sentences import first_sentence
+from equipoise.text.thinking import tagged
 
 try:
     import httpx2
@@ -534,5 +535,4 @@ def remove_prefix(reply: Reply, prompt: Prompt) -> Reply:
 
 def whole_text(reply: Reply) -> str:
     """Join a reply with the reasoning that the server returned separately, in the form `think`."""
-    text = reply.text.strip()
-    return f"<think>\n{reply.reasoning.strip()}\n</think>\n\n{text}" if reply.reasoning.strip() else text
+    return tagged(reply.reasoning, reply.text.strip())
