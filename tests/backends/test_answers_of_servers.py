@@ -369,6 +369,17 @@ def test_a_server_that_streams_unasked_is_told() -> None:
     assert answer(completion(CONTENT), stream=True)[0].replies == ("Pneumonia.",)
 
 
+@pytest.mark.parametrize("kind", ["text/plain", "application/json", "application/octet-stream", ""])
+def test_a_stream_is_one_whatever_its_type_is_called(kind: str) -> None:
+    """Its first bytes tell, where one was asked for; one that broke off is still tried again."""
+    whole = stream({"choices": [{"delta": CONTENT}]}, {"choices": [{"delta": {}, "finish_reason": "stop"}]})
+    broken = stream({"choices": [{"delta": CONTENT}]}, done=False)
+    named = [content.replace(b"text/event-stream", kind.encode()) for content in (whole, broken)]
+
+    assert answer(named[0], stream=True)[0].replies == ("Pneumonia.",)
+    assert "the reply broke off" in refusal(named[1], stream=True)[0]
+
+
 @pytest.mark.parametrize("streamed", [False, True])
 @pytest.mark.parametrize("charset", ["latin-1", "utf-16", "punycode", "rot13", "zlib_codec", "idna", "no-such-thing"])
 def test_a_reply_is_utf8_whatever_it_is_called(charset: str, *, streamed: bool) -> None:

@@ -228,9 +228,10 @@ class Server:
         if self._entry.stream:
             request |= {"stream": True, "stream_options": {"include_usage": True}}
         raw = await self._client.chat.completions.with_raw_response.create(**request)
-        if self._entry.stream and _kind(raw.http_response) == EVENTS:
+        response = raw.http_response
+        if self._entry.stream and (_kind(response) == EVENTS or (await response.aread()).lstrip().startswith(FIELDS)):
             return await self._read_stream(raw.parse())
-        return self._read_whole(raw.http_response, await raw.http_response.aread())
+        return self._read_whole(response, await response.aread())
 
     def _read_whole(self, response: httpx2.Response, content: bytes) -> Whole:
         """Read a body that is a completion."""
@@ -395,6 +396,8 @@ class Server:
 
 
 EVENTS = "text/event-stream"
+FIELDS = (b"data:", b"event:", b":")
+"""Beginnings of a stream of events, whatever its type is called."""
 
 
 def _kind(response: httpx2.Response) -> str:
