@@ -72,6 +72,14 @@ HOSTILE: list[tuple[str, ...]] = [
     ("", "<think>", ""),
     ("", "<think>a</think>", ""),
     ("", "<content>", ""),
+    ("", "</answer>  ", ""),
+    ("<think>", "<answer>a</answer> ", "b"),
+    ("<think>", "<answer>", ""),
+    ("", "◁think▷", ""),
+    ("", "< ", ""),
+    ("think\n", "\nanswer ", ""),
+    ("## Thinking\n", "# ", ""),
+    ("Here is my thought process:", "Here is my ", ""),
     ("", "<|channel|>analysis<|message|>", ""),
     ("", "analysis", ""),
     ("", "assistantfinal", ""),
@@ -214,6 +222,8 @@ HOSTILE: list[tuple[str, ...]] = [
 
 # Two halves, each of which repeats its own.
 HALVES: list[tuple[str, ...]] = [
+    ("<think>", "</reflection>"),
+    ("<reflection>", "</think>"),
     ("(", "A. "),
     ("(", "A) "),
     ("Diagnosis: stroke ", " "),

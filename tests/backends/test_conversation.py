@@ -322,3 +322,40 @@ def test_common_length_counts_leading_equal_tokens(first: list[int], second: lis
 
     assert first[:length] == second[:length]
     assert first[length : length + 1] != second[length : length + 1] or length == len(first) == len(second)
+
+
+@pytest.mark.parametrize(
+    ("special", "change"),
+    [
+        (("<|channel>", "<channel|>"), {}),
+        (("<denk>", "</denk>"), {"marks": {"open": ["<denk>"], "close": ["</denk>"]}}),
+    ],
+)
+def test_marks_of_thinking_that_are_special_tokens_stay_in_a_reply(
+    special: tuple[str, str], change: dict[str, Any]
+) -> None:
+    """Decoding does not drop them, or the thinking would be read as the answer."""
+    words = tiny.tokenizer(special=("<|im_start|>", "<|im_end|>", *special))
+    begin, end = special
+    asked = talks.prompt("a", "It hurts.", turns=("Why?",), candidates=())
+    reply = f"{begin}Fever.{end}Gout."
+
+    def take(turn: Turn) -> Turned:
+        return Turned({}, list(words(reply, add_special_tokens=False)["input_ids"]) if turn.limit else [])
+
+    assert run_talk(Chat(words, None, entry(**change)).hold(asked), take).replies == (reply,)
+    assert Chat(words, None, entry())._skips_special is ("marks" in change)
+
+
+def test_a_model_with_marks_of_its_own_reads_its_answers_alone() -> None:
+    """Its own words and its stored ones, with the common marks, lead to the same turn; an empty block has its marks."""
+    marks = {"open": ["<denk>"], "close": ["</denk>"]}
+    talk, asked = chat(reasoning="think", marks=marks), talks.prompt("a", "It hurts.")
+    (_, last), whole = turns(talk, asked, "<denk>Fever.</denk>Because.", "gout")
+    given = asked.model_copy(update={"given": ("<think>Fever.</think>Because.",)})
+    (only,), _ = turns(talk, given, "gout")
+
+    assert whole.replies[0] == "<denk>Fever.</denk>Because."
+    assert "assistant\nBecause.<|im_end|>" in text(last)
+    assert text(last).endswith(f"<denk>\n\n</denk>\n\n{asked.prefix}")
+    assert only.tokens == last.tokens

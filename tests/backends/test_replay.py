@@ -143,3 +143,24 @@ def test_a_file_that_is_missing_or_altered_is_refused(tmp_path: Path, monkeypatc
         match=rf"saved answers altered: \S+: checksum mismatch: expected {model.sha256}, found [0-9a-f]+",
     ):
         open_backend(manifest, model, tmp_path, batch_size=1)
+
+
+def test_an_entrys_own_marks_of_thinking_become_the_common_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In any case, and with a space in them; without the field, the saved words stay, and the model is another."""
+    monkeypatch.setenv("DVC_ROOT", str(tmp_path))
+    path = tmp_path / "saved.jsonl"
+    jsonl.write(path, [saved("a", "<|denk|>Pain. <|DENK aus|>Gout.")])
+    plain = entry(path)
+    marked = ReplayEntry.model_validate(
+        plain.model_dump() | {"marks": {"open": ["<|denk|>"], "close": ["<|denk aus|>", "<|/denk|>"]}}
+    )
+    replies = []
+    for model in (marked, plain):
+        with open_backend(describe("some", model, tmp_path), model, tmp_path, batch_size=1) as backend:
+            (row,) = backend.answer([prompt("a", "Why?")])
+            replies += row.replies
+
+    assert replies == ["<think>Pain. </think>Gout.", "<|denk|>Pain. <|DENK aus|>Gout."]
+    assert describe("some", marked, tmp_path).identity != describe("some", plain, tmp_path).identity

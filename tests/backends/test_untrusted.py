@@ -160,10 +160,30 @@ def test_another_model_is_refused() -> None:
         ("Qwen/Qwen3-8B", "Qwen/Qwen3-8B@main", True),
         ("Qwen/Qwen3-8B", "Qwen/Qwen3-0.6B", False),
         ("qwen3", "qwen3:latest", True),
+        ("qwen3", "qwen3:8b", False),
+        ("qwen3:latest", "qwen3", True),
+        ("claude-opus-4", "claude-opus-4-20250514", True),
+        ("claude-opus-4", "claude-opus-4-1", False),
+        ("claude-opus-4", "claude-opus-4-1-20250805", False),
+        ("claude-opus-4-1", "claude-opus-4-1-20250805", True),
+        ("claude-3-5-sonnet", "claude-3-5-sonnet@20240620", True),
+        ("claude-3-5-sonnet-latest", "claude-3-5-sonnet-20241022", True),
+        ("claude-3-5-sonnet", "anthropic/claude-3-5-sonnet-latest", True),
+        ("mistral-large", "mistral-large-2411", True),
+        ("mistral-large", "mistral-large-2", False),
+        ("command-r", "command-r-08-2024", True),
+        ("gemini-1.5-pro", "gemini-1.5-pro-002", True),
+        ("gemini-2.5-flash-preview", "gemini-2.5-flash-preview-04-17", True),
+        ("gpt-4", "gpt-4-32k", False),
+        ("gpt-4", "gpt-4-1", False),
+        ("gpt-4", "gpt-4.1-2025-04-14", False),
+        ("llama-2", "llama-2-70", False),
+        ("llama", "llama-405", False),
+        ("x", "x-2024-13-45", False),
     ],
 )
-def test_a_model_may_be_named_with_its_version(asked: str, named: str, *, same: bool) -> None:
-    """A date or a version behind the name, and an organisation before it, are the same model."""
+def test_a_model_may_be_named_with_its_date(asked: str, named: str, *, same: bool) -> None:
+    """A date or a revision behind the name, and an organisation before it, are the same model; a version is not."""
     assert is_same_model(asked, named) is same
 
 

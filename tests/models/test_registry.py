@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -246,3 +247,22 @@ def test_a_malformed_masked_entry_names_the_field(tmp_path: Path, sound: str, fa
 
     with pytest.raises(EquipoiseError, match=rf"mine\.yaml: field {field}"):
         registry.load_masked_entry("mine", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("marks", "fault"),
+    [
+        ('{open: ["<denk>"], close: ["thinking done"]}', "'thinking done' is an ordinary word, or has margins"),
+        ('{open: [" <denk>"], close: ["</denk>"]}', "' <denk>' is an ordinary word, or has margins"),
+        ('{open: ["<denk>"], close: ["< DENK >"]}', "'<denk>' both opens and closes the thinking"),
+        ('{open: ["<denk>"], close: []}', "Tuple should have at least 1 item"),
+        ('{open: ["<denk>"]}', "Field required"),
+        ('{open: "<denk>", close: ["</denk>"]}', "Input should be a valid"),
+    ],
+)
+def test_marks_of_thinking_that_could_be_text_are_refused(tmp_path: Path, marks: str, fault: str) -> None:
+    """The line names the entry, the field and the mark."""
+    register(tmp_path, "mine", f"{ENTRY}marks: {marks}\n")
+
+    with pytest.raises(EquipoiseError, match=rf"mine\.yaml: field marks.*{re.escape(fault)}"):
+        registry.load_entry("mine", tmp_path)

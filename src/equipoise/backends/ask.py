@@ -12,7 +12,7 @@ from hashlib import blake2b
 from pathlib import Path
 from sys import intern
 
-from equipoise.backends.base import Backend, Cluster, Keeping, Opening, answering
+from equipoise.backends.base import Backend, Cluster, CommonMarks, Keeping, Opening, answering
 from equipoise.backends.ray.cluster import copies, gpus_of
 from equipoise.core import cache, jsonl
 from equipoise.core.cache import LOOKED_UP, ResponseCache, batched, response_key
@@ -215,6 +215,11 @@ def open_backend(
     if manifest.backend != entry.backend:
         was = f"the manifest says {manifest.backend}"
         raise EquipoiseError(f"models/{manifest.model}.yaml: field backend is {entry.backend}, but {was}: {EXPORT}")
+    backend = _open_backend(manifest, entry, store, batch_size, turns)
+    return CommonMarks(backend, entry.marks) if entry.marks else backend
+
+
+def _open_backend(manifest: Manifest, entry: AnyEntry, store: Path, batch_size: int, turns: Path | None) -> Backend:
     match entry:
         case OnnxEntry():
             from equipoise.backends.onnx import OnnxBackend

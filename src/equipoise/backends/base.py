@@ -12,6 +12,7 @@ from equipoise.core.cache import ContentCache, batched
 from equipoise.core.params import Count
 from equipoise.core.prompts import Prompt, Response
 from equipoise.core.row import Frozen
+from equipoise.text.thinking import Marks, with_common_marks
 
 POLL = 0.5
 """Seconds between checks of another process's results."""
@@ -69,6 +70,31 @@ class Backend(Protocol):
         A response depends only on its prompt, not on other prompts, their order or how many are processed at once.
         """
         ...
+
+
+class CommonMarks(Backend):
+    """A backend whose replies get the common marks of thinking in the place of the model's own."""
+
+    def __init__(self, backend: Backend, marks: Marks) -> None:
+        """Take the backend, and the marks of its registry entry."""
+        self._backend, self._marks = backend, marks
+
+    def __enter__(self) -> Self:
+        """Open the backend."""
+        self._backend.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the backend."""
+        self._backend.__exit__(kind, error, trace)
+
+    def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
+        """Answer every prompt. See `Backend.answer`."""
+        for response in self._backend.answer(prompts):
+            replies = tuple(with_common_marks(reply, self._marks) for reply in response.replies)
+            yield response.model_copy(update={"replies": replies})
 
 
 @contextmanager

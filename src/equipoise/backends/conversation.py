@@ -14,6 +14,8 @@ from equipoise.core.jsonl import digest
 from equipoise.core.prompts import Prompt, Response
 from equipoise.models.registry import WeightsEntry
 from equipoise.models.template import Template
+from equipoise.text import thinking
+from equipoise.text.reasoning import strip_thinking
 from equipoise.text.sentences import first_sentence
 
 FINAL = "<|channel|>final<|message|>"
@@ -72,6 +74,7 @@ class Chat:
         self._tokenizer = tokenizer
         self._entry = entry
         self._alone = Lock()
+        self._skips_special = entry.reasoning != "channels" and not any(map(self._is_special, self._marks()))
         self.stops: frozenset[int] = frozenset(
             {tokenizer.eos_token_id, *([ends] if isinstance(ends, int) else ends or ())} - {None}
         )
@@ -147,13 +150,16 @@ class Chat:
     def _skip_thinking(self, text: str) -> str:
         """Add an empty thinking block for a model that thinks first, so that a given beginning follows it.
 
-        The empty block is the one in Qwen3's own template without thinking; the header is gpt-oss's own.
+        The empty block is the one in Qwen3's own template without thinking, in the model's own marks; the header is
+        gpt-oss's own.
         """
+        own = self._entry.marks
+        begin, end = (own.open[0], own.close[0]) if own else (thinking.OPEN, thinking.CLOSE)
         match self._entry.reasoning:
-            case "think" | "content" if text.rstrip().endswith("<think>"):
-                return "\n</think>\n\n"
-            case "think" | "content" if not text.rstrip().endswith("</think>"):
-                return "<think>\n\n</think>\n\n"
+            case "think" | "content" if text.rstrip().endswith(begin):
+                return f"\n{end}\n\n"
+            case "think" | "content" if not text.rstrip().endswith(end):
+                return f"{begin}\n\n{end}\n\n"
             case "channels":
                 return FINAL
             case _:
@@ -177,8 +183,11 @@ class Chat:
         """Return the part of a reply that stays in the conversation.
 
         Templates omit thinking if the model was trained without it. gpt-oss's template gets only the final channel,
-        because it refuses replies that contain channels.
+        because it refuses replies that contain channels; a model with marks of its own, whose stored replies have the
+        common ones, only the answer.
         """
+        if self._entry.marks:
+            return strip_thinking(thinking.with_common_marks(reply, self._entry.marks))[0]
         if self._entry.reasoning != "channels":
             return reply
         _, head, final = reply.rpartition(FINAL)
@@ -195,8 +204,18 @@ class Chat:
             return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def _decode(self, reply: Sequence[int]) -> str:
-        # The headers of channels are special tokens.
-        return str(self._tokenizer.decode(reply, skip_special_tokens=self._entry.reasoning != "channels")).strip()
+        # The headers of channels are special tokens, and so are some models' marks of thinking.
+        return str(self._tokenizer.decode(reply, skip_special_tokens=self._skips_special)).strip()
+
+    def _marks(self) -> Iterable[str]:
+        """Give the marks of thinking that the model may write."""
+        own = self._entry.marks
+        return (*thinking.around_thinking(), *((*own.open, *own.close) if own else ()))
+
+    def _is_special(self, mark: str) -> bool:
+        """Tell whether a mark is one token, which decoding drops with the special ones."""
+        tokens = self._encode(mark)
+        return len(tokens) == 1 and not str(self._tokenizer.decode(tokens, skip_special_tokens=True)).strip()
 
     def _check_length(self, prompt: Prompt, needed: int) -> None:
         if needed > self._entry.max_length:

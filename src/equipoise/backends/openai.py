@@ -2,28 +2,32 @@
 
 The key is read from the environment when the backend is opened, and sent only to the server: it is removed from every
 message and every reply. Each reply is cached as soon as it arrives, so that no answered request is sent again. The
-client library retries only until a response begins. A stream that breaks off, a truncated body and a body that is not a
-completion are faults of the same kind, so all of them are retried here, from one budget of attempts.
+client library retries only until a response begins. A stream that breaks off, a truncated body and a malformed
+completion are faults of the same kind, so all of them are retried here, from one budget of attempts. What another
+attempt cannot help ends the run at once. A prompt that a filter refuses has an answer: none.
 """
 
 from __future__ import annotations
 
 import asyncio
 import email.utils
+import json
 import os
 import random
 import re
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import zip_longest
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from equipoise.backends.base import Backend
+from equipoise.backends.complaints import Complaint, read_complaint
+from equipoise.backends.completions import UNKNOWN, Completion, Part, Piece, Whole, join_parts, whole
 from equipoise.core.cache import ContentCache
 from equipoise.core.errors import EquipoiseError, one_line
 from equipoise.core.jsonl import digest, fault
@@ -33,6 +37,7 @@ from equipoise.models.readiness import NO_CLIENT, key_fault
 from equipoise.models.registry import ApiEntry
 from equipoise.text.reasoning import strip_thinking
 from equipoise.text.sentences import first_sentence
+from equipoise.text.thinking import tagged
 
 try:
     import httpx2
@@ -54,21 +59,28 @@ LARGEST = 16 * 2**20
 """Largest reply that is read, in bytes."""
 TRANSIENT = frozenset({408, 409, 425, 429})
 """Statuses below 500 that may be temporary."""
-NO_CREDIT = "insufficient_quota"
-"""The code of a 429 that waiting does not resolve."""
-FILTERED = frozenset({"content_filter", "content_policy_violation"})
-"""Codes of a 400 that refuses a conversation for its content."""
-SNAPSHOT = re.compile(r"[-@:_](\d[\d.-]*|latest|main)")
-"""Suffix that a server may add to a requested model's name: the date or the version that it runs."""
+NO_CREDIT = "insufficientquota"
+"""The code of a 429 that waiting does not resolve, without punctuation."""
+DATE = (
+    r"(?:20\d\d-?(?:0[1-9]|1[0-2])(?:-?(?:0[1-9]|[12]\d|3[01]))?|(?:0[1-9]|1[0-2])-?(?:0[1-9]|[12]\d|3[01])"
+    r"|2\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])?|(?:0[1-9]|1[0-2])-20\d\d|00\d)"
+)
+"""A date as providers write it (2024-08-06, 20250805, 2411, 0613, 08-2024), or a release such as 001."""
+SNAPSHOT = re.compile(rf"@[\w.-]+|[-:_](?:{DATE}|latest|main)(?:[-_]v?\d+:\d+)?")
+"""Suffix that a server may add to a requested model's name: the date or the revision that it runs."""
+FINISHED = frozenset({"stop", UNKNOWN})
+"""Endings of a reply that counts as finished."""
 LONGEST_QUOTE = 200
 KEPT = "finished answers are kept"
+DONE = b"[DONE]"
+"""What ends a stream."""
 
 
 class Reply(Frozen):
     """One reply of a server, from the model that it names; token counts are 0 if the server does not report them.
 
-    `ending` is the reason why the reply ended: "stop" if the model ended it, else the server's own reason (such as
-    "length", "content_filter" or "tool_calls"), or "empty" without content and without such a reason.
+    `ending` is the reason why the reply ended: "stop" if the model ended it, "length", "content_filter", the server's
+    own reason (such as "tool_calls"), "unknown" if it gives none, or "empty" without content and without such a reason.
     """
 
     text: str
@@ -93,55 +105,24 @@ class UnansweredError(EquipoiseError):
     """A request without an answer after all attempts; another request may succeed."""
 
 
-class _Read(BaseModel):
-    """The part of a server's JSON that is read; the rest is ignored."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-
-class _Message(_Read):
-    content: str | None = None
-    refusal: str | None = None
-    reasoning_content: str | None = None
-    reasoning: str | None = None
-
-
-class _Choice(_Read):
-    message: _Message
-    finish_reason: str
-
-
-class _Usage(_Read):
-    prompt_tokens: Annotated[int, Field(ge=0, lt=2**53)] = 0
-    completion_tokens: Annotated[int, Field(ge=0, lt=2**53)] = 0
-
-
-class _Completion(_Read):
-    choices: tuple[_Choice, ...]
-    model: str | None = None
-    usage: _Usage | None = None
-
-
-class _PieceChoice(_Read):
-    delta: _Message = _Message()
-    finish_reason: str | None = None
-
-
-class _Piece(_Read):
-    choices: tuple[_PieceChoice, ...] = ()
-    model: str | None = None
-    usage: _Usage | None = None
-
-
 class _MalformedError(Exception):
     """The reply is not a completion."""
 
 
+class _ComplaintError(Exception):
+    """The server answers with an error in the place of a reply."""
+
+    def __init__(self, complaint: Complaint) -> None:
+        super().__init__()
+        self.complaint = complaint
+
+
 class _Bounded(httpx2.AsyncByteStream):
-    """A body of at most `LARGEST` bytes."""
+    """A body of at most `LARGEST` bytes, with the last of them."""
 
     def __init__(self, body: httpx2.AsyncByteStream) -> None:
         self._body = body
+        self.tail = b""
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         length = 0
@@ -149,6 +130,7 @@ class _Bounded(httpx2.AsyncByteStream):
             length += len(part)
             if length > LARGEST:
                 raise UnansweredError(f"the reply is longer than {LARGEST >> 20} MiB: check the server")
+            self.tail = (self.tail + part)[-64:]
             yield part
 
     async def aclose(self) -> None:
@@ -192,7 +174,10 @@ class Server:
                 "if you trust that address, set the field base_url to it"
             )
         if response.headers.get("content-encoding", "identity") != "identity":
-            raise _MalformedError("the reply is compressed, although that was not asked for")
+            message = f"{self._where}: the reply is compressed, although that was not asked for: check the server"
+            raise EquipoiseError(message)
+        # JSON is UTF-8. Decoding by another name could take hours (punycode), or no text at all (rot13).
+        response.encoding = "utf-8"
         if isinstance(response.stream, httpx2.AsyncByteStream):
             response.stream = _Bounded(response.stream)
 
@@ -208,20 +193,21 @@ class Server:
             wait = min(FIRST_WAIT * 2.0**attempt, LONGEST_WAIT) * random.uniform(1, 1.25)  # noqa: S311  (no secret)
             try:
                 async with asyncio.timeout(self._entry.timeout):
-                    return self._read(*await self._attempt(messages, limit, sample))
+                    return self._read(await self._attempt(messages, limit, sample), limit)
             except UnansweredError as error:
                 raise UnansweredError(f"{self._where}: {error}") from None
             except EquipoiseError:
                 raise
-            except openai.APIStatusError as error:
-                if error.status_code == 400 and str(error.code) in FILTERED:  # noqa: PLR2004
+            except (_ComplaintError, openai.APIError) as error:
+                complaint = _complaint(error)
+                if complaint is None:
+                    reason = self._failure(error)
+                elif complaint.is_filter:
                     return Reply(text="", ending="content_filter")
-                reason = self._describe(error)
-                self._require_transient(error, reason)
-                wait = max(wait, requested_wait(error.response.headers) or 0.0)
-                if wait > PATIENCE:
-                    message = f"{self._where}: it asks to wait {wait:.0f} s ({reason}): run again then; {KEPT}"
-                    raise EquipoiseError(message) from None
+                else:
+                    reason = self._describe(error, complaint)
+                    self._require_transient(complaint, reason, messages)
+                    wait = max(wait, self._wait_of(error, reason))
             except TimeoutError:
                 reason = f"no reply within {self._entry.timeout:g} s"
             except Exception as error:  # noqa: BLE001  (any error of the client and its transport may contain the key)
@@ -230,10 +216,8 @@ class Server:
                 await self._pause(wait)
         raise UnansweredError(f"{self._where}: {self._entry.attempts} attempts, the last of them met: {reason}")
 
-    async def _attempt(
-        self, messages: list[Message], limit: int, sample: int
-    ) -> tuple[_Message, str, str | None, _Usage | None]:
-        """Send a request; return the message, why it ended, the model that the server names, and its token counts."""
+    async def _attempt(self, messages: list[Message], limit: int, sample: int) -> Whole:
+        """Send a request; return the complete reply."""
         request: dict[str, Any] = {"model": self._entry.model, "messages": messages, self._entry.limit: limit}
         if self._entry.temperature is not None:
             request["temperature"] = self._entry.temperature
@@ -242,63 +226,123 @@ class Server:
         if self._entry.extra_body:
             request["extra_body"] = self._entry.extra_body
         if self._entry.stream:
-            return await self._read_stream(request)
+            request |= {"stream": True, "stream_options": {"include_usage": True}}
         raw = await self._client.chat.completions.with_raw_response.create(**request)
-        try:
-            completion = _Completion.model_validate_json(raw.text)
-        except ValidationError as error:
-            raise _MalformedError(f"the reply is not a completion: {fault(error)}") from None
-        if not completion.choices:
-            raise _MalformedError("the reply has no choices")
-        choice = completion.choices[0]
-        return choice.message, choice.finish_reason, completion.model, completion.usage
+        response = raw.http_response
+        if self._entry.stream and (_kind(response) == EVENTS or (await response.aread()).lstrip().startswith(FIELDS)):
+            return await self._read_stream(raw.parse())
+        return self._read_whole(response, await response.aread())
 
-    async def _read_stream(self, request: dict[str, Any]) -> tuple[_Message, str, str | None, _Usage | None]:
-        """Assemble a streamed reply; a stream that ends without a finish reason broke off."""
-        whole = _Message(content="", refusal="", reasoning_content="", reasoning="")
-        finish_reason, model, usage = None, None, None
-        stream = await self._client.chat.completions.create(
-            **request, stream=True, stream_options={"include_usage": True}
-        )
+    def _read_whole(self, response: httpx2.Response, content: bytes) -> Whole:
+        """Read a body that is a completion."""
+        try:
+            completion = Completion.model_validate_json(content.removeprefix(b"\xef\xbb\xbf"))
+        except ValidationError as error:
+            self._require_json(response, content)
+            raise _MalformedError(f"the reply is not a completion: {fault(error)}") from None
+        _require_unique_names(content)
+        choice = completion.choices[0] if completion.choices else None
+        message = choice.message if choice else None
+        if (complaint := completion.error or (choice and choice.error)) and not (message and message.spoken):
+            raise _ComplaintError(read_complaint(complaint))
+        if choice is None:
+            if (refused := read_complaint(content)).is_filter:
+                raise _ComplaintError(refused)
+            raise _MalformedError("the reply has no choices")
+        text, thinking = (join_parts(message.spoken), join_parts(message.thoughts)) if message else ("", "")
+        return whole(text, thinking, choice.finish_reason, completion.model, completion.usage)
+
+    def _require_json(self, response: httpx2.Response, content: bytes) -> None:
+        """Tell a body that is no completion, and was never going to be one, from a damaged one.
+
+        Raises:
+            _ComplaintError: It is an error.
+            EquipoiseError: It is a page, a stream, or JSON of another kind: the address is another's.
+        """
+        kind, said = _kind(response), content.decode(errors="replace").strip()
+        try:
+            value = json.loads(said)
+        except (ValueError, RecursionError):
+            if kind == EVENTS or said.startswith("data:"):
+                raise EquipoiseError(
+                    f"{self._where}: the server streams its replies: set the field stream to true"
+                ) from None
+            if said.startswith("<") or (said and kind and "json" not in kind and not said.startswith("{")):
+                found = f"not JSON but {kind or 'text'} ({self._quote(said)})"
+                raise EquipoiseError(f"{self._where}: the reply is {found}: check the field base_url") from None
+            return
+        if isinstance(value, dict) and "choices" not in value:
+            complaint = read_complaint(value)
+            if complaint.messages or complaint.is_filter:
+                raise _ComplaintError(complaint)
+            names = self._quote(", ".join(value) or "nothing")
+            raise EquipoiseError(
+                f"{self._where}: the reply is no chat completion (it has {names}): check the field base_url"
+            )
+
+    async def _read_stream(self, stream: openai.AsyncStream[Any]) -> Whole:
+        """Assemble a streamed reply; a stream that ends without a finish reason, and without its end, broke off."""
+        spoken, refused, thoughts = list[Part](), list[str](), list[Part]()
+        reason, model, usage = None, None, None
         async with stream:
             async for chunk in stream:
-                try:
-                    piece = _Piece.model_validate(chunk)
-                except ValidationError as error:
-                    raise _MalformedError(f"a chunk of the reply is not a completion chunk: {fault(error)}") from None
+                piece = _piece(chunk)
                 usage, model = piece.usage or usage, piece.model or model
                 for choice in piece.choices[:1]:
-                    finish_reason = choice.finish_reason or finish_reason
-                    parts = {name: text for name, text in choice.delta if text}
-                    whole = whole.model_copy(update={name: getattr(whole, name) + text for name, text in parts.items()})
-        if finish_reason is None:
+                    if choice.error:
+                        raise _ComplaintError(read_complaint(choice.error))
+                    reason = choice.finish_reason or (reason if choice.finish_reason is None else reason or "")
+                    if choice.delta:
+                        spoken += [part for part in choice.delta.content if not part.thinking]
+                        refused.append(choice.delta.refusal or "")
+                        thoughts += choice.delta.thoughts
+        body = stream.response.stream
+        if not reason and not (isinstance(body, _Bounded) and DONE in body.tail):
             raise _MalformedError("the reply broke off")
-        return whole, finish_reason, model, usage
+        text = "".join(part.text for part in spoken) or "".join(refused)
+        return whole(text, "".join(part.text for part in thoughts), reason, model, usage)
 
-    def _read(self, message: _Message, finish_reason: str, model: str | None, usage: _Usage | None) -> Reply:
-        """Convert the server's message to a reply without the key; a reply of another model is refused."""
+    def _read(self, reply: Whole, limit: int) -> Reply:
+        """Convert the server's reply to one without the key; a reply of another model is refused.
+
+        A reply of unknown ending that has as many tokens as allowed was cut off.
+        """
+        model = reply.model
         if model and not is_same_model(self._entry.model, model) and model != self._entry.served_as:
             raise EquipoiseError(
                 f"{self._where}: the server answered as {self._quote(model)!r}, not as {self._entry.model!r}: correct "
                 "the field model, or set the field served_as to that name if it is the same model"
             )
-        text = message.content or message.refusal or ""
-        reasoning = message.reasoning_content or message.reasoning or ""
-        counted = usage or _Usage()
+        if reply.ending == "error" and not reply.text:
+            raise _MalformedError("the server ended the reply with an error")
+        cut_off = reply.ending == UNKNOWN and reply.generated_tokens >= limit
+        ending = "length" if cut_off else reply.ending
         return Reply(
-            text=self._hide_key(text),
-            ending="empty" if finish_reason == "stop" and not text else self._quote(finish_reason),
-            model=self._quote(model or ""),
-            reasoning=self._hide_key(reasoning),
-            prompt_tokens=counted.prompt_tokens,
-            generated_tokens=counted.completion_tokens,
+            text=self._hide_key(reply.text),
+            ending="empty" if ending in FINISHED and not reply.text else self._quote(ending),
+            model=self._quote(model),
+            reasoning=self._hide_key(reply.thinking),
+            prompt_tokens=reply.prompt_tokens,
+            generated_tokens=reply.generated_tokens,
         )
 
-    def _describe(self, error: openai.APIStatusError) -> str:
+    def _describe(self, error: Exception, complaint: Complaint) -> str:
         """Describe a server's error in one line: its status, and its message if it has one."""
-        body = error.body
-        detail = body.get("message") if isinstance(body, dict) else body
-        return f"{error.status_code} {self._quote(detail or error.response.reason_phrase)}".strip()
+        phrase = error.response.reason_phrase if isinstance(error, openai.APIStatusError) else "an error"
+        words = next(iter(complaint.messages), "") or " ".join(sorted(complaint.codes)) or phrase
+        return f"{complaint.status or 'an error:'} {self._quote(words)}".strip()
+
+    def _wait_of(self, error: Exception, reason: str) -> float:
+        """Return the wait that an error asks for, in seconds.
+
+        Raises:
+            EquipoiseError: It is too long to wait for.
+        """
+        wait = requested_wait(error.response.headers) or 0.0 if isinstance(error, openai.APIStatusError) else 0.0
+        if wait > PATIENCE:
+            message = f"{self._where}: it asks to wait {wait:.0f} s ({reason}): run again then; {KEPT}"
+            raise EquipoiseError(message) from None
+        return wait
 
     def _failure(self, error: Exception) -> str:
         """Describe a client's error in one line, with its cause; a refused certificate is permanent.
@@ -326,31 +370,81 @@ class Server:
     def _hide_key(self, text: str) -> str:
         return text.replace(self._key, "[key]") if self._key else text
 
-    def _require_transient(self, error: openai.APIStatusError, reason: str) -> None:
-        status = error.status_code
-        if (status in TRANSIENT or status >= 500) and error.code != NO_CREDIT:  # noqa: PLR2004
+    def _require_transient(self, complaint: Complaint, reason: str, messages: Sequence[Message]) -> None:
+        """Refuse to try again where that cannot help."""
+        system = messages[0]["role"] == "system" and complaint.is_about_system
+        status = complaint.status
+        # An error without a status, in the place of a reply, may pass.
+        passes = status is None or status in TRANSIENT or status >= 500  # noqa: PLR2004
+        if passes and not system and NO_CREDIT not in complaint.codes:
             return
         match status:
+            case _ if system:
+                fix = "the model takes no system text: leave it out (-S build.system=)"
             case 401 | 403:
                 fix = f"set {self._entry.key_env} to a key that this server accepts"
                 fix = fix if self._entry.key_env else "name the key's environment variable in the field key_env"
             case 404:
                 fix = "check the fields base_url and model"
-            case 429:
+            case 405 | 410:
+                fix = "check the field base_url"
+            case 402 | 429 | None:
                 fix = "add credit to the account"
             case _:
                 fix = "check the fields temperature, seed, limit and extra_body, and the length of the prompt"
         raise EquipoiseError(f"{self._where}: the request is refused ({reason}): {fix}") from None
 
 
-def is_same_model(requested: str, reported: str) -> bool:
-    """Whether the model that a server reports is the requested one: the same name, perhaps with a version.
+EVENTS = "text/event-stream"
+FIELDS = (b"data:", b"event:", b":")
+"""Beginnings of a stream of events, whatever its type is called."""
 
-    Case is ignored, and so is everything before the last slash, such as the organisation.
+
+def _kind(response: httpx2.Response) -> str:
+    """Return the content type of a response, without its parameters."""
+    return str(response.headers.get("content-type", "")).partition(";")[0].strip().lower()
+
+
+def _complaint(error: Exception) -> Complaint | None:
+    """Return what the server says in an error; None if it is not the server's."""
+    if isinstance(error, _ComplaintError):
+        return error.complaint
+    if isinstance(error, openai.APIStatusError):
+        response = error.response
+        content = response.content if response.is_stream_consumed else b""
+        return read_complaint(content or error.body, error.status_code)
+    body = error.body if isinstance(error, openai.APIError) else None
+    return None if body is None else read_complaint(body)
+
+
+def _piece(chunk: object) -> Piece:
+    try:
+        return Piece.model_validate(chunk)
+    except ValidationError as error:
+        raise _MalformedError(f"a chunk of the reply is not a completion chunk: {fault(error)}") from None
+
+
+def _require_unique_names(content: bytes) -> None:
+    """Refuse a body in which a field stands twice, since only one of them can be meant."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> None:
+        if len({name for name, _ in pairs}) < len(pairs):
+            message = "the reply is not a completion: a field stands twice in it"
+            raise _MalformedError(message)
+
+    json.loads(content.removeprefix(b"\xef\xbb\xbf"), object_pairs_hook=unique)
+
+
+def is_same_model(requested: str, reported: str) -> bool:
+    """Whether the model that a server reports is the requested one: the same name, perhaps with a date or revision.
+
+    Case is ignored, and so is everything before the last slash, such as the organisation. A name that asks for the
+    latest model may be answered by that of any date.
     """
     requested, reported = (name.casefold().rpartition("/")[2] for name in (requested, reported))
-    return reported == requested or (
-        reported.startswith(requested) and bool(SNAPSHOT.fullmatch(reported[len(requested) :]))
+    base = re.sub(r"[-:@_]latest$", "", requested)
+    return reported in {requested, base} or (
+        reported.startswith(base) and bool(SNAPSHOT.fullmatch(reported[len(base) :]))
     )
 
 
@@ -456,7 +550,7 @@ class ApiBackend(Backend):
             key=prompt.key,
             study=prompt.study,
             replies=tuple(map(whole_text, replies)),
-            finished=tuple(reply.ending == "stop" for reply in replies),
+            finished=tuple(reply.ending in FINISHED for reply in replies),
             endings=tuple(reply.ending for reply in replies),
             models=tuple(reply.model for reply in replies),
             log_likelihood={},
@@ -534,5 +628,4 @@ def remove_prefix(reply: Reply, prompt: Prompt) -> Reply:
 
 def whole_text(reply: Reply) -> str:
     """Join a reply with the reasoning that the server returned separately, in the form `think`."""
-    text = reply.text.strip()
-    return f"<think>\n{reply.reasoning.strip()}\n</think>\n\n{text}" if reply.reasoning.strip() else text
+    return tagged(reply.reasoning, reply.text.strip())

@@ -34,6 +34,7 @@ from equipoise.core.row import Frozen, Row
 from equipoise.core.yamlfile import load_yaml
 from equipoise.materials.versions import CaseKey
 from equipoise.models.registry import PhantomEntry
+from equipoise.text.thinking import CLOSE, OPEN
 
 BANK = Path("phantoms/reasoning.yaml")
 """File, below `data/`, of the sentences that make up reasoning."""
@@ -134,7 +135,7 @@ class PhantomBackend(Backend):
             return self._response(prompt, (), f"{answer}.", shifted)
         reasoning = self._reason(prompt, fact, answer, unshifted)
         if self._entry.thinks:
-            reasoning = f"<think>{reasoning}</think>"
+            reasoning = f"{OPEN}{reasoning}{CLOSE}"
         return self._response(prompt, (reasoning,), f"{answer}.", shifted)
 
     def _decide(self, prompt: Prompt, fact: Fact) -> Response:

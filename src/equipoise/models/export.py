@@ -291,7 +291,7 @@ def describe(name: str, entry: TorchEntry | VllmEntry | ApiEntry | ReplayEntry |
             verify_answers(name, entry, root)
             verify_cases(name, entry, root)
             cases = {"cases": entry.cases.sha256} if entry.cases else {}
-            more = {"repo": entry.file, "revision": entry.sha256, "settings": cases}
+            more = {"repo": entry.file, "revision": entry.sha256, "settings": cases | entry.marked}
     return Manifest.model_validate(common | more)
 
 

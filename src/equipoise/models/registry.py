@@ -18,6 +18,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import Count, Limit, Name, Refers, Seed
 from equipoise.core.row import Frozen, Text
 from equipoise.core.yamlfile import load_yaml, read_yaml
+from equipoise.text.thinking import Marks
 
 FOLDER, JUDGES, MASKED = "models", "models/judges", "models/masked"
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -171,12 +172,20 @@ class _Named(Frozen):
 class ModelEntry(_Named):
     """Fields of every model under test: its backend, the form of its output, and its limits.
 
-    `reasoning` is the form in which an output contains reasoning and answer (see `equipoise.text.reasoning`).
+    `reasoning` is the form in which an output contains reasoning and answer (see `equipoise.text.reasoning`). `marks`
+    are the model's own marks of thinking, if `equipoise.text.thinking` does not list them; replies are stored with the
+    common ones in their place.
     """
 
     backend: str
     generation: Generation
     reasoning: ReasoningForm = "auto"
+    marks: Marks | None = None
+
+    @property
+    def marked(self) -> dict[str, Any]:
+        """The model's own marks, if any, as a setting that determines its answers."""
+        return {"marks": self.marks.model_dump(mode="json")} if self.marks else {}
 
     @property
     def likelihoods(self) -> bool:
@@ -235,7 +244,7 @@ class WeightsEntry(ModelEntry):
         """Everything that determines an answer, except the weights, the conversation, the limits and the program."""
         thinking = {"thinking": self.thinking} if self.thinking else {}
         form = {"reasoning": self.reasoning} if self.thinks else {}
-        return self.model_dump(mode="json", include=set(self.deciding)) | thinking | form
+        return self.model_dump(mode="json", include=set(self.deciding)) | thinking | form | self.marked
 
 
 class OnnxEntry(WeightsEntry):
@@ -319,7 +328,7 @@ class ApiEntry(ModelEntry):
     @property
     def settings(self) -> dict[str, Any]:
         """Everything that determines an answer, except the conversation, the limits and the server's model."""
-        return self.model_dump(mode="json", include={"temperature", "seed", "prefix", "extra_body"})
+        return self.model_dump(mode="json", include={"temperature", "seed", "prefix", "extra_body"}) | self.marked
 
     @field_validator("extra_body")
     @classmethod
@@ -447,7 +456,7 @@ class PhantomEntry(ModelEntry):
     @property
     def settings(self) -> dict[str, Any]:
         """All planted values."""
-        return self.model_dump(mode="json", exclude={"title", "licence", "backend", "generation"})
+        return self.model_dump(mode="json", exclude={"title", "licence", "backend", "generation", "marks"})
 
 
 def _sum(planted: Mapping[str, float], dimensions: Iterable[str]) -> float:

@@ -17,12 +17,13 @@ import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import date
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from subprocess import DEVNULL, PIPE
 from threading import Lock
 from typing import Any, NamedTuple
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.text import thinking
 
 TODAY = date(2025, 1, 1)
 """The date for templates that state one, so that answers do not depend on the current day."""
@@ -33,7 +34,6 @@ OUTLINES = 256
 FIX = "correct the template, or choose another model"
 
 _MARK = re.compile(r"words(\d+)said")
-_THINKING = re.compile(r"(\s*</?think>\s*)")
 
 Message = Mapping[str, str]
 
@@ -56,8 +56,8 @@ class _Part(NamedTuple):
 class Template:
     """The chat template of a tokenizer; several threads may share it."""
 
-    def __init__(self, title: str, tokenizer: Any, thinking: Mapping[str, bool | str]) -> None:  # noqa: ANN401
-        """Take a tokenizer of transformers or of an export; `thinking` are further variables of its template.
+    def __init__(self, title: str, tokenizer: Any, variables: Mapping[str, bool | str]) -> None:  # noqa: ANN401
+        """Take a tokenizer of transformers or of an export, and further variables of its template.
 
         Raises:
             EquipoiseError: The tokenizer has no template.
@@ -69,7 +69,7 @@ class Template:
             message = f"{title}: its tokenizer has no chat template: choose a model tuned to follow instructions"
             raise EquipoiseError(message)
         self._name = f"the chat template of {title}"
-        more = {"tools": None, "documents": None, "add_generation_prompt": True, **thinking}
+        more = {"tools": None, "documents": None, "add_generation_prompt": True, **variables}
         self._renderer = Renderer(self._name, text, {**tokenizer.special_tokens_map, **more})
         self._frame = lru_cache(OUTLINES)(self._render_frame)
 
@@ -158,13 +158,20 @@ def _outline(messages: Sequence[Message]) -> tuple[tuple[tuple[str, str], ...], 
 
     outline: list[tuple[str, str]] = []
     for turn, message in enumerate(messages):
-        pieces = _THINKING.split(message["content"]) if message["role"] == "assistant" else [message["content"]]
-        tags = ["", *(tag.strip() for tag in pieces[1::2]), ""]
+        pieces = _thoughts().split(message["content"]) if message["role"] == "assistant" else [message["content"]]
+        kinds = ["", *(thinking.symbols().mark(mark).kind for mark in pieces[1::2]), ""]
         for number, words in enumerate(pieces[::2]):
-            thought = tags[number] == "<think>" or tags[number + 1] == "</think>"
+            thought = kinds[number] == "open" or kinds[number + 1] == "close"
             pieces[2 * number] = mark(words, turn, kept=not thought)
         outline.append((message["role"], "".join(pieces)))
     return tuple(outline), parts
+
+
+@cache
+def _thoughts() -> re.Pattern[str]:
+    """Match a mark of thinking with its margins."""
+    found = thinking.symbols().pattern
+    return re.compile(rf"(\s*(?:{found.pattern})\s*)", found.flags)
 
 
 def _name(messages: Sequence[Message], turn: int) -> str:

@@ -16,6 +16,7 @@ from equipoise.core.errors import EquipoiseError, one_line
 from equipoise.core.tables import json_rows, require_new, rows_of, table_rows
 from equipoise.materials.vignette import ROLES
 from equipoise.studies.cases.rows import Case, Output, arms_of, case_of
+from equipoise.text.thinking import tagged
 
 CASE = ("prompt", "bias_feature", "bias_label")
 ABOUT = (
@@ -291,8 +292,7 @@ def _names(row: Mapping[str, Any]) -> str:
 
 def _whole_text(fields: Mapping[str, Any]) -> str:
     """Give the model's whole text; reasoning that the log has separately precedes the answer, in thinking tags."""
-    text: str = fields["output_text"]
-    return f"<think>\n{fields['reasoning']}\n</think>\n\n{text}" if fields["reasoning"] else text
+    return tagged(fields["reasoning"] or "", fields["output_text"])
 
 
 def _evaluation(path: Path) -> dict[str, Any]:
