@@ -4,7 +4,6 @@ Any of `SEPARATORS` may separate cells, or the one that a first line `sep=;` nam
 1252. Empty rows and unnamed empty columns are left out; an unnamed first column is the index of a data frame.
 """
 
-import codecs
 import csv
 import io
 import re
@@ -23,7 +22,8 @@ STATED = re.compile(r"\"?sep=(.)\"?[,;\t]*\n", re.IGNORECASE)
 """The first line by which a file for Excel names its separator."""
 READERS: Mapping[str, str] = {".xlsx": "openpyxl", ".xlsm": "openpyxl", ".xls": "xlrd", ".ods": "odfpy"}
 """The package with which pandas reads a spreadsheet, by extension."""
-UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+UTF_16 = {rb"\xff\xfe|\xfe\xff": "utf-16", rb".\0": "utf-16-le", rb"\0.": "utf-16-be"}
+"""How a text in UTF-16 begins: with a mark, or with an ASCII character."""
 SAVE = "save it as CSV UTF-8"
 
 
@@ -87,9 +87,10 @@ def _decoded(path: Path) -> str:
     except EquipoiseError as error:
         if not isinstance(error.__cause__, UnicodeDecodeError):
             raise
-    wide = path.read_bytes()
+    start = path.read_bytes()[:2]
+    encoding = next((name for mark, name in UTF_16.items() if re.match(mark, start, re.DOTALL)), "cp1252")
     try:
-        return path.read_text(encoding="utf-16" if b"\0" in wide or wide[:2] in UTF_16 else "cp1252")
+        return path.read_text(encoding=encoding)
     except UnicodeError as error:
         raise EquipoiseError(f"{path}: neither UTF-8, UTF-16 nor code page 1252 ({error}): {SAVE}") from error
 
