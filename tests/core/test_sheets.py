@@ -36,8 +36,8 @@ OTHERS = "id{0}text\na{0}Ménière, or a stroke\nb{0}\n"
         ("t.csv", b"sep=,\r\n" + COMMAS.encode()),
         ("t.csv", b'"sep=;"\n' + OTHERS.format(";").encode()),
         ("t.csv", ("SEP=\t\n" + OTHERS.format("\t")).encode()),
-        ("t.csv", b",,\n\nid,text,,\na,\"M\xc3\xa9ni\xc3\xa8re, or a stroke\",,\nb,,,\n,,,\n , ,\n\n"),
-        ("t.csv", b",id , text\n0,a,\"M\xc3\xa9ni\xc3\xa8re, or a stroke\"\n1,b,\n"),
+        ("t.csv", b',,\n\nid,text,,\na,"M\xc3\xa9ni\xc3\xa8re, or a stroke",,\nb,,,\n,,,\n , ,\n\n'),
+        ("t.csv", b',id , text\n0,a,"M\xc3\xa9ni\xc3\xa8re, or a stroke"\n1,b,\n'),
     ],
 )
 def test_one_table_in_many_dresses(tmp_path: Path, name: str, content: bytes) -> None:

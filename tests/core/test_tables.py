@@ -8,7 +8,8 @@ import pytest
 
 from equipoise.core import jsonl, tables
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.tables import csv_rows, json_rows, parquet_rows, table_rows
+from equipoise.core.sheets import csv_rows
+from equipoise.core.tables import json_rows, parquet_rows, table_rows
 
 if TYPE_CHECKING:
     from pathlib import Path

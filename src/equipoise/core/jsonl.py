@@ -187,7 +187,9 @@ def json_value(where: str, text: str, *, lenient: bool = False) -> Any:  # noqa:
     Python reads (4,300), and values nested deeper than `DEPTH`.
     """
     try:
-        value = json.loads(text, object_pairs_hook=_unique, parse_constant=(lambda _: None) if lenient else _no_constant)
+        value = json.loads(
+            text, object_pairs_hook=_unique, parse_constant=(lambda _: None) if lenient else _no_constant
+        )
         _require_flat(value, text)
         if ESCAPED.search(text) or SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()

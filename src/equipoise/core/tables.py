@@ -23,8 +23,10 @@ TEXTS = (".csv", ".tsv", ".txt")
 READABLE = (".parquet", *TEXTS, *JSON_LINES, *READERS)
 """File extensions that `table_rows` reads."""
 MISSING = frozenset(
-    ("", "nan", "-nan", "none", "null", "nil", "na", "n/a", "<na>", "nat", "#n/a", "#na", "#n/a n/a")
-    + ("#ref!", "#value!", "#name?", "#div/0!", "#null!", "#num!")
+    {
+        *("", "nan", "-nan", "none", "null", "nil", "na", "n/a", "<na>", "nat", "#n/a", "#na", "#n/a n/a"),
+        *("#ref!", "#value!", "#name?", "#div/0!", "#null!", "#num!"),
+    }
 )
 """Texts by which pandas, R and spreadsheets write a missing value, or one that they could not compute."""
 
@@ -45,7 +47,7 @@ Source = Path | Table
 
 
 def table_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read a file by its extension: parquet, CSV, a spreadsheet or JSONL; one not in `READABLE` raises an EquipoiseError."""
+    """Read a file by its extension, one of `READABLE`; any other raises an EquipoiseError."""
     match path.suffix.lower():
         case ".parquet":
             return parquet_rows(path)
@@ -83,18 +85,21 @@ def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
     The file may also hold one list of objects, whose places are the numbers. NaN and infinities are read as None.
     """
-    text = read_text(path)
-    if text.lstrip().startswith("["):
-        rows = enumerate(json_value(str(path), text, lenient=True), start=1)
-    else:
-        # Not splitlines(): a text may contain other characters that Python treats as line ends.
-        lines = enumerate(text.split("\n"), start=1)
-        rows = ((n, json_value(f"{path}, row {n}", line, lenient=True)) for n, line in lines if line.strip())
-    for number, row in rows:
+    for number, row in _json_values(path, read_text(path)):
         if not isinstance(row, dict):
             message = f"{path}, row {number}: not a JSON object: give one object per row"
             raise EquipoiseError(message)
         yield number, row
+
+
+def _json_values(path: Path, text: str) -> Iterator[tuple[int, Any]]:
+    if text.lstrip().startswith("["):
+        yield from enumerate(json_value(str(path), text, lenient=True), start=1)
+        return
+    # Not splitlines(): a text may contain other characters that Python treats as line ends.
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield number, json_value(f"{path}, row {number}", line, lenient=True)
 
 
 def listed_rows(path: Path, name: str, shape: str) -> Iterator[tuple[int, dict[str, Any]]]:

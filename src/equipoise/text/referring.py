@@ -14,7 +14,10 @@ HOW_MANY = (
     r"(?:all|none|any|both|either|neither|some|most|each|not (?:all|any)|(?:only |at least )?(?:one|two|three)"
     r"|(?:more|less) than one|(?:an? |any )?combinations?)"
 )
-RIGHT = r"(?:(?:is|are|were|may be|can be) )?(?:equally |all |both )?(?:in)?(?:correct|true|false|right|wrong|possible|applicable)"
+RIGHT = (
+    r"(?:(?:is|are|were|may be|can be) )?(?:equally |all |both )?"
+    r"(?:(?:in)?correct|true|false|right|wrong|possible|applicable)"
+)
 CHOICE = r"(?:options?|choices?|answers?|alternatives?|statements?|responses?)"
 PLACE = r"(?:above|below|following|preceding|foregoing|previous|aforementioned|above[- ]?mentioned|former|latter)"
 NAMED = rf"(?:(?:listed|mentioned|given|stated|{PLACE})(?: {CHOICE})?|{CHOICE}(?: {PLACE}| listed| given)?)"
@@ -30,7 +33,7 @@ FORMS = {
     "None above": rf"{HOW_MANY} (?:{NAMED}|{OTHERS}){END}",
     "All are correct": rf"{HOW_MANY} {RIGHT}",
     "Neither": r"(?:all|none|both|neither|either|any)",
-    "All except C": rf"(?:all|any|every(?:thing|one)?)(?: {CHOICE})? (?:except|but|other than)(?: for)?(?: {CHOICE})? REF",
+    "All except C": rf"(?:all|any|every(?:thing|one)?)(?: {CHOICE})? (?:except|but|other than)(?: for)? REF",
     "The above": rf"(?:the |as |same as )+(?:{PLACE})(?: {CHOICE})?",
     "Both A and B": rf"(?:both|either|neither|only|all|any of|none of)(?: of)? REF(?:{JOIN}REF)+{END}",
     "A and C only": rf"REF(?:{JOIN}REF)+(?: (?:only|both|alone|together|{RIGHT}))*{AFTER}",
