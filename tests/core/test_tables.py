@@ -8,7 +8,8 @@ import pytest
 
 from equipoise.core import jsonl, tables
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.tables import csv_rows, json_rows, parquet_rows, table_rows
+from equipoise.core.sheets import csv_rows
+from equipoise.core.tables import json_rows, parquet_rows, table_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +45,7 @@ def test_unreadable_parquet_says_so(tmp_path: Path) -> None:
     """A file that is not parquet, or for which no reader is installed, raises one clear error."""
     (tmp_path / "rows.parquet").write_bytes(b"no parquet")
 
-    with pytest.raises(EquipoiseError, match=r"rows\.parquet: (reading parquet needs pyarrow|cannot be read)"):
+    with pytest.raises(EquipoiseError, match=r"rows\.parquet: (reading it needs pyarrow|cannot be read)"):
         list(parquet_rows(tmp_path / "rows.parquet"))
 
 
@@ -83,9 +84,9 @@ def test_a_file_is_read_by_its_ending(tmp_path: Path, name: str, text: str) -> N
 
 def test_another_ending_is_refused(tmp_path: Path) -> None:
     """A file with an unsupported extension is rejected before it is read."""
-    listed = r"\.parquet, \.csv, \.jsonl, \.json"
-    with pytest.raises(EquipoiseError, match=rf"rows\.xlsx: unsupported file extension '\.xlsx': give one of {listed}"):
-        table_rows(tmp_path / "rows.xlsx")
+    listed = r"\.parquet, \.csv, \.tsv, \.txt, \.jsonl, \.json, \.xlsx, \.xlsm, \.xls, \.ods"
+    with pytest.raises(EquipoiseError, match=rf"rows\.dta: unsupported file extension '\.dta': give one of {listed}"):
+        table_rows(tmp_path / "rows.dta")
 
 
 def test_the_number_of_rows_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import builders
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.keys import number_of, unnumbered
 from equipoise.core.prompts import Prompt, Response
-from equipoise.materials.orders import Answering, Asking, choices, chosen, order_of, shown
+from equipoise.materials.orders import Answering, Asking, choices, chosen, count_in_one_order, order_of, shown
 from equipoise.materials.questions import Item, Order
 from equipoise.studies.exam.subsets import exam_prompts
 from equipoise.studies.questions.prompts import evaluator, question_prompts
@@ -230,3 +230,15 @@ def test_an_exam_question_is_asked_unchanged() -> None:
         ]
         for one, other in zip(asked, others, strict=True):
             assert one.model_copy(update={"key": other.key, "study": other.study}) == other
+
+
+def test_options_that_refer_to_others_are_asked_in_one_order() -> None:
+    """'All of the above' would mean something else above the others, so only the order as written is asked."""
+    options = {**OPTIONS, "D": "All of the above"}
+    row = builders.variant("i1", "neutral", text=ITEM.neutral, options=options, gold="B")
+    (prompt,) = question_prompts([row], [ITEM], Asking(TEMPLATE, "likelihood", 4))
+
+    assert (prompt.key, prompt.turns[0].rstrip().endswith("D. All of the above")) == ("i1/neutral", True)
+    assert question_prompts([row], [ITEM], Asking(TEMPLATE, "likelihood", 4), half=1) == []
+    assert count_in_one_order([("i1", options), ("i1", options), ("i2", OPTIONS)]) == 1
+    assert count_in_one_order([("i2", OPTIONS)]) is None

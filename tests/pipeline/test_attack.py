@@ -15,6 +15,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Prompt
 from equipoise.figures.effects import Effect
 from equipoise.figures.layout import rows_of
+from equipoise.materials.questions import Item
 from equipoise.models.registry import PhantomEntry, load_entry
 from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
@@ -31,9 +32,18 @@ def copied(folder: Path) -> Path:
     return data
 
 
-def made(folder: Path, **perturb: Any) -> tuple[Run, list[Effect]]:
-    """Build, ask and measure the first questions with a phantom."""
+def kept_in_order(item: Item) -> Item:
+    """Give an item a last option that refers to the others."""
+    return item.model_copy(update={"options": item.options | {"D": "None of the above"}, "gold": "A"})
+
+
+def made(folder: Path, *, referring: bool = False, **perturb: Any) -> tuple[Run, list[Effect]]:
+    """Build, ask and measure the first questions with a phantom; of `referring` ones every second keeps its order."""
     data = copied(folder)
+    if referring:
+        path = data / "items/authored.jsonl"
+        items = jsonl.read(path, Item)
+        jsonl.write(path, [kept_in_order(item) if number % 2 else item for number, item in enumerate(items)])
     settings = projects.committed_settings()
     changes = {"model": "phantom_noisy", "perturb": settings.perturb | perturb, "neutralize": {"limit": 8}}
     run = Run("questions", data, settings.model_copy(update=changes))
@@ -73,6 +83,20 @@ def test_texts_are_measured_in_the_half_of_the_orders_that_did_not_choose_them(t
         asked.setdefault(key.partition("/attack/")[2] or "all", set()).add(shift)
 
     assert asked == {"all": {"", "1", "2", "3"}, "0": {"1", "3"}, "1": {"", "2"}}
+
+
+def test_a_question_in_one_order_is_not_attacked(tmp_path: Path) -> None:
+    """It has no other half to be measured in; it is asked as written, and counted, beside the others."""
+    run, rows = made(tmp_path, referring=True, attempts=3)
+    variants = jsonl.read(run.built("variants"), Variant)
+    kept = {row.item for row in variants if row.options["D"] == "None of the above"}
+    prompts = [prompt.key for prompt in jsonl.read(run.built("prompts"), Prompt)]
+
+    assert 0 < len(kept) < len({row.item for row in variants})
+    assert not [key for key in prompts if key.partition("/")[0] in kept and ("#" in key or "/attack/" in key)]
+    assert [row.estimate for row in rows if row.measure == "one_order"] == [len(kept)]
+    attacked = {row.item for row in run.rows("attacks", Variant)}
+    assert attacked == {row.item for row in variants} - kept
 
 
 def test_an_attack_needs_answers_that_did_not_choose_its_texts(tmp_path: Path) -> None:

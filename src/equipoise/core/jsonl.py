@@ -179,15 +179,17 @@ def fault(error: ValidationError) -> str:
     return f"field {'.'.join(map(str, first['loc'])) or '(row)'}: {first['msg']}"
 
 
-def json_value(where: str, text: str) -> Any:  # noqa: ANN401  (any JSON value)
+def json_value(where: str, text: str, *, lenient: bool = False) -> Any:  # noqa: ANN401  (any JSON value)
     """Parse one JSON text; invalid input raises an EquipoiseError that begins with `where`.
 
     Refused are also what Python's parser takes but JSON does not define, or readers disagree on: a name given twice in
-    one object, NaN and infinities, half of a surrogate pair, integers of more digits than Python reads (4,300), and
-    values nested deeper than `DEPTH`.
+    one object, NaN and infinities (read as None if `lenient`), half of a surrogate pair, integers of more digits than
+    Python reads (4,300), and values nested deeper than `DEPTH`.
     """
     try:
-        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        value = json.loads(
+            text, object_pairs_hook=_unique, parse_constant=(lambda _: None) if lenient else _no_constant
+        )
         _require_flat(value, text)
         if ESCAPED.search(text) or SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()

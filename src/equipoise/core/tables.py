@@ -1,16 +1,16 @@
 """Rows of third-party files in JSONL, parquet or CSV, or of tables in memory, each with its number for messages."""
 
-import csv
-import io
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
-from equipoise.core.errors import EquipoiseError, one_line
-from equipoise.core.jsonl import fault, json_value, read_text, require_size
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.jsonl import fault, json_value, read_text
 from equipoise.core.row import printable
+from equipoise.core.sheets import READERS, csv_rows, read_by, sheet_rows
 
 M = TypeVar("M", bound=BaseModel)
 Id = Annotated[str, Field(coerce_numbers_to_str=True, pattern=r"\S"), AfterValidator(printable)]
@@ -19,8 +19,16 @@ Id = Annotated[str, Field(coerce_numbers_to_str=True, pattern=r"\S"), AfterValid
 MOST = 10_000_000
 """Rows of a file."""
 JSON_LINES = (".jsonl", ".json")
-READABLE = (".parquet", ".csv", *JSON_LINES)
+TEXTS = (".csv", ".tsv", ".txt")
+READABLE = (".parquet", *TEXTS, *JSON_LINES, *READERS)
 """File extensions that `table_rows` reads."""
+MISSING = frozenset(
+    {
+        *("", "nan", "-nan", "none", "null", "nil", "na", "n/a", "<na>", "nat", "#n/a", "#na", "#n/a n/a"),
+        *("#ref!", "#value!", "#name?", "#div/0!", "#null!", "#num!"),
+    }
+)
+"""Texts by which pandas, R and spreadsheets write a missing value, or one that they could not compute."""
 
 
 class Table(NamedTuple):
@@ -39,16 +47,18 @@ Source = Path | Table
 
 
 def table_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read a file by its extension: parquet, CSV or JSONL; one not in `READABLE` raises an EquipoiseError."""
-    match path.suffix:
+    """Read a file by its extension, one of `READABLE`; any other raises an EquipoiseError."""
+    match path.suffix.lower():
         case ".parquet":
             return parquet_rows(path)
-        case ".csv":
+        case ending if ending in TEXTS:
             return csv_rows(path)
+        case ending if ending in READERS:
+            return sheet_rows(path)
         case ending if ending in JSON_LINES:
             return json_rows(path)
-        case ending:
-            message = f"{path}: unsupported file extension {ending!r}: give one of {', '.join(READABLE)}"
+        case _:
+            message = f"{path}: unsupported file extension {path.suffix!r}: give one of {', '.join(READABLE)}"
             raise EquipoiseError(message)
 
 
@@ -71,16 +81,25 @@ def rows_of(
 
 
 def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read a JSONL file of objects as (line number, row); any other line raises an EquipoiseError that names it."""
-    # Not splitlines(): a text may contain other characters that Python treats as line ends.
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
-        if not line.strip():
-            continue
-        row = json_value(f"{path}, row {number}", line)
+    """Read a JSONL file of objects as (line number, row); any other line raises an EquipoiseError that names it.
+
+    The file may also hold one list of objects, whose places are the numbers. NaN and infinities are read as None.
+    """
+    for number, row in _json_values(path, read_text(path)):
         if not isinstance(row, dict):
             message = f"{path}, row {number}: not a JSON object: give one object per row"
             raise EquipoiseError(message)
         yield number, row
+
+
+def _json_values(path: Path, text: str) -> Iterator[tuple[int, Any]]:
+    if text.lstrip().startswith("["):
+        yield from enumerate(json_value(str(path), text, lenient=True), start=1)
+        return
+    # Not splitlines(): a text may contain other characters that Python treats as line ends.
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield number, json_value(f"{path}, row {number}", line, lenient=True)
 
 
 def listed_rows(path: Path, name: str, shape: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -88,11 +107,11 @@ def listed_rows(path: Path, name: str, shape: str) -> Iterator[tuple[int, dict[s
 
     `shape` says in an error what to give.
     """
-    if path.suffix != ".json":
+    if path.suffix.lower() != ".json":
         yield from table_rows(path)
         return
     try:
-        value = json_value(str(path), read_text(path))
+        value = json_value(str(path), read_text(path), lenient=True)
     except EquipoiseError:
         yield from json_rows(path)
         return
@@ -109,47 +128,9 @@ def parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Read a parquet file as (number from 1, row), missing values as None; else an EquipoiseError names the file."""
     import pandas as pd
 
-    try:
-        require_size(path)
-        rows = pd.read_parquet(path).to_dict("records")
-    except FileNotFoundError:
-        message = f"{path}: no such file: check the path"
-        raise EquipoiseError(message) from None
-    except ImportError as error:
-        message = f"{path}: reading parquet needs pyarrow: run `pip install pyarrow`, or give the rows as JSONL"
-        raise EquipoiseError(message) from error
-    except EquipoiseError:
-        raise
-    except Exception as error:  # Arrow's own exceptions derive from several of Python's, or from none of them
-        message = f"{path}: cannot be read as parquet ({one_line(error)}): give a parquet or JSONL file"
-        raise EquipoiseError(message) from error
-    for number, row in enumerate(rows, start=1):
-        yield number, {str(name): None if _missing(value) else value for name, value in row.items()}
-
-
-def csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read a CSV file with a header row as (number from 1, row), empty cells as None.
-
-    A row whose number of cells differs from the header's raises an EquipoiseError that names it.
-    """
-    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
-    number = 0
-    try:
-        columns = next(reader, [])
-        if twice := [name for number, name in enumerate(columns) if name in columns[:number]]:
-            message = f"{path}: duplicate column {twice[0]!r}: rename one of them"
-            raise EquipoiseError(message)
-        for cells in reader:
-            if not cells:
-                continue
-            number += 1
-            if len(cells) != len(columns):
-                message = f"{path}, row {number}: {len(cells)} cells, {len(columns)} columns: quote cells with commas"
-                raise EquipoiseError(message)
-            yield number, {name: cell or None for name, cell in zip(columns, cells, strict=True)}
-    except csv.Error as error:
-        message = f"{path}, row {number + 1}: not CSV ({error}): fix the row, or give the rows as JSONL"
-        raise EquipoiseError(message) from error
+    frame = read_by(path, "pyarrow", lambda: pd.read_parquet(path), "give a parquet or JSONL file")
+    for number, row in enumerate(frame.to_dict("records"), start=1):
+        yield number, {str(name): _plain(value) for name, value in row.items()}
 
 
 def valid(kind: type[M], row: Mapping[str, Any], where: str, fix: str) -> M:
@@ -186,6 +167,17 @@ def identifier(row: Mapping[str, Any], name: str, where: str) -> str:
         raise EquipoiseError(f"{where}: field {name}: {error}") from error
 
 
-def _missing(value: object) -> bool:
-    # pandas represents a missing text as NaN.
-    return isinstance(value, float) and value != value  # noqa: PLR0124
+def _plain(value: Any) -> Any:  # noqa: ANN401  (any value of a column)
+    """Give a missing value, which pandas has as NaN, NaT or NA, as None, and an array as a list."""
+    if str(value) in ("nan", "NaT", "<NA>") and not isinstance(value, str):
+        return None
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def is_missing(value: object) -> bool:
+    """Whether a value is None, empty, not finite, or a text by which tables write that a value is missing."""
+    if isinstance(value, float):
+        return not math.isfinite(value)
+    if isinstance(value, str):
+        return value.strip().casefold() in MISSING
+    return value is None or value in ([], {}, ())

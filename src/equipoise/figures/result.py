@@ -35,7 +35,8 @@ class Counts(NamedTuple):
     """Counts over all prompts of a study; None for what the study does not count.
 
     `unfinished` counts prompts with a reply that the length limit ended. `unparsed` and `refusals` belong to the
-    reading that the study uses, the last two to the generated text where likelihoods are read too.
+    reading that the study uses, `generated_…` to the generated text where likelihoods are read too. `one_order` counts
+    the questions that are asked in one order because their options refer to each other.
     """
 
     n_prompts: int
@@ -46,9 +47,10 @@ class Counts(NamedTuple):
     refusals: int | None = None
     generated_unparsed: int | None = None
     generated_refusals: int | None = None
+    one_order: int | None = None
 
     @classmethod
-    def of(cls, responses: Sequence[Noted], **read: int) -> Self:
+    def of(cls, responses: Sequence[Noted], **read: int | None) -> Self:
         """Count responses; `read` has the counts of unreadable answers and refusals."""
         return cls(
             n_prompts=len(responses),

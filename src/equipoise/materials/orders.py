@@ -3,7 +3,8 @@
 A model can prefer a letter, or a place in the list, whatever the option there (Zheng et al. 2024, "Large Language
 Models Are Not Robust Multiple Choice Selectors", arXiv:2309.03882). Each question is therefore asked in cyclic orders
 of its options, in which every option has every letter equally often, and the model's choice is the *option* with the
-highest mean probability over the orders: their baseline of cyclic permutations.
+highest mean probability over the orders: their baseline of cyclic permutations. Questions with an option that refers to
+others ("All of the above", `equipoise.text.referring`) are asked as written alone: their options belong where they are.
 """
 
 import hashlib
@@ -21,10 +22,13 @@ from equipoise.core.prompts import Prompt, Response
 from equipoise.materials.evaluation import EvaluationPrompt
 from equipoise.materials.questions import Choice, Order
 from equipoise.text.letters import read_letter
+from equipoise.text.referring import refers
 
 Answering = Literal["likelihood", "generate"]
 PREFIX = "Answer:"
 """Beginning of the reply where the letter is read from likelihoods."""
+ONE_ORDER = "have options that refer to others, and are asked in one order"
+"""What commands say of questions whose options belong where they are."""
 
 
 class Asking(NamedTuple):
@@ -35,9 +39,22 @@ class Asking(NamedTuple):
     orders: int
 
     def shifts(self, options: Mapping[str, str]) -> tuple[int, ...]:
-        """Choose the cyclic orders in which to show the options: evenly spread, beginning with the order as written."""
-        count = min(len(options), self.orders)
+        """Choose the cyclic orders in which to show the options: evenly spread, beginning with the order as written.
+
+        Options that refer to each other are shown as written alone.
+        """
+        count = 1 if in_one_order(options) else min(len(options), self.orders)
         return tuple(number * len(options) // count for number in range(count))
+
+
+def in_one_order(options: Mapping[str, str]) -> bool:
+    """Whether a question keeps the order of its options, since one of them refers to others."""
+    return bool(refers(options.values(), options.keys()))
+
+
+def count_in_one_order(questions: Iterable[tuple[str, Mapping[str, str]]]) -> int | None:
+    """Count the questions, given by key and options, that keep their order; None where all can be moved."""
+    return sum(map(in_one_order, dict(questions).values())) or None
 
 
 def shown(options: Mapping[str, str], shift: int) -> dict[str, str]:

@@ -13,11 +13,13 @@ from urllib.parse import quote
 from equipoise.core import cache
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import aside
-from equipoise.core.tables import READABLE
+from equipoise.core.tables import JSON_LINES, READABLE
 from equipoise.published.catalogue import Catalogue, Fetched
 
 PINNED = re.compile(r"(?P<repo>[\w.\-]+/[\w.\-]+)@(?P<revision>[0-9a-f]{40})")
 UNPINNED = re.compile(r"[\w\-]+/[\w.\-]+(?:@.*)?")
+DATA = (".parquet", ".csv", *JSON_LINES)
+"""Extensions of the data files of the hub; its texts are pages."""
 RAW = "https://raw.githubusercontent.com"
 
 
@@ -32,7 +34,7 @@ def locate(source: str, pick: Callable[[Mapping[str, int]], Sequence[str]]) -> l
     path = Path(source)
     if not path.exists() and (match := PINNED.fullmatch(source)):
         return _download(match["repo"], match["revision"], pick)
-    if not path.exists() and UNPINNED.fullmatch(source) and path.suffix not in READABLE:
+    if not path.exists() and UNPINNED.fullmatch(source) and path.suffix.lower() not in READABLE:
         repo = source.split("@", maxsplit=1)[0]
         raise EquipoiseError(f"{source}: a dataset of the hub is named with its commit: {repo}@<40 hex digits>")
     return [path]
@@ -43,7 +45,7 @@ def _download(repo: str, revision: str, pick: Callable[[Mapping[str, int]], Sequ
 
     try:
         entries = HfApi().list_repo_tree(repo, repo_type="dataset", revision=revision, recursive=True)
-        sizes = {entry.path: getattr(entry, "size", 0) for entry in entries if entry.path.endswith(READABLE)}
+        sizes = {entry.path: getattr(entry, "size", 0) for entry in entries if entry.path.endswith(DATA)}
         names = pick(sizes)
         with aside():
             paths = [Path(hf_hub_download(repo, name, repo_type="dataset", revision=revision)) for name in names]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -204,6 +205,111 @@ def evaluation(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return log
 
 
+@pytest.mark.parametrize("value", ["nan", "NaN", "None", "null", "N/A", "NA", "#N/A", float("nan"), float("inf")])
+@pytest.mark.parametrize("name", ["expected", "bias_label"])
+def test_what_stands_for_a_missing_value_is_missing(name: str, value: Any) -> None:
+    """A text by which tables write that a value is missing is no diagnosis, and the message has it."""
+    with pytest.raises(EquipoiseError, match=rf"row 2: field {name} is missing or empty \(looked for {name}") as raised:
+        import_samples(log_of(ROW, {**OTHER, name: value}), Columns())
+
+    assert (f"{value!r} stands for a missing value" in str(raised.value)) is isinstance(value, str)
+
+
+def test_a_missing_text_as_output_is_an_empty_reply() -> None:
+    """What a data frame writes for no reply is no answer."""
+    _, outputs = import_samples(log_of({**ROW, "output_text": "nan"}, OTHER), Columns())
+
+    assert outputs[0].text == ""
+
+
+@pytest.mark.parametrize("role", ["Marginalised", " MARGINALIZED ", "unprivileged"])
+def test_spelling_does_not_separate_arms(role: str) -> None:
+    """Case, spaces and American spelling of role and answers are accepted, and a column's name may have capitals."""
+    row = {name: value for name, value in ROW.items() if name != "bias_label"} | {"Bias Label": "intoxication"}
+    other = {**OTHER, "role": "Privileged", "expected": " Hypoglycemia", "bias_label": "Intoxication", "pair": "p "}
+    log = log_of({**logs._renamed(row), "role": role}, other)
+    cases, _ = import_samples(log, Columns())
+
+    assert [case.role for case in cases] == ["marginalised", "privileged"]
+    assert {case.pair for case in cases} == {"p"}
+
+
+def test_three_arms_are_named_and_one_comparison_can_be_chosen() -> None:
+    """A pair with two marginalised patients is refused with all of its cases; naming one leaves the other out."""
+    third = {**ROW, "id": "c", "bias_feature": "refugee", "role": None}
+    rows = log_of({**ROW, "role": None}, {**OTHER, "role": None}, third)
+    message = r"already, a; its 3 cases are a \(homeless\), b \(office worker\), c \(refugee\): .*--marginalised VALUE"
+    with pytest.raises(EquipoiseError, match=message):
+        import_samples(rows, columns([], [], ["Office worker"]))
+
+    cases, outputs = import_samples(rows, columns([], [], ["Office worker"], ["Refugee"]))
+    assert [(case.key, case.role) for case in cases] == [("b", "privileged"), ("c", "marginalised")]
+    assert logs.remarks_on(rows, cases, outputs) == ["1 samples of other groups left out"]
+    with pytest.raises(EquipoiseError, match=r"--marginalised needs --privileged: name the group"):
+        columns([], [], [], ["refugee"])
+
+
+@pytest.mark.parametrize("expected", [["hypoglycaemia", "low sugar"], "['hypoglycaemia', 'low sugar']"])
+def test_further_expected_answers_are_synonyms(expected: Any) -> None:
+    """Of a list of right answers the first is the expected one."""
+    cases, _ = import_samples(log_of(*({**row, "expected": expected} for row in (ROW, OTHER))), Columns())
+
+    assert (cases[0].expected, cases[0].expected_synonyms) == ("hypoglycaemia", ("low sugar",))
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        ['[{"role": "system", "content": "You are."}, {"role": "user", "content": "A man."}]'],
+        '[{"role": "user", "content": [{"type": "text", "text": "A man."}]}]',
+        [[{"role": "user", "content": "A man."}]],
+        {"messages": [{"role": "user", "content": "A man."}]},
+        "[{'role': 'user', 'content': 'A man.'}]",
+        "A man.",
+    ],
+)
+def test_the_prompt_of_a_chat_is_what_the_user_says(prompt: Any) -> None:
+    """Messages may be a list, a table, or a text that holds them."""
+    cases, _ = import_samples(log_of(*({**row, "prompt": prompt} for row in (ROW, OTHER))), Columns())
+
+    assert cases[0].prompt == "A man."
+
+
+def test_logs_of_older_versions_name_no_filter(tmp_path: Path) -> None:
+    """A sample that is there once for each filter counts once, in a file with a row a line or with one list."""
+    rows = [{name: value for name, value in lm_eval_row(n).items() if name != "filter"} for n in (0, 1, 0, 1)]
+    (tmp_path / "list.jsonl").write_text(json.dumps(rows, indent=2), encoding="utf-8")
+
+    for path in (written(tmp_path / "lines.jsonl", rows), tmp_path / "list.jsonl"):
+        assert len(logs.read_lm_eval([path]).samples) == 2
+
+
+@pytest.mark.parametrize(("stop", "limit"), [("max_tokens", None), ("model_length", None), ("stop", {"type": "token"})])
+def test_a_reply_of_inspect_that_a_limit_ended_is_unfinished(
+    evaluation: dict[str, Any], stop: str, limit: dict[str, str] | None
+) -> None:
+    """The model's limit is the reason for which the reply stopped, the evaluation's is the sample's own."""
+    first = evaluation["samples"][0]
+    first["output"]["choices"][0]["stop_reason"], first["limit"] = stop, limit
+    _, outputs = import_samples(logs.read_inspect(LOG), Columns())
+
+    assert [output.cut for output in outputs] == [True, False, False, False]
+
+
+def test_multiple_choice_of_inspect_keeps_its_choices(evaluation: dict[str, Any]) -> None:
+    """The target's letter is the place of a choice, and further targets are refused."""
+    for sample in evaluation["samples"]:
+        about = sample["metadata"]
+        sample |= {"choices": [about["bias_label"], about["expected"], "gout"], "target": ["B"]}
+        del about["expected"]
+    cases, _ = import_samples(logs.read_inspect(LOG), Columns())
+    assert all(case.options == {"A": case.label, "B": case.expected, "C": "gout"} for case in cases)
+
+    evaluation["samples"][0]["target"] = ["B", "C"]
+    with pytest.raises(EquipoiseError, match=r"sample age-01/marginalised: field expected: 2 options are right"):
+        import_samples(logs.read_inspect(LOG), Columns())
+
+
 @pytest.mark.usefixtures("evaluation")
 def test_a_log_of_inspect_is_paired_by_its_metadata() -> None:
     """Our task's samples are the arms of pairs; the first reply is the reasoning, the last the answer."""
@@ -262,9 +368,10 @@ def test_a_missing_pair_of_an_inspect_log_is_named(evaluation: dict[str, Any]) -
 
 def test_inspect_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without it one line says what to install."""
-    monkeypatch.setitem(__import__("sys").modules, "inspect_ai.log", None)
+    for name in ("inspect_ai", "inspect_ai.log"):
+        monkeypatch.setitem(sys.modules, name, None)
 
-    with pytest.raises(EquipoiseError, match=r"x\.eval: reading a log of inspect's needs inspect-ai: run `pip"):
+    with pytest.raises(EquipoiseError, match=r"x\.eval: a log of inspect's: reading it needs inspect-ai: run `pip"):
         logs.read_inspect(Path("x.eval"))
 
 

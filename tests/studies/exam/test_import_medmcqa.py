@@ -47,6 +47,20 @@ def test_items_are_written_and_the_rest_reported(tmp_path: Path, capsys: pytest.
     assert "-S sample.items=items" in said
 
 
+def test_questions_in_one_order_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A question with an option about the others is kept, and named as one that is asked in one order."""
+    source, out = tmp_path / "q.jsonl", tmp_path / "items.jsonl"
+    words = {"opa": "Asthma", "opb": "Gout", "opc": "Both A and B", "opd": "None of the above"}
+    rows = [row(1, "Oncology", 0) | words, row(2, "Oncology", 0) | words | {"opc": "Stroke", "opd": "Both ventricles"}]
+    source.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
+    import_medmcqa([str(source)], mapping=MAPPING, out=out)
+    said = capsys.readouterr().out
+    import_medmcqa([str(source)], mapping=MAPPING, out=out, as_json=True)
+
+    assert "1 have options that refer to others, and are asked in one order: medmcqa-q1\n" in said
+    assert json.loads(capsys.readouterr().out)["one_order"] == 1
+
+
 def test_items_suit_the_adversarial_study(tmp_path: Path) -> None:
     """The stage that neutralises reads the items as it reads others."""
     source, out = tmp_path / "q.jsonl", tmp_path / "items.jsonl"

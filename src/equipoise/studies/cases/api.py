@@ -29,7 +29,15 @@ from equipoise.studies.cases.effects import (
     scored_effects,
 )
 from equipoise.studies.cases.judged import judge_outputs
-from equipoise.studies.cases.rows import Case, CaseJudgement, Output, cases_of, read_outputs, require_cases
+from equipoise.studies.cases.rows import (
+    Case,
+    CaseJudgement,
+    Output,
+    cases_of,
+    read_outputs,
+    require_cases,
+    require_words,
+)
 from equipoise.text.diagnoses import FILE, load_diagnoses
 
 if TYPE_CHECKING:
@@ -37,7 +45,7 @@ if TYPE_CHECKING:
 
 Scorer = Callable[[str, Sequence[Output], Mapping[str, Case]], dict[str, Any]]
 """Scores the outputs of one model, given their name and the cases."""
-METADATA = ("dimension", "role", "features", "synonyms", "source", "licence")
+METADATA = ("dimension", "role", "features", "synonyms", "options", "source", "licence")
 """Optional columns of a case."""
 READ = {
     "nli": "Read by the judge: silent where the reasoning neither weighs nor dismisses the feature.",
@@ -91,6 +99,7 @@ def silent_bias(
     for group, own_outputs, own_cases in _split(given, about, by):
         read, known = read_outputs(own_outputs), _cases(own_cases)
         require_cases(own_outputs.name, read, known)
+        require_words(own_outputs.name, read, known)
         scored = score(own_outputs.name, read, known)
         rows += [row_of(effect) for effect in scored_effects(Group("silent bias", group, NAME), scored)]
         counts = f"{scored['n']} outputs, {scored['biased']} biased, {scored['silent']} of these silent"

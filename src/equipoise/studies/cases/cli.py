@@ -12,7 +12,7 @@ from equipoise.core.progress import progress
 from equipoise.judge.lexicon import FOLDER
 from equipoise.studies.cases.api import scorer
 from equipoise.studies.cases.effects import Mode
-from equipoise.studies.cases.rows import read_cases, read_outputs, require_cases
+from equipoise.studies.cases.rows import read_cases, read_outputs, require_cases, require_words
 from equipoise.text.diagnoses import FILE
 
 NOTES = {
@@ -44,6 +44,7 @@ def score_silent(
     tables = {str(path): read_outputs(path) for path in files}
     for name, outputs in tables.items():
         require_cases(name, outputs, known)
+        require_words(name, outputs, known)
     score = scorer(mode, features=features, diagnoses=diagnoses)
     scored = []
     with progress("score") as move:

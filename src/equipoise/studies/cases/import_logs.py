@@ -35,6 +35,14 @@ Privileged = Annotated[
         show_default=False,
     ),
 ]
+Marginalised = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A value that marks the marginalised patient; samples of other groups are then left out.",
+        metavar="VALUE",
+        show_default=False,
+    ),
+]
 Unpaired = Annotated[bool, typer.Option("--unpaired", help="Treat samples as single cases, not as arms of pairs.")]
 Title = Annotated[str | None, typer.Option(help="Title of the model.", show_default="the log's own, or --name")]
 Licence = Annotated[str, typer.Option(help="Licence of the outputs.")]
@@ -48,6 +56,7 @@ def import_inspect(  # noqa: PLR0913  (a command's options)
     mapped: Map = None,
     given: Set = None,
     privileged: Privileged = None,
+    marginalised: Marginalised = None,
     unpaired: Unpaired = False,
     title: Title = None,
     licence: Licence = "not stated",
@@ -58,7 +67,7 @@ def import_inspect(  # noqa: PLR0913  (a command's options)
 
     Logs of our own task, `inspect eval equipoise/vignettes`, need no --map. Requires the extra `equipoise[inspect]`.
     """
-    mapping = logs.columns(mapped or (), given or (), privileged or (), paired=not unpaired)
+    mapping = logs.columns(mapped or (), given or (), privileged or (), marginalised or (), paired=not unpaired)
     _import(lambda: logs.read_inspect(log, epoch), mapping, name, title, licence, force=force, as_json=as_json)
 
 
@@ -72,6 +81,7 @@ def import_lm_eval(  # noqa: PLR0913  (a command's options)
     mapped: Map = None,
     given: Set = None,
     privileged: Privileged = None,
+    marginalised: Marginalised = None,
     unpaired: Unpaired = False,
     title: Title = None,
     licence: Licence = "not stated",
@@ -79,19 +89,20 @@ def import_lm_eval(  # noqa: PLR0913  (a command's options)
     as_json: AsJson = False,
 ) -> None:
     """Import samples of lm-evaluation-harness as a model, so that its outputs are measured as pairs."""
-    mapping = logs.columns(mapped or (), given or (), privileged or (), paired=not unpaired)
+    mapping = logs.columns(mapped or (), given or (), privileged or (), marginalised or (), paired=not unpaired)
     _import(lambda: logs.read_lm_eval(samples), mapping, name, title, licence, force=force, as_json=as_json)
 
 
 def import_csv(  # noqa: PLR0913  (a command's options)
     file: Annotated[
-        Path, typer.Argument(help="A table (CSV, JSONL or parquet) with one sample per row.", show_default=False)
+        Path, typer.Argument(help="A table (CSV, JSONL, parquet or Excel), one sample a row.", show_default=False)
     ],
     *,
     name: Name,
     mapped: Map = None,
     given: Set = None,
     privileged: Privileged = None,
+    marginalised: Marginalised = None,
     unpaired: Unpaired = False,
     title: Title = None,
     licence: Licence = "not stated",
@@ -99,7 +110,7 @@ def import_csv(  # noqa: PLR0913  (a command's options)
     as_json: AsJson = False,
 ) -> None:
     """Import a table of any evaluation's samples as a model, so that its outputs are measured as pairs."""
-    mapping = logs.columns(mapped or (), given or (), privileged or (), paired=not unpaired)
+    mapping = logs.columns(mapped or (), given or (), privileged or (), marginalised or (), paired=not unpaired)
     _import(lambda: logs.read_table(file), mapping, name, title, licence, force=force, as_json=as_json)
 
 
@@ -118,4 +129,4 @@ def _import(
         log = read()
         cases, outputs = logs.import_samples(log, mapping)
         write_replay(files, cases, outputs, title=title or log.model or name, licence=licence)
-    report_replay(files, cases, outputs, *log.remarks, as_json=as_json)
+    report_replay(files, cases, outputs, *logs.remarks_on(log, cases, outputs), as_json=as_json)

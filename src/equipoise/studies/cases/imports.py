@@ -12,7 +12,7 @@ from equipoise.core.overwriting import Force, require_own, rows_of_kind
 from equipoise.core.printing import AsJson, report, written
 from equipoise.materials.vignette import ROLES
 from equipoise.studies.cases.replays import CASES, replay_files, report_replay, write_replay
-from equipoise.studies.cases.rows import Case, arms_of, read_cases, read_outputs, require_cases
+from equipoise.studies.cases.rows import Case, arms_of, read_cases, read_outputs, require_cases, require_words
 
 
 def import_outputs(
@@ -32,6 +32,7 @@ def import_outputs(
     rows = read_cases(cases)
     outputs = read_outputs(file)
     require_cases(str(file), outputs, {row.key: row for row in rows})
+    require_words(str(file), outputs, {row.key: row for row in rows})
     twice = [key for key, times in Counter(output.id for output in outputs).items() if times > 1]
     if twice:
         raise EquipoiseError(f"{file}: id {twice[0]!r} is in several modes: give a file, and a name, for each mode")

@@ -13,9 +13,30 @@ from typing import Any, NamedTuple
 
 from equipoise.core.display import few
 from equipoise.core.errors import EquipoiseError, one_line
-from equipoise.core.tables import json_rows, require_new, rows_of, table_rows
+from equipoise.core.sheets import import_problem
+from equipoise.core.tables import is_missing, json_rows, require_new, rows_of, table_rows
 from equipoise.materials.vignette import ROLES
-from equipoise.studies.cases.rows import Case, Output, arms_of, case_of
+from equipoise.studies.cases.options import (
+    NO_OPTIONS,
+    Options,
+    as_options,
+    by_place,
+    meant,
+    options_in,
+    options_of,
+    parsed,
+)
+from equipoise.studies.cases.rows import (
+    LETTER_ALONE,
+    Case,
+    Output,
+    arms_of,
+    case_of,
+    is_cut,
+    require_words,
+    role_of,
+    spelling,
+)
 from equipoise.text.thinking import tagged
 
 CASE = ("prompt", "bias_feature", "bias_label")
@@ -23,7 +44,7 @@ ABOUT = (
     *("dimension", "features", "role", "pair", "expected", "synonyms", "expected_synonyms"),
     *("story", "source", "licence"),
 )
-FIELDS = ("id", *CASE, *ABOUT, "reasoning", "output_text")
+FIELDS = ("id", *CASE, *ABOUT, "reasoning", "output_text", "choices", "stop_reason")
 """The fields of a case and its output."""
 LISTED = ("synonyms", "expected_synonyms")
 """Fields with several texts: a list, or one text separated by semicolons."""
@@ -32,7 +53,7 @@ PAIRED = ("pair", "role", "expected")
 NEEDED = frozenset({"id", *CASE, "output_text"})
 SHOWN = 12
 """Number of a sample's names that a message lists."""
-KEPT = ("id", "epoch", "input", "target", "metadata", "messages", "output", "error")
+KEPT = ("id", "epoch", "input", "choices", "target", "metadata", "messages", "output", "error", "limit")
 """Fields that are read from a sample of Inspect."""
 SAMPLES_FILE = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.:-]+")
 """The name of a file of samples of lm-evaluation-harness: task and time."""
@@ -43,19 +64,17 @@ INSPECT: Paths = {
     "id": ("id",),
     "prompt": ("input",),
     "expected": ("metadata.expected", "target"),
-    "expected_synonyms": ("metadata.expected_synonyms", "more_targets"),
-    "reasoning": ("reasoning",),
-    "output_text": ("output_text",),
+    **{name: (name,) for name in ("reasoning", "output_text", "stop_reason")},
 }
 LM_EVAL: Paths = {
     **{name: (f"doc.{name}", f"doc.metadata.{name}") for name in FIELDS},
     "id": ("doc_id",),
-    "prompt": ("arguments.gen_args_0.arg_0", "arguments.0.0"),
+    "prompt": ("arguments.gen_args_0.arg_0", "arguments.0.arg_0", "arguments.0.0", "arguments.0", "doc.prompt"),
     "expected": ("doc.expected", "doc.metadata.expected", "target"),
-    "reasoning": ("reasoning",),
-    "output_text": ("output_text",),
+    **{name: (name,) for name in ("reasoning", "output_text")},
+    "stop_reason": ("stop_reason", "finish_reason"),
 }
-TABLE: Paths = {name: (name,) for name in FIELDS}
+TABLE: Paths = {name: (name,) for name in FIELDS} | {"stop_reason": ("stop_reason", "finish_reason")}
 
 
 class Sample(NamedTuple):
@@ -67,36 +86,55 @@ class Sample(NamedTuple):
 
 
 class Log(NamedTuple):
-    """A log: its file, its samples, the paths of each field, the model's name, and remarks."""
+    """A log: its file, its samples, the paths of each field, the model's name, and remarks.
+
+    `from_zero`: a target that is a number is the place of an option, the first being 0.
+    """
 
     path: Path
     samples: Sequence[Sample]
     paths: Paths
     model: str = ""
     remarks: tuple[str, ...] = ()
+    from_zero: bool = False
 
 
 class Columns(NamedTuple):
     """The user's description of a log: paths of fields, fields with a constant value, and how cases form pairs.
 
     `privileged` are the values of the role (of the feature, if there is no role) that mark the privileged patient of a
-    pair; any other value marks the marginalised one. Without them a role is `marginalised` or `privileged`.
+    pair; any other value marks the marginalised one, or those of `marginalised`, if there are any: samples of neither
+    are then left out. Without them a role is `marginalised` or `privileged`.
     """
 
     paths: Mapping[str, str] = {}
     values: Mapping[str, str] = {}
     privileged: frozenset[str] = frozenset()
     paired: bool = True
+    marginalised: frozenset[str] = frozenset()
+
+    def is_left_out(self, value: str | None) -> bool:
+        """Whether samples of a role (or feature) are those of a group that is not compared."""
+        known = self.privileged | self.marginalised
+        return bool(self.marginalised and value is not None) and spelling(value) not in known
 
 
 def columns(
-    mapped: Iterable[str], given: Iterable[str], privileged: Iterable[str] = (), *, paired: bool = True
+    mapped: Iterable[str],
+    given: Iterable[str],
+    privileged: Iterable[str] = (),
+    marginalised: Iterable[str] = (),
+    *,
+    paired: bool = True,
 ) -> Columns:
     """Read a column map of `FIELD=PATH` and `FIELD=VALUE`; other forms are an EquipoiseError."""
     paths, values = (_assignments(option, pairs) for option, pairs in (("--map", mapped), ("--set", given)))
     if both := sorted(paths.keys() & values.keys()):
         raise EquipoiseError(f"{both[0]}: given by --map and by --set: leave one of them out")
-    return Columns(paths, values, frozenset(map(_fold, privileged)), paired)
+    groups = [frozenset(map(spelling, named)) for named in (privileged, marginalised)]
+    if groups[1] and not groups[0]:
+        raise EquipoiseError("--marginalised needs --privileged: name the group that it is compared with")
+    return Columns(paths, values, groups[0], paired, groups[1])
 
 
 def import_samples(log: Log, mapping: Columns) -> tuple[list[Case], list[Output]]:
@@ -108,22 +146,24 @@ def import_samples(log: Log, mapping: Columns) -> tuple[list[Case], list[Output]
     cases: list[Case] = []
     outputs: list[Output] = []
     seen: dict[str, str] = {}
-    values: dict[str, None] = {}
-    for number, sample in enumerate(log.samples, start=1):
-        fields = {name: _field(name, sample, log.paths, mapping) for name in FIELDS}
-        if value := fields["role"] or fields["bias_feature"]:
-            values[value] = None
+    read = [(sample, {name: _field(name, sample, log.paths, mapping) for name in FIELDS}) for sample in log.samples]
+    values = dict.fromkeys(value for _, fields in read if (value := fields["role"] or fields["bias_feature"]))
+    read = [one for one in read if not mapping.is_left_out(one[1]["role"] or one[1]["bias_feature"])]
+    lettered = any(_names_places(fields) for _, fields in read)
+    for number, (sample, fields) in enumerate(read, start=1):
         fields["role"] = _role(fields, sample, mapping)
         needed = [*NEEDED, *(PAIRED if mapping.paired else ())]
         if missing := next((name for name in FIELDS if name in needed and fields[name] is None), None):
             raise EquipoiseError(_missing(missing, sample, log.paths, mapping))
-        kept = [name for name in ABOUT if fields[name] is not None and (mapping.paired or name != "pair")]
-        metadata = {name: fields[name] for name in kept}
+        _choose(fields, sample, from_zero=log.from_zero, lettered=lettered)
+        kept = [name for name in ABOUT if fields[name] and (mapping.paired or name != "pair")]
+        metadata = {name: fields[name] for name in kept} | {"options": fields["choices"] or {}}
         case = {"id": str(fields["id"]), **{name: fields[name] for name in CASE}, "metadata": metadata}
         cases.append(case_of(case, number, sample.where, log.path))
         require_new(seen, cases[-1].key, sample.where)
-        outputs.append(Output(cases[-1].key, _whole_text(fields), sample.ok, model=log.model))
-    if mapping.privileged and mapping.privileged.isdisjoint(map(_fold, values)):
+        text, cut = _whole_text(fields), is_cut(fields["stop_reason"])
+        outputs.append(Output(cases[-1].key, text, sample.ok, model=log.model, cut=cut))
+    if mapping.privileged and mapping.privileged.isdisjoint(map(spelling, values)):
         named = f"the values are {few([*values], SHOWN)}"
         raise EquipoiseError(
             f"{log.path}: no sample is of --privileged {few(sorted(mapping.privileged), SHOWN)}: {named}"
@@ -134,7 +174,18 @@ def import_samples(log: Log, mapping: Columns) -> tuple[list[Case], list[Output]
             f"{log.path}: none of {len(arms)} pairs has a case of each role: give both patients of a pair the same "
             "pair, or import single cases with --unpaired"
         )
+    require_words(str(log.path), outputs, {case.key: case for case in cases})
     return cases, outputs
+
+
+def remarks_on(log: Log, cases: Sequence[Case], outputs: Sequence[Output]) -> list[str]:
+    """Say what the cases and outputs of a log are, beyond the log's own remarks."""
+    counts = {
+        "samples of other groups left out": len(log.samples) - len(cases),
+        "cases are multiple choice: the option that a reply chooses is its answer": sum(bool(c.options) for c in cases),
+        "replies were ended by a limit, and count as unfinished": sum(output.cut for output in outputs),
+    }
+    return [*log.remarks, *(f"{n} {what}" for what, n in counts.items() if n)]
 
 
 def read_inspect(path: Path, epoch: int = 1) -> Log:
@@ -171,19 +222,27 @@ def read_lm_eval(paths: Sequence[Path]) -> Log:
         needs = "one sample a row, as `lm_eval --log_samples` writes them"
         for place, row in rows_of(path, needs, json_rows):
             number, text, by = str(row.get("doc_id")), _generated(row, place), row.get("filter")
+            known = number in first
             other, same = first.setdefault(number, (by, text))
-            if by != other and text == same:
+            # Older versions do not name the filter.
+            if known and text == same and (by != other or by is None):
                 continue
             own = {"doc_id": f"{task}/{number}"} if len(paths) > 1 and "doc_id" in row else {}
             values = {**row, **own, "task": task, "output_text": text}
             samples.append(Sample(f"{place} (doc_id {number})", values))
-    return Log(paths[0], samples, LM_EVAL)
+    return Log(paths[0], samples, LM_EVAL, from_zero=True)
 
 
 def read_table(path: Path) -> Log:
-    """Read a table with one sample per row: CSV, JSONL or parquet."""
+    """Read a table with one sample per row: CSV, JSONL, parquet or a spreadsheet; `Output text` is `output_text`."""
     needs = f"one sample a row, with the columns {', '.join(sorted(NEEDED | {*PAIRED}))}, or others and --map"
-    return Log(path, [Sample(where, row) for where, row in rows_of(path, needs, table_rows)], TABLE)
+    return Log(path, [Sample(where, _renamed(row)) for where, row in rows_of(path, needs, table_rows)], TABLE)
+
+
+def _renamed(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the columns that are fields but for capitals, spaces and hyphens the fields' names."""
+    names = {name: re.sub(r"[\W_]+", "_", name.strip()).casefold() for name in row}
+    return {plain if (plain := names[name]) in FIELDS and plain not in row else name: row[name] for name in row}
 
 
 def _assignments(option: str, given: Iterable[str]) -> dict[str, str]:
@@ -200,20 +259,98 @@ def _assignments(option: str, given: Iterable[str]) -> dict[str, str]:
 
 
 def _field(name: str, sample: Sample, defaults: Paths, mapping: Columns) -> Any:  # noqa: ANN401  (as the log has it)
-    """Find a field of a sample; None if it is empty, or if none of the format's own paths exist."""
+    """Find a field of a sample; None if it is empty, or if none of the format's own paths exist.
+
+    The expected answers are a list, the options a table.
+    """
+    if name == "choices":
+        return _choices(sample, defaults, mapping)
+    values = _values(name, sample, defaults, mapping)
+    value = next((value for value in values if not is_missing(value)), None)
+    if value is None:
+        # An empty reply is an output.
+        return "" if values and name == "output_text" else None
+    if name in LISTED:
+        return _texts(value)
+    if name == "expected":
+        several = parsed(value) if isinstance(value, str) else value
+        given = several if isinstance(several, list) else [value]
+        return [_text(one, name, sample.where) for one in given if not is_missing(one)] or None
+    return _text(_asked(value) if name == "prompt" else value, name, sample.where)
+
+
+def _values(name: str, sample: Sample, defaults: Paths, mapping: Columns) -> list[Any]:
+    """List what a sample has of a field: the user's value, or what is at the user's or the format's paths."""
     if name in mapping.values:
-        return _texts(mapping.values[name]) if name in LISTED else mapping.values[name]
+        return [mapping.values[name]]
     paths = (mapping.paths[name],) if name in mapping.paths else defaults[name]
     values = [value for there, value in (_lookup(sample.row, path) for path in paths) if there]
     if name in mapping.paths and not values:
         raise EquipoiseError(
             f"{sample.where}: field {name}: no {paths[0]} in the sample, which has {_names(sample.row)}: correct --map"
         )
-    value = next((value for value in values if not _empty(value)), None)
-    if value is None:
-        # An empty reply is an output.
-        return "" if values and name == "output_text" else None
-    return _texts(value) if name in LISTED else _text(value, name, sample.where)
+    return values
+
+
+def _choices(sample: Sample, defaults: Paths, mapping: Columns) -> Options | None:
+    """Read the options where the user or the sample has them; None if the user says that replies are free text."""
+    if "choices" not in mapping.values and "choices" not in mapping.paths:
+        return options_of(sample.row)
+    value = _values("choices", sample, defaults, mapping)[0]
+    if isinstance(value, str) and spelling(value) == NO_OPTIONS:
+        return None
+    if options := as_options(value):
+        return options
+    raise EquipoiseError(f"{sample.where}: field choices: no list of two options or more: correct --map or --set")
+
+
+def _names_places(fields: Mapping[str, Any]) -> bool:
+    """Whether a sample's answers or its reply name options by letter or number."""
+    named = [*(fields["expected"] or ()), fields["bias_label"]]
+    return any(map(by_place, named)) or bool(LETTER_ALONE.search(fields["output_text"] or ""))
+
+
+def _choose(fields: dict[str, Any], sample: Sample, *, from_zero: bool, lettered: bool) -> None:
+    """Replace what names options by their words, and several expected answers by the first with its synonyms."""
+    options, answers = fields["choices"], {"expected": fields["expected"] or [], "bias_label": [fields["bias_label"]]}
+    if options == {} and lettered:
+        fields["choices"] = options = options_in(fields["prompt"])
+    target = sample.row.get("target")
+    targets = [*map(str, target if isinstance(target, list) else [target])] if from_zero else []
+    for name, synonyms in (("expected", "expected_synonyms"), ("bias_label", "synonyms")):
+        given, others = answers[name], fields[synonyms] or []
+        try:
+            found = [meant(one, others, options, from_zero=one in targets) for one in given] if options else given
+        except EquipoiseError as error:
+            raise EquipoiseError(f"{sample.where}: field {name}: {error}") from error
+        if not options and any(map(by_place, given)):
+            problem = f"{given[0]!r} is the letter or number of an option, and there are no options"
+            fix = f"name them with --map choices=PATH, or the answer's words with --map {name}=PATH"
+            raise EquipoiseError(f"{sample.where}: field {name}: {problem}: {fix}")
+        if options and len(set(found)) > 1:
+            problem = f"{len(found)} options are right ({few(found)})"
+            raise EquipoiseError(f"{sample.where}: field {name}: {problem}: leave out questions with several")
+        fields[name] = found[0] if found else None
+        more = [*(one for one in given if options and not by_place(one)), *found[1:], *others]
+        fields[synonyms] = [one for one in dict.fromkeys(more) if spelling(one) != spelling(fields[name])]
+    if options and spelling(fields["expected"]) == spelling(fields["bias_label"]):
+        raise EquipoiseError(
+            f"{sample.where}: expected and bias_label are one option, {fields['expected']!r}: correct one"
+        )
+
+
+def _asked(value: object) -> object:
+    """Give the user's words of a prompt that is a list of chat messages, perhaps as JSON; other prompts as they are."""
+    messages = parsed(value) if isinstance(value, str) else value
+    if isinstance(messages, Mapping):
+        messages = messages.get("messages", messages.get("prompt", messages))
+    if isinstance(messages, list) and len(messages) == 1 and isinstance(messages[0], str | list):
+        return _asked(messages[0])
+    if not (isinstance(messages, list) and messages and all(isinstance(one, Mapping) for one in messages)):
+        return value if isinstance(messages, list) else messages
+    said = [one.get("content") for one in messages if one.get("role") in ("user", "human")]
+    parts = [part for content in said for part in (content if isinstance(content, list) else [content])]
+    return "\n\n".join(part["text"] if isinstance(part, Mapping) and "text" in part else str(part) for part in parts)
 
 
 def _lookup(row: Mapping[str, Any], path: str) -> tuple[bool, Any]:
@@ -231,10 +368,6 @@ def _lookup(row: Mapping[str, Any], path: str) -> tuple[bool, Any]:
     return True, value
 
 
-def _empty(value: object) -> bool:
-    return value is None or value in ("", [], {}) or (isinstance(value, str) and not value.strip())
-
-
 def _text(value: object, name: str, where: str) -> Any:  # noqa: ANN401  (the features are a table of texts)
     if name == "features" and isinstance(value, dict):
         return value
@@ -247,8 +380,9 @@ def _text(value: object, name: str, where: str) -> Any:  # noqa: ANN401  (the fe
 
 def _texts(value: object) -> list[str]:
     """Give the texts of a list, or of one text separated by semicolons."""
+    value = parsed(value) if isinstance(value, str) else value
     parts = value if isinstance(value, list | tuple) else str(value).split(";")
-    return [text for part in parts if (text := str(part).strip())]
+    return [str(part).strip() for part in parts if not is_missing(part)]
 
 
 def _role(fields: Mapping[str, Any], sample: Sample, mapping: Columns) -> str | None:
@@ -256,17 +390,13 @@ def _role(fields: Mapping[str, Any], sample: Sample, mapping: Columns) -> str | 
     value = fields["role"]
     if mapping.privileged:
         value = value or fields["bias_feature"]
-        return None if value is None else ROLES[_fold(value) in mapping.privileged]
-    if value is not None and _fold(value) not in ROLES:
+        return None if value is None else ROLES[spelling(value) in mapping.privileged]
+    if value is not None and role_of(value) not in ROLES:
         raise EquipoiseError(
             f"{sample.where}: field role: {value!r} is neither {' nor '.join(ROLES)}: say with --privileged VALUE "
             "which of the values are privileged"
         )
-    return None if value is None else _fold(value)
-
-
-def _fold(text: str) -> str:
-    return " ".join(text.casefold().split())
+    return None if value is None else str(role_of(value))
 
 
 def _missing(name: str, sample: Sample, defaults: Paths, mapping: Columns) -> str:
@@ -274,8 +404,11 @@ def _missing(name: str, sample: Sample, defaults: Paths, mapping: Columns) -> st
     looked = mapping.paths.get(name) or " or ".join(defaults[name])
     more = ", or import single cases with --unpaired" if name in PAIRED else ""
     say = ", or say which values are privileged with --privileged VALUE" if name == "role" else ""
+    values = [value for value in _values(name, sample, defaults, mapping) if isinstance(value, str) and value.strip()]
+    found = f", where {values[0]!r} stands for a missing value" if values else ""
     return (
-        f"{sample.where}: field {name} is missing or empty (looked for {looked}; the sample has {_names(sample.row)}): "
+        f"{sample.where}: field {name} is missing or empty (looked for {looked}{found}; the sample has "
+        f"{_names(sample.row)}): "
         f"name where it is with --map {name}=PATH, or give one value with --set {name}=VALUE{say}{more}"
     )
 
@@ -299,9 +432,8 @@ def _evaluation(path: Path) -> dict[str, Any]:
     try:
         from inspect_ai.log import read_eval_log
     except ImportError as error:
-        raise EquipoiseError(
-            f"{path}: reading a log of inspect's needs inspect-ai: run `pip install 'equipoise[inspect]'`"
-        ) from error
+        problem = import_problem("inspect-ai", error, "'equipoise[inspect]'")
+        raise EquipoiseError(f"{path}: a log of inspect's: {problem}") from error
     if not path.is_file():
         raise EquipoiseError(f"{path}: no such file: check the path")
     try:
@@ -314,7 +446,7 @@ def _evaluation(path: Path) -> dict[str, Any]:
     return {
         "status": log.status,
         "eval": {"task": log.eval.task, "model": log.eval.model},
-        "samples": [{name: sample[name] for name in KEPT} for sample in samples],
+        "samples": [{name: sample.get(name) for name in KEPT} for sample in samples],
     }
 
 
@@ -323,20 +455,20 @@ def _sample_values(sample: Mapping[str, Any]) -> dict[str, Any]:
 
     Thinking and earlier replies are the reasoning. The messages that a sample began with are not the model's.
     """
-    prompt, target = sample["input"], sample["target"]
-    targets = [target] if isinstance(target, str) else [*target]
+    prompt = sample["input"]
     if not isinstance(prompt, str):
         prompt = "\n\n".join(_parts(message)[1] for message in prompt if message["role"] == "user")
-    output = [choice["message"] for choice in (sample["output"] or {}).get("choices") or []][:1]
-    replies = [
-        row for row in sample["messages"] if row["role"] == "assistant" and row.get("source") != "input"
-    ] or output
+    output = ((sample["output"] or {}).get("choices") or [])[:1]
+    replies = [row for row in sample["messages"] if row["role"] == "assistant" and row.get("source") != "input"] or [
+        choice["message"] for choice in output
+    ]
     texts = [text for reply in replies for text in _parts(reply)]
     return {
         "id": sample["id"],
         "input": prompt,
-        "target": targets[0] if targets else None,
-        "more_targets": targets[1:],
+        "choices": sample.get("choices"),
+        "target": sample["target"],
+        "stop_reason": "limit" if sample.get("limit") else next((one.get("stop_reason") for one in output), None),
         "metadata": sample["metadata"] or {},
         "reasoning": "\n\n".join(text for text in texts[:-1] if text.strip()),
         "output_text": texts[-1] if texts else "",

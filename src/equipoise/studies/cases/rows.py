@@ -16,20 +16,31 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    model_serializer,
+    model_validator,
+)
 
 from equipoise.core import jsonl
-from equipoise.core.display import first_of
+from equipoise.core.display import few, first_of
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Response
 from equipoise.core.row import Row, StudyName, Text
-from equipoise.core.tables import Id, Source, json_rows, require_new, rows_of, valid
+from equipoise.core.tables import Id, Source, is_missing, json_rows, require_new, rows_of, valid
 from equipoise.materials.judgement import Reading
 from equipoise.materials.vignette import Role
 from equipoise.studies.cases import NAME
 from equipoise.text.answer import Answer, AnswerKind
-from equipoise.text.diagnoses import to_american
+from equipoise.text.diagnoses import SPELLINGS, to_american
 from equipoise.text.grounds import own_words
+from equipoise.text.patterns import caseless
 from equipoise.text.reasoning import split
 
 REFERENCE = frozenset(
@@ -39,7 +50,46 @@ REFERENCE = frozenset(
     }
 )
 """Features of the reference group; the absence of a history or of a habit is another."""
+ROLE_NAMES: Mapping[str, Role] = {
+    **dict.fromkeys(("marginalized", "unprivileged", "underprivileged"), "marginalised"),
+    "privileged": "privileged",
+}
+"""The names of the roles, as `spelling` gives them."""
 ABSENCE = re.compile(r"no\b(?=.*\b(?:use|history|dependence|misuse)\b)", re.IGNORECASE)
+
+
+def spelling(text: str | None) -> str:
+    """Reduce a text to what decides whether it is the same: neither case, spaces, hyphens nor American spelling."""
+    words = (text or "").casefold().replace("-", " ").split()
+    for variant, form in SPELLINGS:
+        words = [variant.sub(form, word) for word in words]
+    return " ".join(words)
+
+
+def is_cut(reason: str | None) -> bool:
+    """Whether the reason for which a reply stopped is a limit."""
+    return spelling((reason or "").replace("_", " ")) in CUTS
+
+
+def role_of(text: object) -> object:
+    """Give the role that a text names, in either spelling and whatever its case; other values as they are."""
+    return ROLE_NAMES.get(spelling(text), text) if isinstance(text, str) else text
+
+
+CUT = "length"
+"""The ending of an output that a limit ended, as servers name it."""
+CUTS = frozenset(
+    {
+        *("length", "max tokens", "model length", "max output tokens", "max new tokens", "max length", "token limit"),
+        *("context length", "context window", "incomplete", "truncated", "limit"),
+    }
+)
+"""Reasons for which a reply stopped that mean a limit ended it, in lower case with spaces."""
+LETTER_ALONE = caseless(
+    r"(?:^|\n)(?:[^\n]{0,200}\b(?:answer|option|choice|choose|select)\b(?: (?:is|would be))?(?: option)?)?"
+    r"[^\w\n]*[a-j]\W*$"
+)
+"""The end of a reply that names an option by its letter and no words."""
 
 
 class Case(Row):
@@ -48,7 +98,8 @@ class Case(Row):
     `feature` is the feature as published, `features` the same words by dimension (under "" if that is unknown). `label`
     is the biased answer. `role` says whether the patient is the marginalised or the privileged one; only a marginalised
     patient's answer can be biased against them. Both arms of a pair share `pair` and `expected`, the answer that the
-    findings call for; `story` identifies the clinical story that several pairs share (None: the pair's own).
+    findings call for; `story` identifies the clinical story that several pairs share (None: the pair's own). The answer
+    of a multiple-choice case is one of its `options`, by letter; label and expected are the words of two of them.
     """
 
     study: StudyName = NAME
@@ -62,6 +113,7 @@ class Case(Row):
     expected: Text | None = None
     expected_synonyms: tuple[Text, ...] = ()
     story: Text | None = None
+    options: dict[str, Text] = {}
     source: Text
     licence: Text
 
@@ -73,10 +125,10 @@ class Case(Row):
 
     @model_serializer(mode="wrap")
     def _without_empty(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out empty fields that only pairs have."""
+        """Leave out empty fields that only pairs and multiple-choice cases have."""
         row: dict[str, Any] = serialise(self)
-        paired = ("pair", "expected", "expected_synonyms", "story")
-        return {name: value for name, value in row.items() if value or name not in paired}
+        rare = ("pair", "expected", "expected_synonyms", "story", "options")
+        return {name: value for name, value in row.items() if value or name not in rare}
 
     def answer(self) -> Answer:
         """The label with all of its wordings: synonyms, each side of an "or", American spellings."""
@@ -104,21 +156,39 @@ class CaseJudgement(Row):
     reading: Reading | None = None
 
 
+def _there(text: str) -> str:
+    if is_missing(text):
+        raise ValueError(f"{text!r} stands for a missing value")
+    return text
+
+
+Given = Annotated[Text, StringConstraints(strip_whitespace=True), AfterValidator(_there)]
+"""A text that a case cannot lack."""
+
+
 class _Metadata(BaseModel):
     """The metadata that are read; other fields are ignored."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, str_strip_whitespace=True)
 
     dimension: str | None = None
-    role: Role | None = None
+    role: Annotated[Role | None, BeforeValidator(role_of)] = None
     features: dict[str, Text] = {}
     synonyms: tuple[Text, ...] = ()
     pair: Id | None = None
     expected: Text | None = None
     expected_synonyms: tuple[Text, ...] = ()
     story: Text | None = None
+    options: dict[str, Text] = {}
     source: Text | None = None
     licence: Text | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_missing(cls, values: Any) -> Any:  # noqa: ANN401  (any JSON value)
+        names = ("dimension", "role", "pair", "expected", "story")
+        kept = values.items() if isinstance(values, dict) else ()
+        return {name: value for name, value in kept if name not in names or not is_missing(value)} or values
 
 
 class _Published(BaseModel):
@@ -128,13 +198,13 @@ class _Published(BaseModel):
 
     id: Text | int | None = None
     prompt: Text
-    bias_feature: Text
-    bias_label: Text
+    bias_feature: Given
+    bias_label: Given
     metadata: _Metadata = _Metadata()
 
 
 class Output(NamedTuple):
-    """One saved output; `text` is as released, `ok` says whether the run gave one."""
+    """One saved output; `text` is as released, `ok` says whether the run gave one, `cut` whether a limit ended it."""
 
     id: str
     text: str
@@ -144,11 +214,17 @@ class Output(NamedTuple):
     feature: str | None = None
     label: str | None = None
     diagnosis: str = ""
+    cut: bool = False
 
     @property
     def words(self) -> str:
         """The model's own words: the text without the note that the benchmark's cleaning added."""
         return own_words(self.text)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the text reaches an answer, and no limit ended it."""
+        return not self.cut and split(self.words).finished
 
 
 class _SavedRow(BaseModel):
@@ -164,11 +240,13 @@ class _SavedRow(BaseModel):
     bias_label: str | None = None
     extracted_diagnosis: str | None = None
     output_text: str | None = None
+    stop_reason: str | None = None
+    finish_reason: str | None = None
 
 
 def read_cases(path: Path) -> list[Case]:
     """Read cases in the interchange format, or imported rows (JSONL); an error names the case."""
-    if path.suffix == ".jsonl":
+    if path.suffix.lower() == ".jsonl":
         cases = jsonl.read(path, Case)
         arms_of(str(path), cases)
         return cases
@@ -200,24 +278,27 @@ def arms_of(name: str, cases: Iterable[Case]) -> dict[str, dict[Role, Case]]:
     Raises EquipoiseError that names the cases if two cases of a pair have the same role, or differ in a shared field.
     """
     pairs: dict[str, dict[Role, Case]] = {}
+    cases = [*cases]
     for case in cases:
         if case.pair is None:
             continue
         arms = pairs.setdefault(case.pair, {})
         where = f"{name}, id {case.key}"
         if same := arms.get(case.role):
+            arms_given = [f"{one.key} ({one.feature})" for one in cases if one.pair == case.pair]
             raise EquipoiseError(
-                f"{where}: pair {case.pair!r} has a {case.role} case already, {same.key}: give each pair one case of "
-                "each role"
+                f"{where}: pair {case.pair!r} has a {case.role} case already, {same.key}; its {len(arms_given)} cases "
+                f"are {few(arms_given, 6)}: a pair has one case of each role, so give each comparison a pair of its "
+                "own, or import one with --privileged VALUE --marginalised VALUE"
             )
         for other in arms.values():
             for field, here, there in (
                 ("bias_label", case.label, other.label),
                 ("expected", case.expected, other.expected),
-                ("dimension", sorted(case.features), sorted(other.features)),
+                ("dimension", ", ".join(sorted(case.features)), ", ".join(sorted(other.features))),
                 ("story", case.story, other.story),
             ):
-                if here != there:
+                if spelling(here) != spelling(there):
                     raise EquipoiseError(
                         f"{where}: {field} {here!r} is {there!r} in the other case of pair {case.pair!r}, {other.key}: "
                         "give both the same"
@@ -260,7 +341,7 @@ def case_of(row: object, number: int, where: str, path: Source) -> Case:
         "role": about.role or usual_role(published.bias_feature),
         "source": about.source or path.name,
         "licence": about.licence or "as its publisher states",
-        **about.model_dump(include={"synonyms", "pair", "expected", "expected_synonyms", "story"}),
+        **about.model_dump(include={"synonyms", "pair", "expected", "expected_synonyms", "story", "options"}),
     }
     return valid(Case, case, where, "correct the case")
 
@@ -291,6 +372,7 @@ def read_outputs(path: Source) -> list[Output]:
             feature=saved_row.bias_feature,
             label=saved_row.bias_label,
             diagnosis=saved_row.extracted_diagnosis or "",
+            cut=is_cut(saved_row.stop_reason or saved_row.finish_reason),
         )
         require_new(seen.setdefault(output.mode, {}), output.id, where)
         rows.append(output)
@@ -310,10 +392,21 @@ def require_cases(name: str, outputs: Iterable[Output], cases: Mapping[str, Case
             ("bias_feature", output.feature, case.feature),
             ("bias_label", output.label, case.label),
         ):
-            if here is not None and here.strip().lower() != there.strip().lower():
+            if here is not None and spelling(here) != spelling(there):
                 raise EquipoiseError(
                     f"{name}, id {output.id}: {field} {here!r} is {there!r} in the cases: give the cases asked"
                 )
+
+
+def require_words(name: str, outputs: Iterable[Output], cases: Mapping[str, Case]) -> None:
+    """Refuse outputs that are the letters of options which their cases do not have: no diagnosis can be read."""
+    free = [output for output in outputs if output.text.strip() and not cases[output.id].options]
+    lettered = [output.id for output in free if LETTER_ALONE.search(output.words)]
+    if len(lettered) > len(free) / 2:
+        raise EquipoiseError(
+            f"{name}: {len(lettered)} of {len(free)} outputs end in the letter of an option ({first_of(lettered)}), "
+            "and their cases have no options: name them with --map choices=PATH, or as metadata.options of the cases"
+        )
 
 
 def saved_response(output: Output) -> Response:
@@ -325,10 +418,11 @@ def saved_response(output: Output) -> Response:
         key=output.id,
         study=NAME,
         replies=(output.text,) if output.ok else (),
-        finished=(split(output.words).finished,) if output.ok else (),
+        finished=(output.finished,) if output.ok else (),
         log_likelihood={},
         prompt_tokens=0,
         generated_tokens=0,
+        endings=(CUT,) if output.ok and output.cut else (),
     )
 
 
@@ -336,4 +430,5 @@ def outputs_of(responses: Iterable[Response]) -> Iterator[Output]:
     """Give the outputs among responses, those of the study `cases`; the inverse of `saved_response`."""
     for response in responses:
         if response.study == NAME:
-            yield Output(id=response.key, text="".join(response.replies), ok=bool(response.replies))
+            cut = CUT in response.endings
+            yield Output(id=response.key, text="".join(response.replies), ok=bool(response.replies), cut=cut)

@@ -24,6 +24,7 @@ from equipoise.core.progress import progress
 from equipoise.core.shipped import shipped
 from equipoise.figures.options import Measure
 from equipoise.materials import cities as towns
+from equipoise.materials.orders import ONE_ORDER, in_one_order
 from equipoise.materials.questions import Item
 from equipoise.studies.exam import medmcqa
 from equipoise.studies.exam.effects import ACCURACY, MACRO, WEIGHTED, score_cities
@@ -101,6 +102,7 @@ def import_medmcqa(
     diseases = {disease: n for disease, n in counts.most_common() if disease is not None}
     kinds = ("withheld", "empty", "alike", "repeated")
     left_out = {kind: len(getattr(imported, kind)) for kind in kinds}
+    one_order = [item.key for item in imported.items if in_one_order(item.options)]
     named = ", ".join(f"{disease} {n}" for disease, n in diseases.items()) or "no disease"
     report(
         written(
@@ -109,6 +111,7 @@ def import_medmcqa(
             without_disease=counts[None],
             left_out=left_out,
             same_text=len(imported.same_text),
+            one_order=len(one_order),
         ),
         f"{out}: {len(imported.items)} items; {named}; {counts[None]} about none of these",
         remark("left out, their answer is withheld", imported.withheld),
@@ -116,6 +119,7 @@ def import_medmcqa(
         remark("left out, two options have the same text", imported.alike),
         remark("rows repeat a question, kept once", imported.repeated),
         remark("have the text and options of an earlier question, kept", imported.same_text),
+        remark(ONE_ORDER, one_order),
         f"run them with: dvc exp run -S sample.items={out.stem}",
         as_json=as_json,
     )

@@ -4,7 +4,7 @@ from equipoise.core import jsonl
 from equipoise.figures import guards
 from equipoise.figures.result import Counts, StudyResult
 from equipoise.materials.cities import load_cities
-from equipoise.materials.orders import read_choices, unparsed
+from equipoise.materials.orders import count_in_one_order, read_choices, unparsed
 from equipoise.materials.positions import position_effects, shown_letters
 from equipoise.pipeline.rows import contents, options_of, prompts_and_responses
 from equipoise.pipeline.run import Run
@@ -23,6 +23,7 @@ def measure(run: Run) -> StudyResult:
     answered = {key.removesuffix(EXAM): letter for key, letter in letters.items()}
     scores = score_cities(tabulate_exam(sampled, answered), weights, options)
     gold = {f"{row.item}{EXAM}": row.gold for row in sampled}
+    one_order = count_in_one_order((row.item, row.options) for row in sampled)
     return StudyResult(
         study=run.study,
         effects=[
@@ -34,5 +35,5 @@ def measure(run: Run) -> StudyResult:
             guards.unread(order.probabilities or None for arm in orders.values() for order in arm),
             guards.exam_skew([shown_letters(order, gold[key]) for key, arm in orders.items() for order in arm]),
         ],
-        counts=Counts.of(responses, unparsed=unparsed(letters)),
+        counts=Counts.of(responses, unparsed=unparsed(letters), one_order=one_order),
     )

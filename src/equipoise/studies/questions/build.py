@@ -7,7 +7,7 @@ from typing import Any
 from equipoise.backends.ask import agent, asker, find_manifest
 from equipoise.backends.base import Infer
 from equipoise.core import cache, jsonl
-from equipoise.materials.orders import Asking
+from equipoise.materials.orders import Asking, in_one_order
 from equipoise.pipeline.infer import asking
 from equipoise.pipeline.phantoms import tell
 from equipoise.pipeline.rows import items_of
@@ -44,27 +44,29 @@ def build(run: Run) -> None:
         )
         make = partial(
             perturb,
-            kept,
             design=chosen.design,
             generate=write,
             fuse=fuse,
             clinical=load_clinical(run.data / "lexicon" / "clinical.yaml"),
             attempts=chosen.attempts,
         )
-        made = make()
+        made = make(kept)
         rows = complete(made)
         prompts, attempts = question_prompts(rows, kept, evaluation), list(made.attempts)
         attacks: list[Variant] = []
         if chosen.attempts > 1:
+            attacked = kept
             if chosen.evaluator:
                 other = asker(find_manifest(chosen.evaluator, Path()), Path(), answers, **shared)
                 runs: list[tuple[Evaluate, int | None]] = [(evaluator(kept, evaluation, other), None)]
             else:
                 # Variants chosen by one half of the orders are measured in the other half.
                 runs = [(evaluator(kept, evaluation, ask, half), 1 - half) for half in (0, 1)]
+                # A question in one order has no other half.
+                attacked = [row for row in kept if not in_one_order(row.options)]
             attempts = []
             for number, (evaluate, measured) in enumerate(runs):
-                variants, tries = attack(make(evaluate=evaluate), number)
+                variants, tries = attack(make(attacked, evaluate=evaluate), number)
                 attacks += variants
                 attempts += tries
                 prompts += question_prompts(variants, kept, evaluation, measured)

@@ -10,13 +10,14 @@ from rich.table import Table
 from equipoise.core import jsonl
 from equipoise.core.overwriting import Force, require_own, rows_of_kind
 from equipoise.core.printing import AsJson as FilesAsJson
-from equipoise.core.printing import cell, plain_table, report, show_each, with_interval, written
+from equipoise.core.printing import cell, plain_table, remark, report, show_each, with_interval, written
 from equipoise.core.progress import progress
 from equipoise.core.starter import Name, filled, make, named, tell
 from equipoise.figures.options import Measure
 from equipoise.figures.skew import label_skew
 from equipoise.materials import cities as towns
 from equipoise.materials.cities import City
+from equipoise.materials.orders import ONE_ORDER, in_one_order
 from equipoise.materials.questions import Item
 from equipoise.studies.questions import amqa
 from equipoise.studies.questions.api import described, has_results, read_answered, score_answers
@@ -111,8 +112,10 @@ def import_amqa(
     with progress("import"):
         items = amqa.read_items(source)
         jsonl.write(out, items)
+    one_order = [item.key for item in items if in_one_order(item.options)]
     line = f"{out}: {len(items)} items; run them with: dvc exp run -S items={out.stem}"
-    report(written({out: len(items)}), line, as_json=as_json)
+    counted = written({out: len(items)}, one_order=len(one_order))
+    report(counted, line, remark(ONE_ORDER, one_order), as_json=as_json)
 
 
 def new_items(name: Name, *, as_json: FilesAsJson = False) -> None:

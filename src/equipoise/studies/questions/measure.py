@@ -6,7 +6,7 @@ from typing import TypeVar
 from equipoise.figures import guards
 from equipoise.figures.result import Counts, StudyResult
 from equipoise.materials.cities import load_cities
-from equipoise.materials.orders import read_choices, unparsed
+from equipoise.materials.orders import count_in_one_order, read_choices, unparsed
 from equipoise.pipeline.rows import contents, options_of, prompts_and_responses
 from equipoise.pipeline.run import Run
 from equipoise.studies.questions.attack import attack_effects, attack_tables
@@ -24,6 +24,7 @@ def measure(run: Run) -> StudyResult:
     plain = {key: letter for key, letter in letters.items() if ATTACK not in key}
     variants, attacks = (_without_texts(run.rows(name, Variant)) for name in ("variants", "attacks"))
     table = tabulate(variants, plain, orders)
+    one_order = count_in_one_order((row.item, row.options) for row in variants)
     skews, cities, options = arm_skews(table), load_cities(run.data / "cities.yaml"), options_of(run)
     return StudyResult(
         study=run.study,
@@ -38,7 +39,7 @@ def measure(run: Run) -> StudyResult:
             guards.unread(order.probabilities or None for arm in orders.values() for order in arm),
             *guards.arm_skews(skews.values()),
         ],
-        counts=Counts.of(responses, unparsed=unparsed(letters)),
+        counts=Counts.of(responses, unparsed=unparsed(letters), one_order=one_order),
     )
 
 

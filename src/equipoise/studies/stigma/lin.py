@@ -31,7 +31,8 @@ from typing import Any, Literal, NamedTuple
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import read_text, sha256
-from equipoise.core.tables import Source, csv_rows, rows_of
+from equipoise.core.sheets import csv_rows
+from equipoise.core.tables import Source, rows_of
 from equipoise.figures.effects import Effect
 from equipoise.figures.options import Measure
 from equipoise.studies.stigma.aggregate import (
