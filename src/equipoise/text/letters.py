@@ -1,22 +1,19 @@
 """Read the answer letter from a response to a multiple-choice question.
 
-First, every place where the text names an option, by its letter or its words, is marked; then rules are tried in order,
-and the first that finds an option decides. If a letter and the words beside it belong to different options, the letter
-decides, as in the published gradings.
-
-A letter counts only if it cannot be a word or part of a name: the article "a", "vitamin D", "B cells", "hepatitis A"
-and "E. coli" name no option. Joined letters ("A and C", "B/D") name no option either, nor does a repeated list of the
-options.
+The reply is rewritten plainly: phrases of other languages in English, no markup, no question that the model goes on
+with. Every place where it names an option, by its letter or its words, is marked; then rules are tried in order, and
+the first that finds an option decides. If a letter and the words beside it belong to different options, the letter
+decides, as in the published gradings. Where no rule is sure, the reply is unread: a wrong letter is worse than none.
 """
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import accumulate, islice, pairwise, takewhile
+from itertools import islice
 from typing import Final, NamedTuple
 
 from equipoise.text.conclusions import REFUSAL as REFUSING
+from equipoise.text.languages import to_english
+from equipoise.text.letter_marks import Mark, find_marks, tokens_of
 from equipoise.text.patterns import caseless, end_of_match, normalize_unicode
 from equipoise.text.reasoning import strip_thinking
 
@@ -28,121 +25,249 @@ class LetterReading(NamedTuple):
     rule: str
 
 
+class Reply(NamedTuple):
+    """A reply as the rules see it: plain text, the places that name an option, and the options' words."""
+
+    text: str
+    marks: Sequence[Mark]
+    options: Mapping[str, str]
+
+
 UNPARSED: Final = "unparsed"
 REFUSAL: Final = "refusal"
 UNFINISHED: Final = "unfinished_thinking"
+NONE: Final = ""
+"""What a rule returns if the reply gives no option, whatever the rules after it find."""
 
+ANSWER_TAG = caseless(r"[<\[](?:final[_ ]?)?(?:answer|choice|selected_option)[>\]]")
 MARKUP = caseless(
-    r"\*+|`+|\$+|__|\\text(?:bf)?|</?(?:answer|content|final|final_answer|b|strong|p|br)\s*/?>|<\|[a-z_]+\|>|</?s>"
-    r"|[\u200b-\u200f\u2060\ufeff\ufe0f]"
+    r"~~[^~\n]{1,200}~~|\*+|`+|\$+|__|\\(?:text|math)(?:bf|rm|sf|it|tt|bb|cal|normal)?(?![a-z])"
+    r"|\\(?:bm|boldsymbol|underline|displaystyle|left|right|large|huge|,|;|!)(?![a-z])"
+    r"|[<\[]/?(?:answer|content|final|final_answer|choice|selected_option|b|strong|em|i|u|p|br|div|span)\s*/?[>\]]"
+    r"|<\|[a-z_]+\|>|</?s>|[\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufe0f\U0001f3fb-\U0001f3ff]"
 )
+GAP = re.compile(r"\s{41,}")
+"""Long white space, which no rule crosses; it is shortened so that rules do not scan it many times."""
+NEXT_QUESTION = caseless(
+    r"(?:\n|\s{2})[#*\s]*(?:(?:next|another|new|following|sample|example)\s+)?"
+    r"(?:question|q|problem|case|example|exercise|scenario|vignette|human|user|input|instruction|prompt)"
+    r"\s*(?:no\.?\s*|number\s*|#\s*)?\d{0,3}\s*\**(?:[:.)](?=\D)|\n)"
+    r"|<\|(?:im_start|im_end|endoftext|eot_id|start_header_id|user|end)\|>|\[/?INST\]|</s>|<(?:end|start)_of_turn>"
+)
+"""Where a model goes on with a question that nobody asked."""
+NEXT_LIST = re.compile(r"\n[^\S\n]*\(?A[).:][^\n]*\n[^\S\n]*\(?B[).:][^\n]*\n[^\S\n]*\(?C[).:]")
 
-NOUN = r"(?:answers?|ans\b|options?|choices?|response|selection|solution|letter)"
-HEDGE = (
-    r"(?:\b(?:therefore|thus|then|hence|most likely|likely|probably|clearly|definitely|indeed|letter|option|choice"
-    r"|answer|choose|select|as follows|to be)\b[\s:,]*)*"
-)
-BRACKETS = r"[\s(\[{\"'“‘<]*"
-LINK = r"\s*(?:(?:\b(?:is|was|are|be|being|would|should|will|must|remains)\b|[=:→–—]|-+>?)\s*)+"
-ASKED = r"(?:\s*\([^)\n]*\))?(?:\s+(?:to|for|here|in|of|among|that|by|according)\b[^.:\n]{0,90}?)?"
+# What leads to the letter of an answer.
 SINGLE = r"(?:answers?|ans\b|option|choice|response|selection|solution|letter)"
-DECISION = caseless(rf"\b{SINGLE}{ASKED}{LINK}{HEDGE}{BRACKETS}$")
-FINAL = caseless(rf"(?:\bfinal\s+{NOUN}{ASKED}{LINK}{HEDGE}{BRACKETS}|\\boxed\s*\{{{BRACKETS})$")
+NOUN = rf"(?:{SINGLE}|options?|choices?)"
+HEDGE = (
+    r"(?:\b(?:therefore|thus|then|hence|most|likely|likeliest|probably|possibly|perhaps|maybe|clearly|definitely"
+    r"|certainly|obviously|surely|simply|indeed|actually|in fact|letter|number|option|choice|answer|choose|select"
+    r"|as follows|to be|going with|I think|I believe|in my (?:opinion|view)|still|now|rather|instead|just)\b[\s:,]*)*"
+    r"(?:the\s+)?(?:(?:option|letter|choice|answer)\s+)?"
+)
+BRACKETS = r"[\s(\[{\"'“‘<«]*"
+LINK = (
+    r"\s*(?:(?:\b(?:is|was|are|be|being|would|should|will|must|has to|remains|seems|appears|looks like)\b"
+    r"|[=:→⇒–—]|-+>?|=>)\s*)+"
+)
+ASKED = r"(?:\s*\([^)\n]*\))?(?:\s+(?:to|for|here|in|of|among|that|by|according)\b[^.:\n]{0,90}?)?"
+LEAD_END = rf"{HEDGE}{BRACKETS}$"
+DECISION = caseless(rf"\b{SINGLE}{ASKED}{LINK}{LEAD_END}")
+FINAL = caseless(rf"(?:\bfinal\s+{NOUN}{ASKED}{LINK}{LEAD_END}|\\(?:boxed|fbox|framebox)\s*\{{{BRACKETS})$")
 CHOICE = caseless(
-    r"\bI(?:'d|'ll| would| will| shall)?\s+(?:therefore\s+)?(?:choose|chose|select|pick|go with|opt for|vote for|answer"
-    rf"|say)\s+(?:with\s+)?(?:the\s+)?{HEDGE}{BRACKETS}$"
+    r"\bI(?:'d|'ll| would| will| shall| am|'m)?\s+(?:therefore\s+|have to\s+|must\s+|'d\s+)?(?:choose|chose|choosing|select"
+    r"|selecting|pick|picking|go(?:ing)? (?:with|for)|opt(?:ing)? for|vote for|answer|say|lean(?:ing)? towards?"
+    rf"|settle on|stick with|sticking with)\s+(?:with\s+)?{LEAD_END}"
 )
 # The question's subject replaces 'answer': 'the most likely diagnosis in this patient is B'.
 PICTURE = caseless(
     r"\b(?:most (?:likely|appropriate|probable|suitable|accurate|consistent)|best|correct)\b[^.;\n]{0,140}?"
-    rf"\b(?:is|would be|should be|are|with)\s+(?:the\s+)?{HEDGE}{BRACKETS}$"
+    rf"\b(?:is|would be|should be|are|with)\s+{LEAD_END}"
 )
-WRONG = caseless(r"\b(?:incorrect|wrong|not (?:the|a)|not)\W+(?:\w+\W+){0,2}$")
+CLAIMS = (DECISION, FINAL, CHOICE, PICTURE)
+CONCLUDING = caseless(
+    r"(?:\b(?:so|hence|thus|therefore|consequently|but|rather|instead|actually|namely|ergo|leaves?(?: us with| only)?"
+    r"|leaving|left with|down to|mak(?:es?|ing) (?:it|this)|point(?:s|ing)?(?: me| us| strongly| clearly)? (?:to|towards?)"
+    r"|suggests?|favou?rs?|indicates?|supports?|go(?:ing|es)? (?:with|for)|lock(?:ing|ed)?(?: it)? in(?: as)?"
+    r"|lean(?:s|ing)? (?:to|towards?)|settl(?:e|ing) (?:on|for)|stick(?:ing)? (?:with|to)|opt(?:ing)? for"
+    r"|vot(?:e|ing)(?: is| goes)? (?:for|to)|bet(?: is)?(?: on)?|choos(?:e|ing)|pick(?:ing)?|select(?:ing)?|mark|tick|circle"
+    r"|guess(?: is)?|say|think|believe|it(?:'s| is| was| must be| has to be| should be| would be| can only be)"
+    r"|must be|has to be|should be|would be|got to be|gotta be|money(?:'s| is) on|prefer|vote(?: is)?|pick(?: is)?|match is"
+    r"|fit is|is clearly|is|winner(?: is)?|final|verdict|conclusion|key|decision|result|summary|short|brief|diagnosis"
+    r"|correct|best|answer|chosen|selected|lands? (?:us )?on|hence the|arrive at|only)\b"
+    rf"|=>|[→⇒:–—]|->|####|\[\[|<<)\s*[:,]?\s*{LEAD_END}"
+)
+CLAUSE_END = caseless(
+    r"[)\]}\"'”’>»]*\s*(?:$|[.!,;:\n(\[{—–]|-\s|\b(?:because|since|as|given|based|due|for|here|then|it is|is (?:my|the))\b)"
+)
+UNMEANT = caseless(
+    r"(?:\b(?:incorrect|wrong|not (?:the|a)|not)\b[^\w.,:;!?\n]+(?:\w+[^\w.,;:!?\n]+){0,2}"
+    r"|\b(?:second|third|another|alternative|other|previous(?:ly)?|initial(?:ly)?|original(?:ly)?|earlier|former|old"
+    r"|false|tempting|runner-up|first instinct|first guess)\b[^\w.;!?\n]+(?:(?:best|most|likely|possible|my|the)\s+)*"
+    r"|(?:n't|\bnot|\bnever|\bcannot)\s+(?:think|believe|say|agree|mean|claim|conclude|convinced|sure)\b[^.,;:!?\n]*"
+    r"|(?:n't|\bnot|\bnever|\bcannot|\bwouldn't)\s+(?:(?:be|have|simply|just)\s+)?"
+    r"|\b(?:doubt|whether|at first|first glance|tempt\w+|mistaken(?:ly)?|(?:I|we|one|you) (?:first |had |initially )*"
+    r"(?:thought|assumed|considered)|(?:one|some|many|you|a \w+) (?:\w+ )?(?:might|may|could|would) (?:\w+ )?"
+    r"(?:say|think|argue|suggest|guess|choose|pick|assume|expect|believe)|(?:students?|people|candidates|clinicians|doctors)"
+    r"|instead of|rather than|(?:^|[.;!?\n]\s*)had|were (?:it|this|she|he|the)"
+    r"|if(?! (?:I|we|you|one|forced|pressed|pushed|asked)\b)|unless)\b[^.;!?\n]*"
+    r"|\b(?:consider|considering|examine|evaluate|discuss|look at|start with|begin with|compare|why|what about|how about)\s+"
+    r"(?:the\s+)?)$"
+)
+"""Text before what leads to a letter, if the letter is not meant as the answer."""
+SUPPOSED = r"(?:only |even )?(?:if|unless)(?! (?:I|we|you|one|forced|pressed|pushed|asked)\b)|had (?:the|there|she|he|it)"
+REFUTED = (
+    r"(?:wrong|incorrect|false|a (?:trap|distractor)|not (?:correct|right|so|the case|it|supported|possible|consistent)"
+    r"|n't (?:fit|hold|work|right|correct|explain|it)|(?:cannot|can't|does not|doesn't) (?:be|fit|hold|explain|work)"
+    r"|ruled out|excluded|misleading|ignores?)"
+)
+WITHDRAWN = caseless(
+    r"[)\]\"'”]*(?:[^\S\n]*\?"
+    rf"|[^.;!?\n]{{0,60}}?\b(?:but|however|yet|though|although|except)\b,?\s*(?:that|this|it|which)\b[^.;!?\n]{{0,30}}?\b{REFUTED}"
+    rf"|[^.;!?\n]{{0,60}}?[.;!]\s*(?:But |However, |Yet |No, |Though )?(?:that|this|it)\b(?:'s| is| was| would be)?[^.;!?\n]{{0,12}}?\b{REFUTED}"
+    rf"|,?\s+(?:at first|initially|{SUPPOSED})\b)"
+)
+"""Text after a letter by which it is taken back, or holds for another patient only."""
+COUNTERED = caseless(r"\bnot\b[^.;!?\n]{0,80}?,?\s*\b(?:but|rather|instead)\s*(?:rather|instead)?\s*$")
+
 PREFACE = caseless(
+    r"(?:[^\w]|\d{1,2}(?:\s*[.):;,\-]|(?=\W*$))|\b(?:the|correct|final|only|my|it|s|so|thus|hence|therefore|is|would"
+    r"|should|must|be|best|definitely|probably|likely|possibly|maybe|perhaps|certainly|clearly|surely|obviously|most|sure"
+    r"|yes|okay|ok|well|hmm|um|think|believe|guess|say|choose|pick|select|go|going|went|with|for|lock|locking|in|let|us|key"
+    r"|verdict|conclusion|vote|bet|has|have|to|got|gotta|d|m|ll|im|id|i(?=['’ ])|that|this|one|number|q\d{0,2}|question"
+    r"|selected|chosen|take|answering|final|solution|result|ans(?:wers?)?|options?|choices?|response|selection|letter"
+    r"|here|was|hands|down|re|settle|on|lean|leaning|toward|towards|and|new|diagnosis|of|course|certain|confident|confidently"
+    r"|decision|right|better)\b)*"
+)
+"""Text that may precede an opening letter: symbols, a list number, the word answer."""
+STRICT_PREFACE = caseless(
     rf"(?:[^\w]|\d{{1,2}}(?:\s*[.):;,\-]|(?=\W*$))|\b(?:the|correct|final|only|my|it|s|so|thus|hence|therefore"
     rf"|is|would|should|must|be|{NOUN})\b)*"
 )
-"""Text that may precede an opening letter: symbols, a list number, the word answer."""
-DELIMITED = caseless(r"\s*(?:$|[\n.:;,)\]}>*|/!\"”—–(=→“]|-\s|\\n|(?:because|since|is|was|would|as the|correct)\b)")
+POSTFACE = caseless(
+    r"(?:[^\w]|\b(?:it|is|s|for|sure|definitely|probably|likely|most|imo|imho|i|think|guess|believe|d|say|please|final|my"
+    r"|the|a|answer|choice|pick|guess|option|correct|best|no|doubt|about|without|hands|down|obviously|clearly|certainly|all"
+    r"|way|thanks|thank|you|me|then|of|course|one|here|that|should|must|be|would|right|fits|and|only|lock|locked|in|confidence"
+    r"|high|confident|end|done|eos|bye|hope|this|helps|very|am|vote|bet|go|with|ll|to|done|period)\b)*"
+)
+DELIMITED = caseless(
+    r"\s*(?:$|[\n.:;,)\]}>*|/!\"”—–(=→“✓✔✅☑]|-\s|\\n|(?:because|since|is|was|would|as the|as|given|correct|it is|for sure"
+    r"|definitely|due to|based on|fits|seems)\b)"
+)
 VERDICT = caseless(
-    r"[)\]\"”']?(?:\s*\([^)\n]{1,120}\)|[:,.]\s*[^.\n,:]{1,120}?,?)?\s+(?:is|was|would be|seems)\s+"
-    r"(?:(?:the|a|most|best|single|only|clearly|definitely|indeed)\s+)*"
-    r"(?:correct|right|best|appropriate|likely|answer|choice|consistent|accurate|suitable|my (?:answer|choice))\b"
+    r"[)\]\"”']?(?:\s*\([^)\n]{1,120}\)|[:,.]\s*[^.\n,:]{1,120}?,?)?\s+(?:is|was|would be|seems|must be|has to be)\s+"
+    r"(?:(?:the|a|most|best|single|only|clearly|definitely|indeed|actually|therefore|by far)\s+)*"
+    r"(?:correct|right(?=\W*(?:$|[.,;:!?\n)]|\b(?:because|since|answer|choice|option|one|as|given)\b))|best|appropriate|likely"
+    r"|answer|choice|consistent|accurate|suitable|my (?:final )?(?:answer|choice|pick|vote|guess)|true|(?:only )?one)\b"
+)
+FITS = caseless(
+    r"[)\]\"”']*,?\s+(?:it is\b(?! not)|it must be|(?:clearly |definitely )?fits?\b|best (?:fits|explains|matches|describes"
+    r"|accounts|answers)|(?:alone |only )?remains\b|is (?:left|more likely|likelier|the (?:only )?one|it\b|what I|where I"
+    r"|(?:strongly |most )?supported|favou?red|preferred|far more)|wins|makes (?:the )?(?:most )?sense|stands out|has to be\b"
+    r"|must be (?:it|right|correct|the)|(?:does|is|would be)[.!](?:\s|$)|explains (?:it|every|all|both|the|this)|matches|definitely"
+    r"|for sure|all the way|gets my|would be my|hands down|over [A-J]\b|rather than\b|instead of\b|without (?:a |any )?doubt)"
 )
 SENTENCE_START = caseless(
-    rf"(?:^|[\n.!?:;,(\"“–—]|\b(?:{NOUN}|that|so|therefore|thus|hence|believe|think))\s*[(\"“']*$"
+    rf"(?:^|[\n.!?:;,(\"“–—]|\b(?:{NOUN}|that|so|therefore|thus|hence|believe|think|but|and|while|whereas|only|then)"
+    r")\s*[(\"“'\[]*$"
+)
+NO = (
+    r"(?:\b(?:incorrect|wrong|false|no|not|none|never|unlikely|less|least|ruled out|excluded?|eliminated?|rejected|out|implausible"
+    r"|improbable|inconsistent|inappropriate|contraindicated|unsafe|cannot|can't|isn't|wasn't|doesn't|don't|does ?n[o']t"
+    r"|wouldn't|aren't|distractor|trap|red herring|tempting|lacks?|too|nope|unsupported|unrelated|irrelevant|premature"
+    r"|insufficient|dismissed|discarded|weak|poor|against|doubtful|(?:plausible|possible|reasonable|close|considered|common"
+    r"|attractive|likely|good)[^.;\n]{0,30}?\b(?:but|yet|though))\b|[✗✘❌✖×☒❎👎🚫⛔]|n't\b)"
+)
+YES = (
+    r"(?:\b(?:correct|right(?=\W*(?:$|[.,;:!?\n|)]|\b(?:because|since|answer|choice|option|one|as|given)\b))|true|yes|yep"
+    r"|best(?=\s+(?:answer|choice|option|fit\w*|explain\w*|explanation|match\w*|diagnosis|supported|next|overall)|\W*(?:[.,;:!?|)\n]|$))"
+    r"|(?:most|very|highly|more)\s+(?:likely|appropriate|consistent|suitable|probable|plausible|accurate)|likely|fits"
+    r"|matches|(?:best|fully|well) explain\w*|explains|winner|the answer|chosen|selected|confirmed|keep|accepted?|supported)\b"
+    r"|[✓✔✅☑👍⭐])"
+)
+SIGN = caseless(rf"(?P<no>\bcorrect\W{{1,6}}(?:false|no)\b|{NO})|(?P<yes>{YES})")
+AT_ONCE = caseless(
+    r"[^\w\n✗✘❌✖×☒❎👎🚫✓✔✅☑👍?]*(?:\b(?:is|was|are|would be|seems|appears|looks|option|answer|this|it|s|also|clearly|definitely"
+    r"|probably|very|quite|a|an|the|just|simply|therefore|thus|because)\b[^\w\n✗✘❌✖×✓✔✅?]*)*"
 )
 INDENT = re.compile(r"[^\w\n]*")
 LINE_START = caseless(rf"{INDENT.pattern}(?:{NOUN}{INDENT.pattern})?")
-NO_WORD = re.compile(r"\W*")
 LINE_END = re.compile(r"[.)][ \t]|[^\w\n]*(?:\n|$)")
+LISTING = caseless(
+    r"\b(?:each|every|one by one|step by step|in turn|options|choices|go through|going through|analy[sz]\w+|evaluat\w+"
+    r"|consider\w*|examin\w+|review\w*|look at|break\w*|discuss\w*|assess\w*|compar\w+|weigh\w*)\b[^\n]*\s*$"
+)
 NAMED = caseless(rf"\b{SINGLE}\s*[:\-]?\s*[(\"“'\[]?$")
 NEGATION = caseless(
     r"\b(?:not|isn't|aren't|wasn't|never|neither|nor|without|rather than|instead of|rul\w+ out|exclud\w+|unlikely"
-    r"|incorrect|wrong|except|although|though|while|unlike|less likely|does ?n[o']t|contraindicated)\b[^.;\n]*$"
+    r"|incorrect|wrong|except|although|though|while|unlike|less likely|does ?n[o']t|contraindicated|consider\w*|examin\w+"
+    r"|start with|look at|initially|at first|whether|eliminat\w+|avoid\w*|if)\b[^.;\n]*$"
 )
-DENIAL = r"(?:is|are|was|would be|seems)\s+(?:not|incorrect|in(?:appropriate|consistent)|unlikely|less|wrong)\b"
+DENIAL = (
+    r"(?:is|are|was|were|would be|seems|can be|could be|'s)\s+(?:also |therefore |thus |clearly |probably |very |too |highly )*"
+    r"(?:not|incorrect|in(?:appropriate|consistent|sufficient)|un(?:likely|safe|necessary|wise|suitable)|less|wrong|premature"
+    r"|dangerous|contraindicated|(?:ruled out|excluded|dismissed|rejected|eliminated|discarded)|a (?:distractor|trap|red herring)"
+    r"|tempting|risky|harmful|too|improbable|implausible|false|out\b|against)"
+)
 DENIED = caseless(rf"(?:(?!\b(?:because|since|as|but|and|while|whereas)\b)[^.,;\n]){{0,60}}?\b{DENIAL}")
-DENIED_ITSELF = caseless(rf"\W{{0,3}}{DENIAL}")
-NONE_OF_THEM = caseless(r"\b(?:none|all|any|both|neither) of the (?:above|options|choices|listed)\b")
+NONE_OF_THEM = caseless(r"\b(?:none|all|any|both|neither) of (?:the (?:above|options|choices|listed)|these|them)\b")
 COMMITTED = caseless(r"(?:\bfinal\s+answer\W*(?:is\W+)?|(?:^|[.!?]\s|\n)\s*answer\W*(?:is\W+)?|\\boxed\s*\{)$")
+NO_SUCH_OPTION = re.compile(
+    rf"(?i:(?:\b{SINGLE}{ASKED}{LINK}{HEDGE}|\\boxed\s*\{{){BRACKETS})(?P<letter>[B-HJ-Z])(?=[)\]}}\"'.,;:\s]*(?:$|\n|[.,;:)]))"
+)
+
+CHANGED = caseless(
+    r"(?:\b(?:revis(?:ed|ing|ion)|correction|correcting (?:myself|that)|edit(?:ed)?(?=\s*[:\-–—])|updated?(?=\s*(?:[:\-–—]|answer|choice))"
+    r"|amend(?:ed|ment)|chang(?:e|ed|ing)(?: my| the)?(?: final)?(?: answer| mind| choice| selection| response)?(?: from [^.\n]{1,30}?)? to"
+    r"|chang(?:e|ed|ing) my (?:answer|mind|choice)|switch(?:ed|ing)?(?: my (?:answer|choice))?(?: from [^.\n]{1,30}?)? to"
+    r"|on (?:second thoughts?|reflection|further (?:thought|reflection|review|consideration)|closer (?:look|inspection|reading)|reconsideration)"
+    r"|(?:having |after |upon )?(?:reconsider\w*|re-?evaluat\w+|re-?read\w*|re-?think\w*|re-?check\w*|reassess\w*)"
+    r"|scratch that|strike that|never ?mind|(?:no,? )?wait|hold on|actually|sorry|oops|whoops|my (?:mistake|bad|apologies)|apolog\w+"
+    r"|I (?:misread|misspoke|meant|stand corrected|take (?:that|it) back|was (?:wrong|mistaken)|made an? (?:\w+ )?(?:mistake|error))"
+    r"|let me (?:correct|revise|rethink|fix|change)|make that|make it|or rather|new answer|better answer|no,(?=\W*(?:it|[A-J]\b))"
+    r"|thinking (?:again|more|it over|about it more)|that (?:was|is) (?:wrong|a mistake|incorrect)|disregard|ignore (?:that|the above|my)"
+    r"|my (?:first|initial|earlier|previous) (?:answer|choice|response) (?:was|is) (?:wrong|incorrect))\b)"
+)
+"""Words by which a reply changes an answer that it has given."""
+KEY = (
+    r"(?:(?:final|correct|best|selected|chosen|predicted|my|model)[_\s\-]?)*(?:answer|choice|option|letter|prediction"
+    r"|selection|response|label|output|diagnosis)(?:[_\s\-]?(?:letter|choice|option|key|id|code|text|value))?"
+)
+FIELD = caseless(
+    rf"(?<=[{{,\[\s])[\"']?(?<![^\W])(?P<key>{KEY})[\"']?\s*:\s*"
+    r"(?P<value>\"(?:[^\"\\]|\\.){0,400}\"|'(?:[^'\\]|\\.){0,400}'|\[[^\[\]{}]{0,200}\]|[A-Z](?=\s*[,}\n]))"
+)
+"""A field of JSON that holds an answer, with quotes of either kind or none."""
+SHARE = re.compile(r"[^\w\n]*(\d{1,3}(?:\.\d+)?(?=\s?%)|0?\.\d+|1\.0+)")
+CLAUSE = re.compile(r"[^.;\n]{1,120}?(?=$|[.;\n]|,? (?:because|since|as|given|due to)\b)")
+FILLERS = frozenset(
+    "answer option choice correct is it would be next step best most likely diagnosis cause treatment management"
+    " appropriate i d choose pick go with say think believe for my final start order give do perform get obtain request"
+    " s initial therefore so this patient has have with case should we he she they and of likely probably definitely begin"
+    " administer prescribe recommend that here in to suggest advise right key".split()
+)
+"""Words, as folded, that a reply may have around a part of an option's words."""
+GENERAL = frozenset(
+    "acute chronic severe mild type disease syndrome therapy disorder deficiency primary secondary increased decreased"
+    " increase decrease high low left right upper lower early late infection".split()
+)
+"""Words, as folded, that alone do not tell an option."""
+REVERSING = frozenset({"not", "no", "without", "avoid", "stop", "discontinue", "withhold", "never", "non", "except"})
+"""Words, as folded, without which an option's words mean the reverse."""
+REJECTED = caseless(
+    rf"\W*(?:(?:no|nope)\W*$|(?:no, )?(?:that|this|it|my (?:first |previous |initial )?(?:answer|choice)|[A-J])\b[^.;!?\n]{{0,20}}?\b{REFUTED})"
+)
+CHANGES = 12
+"""Number of changes that are read, from the end: a text with more repeats itself."""
+AFTERTHOUGHT = 300
+"""Characters after a change of mind that are searched for the new answer."""
 NEAR = 40
 """Characters before a letter that are searched for the word 'option' or the start of its sentence."""
 SHORT = 400
-"""Longest reply, in characters, in which the words of a single option count as the answer."""
-
-SPECIES = (
-    r"coli|diff\w*|trachomatis|perfringens|botulinum|tetani|albicans|neoformans|burgdorferi|pertussis|fragilis|cereus"
-    r"|anthracis|baumannii|fumigatus|dermatitidis|diphtheriae|jejuni|psittaci|pneumoniae|histolytica|faecal\w+|faecium"
-    r"|cloacae|henselae|quintana|granulosus|multilocularis|vermicularis|lumbricoides|duodenale|israelii|melitensis"
-    r"|immitis|burnetii|chaffeensis|corrodens"
-)
-"""Species whose genus is often abbreviated to a letter that may also be an option's."""
-NAME_BEFORE = caseless(
-    r"\b(?:vitamins?|hepatitis|groups?|types?|proteins?|factor|influenza|grade|stage|class|category|haemophilia"
-    r"|hemophilia|immunoglobulin|ig|cluster|coenzyme|phase|complex|amphotericin|interferon|troponin|cyclosporin|apo"
-    r"|apolipoprotein|statin|drug|patient|study|figure|fig\.?|table|child|exon|serotype|antigen|region|section|part)"
-    r"[\s\-]$"
-)
-NAME_AFTER = caseless(
-    rf"[\w']|[-‐–][^\W_]|\.\s?(?:{SPECIES})\b|[\s\-]?(?:cells?|lymphocytes?|waves?|antigen|virus|dimers?)\b"
-)
-WORDS = "AI"
-"""Letters that are also English words."""
-NOT_ARTICLE = re.compile(
-    r"\s*(?:$|[\n.,:;)\]}>*|/!?\"”—–(=→]|-\s|\\n|(?:because|since|as|due|is|was|would|and|or|correct)\b)"
-)
-"""Text after such a letter if it names an option."""
-BRACKETED = re.compile(r"\s*[)\]}:]|\W*$|\.\s*(?:\n|$)")
-"""Text after a lower-case letter that names an option."""
-SMALL_AFTER = re.compile(r"(?<![^\s(\[{:\"'])")
-"""Context before a lower-case letter that names an option."""
-JOINT = caseless(r"[)\]\"']?\s*(?:[,/&]|,?\s*\b(?:and|or)\b|\s[^\w\s.,;:(\-–—]\s)\s*(?:options?\s*)?[(\[\"']?")
-NEW_CLAUSE = caseless(r"[)\]\"']?\s+(?:is|was|would|seems|can|does|has|refers|represents)\b")
-GLUED = 4
-"""A letter directly after a digit counts only within this many characters of the start."""
-DISTINCTIVE = 4
-"""Fewest letters of an option's words for a match not to be a coincidence."""
-GAP = re.compile(r"\s{41,}")
-"""Long white space, which no rule crosses; it is shortened so that rules do not scan it many times."""
-RESTATED = 3
-"""Number of consecutive options, each with its own words, that count as a repetition of the question's list."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """One place that names an option: half-open range, the option's letter, and whether it is named by its letter.
-
-    `followed_by_words`: an option's words directly follow the letter (after A or I, which may be English words, only
-    the words of that option count). `distinctive`: the words are long enough not to occur by chance.
-    """
-
-    start: int
-    end: int
-    letter: str
-    by_letter: bool
-    followed_by_words: bool = False
-    distinctive: bool = True
+"""Longest reply, in characters, in which the words of a single option, or a lone letter, count as the answer."""
+WEIGHED = 160
+"""Characters after an option that are searched for what the reply makes of it."""
 
 
 def read_letter(response: str, options: Mapping[str, str]) -> LetterReading:
@@ -153,13 +278,11 @@ def read_letter(response: str, options: Mapping[str, str]) -> LetterReading:
     """
     keys = {letter.upper(): letter for letter in options}
     words = {letter.upper(): _plain(text) for letter, text in options.items()}
-    reply, cut_off = strip_thinking(normalize_unicode(response, "NFKC"))
-    text = _plain(reply)
-    marks = find_marks(text, words)
-    for name, rule in RULES:
-        letter = rule(text, marks)
+    visible, cut_off = strip_thinking(normalize_unicode(response, "NFKC"))
+    for reply in _replies(visible, words):
+        letter, rule = _read(reply, words)
         if letter is not None:
-            return LetterReading(keys.get(letter), name)
+            return LetterReading(keys.get(letter), rule)
     if cut_off:
         text = _plain(normalize_unicode(response, "NFKC"))
         for mark in find_marks(text, words)[-1:]:
@@ -169,36 +292,109 @@ def read_letter(response: str, options: Mapping[str, str]) -> LetterReading:
     return LetterReading(None, UNPARSED)
 
 
+def _read(raw: str, words: Mapping[str, str]) -> tuple[str | None, str]:
+    """Read a part of a reply: the letter, empty if it gives none, and the rule; None if no rule decides."""
+    if letter := _field(raw, words):
+        return letter, "field"
+    reply = _marked(_plain(to_english(raw)), words)
+    for name, rule in RULES:
+        letter = rule(reply)
+        if letter is not None:
+            return letter, name
+    return None, UNPARSED
+
+
+def _marked(text: str, words: Mapping[str, str]) -> Reply:
+    return Reply(text, find_marks(text, words), words)
+
+
 def _plain(text: str) -> str:
-    plain = MARKUP.sub("", normalize_unicode(text, "NFKC").replace("’", "'")).strip()
+    tagged = ANSWER_TAG.sub("\nFinal answer: ", normalize_unicode(text, "NFKC").replace("’", "'"))
+    plain = MARKUP.sub("", tagged).strip()
     return GAP.sub(lambda gap: gap[0][:20] + ("\n" if "\n" in gap[0] else "") + gap[0][-20:], plain)
 
 
-def _lone_option(text: str, marks: Sequence[Mark]) -> str | None:
-    """The whole text is a letter, or the words of one option."""
-    for mark in _first_marks(marks):
-        opens = PREFACE.fullmatch(text[: mark.start]) and not re.search(r"\d", text[: mark.start])
+def _replies(text: str, words: Mapping[str, str]) -> Iterator[str]:
+    """Yield the reply up to a next question that nobody asked, if there is one, then all of it."""
+    for match in islice(NEXT_QUESTION.finditer(text), 2):
+        if re.search(r"\w", text[: match.start()]):
+            yield text[: match.start()]
+    for match in islice(NEXT_LIST.finditer(text), 2):
+        stem = text.rfind("\n\n", 0, max(0, match.start() - 1))
+        if stem > 0 and "?" in text[stem : match.start()] and not _restates(match[0], words):
+            yield text[:stem]
+    yield text
+
+
+def _restates(listed: str, words: Mapping[str, str]) -> bool:
+    """Whether a list has an option's words."""
+    return any(not mark.by_letter for mark in find_marks(_plain(listed), words))
+
+
+def _field(text: str, words: Mapping[str, str]) -> str | None:
+    """Read the field of a JSON object, or of one like it, that holds the answer; of several kinds, the most final."""
+    fields = [(match["key"].lower(), match["value"].strip("\"' \n")) for match in FIELD.finditer(text)]
+    for kind in ("final", "answer", ""):
+        values = [value for key, value in fields if kind in key]
+        letters = {letter for value in values if (letter := _read(value, words)[0]) is not None}
+        if len(letters) == 1:
+            return letters.pop()
+        if len(letters) > 1:
+            return None
+    return None
+
+
+def _alone(reply: Reply) -> str | None:
+    """The whole text is a letter, or the words of one option, with no more than a hedge."""
+    text = reply.text
+    first = _first_marks(reply.marks)
+    for mark in first:
+        opens = PREFACE.fullmatch(text[: mark.start]) and not re.search(r"(?<!\bq)(?<!\bQ)\d", text[: mark.start])
         if opens and not re.search(r"\w", text[mark.end :]):
+            return mark.letter if not re.match(r"\W*\?", text[mark.end :]) else None
+        if opens and mark.by_letter and len(reply.marks) == len(first) and POSTFACE.fullmatch(text[mark.end :]):
             return mark.letter
     return None
 
 
-def _opening(text: str, marks: Sequence[Mark]) -> str | None:
+def _changed(reply: Reply) -> str | None:
+    """The answer after the last change of mind; none if the change only rejects the answer."""
+    text = reply.text
+    first = min((mark.start for mark in reply.marks), default=len(text))
+    changes = [match for match in CHANGED.finditer(text) if match.start() > first or match.start() < 2]
+    for match in reversed(changes[-CHANGES:]):
+        after = text[match.end() : match.end() + AFTERTHOUGHT]
+        later = _marked(after, reply.options)
+        for rule in (_alone, _final, _statement, _concluding, _verdict, _opening, _last_word, _lone_letter):
+            letter = rule(later)
+            if letter is not None:
+                return letter
+        if match.start() > first and REJECTED.match(after):
+            return NONE
+    return None
+
+
+def _opening(reply: Reply) -> str | None:
     """The text opens with a letter, unless it rejects it, or weighs several options in turn and then decides."""
+    text, marks, _ = reply
     first = next((mark for mark in marks if mark.by_letter), None)
     if first is None or not PREFACE.fullmatch(text[: first.start]):
         return None
     if not (first.followed_by_words or DELIMITED.match(text, first.end)):
         return None
-    ends = [first.end, *(mark.end for mark in marks if first.followed_by_words and mark.start >= first.end)][:2]
-    if any(DENIED_ITSELF.match(text, end) for end in ends) or _last_option(text, marks, FINAL):
+    if _sign_at_once(reply, first) == "no" or WITHDRAWN.match(text, first.end) or _final(reply):
         return None
-    weighs = len({mark.letter for mark in _heads(text, marks)}) > 1
-    return None if weighs and _statement(text, marks) else first.letter
+    heads = list(_heads(reply))
+    if len({mark.letter for mark in heads}) > 1 and (
+        _statement(reply) or _weighed(reply) or [mark.letter for mark in heads[:2]] == list(reply.options)[:2]
+    ):
+        return None
+    return first.letter
 
 
-def _heads(text: str, marks: Sequence[Mark]) -> Iterator[Mark]:
+def _heads(reply: Reply) -> Iterator[Mark]:
     """Yield the letters at the start of a line; "A:" may also announce an answer."""
+    text, marks, _ = reply
     places: set[int] = set()
     seen = 0
     for mark in marks:
@@ -210,68 +406,216 @@ def _heads(text: str, marks: Sequence[Mark]) -> Iterator[Mark]:
             yield mark
 
 
-def _last_option(text: str, marks: Sequence[Mark], *patterns: re.Pattern[str]) -> str | None:
+def _line(reply: Reply) -> str | None:
+    """A single letter begins a line, which neither begins a list of the options nor rejects it."""
+    heads = list(_heads(reply))
+    if heads and heads[0].letter == next(iter(reply.options), "") and LISTING.search(reply.text[: heads[0].start][-200:]):
+        return None
+    return _single_letter(mark for mark in heads if _sign_at_once(reply, mark) != "no")
+
+
+def _last_option(reply: Reply, *patterns: re.Pattern[str]) -> str | None:
     """The last option that follows one of the patterns: a response that thinks aloud decides at the end."""
-    for mark in reversed(marks):
-        before = text[max(0, mark.start - 260) : mark.start]
-        if any((led := pattern.search(before)) and not WRONG.search(before[: led.start()]) for pattern in patterns):
+    for mark in reversed(reply.marks):
+        if any(_is_led_to(reply.text, mark, pattern) for pattern in patterns):
             return mark.letter
     return None
 
 
-def _statement(text: str, marks: Sequence[Mark]) -> str | None:
-    undenied = [mark for mark in marks if not DENIED.match(text, mark.end)]
-    return _last_option(text, undenied, DECISION, CHOICE) or _last_option(text, undenied, PICTURE)
+def _is_led_to(text: str, mark: Mark, pattern: re.Pattern[str]) -> bool:
+    """Whether a pattern leads to a mark, which is meant as the answer and not taken back."""
+    before = text[max(0, mark.start - 260) : mark.start]
+    led = pattern.search(before)
+    if not led or WITHDRAWN.match(text, mark.end):
+        return False
+    return COUNTERED.search(before) is not None or not UNMEANT.search(before[: led.start()])
 
 
-def _verdict(text: str, marks: Sequence[Mark]) -> str | None:
-    """'B is correct', said of one letter only."""
-    return _single_letter(
+def _final(reply: Reply) -> str | None:
+    return _last_option(reply, FINAL)
+
+
+def _statement(reply: Reply) -> str | None:
+    return _last_option(reply, *CLAIMS)
+
+
+def _concluding(reply: Reply) -> str | None:
+    """The last letter to which a conclusion leads and with which its clause ends: 'so B.', 'that leaves (C)'."""
+    concluded = [
         mark
-        for mark in marks
-        if mark.by_letter
-        and VERDICT.match(text, mark.end)
-        and SENTENCE_START.search(text[max(0, mark.start - NEAR) : mark.start])
+        for mark in reply.marks
+        if mark.by_letter and CLAUSE_END.match(reply.text, mark.end) and _is_led_to(reply.text, mark, CONCLUDING)
+        and _sign_at_once(reply, mark) != "no"
+    ]
+    judged = [mark for mark in reply.marks if _is_judged_right(reply.text, mark)]
+    if not concluded or (judged and judged[-1].start > concluded[-1].start and judged[-1].letter != concluded[-1].letter):
+        return None
+    return concluded[-1].letter
+
+
+def _verdict(reply: Reply) -> str | None:
+    """'B is correct', said of one letter only."""
+    return _single_letter(mark for mark in reply.marks if _is_judged_right(reply.text, mark))
+
+
+def _is_judged_right(text: str, mark: Mark) -> bool:
+    return (
+        mark.by_letter
+        and (VERDICT.match(text, mark.end) or FITS.match(text, mark.end)) is not None
+        and SENTENCE_START.search(text[max(0, mark.start - NEAR) : mark.start]) is not None
+        and not WITHDRAWN.match(text, mark.end)
     )
 
 
-def _opening_words(text: str, marks: Sequence[Mark]) -> str | None:
+def _weighed(reply: Reply) -> str | None:
+    """Options weighed one by one, of which one alone is called right, and another wrong."""
+    signs: dict[str, set[str]] = {"yes": set(), "no": set()}
+    letters = [mark for mark in reply.marks if mark.by_letter]
+    for index, mark in enumerate(letters):
+        after = letters[index + 1].start if index + 1 < len(letters) else len(reply.text)
+        if sign := SIGN.search(reply.text, mark.end, min(after, mark.end + WEIGHED)):
+            signs[str(sign.lastgroup)].add(mark.letter)
+    right = signs["yes"] - signs["no"]
+    return right.pop() if len(right) == 1 and signs["no"] else None
+
+
+def _sign_at_once(reply: Reply, mark: Mark) -> str | None:
+    """What the text makes of an option, "yes" or "no", in the words directly after the letter and the option's words."""
+    ends = [mark.end, *(word.end for word in reply.marks if mark.followed_by_words and word.start >= mark.end)][:2]
+    for end in ends:
+        place = end_of_match(AT_ONCE, reply.text, end, len(reply.text))
+        if sign := SIGN.match(reply.text, place):
+            return sign.lastgroup
+    return None
+
+
+def _ranked(reply: Reply) -> str | None:
+    """The first of a ranking: 'C > A > B'."""
+    chains = [
+        first.letter
+        for first, second in zip(reply.marks, reply.marks[1:], strict=False)
+        if re.fullmatch(r"[)\s\"']*>{1,3}[(\s\"']*", reply.text[first.end : second.start])
+    ]
+    return chains[0] if chains else None
+
+
+def _likeliest(reply: Reply) -> str | None:
+    """The letter with the largest share, where most options have one."""
+    if any(re.search(r"\d", words) for words in reply.options.values()):
+        return None
+    shares: dict[str, float] = {}
+    ends = {mark.start: mark.end for mark in reply.marks if not mark.by_letter}
+    for mark in reply.marks:
+        place = end_of_match(AT_ONCE, reply.text, mark.end, len(reply.text))
+        place = end_of_match(AT_ONCE, reply.text, ends.get(place, place), len(reply.text))
+        if mark.by_letter and (share := SHARE.match(reply.text, place)):
+            shares[mark.letter] = float(share[1])
+    best = [letter for letter, share in shares.items() if share == max(shares.values())]
+    return best[0] if len(shares) > len(reply.options) / 2 and len(best) == 1 else None
+
+
+def _last_word(reply: Reply) -> str | None:
+    """A letter alone is the last sentence or line, but not the next of a list that was cut off."""
+    text = reply.text
+    last = next((mark for mark in reversed(reply.marks) if mark.by_letter), None)
+    if last is None or re.search(r"\w|\?", text[last.end :]) or not re.search(r"(?:[.!?]\s+|\n\s*)\W*$", text[: last.start]):
+        return None
+    order = "".join(reply.options)
+    listed = any(order.find(mark.letter) + 1 == order.find(last.letter) for mark in _heads(reply))
+    return None if listed and not text[last.end :].strip(" )") and "\n\n" not in text[: last.start][-4:] else last.letter
+
+
+def _lone_letter(reply: Reply) -> str | None:
+    """A short text names no other option, and ends a clause with the letter."""
+    if len(reply.text) > SHORT or not reply.text:
+        return None
+    if len({mark.letter for mark in reply.marks}) != 1:
+        return None
+    return _single_letter(
+        mark
+        for mark in reply.marks
+        if mark.by_letter and CLAUSE_END.match(reply.text, mark.end) and not _is_denied(reply, mark)
+    )
+
+
+def _opening_words(reply: Reply) -> str | None:
     """The text opens with the words of an option, and does not reject them."""
-    for mark in _first_marks(marks):
-        if not mark.by_letter and PREFACE.fullmatch(text[: mark.start]) and not DENIED.match(text, mark.end):
+    text = reply.text
+    for mark in _first_marks(reply.marks):
+        opens = not mark.by_letter and PREFACE.fullmatch(text[: mark.start])
+        if opens and not DENIED.match(text, mark.end) and _sign_at_once(reply, mark) != "no":
             return mark.letter
     return None
 
 
-def _mention(text: str, marks: Sequence[Mark]) -> str | None:
+def _mention(reply: Reply) -> str | None:
     """Exactly one letter is named as an option ("option B") or in brackets, and not rejected."""
+    text = reply.text
     return _single_letter(
         mark
-        for mark in marks
+        for mark in reply.marks
         if mark.by_letter
         and (
             NAMED.search(text[max(0, mark.start - NEAR) : mark.start])
             or (text[mark.start - 1 : mark.start] == "(" and text[mark.end : mark.end + 1] == ")")
         )
-        and not _is_denied(text, mark)
+        and not _is_denied(reply, mark)
     )
 
 
-def _words(text: str, marks: Sequence[Mark]) -> str | None:
+def _words(reply: Reply) -> str | None:
     """A short text names exactly one option by its words, and does not reject them."""
-    if len(text) > SHORT:
+    if len(reply.text) > SHORT:
         return None
     return _single_letter(
-        mark for mark in marks if not mark.by_letter and mark.distinctive and not _is_denied(text, mark)
+        mark for mark in reply.marks if not mark.by_letter and mark.distinctive and not _is_denied(reply, mark)
     )
+
+
+def _part(reply: Reply) -> str | None:
+    """A short text is a part of one option's words, with a word of no other option's, or its initials."""
+    clause = CLAUSE.match(reply.text)
+    if reply.marks or not clause or len(reply.text) > SHORT or "?" in reply.text:
+        return None
+    said = [token.word for token in tokens_of(clause[0]) if token.word not in FILLERS]
+    shares = {letter: {token.word for token in tokens_of(words)} for letter, words in reply.options.items()}
+    if len(said) == 1 and len(said[0]) > 1 and said[0].upper() in clause[0]:
+        initials = {letter: _initials(words) for letter, words in reply.options.items()}
+        owners = [letter for letter in initials if said[0].upper() in initials[letter]]
+        if len(owners) == 1:
+            return owners[0]
+    fitting = [letter for letter, words in shares.items() if said and set(said) <= words]
+    if len(fitting) != 1:
+        return None
+    others = set().union(*(words for letter, words in shares.items() if letter != fitting[0]))
+    own = {word for word in set(said) - others - GENERAL if len(word) > 3 or word.isdigit()}
+    return fitting[0] if own and not (shares[fitting[0]] & REVERSING) - set(said) else None
+
+
+def _initials(words: str) -> set[str]:
+    """Return the initials of an option's words, with and without the small words between them."""
+    found = re.findall(r"[^\W\d_]+", words)
+    return {"".join(word[0] for word in chosen).upper() for chosen in (found, [w for w in found if len(w) > 3])} - {""}
+
+
+def _no_such_option(reply: Reply) -> str | None:
+    """The answer is a letter that no option has."""
+    stated = [match["letter"] for match in NO_SUCH_OPTION.finditer(reply.text)]
+    return NONE if stated and stated[-1] not in reply.options else None
 
 
 def _first_marks(marks: Sequence[Mark]) -> list[Mark]:
     return [mark for mark in marks if mark.start == marks[0].start]
 
 
-def _is_denied(text: str, mark: Mark) -> bool:
-    return bool(NEGATION.search(text[max(0, mark.start - 200) : mark.start]) or DENIED.match(text, mark.end))
+def _is_denied(reply: Reply, mark: Mark) -> bool:
+    text = reply.text
+    return bool(
+        NEGATION.search(text[max(0, mark.start - 200) : mark.start])
+        or DENIED.match(text, mark.end)
+        or WITHDRAWN.match(text, mark.end)
+        or _sign_at_once(reply, mark) == "no"
+    )
 
 
 def _single_letter(marks: Iterable[Mark]) -> str | None:
@@ -279,120 +623,26 @@ def _single_letter(marks: Iterable[Mark]) -> str | None:
     return letters.pop() if len(letters) == 1 else None
 
 
-RULES: tuple[tuple[str, Callable[[str, Sequence[Mark]], str | None]], ...] = (
-    ("alone", _lone_option),
+RULES: tuple[tuple[str, Callable[[Reply], str | None]], ...] = (
+    ("alone", _alone),
+    ("changed", _changed),
     ("opening", _opening),
-    ("final", lambda text, marks: _last_option(text, marks, FINAL)),
+    ("final", _final),
     ("statement", _statement),
+    ("no_such_option", _no_such_option),
+    ("ranked", _ranked),
+    ("likeliest", _likeliest),
+    ("weighed", _weighed),
+    ("concluding", _concluding),
     ("verdict", _verdict),
-    ("line", lambda text, marks: _single_letter(_heads(text, marks))),
-    (REFUSAL, lambda text, _: "" if REFUSING.search(text) else None),
-    ("no_option", lambda text, _: "" if NONE_OF_THEM.match(PREFACE.sub("", text, count=1)) else None),
+    ("last_word", _last_word),
+    ("line", _line),
+    (REFUSAL, lambda reply: NONE if REFUSING.search(reply.text) else None),
+    ("no_option", lambda reply: NONE if NONE_OF_THEM.match(STRICT_PREFACE.sub("", reply.text, count=1)) else None),
     ("opening_words", _opening_words),
     ("mention", _mention),
     ("words", _words),
+    ("lone_letter", _lone_letter),
+    ("part", _part),
 )
 """The rules by name, in the order in which they are tried; an empty letter means that no option is chosen."""
-
-
-def find_marks(text: str, options: Mapping[str, str]) -> list[Mark]:
-    """Mark every place where the text names an option, in order; `options` maps capital letters to words."""
-    words = sorted(_mark_words(text, options), key=lambda mark: mark.start)
-    starts = [mark.start for mark in words]
-    ends = [0, *accumulate((mark.end for mark in words), max)]
-    letters = [
-        replace(mark, followed_by_words=_is_led_by(text, mark, words, bisect_left(starts, mark.end)))
-        for mark in _mark_letters(text, options)
-        # In 'B cells are reduced', the letter is part of an option's words.
-        if ends[bisect_right(starts, mark.start)] < mark.end
-    ]
-    letters = [
-        mark
-        for mark in letters
-        if mark.followed_by_words
-        or mark.letter not in WORDS
-        or text[mark.start].islower()
-        or NOT_ARTICLE.match(text, mark.end)
-    ]
-    dropped = _joined_letters(text, letters) | _restated_marks(text, letters, words)
-    return sorted({*letters, *words} - dropped, key=lambda mark: (mark.start, -mark.end, mark.letter))
-
-
-def _mark_letters(text: str, options: Mapping[str, str]) -> Iterator[Mark]:
-    letters = "".join(letter for letter in options if len(letter) == 1)
-    if not letters:
-        return
-    for match in re.finditer(rf"(?<![^\W\d])(?<!\w')[{re.escape(letters + letters.lower())}]", text):
-        start, end = match.span()
-        # '1C' at the very start is a list number and a letter.
-        glued = start > GLUED and text[start - 1].isdigit()
-        if glued or NAME_AFTER.match(text, end) or NAME_BEFORE.search(text[max(0, start - 16) : start]):
-            continue
-        if match[0].islower() and not (BRACKETED.match(text, end) and SMALL_AFTER.match(text, start)):
-            continue
-        yield Mark(start, end, match[0].upper(), by_letter=True)
-
-
-def _mark_words(text: str, options: Mapping[str, str]) -> list[Mark]:
-    """Mark the words of options; if one option's words are part of another's, only the longer."""
-    marks: list[Mark] = []
-    for letter, words in options.items():
-        for wording in _wordings(words):
-            pattern = r"(?<!\w)(?<!\d[.,])" + r"\s+".join(map(re.escape, wording.split())) + r"(?![\w%]|[.,]\d)"
-            distinctive = len(re.findall(r"[^\W\d_]", wording)) >= DISTINCTIVE
-            marks += [
-                Mark(match.start(), match.end(), letter, by_letter=False, distinctive=distinctive)
-                for match in re.finditer(pattern, text, re.IGNORECASE)
-            ]
-    inner: set[tuple[int, int]] = set()
-    reached = 0
-    for start, end in sorted({(mark.start, mark.end) for mark in marks}, key=lambda place: (place[0], -place[1])):
-        if end <= reached:
-            inner.add((start, end))
-        reached = max(reached, end)
-    return [mark for mark in marks if (mark.start, mark.end) not in inner]
-
-
-def _wordings(words: str) -> set[str]:
-    """Return an option's words; if they end in brackets, also without these, and any abbreviation inside them."""
-    bare = re.sub(r"^(?:the|a|an)\s+", "", words.strip(" .;,\\\n"), flags=re.IGNORECASE)
-    wordings = {bare}
-    if inner := re.fullmatch(r"(.*\S)\s*\(([^()]+)\)", bare):
-        wordings |= {inner[1]} | ({inner[2]} if re.fullmatch(r"[A-Z][A-Za-z0-9\-]*[A-Z0-9]s?", inner[2]) else set())
-    return {wording for wording in wordings if wording and not (len(wording) == 1 and wording.isalpha())}
-
-
-def _is_led_by(text: str, letter: Mark, words: Sequence[Mark], first: int) -> bool:
-    """Whether an option's words directly follow the letter; only `words` from index `first` are tested."""
-    gap = end_of_match(NO_WORD, text, letter.end, len(text))
-    following = takewhile(lambda mark: mark.start <= gap, islice(words, first, None))
-    return any(mark.letter == letter.letter or letter.letter not in WORDS for mark in following)
-
-
-def _joined_letters(text: str, letters: Sequence[Mark]) -> set[Mark]:
-    """Return the letters that are named together with another letter."""
-    joined: set[Mark] = set()
-    for first, second in pairwise(letters):
-        together = first.letter != second.letter and JOINT.fullmatch(
-            re.sub(r"\s+", " ", text[first.end : second.start])
-        )
-        # In 'B, and A is wrong' the second letter begins a new clause.
-        if together and not NEW_CLAUSE.match(text, second.end):
-            joined |= {first, second}
-    return joined
-
-
-def _restated_marks(text: str, letters: Sequence[Mark], words: Sequence[Mark]) -> set[Mark]:
-    """Return the letters and words of option lists that the text repeats."""
-    starts = [mark.start for mark in words]
-    entries = [(letter, words[bisect_left(starts, letter.end)]) for letter in letters if letter.followed_by_words]
-    runs: list[list[tuple[Mark, Mark]]] = []
-    for entry in entries:
-        near = runs and not re.search(r"\w", text[runs[-1][-1][1].end : entry[0].start])
-        if near:
-            runs[-1].append(entry)
-        else:
-            runs.append([entry])
-    return {
-        mark for run in runs if len({letter.letter for letter, _ in run}) >= RESTATED for entry in run for mark in entry
-    }
