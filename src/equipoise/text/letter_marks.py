@@ -32,9 +32,9 @@ NAME_BEFORE = caseless(
     r"|°)[\s\-]?$"
 )
 NAME_AFTER = caseless(
-    rf"[\w']|[-‐–][^\W_]|\.\s?(?:{SPECIES})\b|/(?-i:[a-z])\b|[\s\-]?(?:cells?|lymphocytes?|waves?|antigen|virus|dimers?"
+    rf"[\w']|[-‐–][^\W_]|\.\s?(?:{SPECIES})\b|/(?-i:[a-z])\b|[ \-]?(?:cells?|lymphocytes?|waves?|antigen|virus|dimers?"
     r"|fib|flutter|section|peptide|spine|reactive|blockers?|symptoms?|lines?|natriuretic|coli|streptococc\w+|strep"
-    r"|fib(?:er|re)s?|chains?|vitamins?|receptors?)\b"
+    r"|fib(?:er|re)s?|chains?|receptors?)\b"
 )
 WORDS = "AI"
 """Letters that are also English words."""
@@ -83,7 +83,8 @@ SPELLINGS = tuple(
     )
 )
 """British spellings and endings of the plural, and what they are folded to."""
-PREFIX = re.compile(r"(?i:\bnon)[\s\-]$|\d\s?[-–−]\s?$")
+PREFIX = re.compile(r"(?i:\bnon)[\s\-]$")
+RANGE = re.compile(r"\d\s?[-–−]\s?$")
 SUFFIX = re.compile(r"\s?/\s?(?:kg|h|hr|hour|day|d|min|m|m2|dL|L|mL)\b|\s?[-–−]\s?\d")
 """Text before and after an option's words that makes them part of another name, dose or range."""
 NO_WORD = re.compile(r"\W*")
@@ -157,7 +158,9 @@ def _mark_words(text: str, options: Mapping[str, str]) -> list[Mark]:
             last = index + len(wording) - 1
             if tuple(token.word for token in tokens[index : last + 1]) == wording:
                 start, end = tokens[index].start, tokens[last].end
-                if not (PREFIX.search(text[max(0, start - 5) : start]) or SUFFIX.match(text, end)):
+                before = text[max(0, start - 5) : start]
+                is_range = wording[0][0].isdigit() and RANGE.search(before)
+                if not (is_range or PREFIX.search(before) or SUFFIX.match(text, end)):
                     marks.append(Mark(start, end, letter, by_letter=False, distinctive=_is_distinctive(wording)))
     inner: set[tuple[int, int]] = set()
     reached = 0

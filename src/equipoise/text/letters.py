@@ -43,7 +43,8 @@ ANSWER_TAG = caseless(r"[<\[](?:final[_ ]?)?(?:answer|choice|selected_option)[>\
 MARKUP = caseless(
     r"~~[^~\n]{1,200}~~|\*+|`+|\$+|__|\\(?:text|math)(?:bf|rm|sf|it|tt|bb|cal|normal)?(?![a-z])"
     r"|\\(?:bm|boldsymbol|underline|displaystyle|left|right|large|huge|,|;|!)(?![a-z])"
-    r"|[<\[]/?(?:answer|content|final|final_answer|choice|selected_option|b|strong|em|i|u|p|br|div|span)\s*/?[>\]]"
+    r"|</?(?:answer|content|final|final_answer|choice|selected_option|b|strong|em|i|u|p|br|div|span|reasoning)\s*/?>"
+    r"|\[/?(?:final[_ ]?)?answer\]"
     r"|<\|[a-z_]+\|>|</?s>|[\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufe0f\U0001f3fb-\U0001f3ff]"
 )
 GAP = re.compile(r"\s{41,}")
@@ -99,10 +100,11 @@ CONCLUDING = caseless(
     rf"|=>|[→⇒:–—]|->|####|\[\[|<<)\s*[:,]?\s*{LEAD_END}"
 )
 CLAUSE_END = caseless(
-    r"[)\]}\"'”’>»]*\s*(?:$|[.!,;:\n(\[{—–]|-\s|\b(?:because|since|as|given|based|due|for|here|then|it is|is (?:my|the))\b)"
+    r"[)\]}\"'”’>»]*\s*(?:$|[.!,;\n(\[{—–✓✔✅]|-\s|\b(?:because|since|as|given|based|due|for|here|then|it is|is (?:my|the))\b)"
 )
 UNMEANT = caseless(
-    r"(?:\b(?:incorrect|wrong|not (?:the|a)|not)\b[^\w.,:;!?\n]+(?:\w+[^\w.,;:!?\n]+){0,2}"
+    r"(?:\b(?:options|choices)\W*"
+    r"|\b(?:incorrect|wrong|not (?:the|a)|not)\b[^\w.,:;!?\n]+(?:\w+[^\w.,;:!?\n]+){0,2}"
     r"|\b(?:second|third|another|alternative|other|previous(?:ly)?|initial(?:ly)?|original(?:ly)?|earlier|former|old"
     r"|false|tempting|runner-up|first instinct|first guess)\b[^\w.;!?\n]+(?:(?:best|most|likely|possible|my|the)\s+)*"
     r"|(?:n't|\bnot|\bnever|\bcannot)\s+(?:think|believe|say|agree|mean|claim|conclude|convinced|sure)\b[^.,;:!?\n]*"
@@ -186,6 +188,9 @@ YES = (
     r"|matches|(?:best|fully|well) explain\w*|explains|winner|the answer|chosen|selected|confirmed|keep|accepted?|supported)\b"
     r"|[✓✔✅☑👍⭐])"
 )
+TICK = caseless(
+    r"(?:(?P<no>[✗✘❌✖×☒❎👎🚫⛔☐○◯]|\[\s?\]|\(\s\))|(?P<yes>[✓✔✅☑👍⭐●◉🔘]|\[x\]|\(x\)))\W{0,4}(?:(?:option|for)\W{1,3})?$"
+)
 SIGN = caseless(rf"(?P<no>\bcorrect\W{{1,6}}(?:false|no)\b|{NO})|(?P<yes>{YES})")
 AT_ONCE = caseless(
     r"[^\w\n✗✘❌✖×☒❎👎🚫✓✔✅☑👍?]*(?:\b(?:is|was|are|would be|seems|appears|looks|option|answer|this|it|s|also|clearly|definitely"
@@ -239,6 +244,7 @@ FIELD = caseless(
     r"(?P<value>\"(?:[^\"\\]|\\.){0,400}\"|'(?:[^'\\]|\\.){0,400}'|\[[^\[\]{}]{0,200}\]|[A-Z](?=\s*[,}\n]))"
 )
 """A field of JSON that holds an answer, with quotes of either kind or none."""
+CAPITAL = re.compile(r"(?<!\w)[A-Z](?!\w)")
 SHARE = re.compile(r"[^\w\n]*(\d{1,3}(?:\.\d+)?(?=\s?%)|0?\.\d+|1\.0+)")
 CLAUSE = re.compile(r"[^.;\n]{1,120}?(?=$|[.;\n]|,? (?:because|since|as|given|due to)\b)")
 FILLERS = frozenset(
@@ -333,6 +339,8 @@ def _restates(listed: str, words: Mapping[str, str]) -> bool:
 
 def _field(text: str, words: Mapping[str, str]) -> str | None:
     """Read the field of a JSON object, or of one like it, that holds the answer; of several kinds, the most final."""
+    if "{" not in text:
+        return None
     fields = [(match["key"].lower(), match["value"].strip("\"' \n")) for match in FIELD.finditer(text)]
     for kind in ("final", "answer", ""):
         values = [value for key, value in fields if kind in key]
@@ -382,7 +390,7 @@ def _opening(reply: Reply) -> str | None:
         return None
     if not (first.followed_by_words or DELIMITED.match(text, first.end)):
         return None
-    if _sign_at_once(reply, first) == "no" or WITHDRAWN.match(text, first.end) or _final(reply):
+    if "no" in (_sign_at_once(reply, first), _sign_before(text, first)) or WITHDRAWN.match(text, first.end) or _final(reply):
         return None
     heads = list(_heads(reply))
     if len({mark.letter for mark in heads}) > 1 and (
@@ -444,13 +452,20 @@ def _concluding(reply: Reply) -> str | None:
     concluded = [
         mark
         for mark in reply.marks
-        if mark.by_letter and CLAUSE_END.match(reply.text, mark.end) and _is_led_to(reply.text, mark, CONCLUDING)
+        if _ends_clause(reply.text, mark)
+        and _is_led_to(reply.text, mark, CONCLUDING)
         and _sign_at_once(reply, mark) != "no"
     ]
     judged = [mark for mark in reply.marks if _is_judged_right(reply.text, mark)]
     if not concluded or (judged and judged[-1].start > concluded[-1].start and judged[-1].letter != concluded[-1].letter):
         return None
     return concluded[-1].letter
+
+
+def _ends_clause(text: str, mark: Mark) -> bool:
+    """Whether a capital letter, with the option's words if these follow, ends its clause."""
+    capital = mark.by_letter and text[mark.start].isupper()
+    return capital and (mark.followed_by_words or CLAUSE_END.match(text, mark.end) is not None)
 
 
 def _verdict(reply: Reply) -> str | None:
@@ -471,6 +486,10 @@ def _weighed(reply: Reply) -> str | None:
     """Options weighed one by one, of which one alone is called right, and another wrong."""
     signs: dict[str, set[str]] = {"yes": set(), "no": set()}
     letters = [mark for mark in reply.marks if mark.by_letter]
+    ticks = [_sign_before(reply.text, mark) for mark in letters]
+    if ticks[:1] != [None] and len(set(filter(None, ticks))) == 2:
+        ticked = {mark.letter for mark, tick in zip(letters, ticks, strict=True) if tick == "yes"}
+        return ticked.pop() if len(ticked) == 1 else None
     for index, mark in enumerate(letters):
         after = letters[index + 1].start if index + 1 < len(letters) else len(reply.text)
         if sign := SIGN.search(reply.text, mark.end, min(after, mark.end + WEIGHED)):
@@ -487,6 +506,12 @@ def _sign_at_once(reply: Reply, mark: Mark) -> str | None:
         if sign := SIGN.match(reply.text, place):
             return sign.lastgroup
     return None
+
+
+def _sign_before(text: str, mark: Mark) -> str | None:
+    """What a tick, cross or box before an option makes of it."""
+    tick = TICK.search(text[max(0, mark.start - 12) : mark.start])
+    return tick.lastgroup if tick else None
 
 
 def _ranked(reply: Reply) -> str | None:
@@ -527,14 +552,16 @@ def _last_word(reply: Reply) -> str | None:
 
 def _lone_letter(reply: Reply) -> str | None:
     """A short text names no other option, and ends a clause with the letter."""
-    if len(reply.text) > SHORT or not reply.text:
+    text = reply.text
+    if len(text) > SHORT / 2:
         return None
-    if len({mark.letter for mark in reply.marks}) != 1:
+    capitals = {match[0] for match in CAPITAL.finditer(text)} & set(reply.options) - {"A", "I"}
+    if len({mark.letter for mark in reply.marks} | capitals) != 1:
         return None
     return _single_letter(
         mark
         for mark in reply.marks
-        if mark.by_letter and CLAUSE_END.match(reply.text, mark.end) and not _is_denied(reply, mark)
+        if _ends_clause(text, mark) and not text.startswith("\n", mark.end) and not _is_denied(reply, mark)
     )
 
 
@@ -588,7 +615,8 @@ def _part(reply: Reply) -> str | None:
     if len(fitting) != 1:
         return None
     others = set().union(*(words for letter, words in shares.items() if letter != fitting[0]))
-    own = {word for word in set(said) - others - GENERAL if len(word) > 3 or word.isdigit()}
+    size = len(shares[fitting[0]])
+    own = {word for word in set(said) - others - GENERAL if len(word) > 3 or (word[0].isdigit() and size < 3)}
     return fitting[0] if own and not (shares[fitting[0]] & REVERSING) - set(said) else None
 
 
@@ -614,7 +642,7 @@ def _is_denied(reply: Reply, mark: Mark) -> bool:
         NEGATION.search(text[max(0, mark.start - 200) : mark.start])
         or DENIED.match(text, mark.end)
         or WITHDRAWN.match(text, mark.end)
-        or _sign_at_once(reply, mark) == "no"
+        or "no" in (_sign_at_once(reply, mark), _sign_before(text, mark))
     )
 
 
