@@ -113,7 +113,7 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     ),
     "Spanish": (
         (CHANGED, "correcci[oó]n|rectifico|en realidad|pens[aá]ndolo (?:bien|mejor)|cambio (?:mi respuesta )?a|perd[oó]n|corrijo|revisada"),
-        (CORRECT, "(?:respuesta|opci[oó]n|alternativa) (?:m[aá]s )?(?:correcta|adecuada|apropiada|probable)|mejor respuesta"),
+        (CORRECT, "(?:respuesta|opci[oó]n|alternativa) (?:m[aá]s )?(?:correcta|adecuada|apropiada|probable)|mejor respuesta|la correcta(?= es)"),
         (FINAL, "respuesta (?:final|definitiva)"),
         (LIKELIEST, "diagn[oó]stico m[aá]s probable"),
         (ANSWER, "(?:mi )?respuesta|contestaci[oó]n"),
@@ -127,11 +127,11 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     ),
     "Portuguese": (
         (CHANGED, "corre[cç][aã]o|na verdade|pensando melhor|reconsiderando|mudo para|desculpe|revisada"),
-        (CORRECT, "(?:resposta|op[cç][aã]o|alternativa) (?:mais )?(?:correta|certa|adequada|apropriada|prov[aá]vel)|melhor resposta|gabarito"),
-        (FINAL, "resposta final"),
-        (LIKELIEST, "diagn[oó]stico mais prov[aá]vel"),
-        (ANSWER, "(?:minha )?resposta"),
-        (OPTION, "op[cç][aã]o|alternativa|letra"),
+        (CORRECT, "(?:a )?(?:(?:resposta|op[cç][aã]o|alternativa) (?:mais )?(?:correta|certa|adequada|apropriada|prov[aá]vel)|melhor resposta)|[oa] (?:correta|certa)(?= [eé])|(?:o )?gabarito"),
+        (FINAL, "(?:a )?resposta final"),
+        (LIKELIEST, "(?:o )?diagn[oó]stico mais prov[aá]vel"),
+        (ANSWER, "(?:a )?(?:minha )?resposta"),
+        (OPTION, "(?:a )?(?:op[cç][aã]o|alternativa|letra)"),
         (CHOOSE, "(?:eu )?(?:escolho|escolheria|seleciono|opto por|fico com|marcaria|marco)(?: (?:a letra|a op[cç][aã]o|a|o))?"),
         (NOT, "n[aã]o [eé](?: a)?"),
         (BUT, "(?:e )?sim(?: a)?|mas sim(?: a)?"),
@@ -222,7 +222,7 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
 }  # fmt: skip
 """For each language, the English phrase and the expression that it replaces, in the order of replacement."""
 
-CUES = {ANSWER, CORRECT, FINAL, IT_IS, MINE, CHOOSE, OPTION, LIKELIEST}
+CUES = {ANSWER, CORRECT, FINAL, IT_IS, MINE, CHOOSE, OPTION, LIKELIEST, RIGHT, WRONG}
 """English phrases of which a text must have one before another phrase of the same language is rewritten."""
 JOINERS = caseless(r"(?<=\b[A-J])\)?\s+(?:y|e|et|und|en|og|och|i|и|va|dan)\s+(?=\(?[A-J]\b)")
 

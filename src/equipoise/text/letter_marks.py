@@ -32,7 +32,7 @@ NAME_BEFORE = caseless(
     r"|°)[\s\-]?$"
 )
 NAME_AFTER = caseless(
-    rf"[\w']|[-‐–][^\W_]|\.\s?(?:{SPECIES})\b|/(?-i:[a-z])\b|[ \-]?(?:cells?|lymphocytes?|waves?|antigen|virus|dimers?"
+    rf"\w|'\w|[-‐–][^\W_]|\.\s?(?:{SPECIES})\b|/(?-i:[a-z])\b|[ \-]?(?:cells?|lymphocytes?|waves?|antigen|virus|dimers?"
     r"|fib|flutter|section|peptide|spine|reactive|blockers?|symptoms?|lines?|natriuretic|coli|streptococc\w+|strep"
     r"|fib(?:er|re)s?|chains?|receptors?)\b"
 )
@@ -79,7 +79,7 @@ SPELLINGS = tuple(
         (r"^&$", "and"),
         (r"(?<=..)sis$", "se"),
         (r"(?<=..)ies$", "y"),
-        (r"(?<=ss|ch|sh)es$|(?<=x)es$|(?<=[a-z][^aiosu\W])s$|(?<=[a-z]{2}[ao])s$", ""),
+        (r"(?<=ch)es?$|(?<=ss|sh)es$|(?<=x)es$|(?<=[a-z][^aiosu\W])s$|(?<=[a-z]{2}[ao])s$", ""),
     )
 )
 """British spellings and endings of the plural, and what they are folded to."""
@@ -245,7 +245,7 @@ def _restated_marks(text: str, letters: Sequence[Mark], words: Sequence[Mark]) -
     entries = [(letter, words[bisect_left(starts, letter.end)]) for letter in letters if letter.followed_by_words]
     runs: list[list[tuple[Mark, Mark]]] = []
     for entry in entries:
-        near = runs and not re.search(r"\w", text[runs[-1][-1][1].end : entry[0].start])
+        near = runs and not re.search(r"[\w✗✘❌✖×☒❎✓✔✅☑]", text[runs[-1][-1][1].end : entry[0].start])
         if near:
             runs[-1].append(entry)
         else:

@@ -100,7 +100,7 @@ CONCLUDING = caseless(
     rf"|=>|[→⇒:–—]|->|####|\[\[|<<)\s*[:,]?\s*{LEAD_END}"
 )
 CLAUSE_END = caseless(
-    r"[)\]}\"'”’>»]*\s*(?:$|[.!,;\n(\[{—–✓✔✅]|-\s|\b(?:because|since|as|given|based|due|for|here|then|it is|is (?:my|the))\b)"
+    r"[)\]}\"'”’>»]*\s*(?:$|[.!,;\n(\[{—–✓✔✅]|-\s|\b(?:because|since|as|given|based|due|for|here|then|it is|is (?:my|the)|rather than|instead of|over)\b)"
 )
 UNMEANT = caseless(
     r"(?:\b(?:options|choices)\W*"
@@ -160,7 +160,7 @@ DELIMITED = caseless(
 VERDICT = caseless(
     r"[)\]\"”']?(?:\s*\([^)\n]{1,120}\)|[:,.]\s*[^.\n,:]{1,120}?,?)?\s+(?:is|was|would be|seems|must be|has to be)\s+"
     r"(?:(?:the|a|most|best|single|only|clearly|definitely|indeed|actually|therefore|by far)\s+)*"
-    r"(?:correct|right(?=\W*(?:$|[.,;:!?\n)]|\b(?:because|since|answer|choice|option|one|as|given)\b))|best|appropriate|likely"
+    r"(?:correct|right(?=\W*(?:$|[.,;:!?\n–—)]|\b(?:because|since|answer|choice|option|one|as|given)\b))|best|appropriate|likely"
     r"|answer|choice|consistent|accurate|suitable|my (?:final )?(?:answer|choice|pick|vote|guess)|true|(?:only )?one)\b"
 )
 FITS = caseless(
@@ -175,14 +175,14 @@ SENTENCE_START = caseless(
     r")\s*[(\"“'\[]*$"
 )
 NO = (
-    r"(?:\b(?:incorrect|wrong|false|no|not|none|never|unlikely|less|least|ruled out|excluded?|eliminated?|rejected|out|implausible"
+    r"(?:\b(?:incorrect|wrong|false|no|not(?! (?:option )?[A-J]\b)|none|never|unlikely|less|least|ruled out|excluded?|eliminated?|rejected|out|implausible"
     r"|improbable|inconsistent|inappropriate|contraindicated|unsafe|cannot|can't|isn't|wasn't|doesn't|don't|does ?n[o']t"
     r"|wouldn't|aren't|distractor|trap|red herring|tempting|lacks?|too|nope|unsupported|unrelated|irrelevant|premature"
     r"|insufficient|dismissed|discarded|weak|poor|against|doubtful|(?:plausible|possible|reasonable|close|considered|common"
     r"|attractive|likely|good)[^.;\n]{0,30}?\b(?:but|yet|though))\b|[✗✘❌✖×☒❎👎🚫⛔]|n't\b)"
 )
 YES = (
-    r"(?:\b(?:correct|right(?=\W*(?:$|[.,;:!?\n|)]|\b(?:because|since|answer|choice|option|one|as|given)\b))|true|yes|yep"
+    r"(?:\b(?:correct|right(?=\W*(?:$|[.,;:!?\n–—|)]|\b(?:because|since|answer|choice|option|one|as|given)\b))|true|yes|yep"
     r"|best(?=\s+(?:answer|choice|option|fit\w*|explain\w*|explanation|match\w*|diagnosis|supported|next|overall)|\W*(?:[.,;:!?|)\n]|$))"
     r"|(?:most|very|highly|more)\s+(?:likely|appropriate|consistent|suitable|probable|plausible|accurate)|likely|fits"
     r"|matches|(?:best|fully|well) explain\w*|explains|winner|the answer|chosen|selected|confirmed|keep|accepted?|supported)\b"
@@ -199,15 +199,16 @@ AT_ONCE = caseless(
 INDENT = re.compile(r"[^\w\n]*")
 LINE_START = caseless(rf"{INDENT.pattern}(?:{NOUN}{INDENT.pattern})?")
 LINE_END = re.compile(r"[.)][ \t]|[^\w\n]*(?:\n|$)")
+LISTED = re.compile(r"(?:^|\n)[^\w\n]*([A-Z])(?=[.):|]|\s+[-–—|])")
 LISTING = caseless(
     r"\b(?:each|every|one by one|step by step|in turn|options|choices|go through|going through|analy[sz]\w+|evaluat\w+"
-    r"|consider\w*|examin\w+|review\w*|look at|break\w*|discuss\w*|assess\w*|compar\w+|weigh\w*)\b[^\n]*\s*$"
+    r"|consider\w*|examin\w+|review\w*|look at|break\w*|discuss\w*|assess\w*|compar\w+|weigh\w*)\b[^\n]*$"
 )
 NAMED = caseless(rf"\b{SINGLE}\s*[:\-]?\s*[(\"“'\[]?$")
 NEGATION = caseless(
-    r"\b(?:not|isn't|aren't|wasn't|never|neither|nor|without|rather than|instead of|rul\w+ out|exclud\w+|unlikely"
-    r"|incorrect|wrong|except|although|though|while|unlike|less likely|does ?n[o']t|contraindicated|consider\w*|examin\w+"
-    r"|start with|look at|initially|at first|whether|eliminat\w+|avoid\w*|if)\b[^.;\n]*$"
+    r"(?:n't|\b(?:not|never|neither|nor|without|rather than|instead of|rul\w+ out|exclud\w+|unlikely"
+    r"|incorrect|wrong|except|although|though|while|unlike|less likely|contraindicated|consider\w*|examin\w+"
+    r"|let's (?:start|begin)|starting with|look at|initially|at first|whether|eliminat\w+|avoid\w*|if))\b[^.;\n]*$"
 )
 DENIAL = (
     r"(?:is|are|was|were|would be|seems|can be|could be|'s)\s+(?:also |therefore |thus |clearly |probably |very |too |highly )*"
@@ -216,6 +217,11 @@ DENIAL = (
     r"|tempting|risky|harmful|too|improbable|implausible|false|out\b|against)"
 )
 DENIED = caseless(rf"(?:(?!\b(?:because|since|as|but|and|while|whereas)\b)[^.,;\n]){{0,60}}?\b{DENIAL}")
+UNSETTLED = caseless(
+    r"[)\]\"']*(?:\s+(?:seems|would|could|may|might|needs?|requires?|is|has|can|was)\b(?!\s+(?:to )?(?:be )?(?:my|the|most|best|correct))"
+    r"[^.!?\n]*)?$"
+)
+"""Text after an option that breaks off before it says what it makes of the option."""
 NONE_OF_THEM = caseless(r"\b(?:none|all|any|both|neither) of (?:the (?:above|options|choices|listed)|these|them)\b")
 COMMITTED = caseless(r"(?:\bfinal\s+answer\W*(?:is\W+)?|(?:^|[.!?]\s|\n)\s*answer\W*(?:is\W+)?|\\boxed\s*\{)$")
 NO_SUCH_OPTION = re.compile(
@@ -223,7 +229,7 @@ NO_SUCH_OPTION = re.compile(
 )
 
 CHANGED = caseless(
-    r"(?:\b(?:revis(?:ed|ing|ion)|correction|correcting (?:myself|that)|edit(?:ed)?(?=\s*[:\-–—])|updated?(?=\s*(?:[:\-–—]|answer|choice))"
+    r"(?:\b(?:revis(?:ed|ing|ion)|correct(?:ed|ion)|correcting (?:myself|that)|edit(?:ed)?(?=\s*[:\-–—])|updated?(?=\s*(?:[:\-–—]|answer|choice))"
     r"|amend(?:ed|ment)|chang(?:e|ed|ing)(?: my| the)?(?: final)?(?: answer| mind| choice| selection| response)?(?: from [^.\n]{1,30}?)? to"
     r"|chang(?:e|ed|ing) my (?:answer|mind|choice)|switch(?:ed|ing)?(?: my (?:answer|choice))?(?: from [^.\n]{1,30}?)? to"
     r"|on (?:second thoughts?|reflection|further (?:thought|reflection|review|consideration)|closer (?:look|inspection|reading)|reconsideration)"
@@ -393,11 +399,23 @@ def _opening(reply: Reply) -> str | None:
     if "no" in (_sign_at_once(reply, first), _sign_before(text, first)) or WITHDRAWN.match(text, first.end) or _final(reply):
         return None
     heads = list(_heads(reply))
-    if len({mark.letter for mark in heads}) > 1 and (
-        _statement(reply) or _weighed(reply) or [mark.letter for mark in heads[:2]] == list(reply.options)[:2]
-    ):
+    if len({mark.letter for mark in heads}) > 1 and (_statement(reply) or _weighed(reply)):
         return None
-    return first.letter
+    return None if _lists_options(reply) else first.letter
+
+
+def _lists_options(reply: Reply) -> bool:
+    """Whether lines begin with the letters of the first two options, in order."""
+    listed = [match[1] for match in islice(LISTED.finditer(reply.text), 2)]
+    return len(listed) > 1 and listed == list(reply.options)[:2]
+
+
+def _announces_list(reply: Reply) -> bool:
+    """Whether the text says that it goes through the options, and begins with the first: it may have been cut off."""
+    start = LISTED.search(reply.text)
+    if start is None or start[1] != next(iter(reply.options), ""):
+        return False
+    return LISTING.search(reply.text[max(0, start.start() - 200) : start.start()].rstrip()) is not None
 
 
 def _heads(reply: Reply) -> Iterator[Mark]:
@@ -416,10 +434,9 @@ def _heads(reply: Reply) -> Iterator[Mark]:
 
 def _line(reply: Reply) -> str | None:
     """A single letter begins a line, which neither begins a list of the options nor rejects it."""
-    heads = list(_heads(reply))
-    if heads and heads[0].letter == next(iter(reply.options), "") and LISTING.search(reply.text[: heads[0].start][-200:]):
+    if _announces_list(reply):
         return None
-    return _single_letter(mark for mark in heads if _sign_at_once(reply, mark) != "no")
+    return _single_letter(mark for mark in _heads(reply) if _sign_at_once(reply, mark) != "no")
 
 
 def _last_option(reply: Reply, *patterns: re.Pattern[str]) -> str | None:
@@ -553,7 +570,7 @@ def _last_word(reply: Reply) -> str | None:
 def _lone_letter(reply: Reply) -> str | None:
     """A short text names no other option, and ends a clause with the letter."""
     text = reply.text
-    if len(text) > SHORT / 2:
+    if len(text) > SHORT / 2 or _announces_list(reply):
         return None
     capitals = {match[0] for match in CAPITAL.finditer(text)} & set(reply.options) - {"A", "I"}
     if len({mark.letter for mark in reply.marks} | capitals) != 1:
@@ -587,15 +604,18 @@ def _mention(reply: Reply) -> str | None:
             or (text[mark.start - 1 : mark.start] == "(" and text[mark.end : mark.end + 1] == ")")
         )
         and not _is_denied(reply, mark)
+        and not UNSETTLED.match(text, mark.end)
     )
 
 
 def _words(reply: Reply) -> str | None:
     """A short text names exactly one option by its words, and does not reject them."""
-    if len(reply.text) > SHORT:
+    if len(reply.text) > SHORT or _announces_list(reply):
         return None
     return _single_letter(
-        mark for mark in reply.marks if not mark.by_letter and mark.distinctive and not _is_denied(reply, mark)
+        mark
+        for mark in reply.marks
+        if not mark.by_letter and mark.distinctive and not _is_denied(reply, mark)
     )
 
 
@@ -654,12 +674,12 @@ def _single_letter(marks: Iterable[Mark]) -> str | None:
 RULES: tuple[tuple[str, Callable[[Reply], str | None]], ...] = (
     ("alone", _alone),
     ("changed", _changed),
+    ("likeliest", _likeliest),
     ("opening", _opening),
     ("final", _final),
     ("statement", _statement),
     ("no_such_option", _no_such_option),
     ("ranked", _ranked),
-    ("likeliest", _likeliest),
     ("weighed", _weighed),
     ("concluding", _concluding),
     ("verdict", _verdict),
