@@ -122,7 +122,7 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (NOT, "no es(?: la)?"),
         (BUT, "sino(?: que)?(?: es)?(?: la)?"),
         (WRONG, "(?:es|son|queda) (?:incorrect[ao]s?|fals[ao]s?|descartad[ao]|err[oó]ne[ao])"),
-        (RIGHT, "es (?:correct[ao]|verdader[ao]|ciert[ao])"),
+        (RIGHT, "es (?:la |el )?(?:correct[ao]|verdader[ao]|ciert[ao])"),
         (IS, "es|ser[ií]a|ser[aá]"), (THE, "la|el|letra"), (BECAUSE, "porque|ya que|debido a"), (SO, "por (?:lo )?tanto"),
     ),
     "Portuguese": (
@@ -136,7 +136,7 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (NOT, "n[aã]o [eé](?: a)?"),
         (BUT, "(?:e )?sim(?: a)?|mas sim(?: a)?"),
         (WRONG, "(?:[eé]|est[aá]) (?:incorret[ao]|fals[ao]|errad[ao]|descartad[ao])"),
-        (RIGHT, "(?:[eé]|est[aá]) (?:corret[ao]|cert[ao]|verdadeir[ao])"),
+        (RIGHT, "(?:[eé]|est[aá]) (?:[ao] )?(?:corret[ao]|cert[ao]|verdadeir[ao])"),
         (IS, "é a|é o|é|seria a|seria"), (BECAUSE, "porque|pois|j[aá] que"), (SO, "portanto"),
     ),
     "French": (
@@ -150,7 +150,7 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (NOT, "n'est pas(?: la)?"),
         (BUT, "mais(?: plut[oô]t)?(?: bien)?(?: la)?"),
         (WRONG, "(?:est|sont) (?:incorrecte?s?|fausse?s?|faux|exclue?|[eé]limin[eé]e?|erron[eé]e?)"),
-        (RIGHT, "est (?:correcte?|exacte?|vraie?|juste)"),
+        (RIGHT, "est (?:la |le )?(?:bonne|correcte?|exacte?|vraie?|juste)"),
         (IS, "est|serait"), (THE, "la|le|lettre"), (BECAUSE, "car|parce que|puisque"), (SO, "donc"),
     ),
     "Italian": (
@@ -164,7 +164,7 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (NOT, "non [eè](?: la)?"),
         (BUT, "ma(?: bens[iì])?(?: la)?|bens[iì](?: la)?"),
         (WRONG, "(?:[eè]|sono) (?:errat[aoe]|sbagliat[aoe]|fals[aoe]|esclus[aoe]|scorrett[aoe])"),
-        (RIGHT, "[eè] (?:corrett[ao]|giust[ao]|ver[ao]|esatt[ao])"),
+        (RIGHT, "[eè] (?:quella |la )?(?:corrett[ao]|giust[ao]|ver[ao]|esatt[ao])"),
         (IS, "è|sarebbe"), (THE, "la|il|lettera"), (BECAUSE, "perch[eé]|poich[eé]"), (SO, "quindi|dunque|pertanto"),
     ),
     "German": (
@@ -177,7 +177,7 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (NOT, "(?:ist )?nicht"),
         (BUT, "sondern"),
         (WRONG, "(?:ist|sind) (?:falsch|inkorrekt|ausgeschlossen|unwahrscheinlich|nicht (?:richtig|korrekt))"),
-        (RIGHT, "(?:ist|w[aä]re) (?:richtig|korrekt|zutreffend)"),
+        (RIGHT, "(?:ist|w[aä]re) (?:die |das )?(?:richtige?|korrekt|zutreffend)"),
         (IS, "ist|w[aä]re|lautet"), (THE, "die|der|das|buchstabe"), (BECAUSE, "weil|denn|da"), (SO, "daher|also|somit"),
     ),
     "Dutch": (
@@ -224,7 +224,9 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
 
 CUES = {ANSWER, CORRECT, FINAL, IT_IS, MINE, CHOOSE, OPTION, LIKELIEST, RIGHT, WRONG}
 """English phrases of which a text must have one before another phrase of the same language is rewritten."""
-JOINERS = caseless(r"(?<=\b[A-J])\)?\s+(?:y|e|et|und|en|og|och|i|и|va|dan)\s+(?=\(?[A-J]\b)")
+JOINERS = re.compile(
+    r"(?<=\b[A-J])\)?\s+(?:y|e|et|und|og|och|i|и|ve|dan|o|u|ou|oder|eller|или|lub|veya|atau)\s+(?=\(?[A-J]\b)"
+)
 
 
 def _compiled(foreign: str) -> re.Pattern[str]:
@@ -250,5 +252,4 @@ def to_english(text: str) -> str:
         if cue.search(text):
             for english, foreign in rows:
                 text = foreign.sub(english, text)
-            text = JOINERS.sub(" and ", text)
-    return text
+    return JOINERS.sub(" and ", text)

@@ -100,10 +100,10 @@ CONCLUDING = caseless(
     rf"|=>|[→⇒:–—]|->|####|\[\[|<<)\s*[:,]?\s*{LEAD_END}"
 )
 CLAUSE_END = caseless(
-    r"[)\]}\"'”’>»]*\s*(?:$|[.!,;\n(\[{—–✓✔✅]|-\s|\b(?:because|since|as|given|based|due|for|here|then|it is|is (?:my|the)|rather than|instead of|over)\b)"
+    r"[)\]}\"'”’>»]*\s*(?:$|[.!,;\n(\[{—–✓✔✅]|-\s|\b(?:because|since|as|given|based|due|for|here|then|it is|is (?:my|the)|rather than|instead of|over|to me|all day)\b)"
 )
 UNMEANT = caseless(
-    r"(?:\b(?:options|choices)\W*"
+    r"(?:\b(?:options|choices)\W*|\b(?:each|every|which|what|any|anything|everything|all)\s+"
     r"|\b(?:incorrect|wrong|not (?:the|a)|not)\b[^\w.,:;!?\n]+(?:\w+[^\w.,;:!?\n]+){0,2}"
     r"|\b(?:second|third|another|alternative|other|previous(?:ly)?|initial(?:ly)?|original(?:ly)?|earlier|former|old"
     r"|false|tempting|runner-up|first instinct|first guess)\b[^\w.;!?\n]+(?:(?:best|most|likely|possible|my|the)\s+)*"
@@ -128,13 +128,17 @@ WITHDRAWN = caseless(
     r"[)\]\"'”]*(?:[^\S\n]*\?"
     rf"|[^.;!?\n]{{0,60}}?\b(?:but|however|yet|though|although|except)\b,?\s*(?:that|this|it|which)\b[^.;!?\n]{{0,30}}?\b{REFUTED}"
     rf"|[^.;!?\n]{{0,60}}?[.;!]\s*(?:But |However, |Yet |No, |Though )?(?:that|this|it)\b(?:'s| is| was| would be)?[^.;!?\n]{{0,12}}?\b{REFUTED}"
-    rf"|,?\s+(?:at first|initially|{SUPPOSED})\b)"
+    rf"|,?\s+(?:at first|initially|{SUPPOSED})\b"
+    r"|\W{1,6}(?:(?:hmm+|wait|oh|well|sorry|actually)\W+){0,2}(?:no|nope)\b(?=\s*(?:$|[,.;:!—–-])))"
 )
 """Text after a letter by which it is taken back, or holds for another patient only."""
-COUNTERED = caseless(r"\bnot\b[^.;!?\n]{0,80}?,?\s*\b(?:but|rather|instead)\s*(?:rather|instead)?\s*$")
+COUNTERED = caseless(
+    r"\bnot\b[^.;!?\n]{0,80}?,?\s*\b(?:but|rather|instead)\s*(?:rather|instead)?\s*(?:(?:an?|the|option|it is|it's)\s+)?$"
+)
 
 PREFACE = caseless(
-    r"(?:[^\w]|\d{1,2}(?:\s*[.):;,\-]|(?=\W*$))|\b(?:the|correct|final|only|my|it|s|so|thus|hence|therefore|is|would"
+    r"(?:[^\w]|\d{1,2}(?:\s*[.):;,\-]|(?=\W*$))|\b(?:without (?:a |any )?doubt|no (?:doubt|question)|the|correct|final"
+    r"|only|my|it|s|so|thus|hence|therefore|is|would"
     r"|should|must|be|best|definitely|probably|likely|possibly|maybe|perhaps|certainly|clearly|surely|obviously|most|sure"
     r"|yes|okay|ok|well|hmm|um|think|believe|guess|say|choose|pick|select|go|going|went|with|for|lock|locking|in|let|us|key"
     r"|verdict|conclusion|vote|bet|has|have|to|got|gotta|d|m|ll|im|id|i(?=['’ ])|that|this|one|number|q\d{0,2}|question"
@@ -166,12 +170,12 @@ VERDICT = caseless(
 FITS = caseless(
     r"[)\]\"”']*,?\s+(?:it is\b(?! not)|it must be|(?:clearly |definitely )?fits?\b|best (?:fits|explains|matches|describes"
     r"|accounts|answers)|(?:alone |only )?remains\b|is (?:left|more likely|likelier|the (?:only )?one|it\b|what I|where I"
-    r"|(?:strongly |most )?supported|favou?red|preferred|far more)|wins|makes (?:the )?(?:most )?sense|stands out|has to be\b"
+    r"|(?:strongly |most )?supported|favou?red|preferred|far more)|wins|edges|takes it|makes (?:the )?(?:most )?sense|stands out|has to be\b"
     r"|must be (?:it|right|correct|the)|(?:does|is|would be)[.!](?:\s|$)|explains (?:it|every|all|both|the|this)|matches|definitely"
     r"|for sure|all the way|gets my|would be my|hands down|over [A-J]\b|rather than\b|instead of\b|without (?:a |any )?doubt)"
 )
 SENTENCE_START = caseless(
-    rf"(?:^|[\n.!?:;,(\"“–—]|\b(?:{NOUN}|that|so|therefore|thus|hence|believe|think|but|and|while|whereas|only|then)"
+    rf"(?:^|[\n.!?:;,(\"“–—]|\b(?:{NOUN}|that|so|therefore|thus|hence|believe|think|but|and|while|whereas|only|then|the)"
     r")\s*[(\"“'\[]*$"
 )
 NO = (
@@ -211,14 +215,15 @@ NEGATION = caseless(
     r"|let's (?:start|begin)|starting with|look at|initially|at first|whether|eliminat\w+|avoid\w*|if))\b[^.;\n]*$"
 )
 DENIAL = (
-    r"(?:is|are|was|were|would be|seems|can be|could be|'s)\s+(?:also |therefore |thus |clearly |probably |very |too |highly )*"
+    r"(?:(?:should|must|needs? to|has to) (?:\w+ )?be (?:considered|ruled out|excluded)\b|(?:is|are|was|were|would be|seems|can be"
+    r"|could be|'s)\s+(?:also |therefore |thus |clearly |probably |very |too |highly )*"
     r"(?:not|incorrect|in(?:appropriate|consistent|sufficient)|un(?:likely|safe|necessary|wise|suitable)|less|wrong|premature"
     r"|dangerous|contraindicated|(?:ruled out|excluded|dismissed|rejected|eliminated|discarded)|a (?:distractor|trap|red herring)"
-    r"|tempting|risky|harmful|too|improbable|implausible|false|out\b|against)"
+    r"|tempting|risky|harmful|too|improbable|implausible|false|out\b|against))"
 )
 DENIED = caseless(rf"(?:(?!\b(?:because|since|as|but|and|while|whereas)\b)[^.,;\n]){{0,60}}?\b{DENIAL}")
 UNSETTLED = caseless(
-    r"[)\]\"']*(?:\s+(?:seems|would|could|may|might|needs?|requires?|is|has|can|was)\b(?!\s+(?:to )?(?:be )?(?:my|the|most|best|correct))"
+    r"[)\]\"':]*(?:\s+(?:seems|would|could|may|might|needs?|requires?|is|has|can|was)\b(?!\s+(?:to )?(?:be )?(?:my|the|most|best|correct))"
     r"[^.!?\n]*)?$"
 )
 """Text after an option that breaks off before it says what it makes of the option."""
@@ -238,7 +243,8 @@ CHANGED = caseless(
     r"|I (?:misread|misspoke|meant|stand corrected|take (?:that|it) back|was (?:wrong|mistaken)|made an? (?:\w+ )?(?:mistake|error))"
     r"|let me (?:correct|revise|rethink|fix|change)|make that|make it|or rather|new answer|better answer|no,(?=\W*(?:it|[A-J]\b))"
     r"|thinking (?:again|more|it over|about it more)|that (?:was|is) (?:wrong|a mistake|incorrect)|disregard|ignore (?:that|the above|my)"
-    r"|my (?:first|initial|earlier|previous) (?:answer|choice|response) (?:was|is) (?:wrong|incorrect))\b)"
+    r"|my (?:first|initial|earlier|previous) (?:answer|choice|response) (?:was|is) (?:wrong|incorrect))\b"
+    r"|(?<=[A-J])\)?\s*(?:→|⇒|[-=]+>)\s*(?=\(?[A-J]\b))"
 )
 """Words by which a reply changes an answer that it has given."""
 KEY = (
@@ -252,6 +258,7 @@ FIELD = caseless(
 """A field of JSON that holds an answer, with quotes of either kind or none."""
 CAPITAL = re.compile(r"(?<!\w)[A-Z](?!\w)")
 SHARE = re.compile(r"[^\w\n]*(\d{1,3}(?:\.\d+)?(?=\s?%)|0?\.\d+|1\.0+)")
+EITHER = caseless(r"\W*\b(?:or|versus|vs|and)\b\W*(?:(?:an?|the|possibly|even)\s+)?|\s*/\s*")
 CLAUSE = re.compile(r"[^.;\n]{1,120}?(?=$|[.;\n]|,? (?:because|since|as|given|due to)\b)")
 FILLERS = frozenset(
     "answer option choice correct is it would be next step best most likely diagnosis cause treatment management"
@@ -401,7 +408,11 @@ def _opening(reply: Reply) -> str | None:
     heads = list(_heads(reply))
     if len({mark.letter for mark in heads}) > 1 and (_statement(reply) or _weighed(reply)):
         return None
-    return None if _lists_options(reply) else first.letter
+    if _lists_options(reply):
+        return None
+    # 'The answer is A' is a statement, of which the last decides.
+    stated = _statement(reply) if re.search(r"[^\W\d]", text[: first.start]) else None
+    return first.letter if stated is None else stated
 
 
 def _lists_options(reply: Reply) -> bool:
@@ -517,12 +528,17 @@ def _weighed(reply: Reply) -> str | None:
 
 def _sign_at_once(reply: Reply, mark: Mark) -> str | None:
     """What the text makes of an option, "yes" or "no", in the words directly after the letter and the option's words."""
-    ends = [mark.end, *(word.end for word in reply.marks if mark.followed_by_words and word.start >= mark.end)][:2]
-    for end in ends:
+    for end in _ends(reply, mark):
         place = end_of_match(AT_ONCE, reply.text, end, len(reply.text))
         if sign := SIGN.match(reply.text, place):
             return sign.lastgroup
     return None
+
+
+def _ends(reply: Reply, mark: Mark) -> list[int]:
+    """Where a letter ends, and where the option's words after it end."""
+    words = (word.end for word in reply.marks if mark.followed_by_words and word.start >= mark.end)
+    return [mark.end, *islice(words, 1)]
 
 
 def _sign_before(text: str, mark: Mark) -> str | None:
@@ -587,6 +603,9 @@ def _opening_words(reply: Reply) -> str | None:
     text = reply.text
     for mark in _first_marks(reply.marks):
         opens = not mark.by_letter and PREFACE.fullmatch(text[: mark.start])
+        other = next((later for later in reply.marks if later.start > mark.start and later.letter != mark.letter), None)
+        if other and EITHER.fullmatch(text[mark.end : other.start]):
+            return None
         if opens and not DENIED.match(text, mark.end) and _sign_at_once(reply, mark) != "no":
             return mark.letter
     return None
@@ -604,7 +623,7 @@ def _mention(reply: Reply) -> str | None:
             or (text[mark.start - 1 : mark.start] == "(" and text[mark.end : mark.end + 1] == ")")
         )
         and not _is_denied(reply, mark)
-        and not UNSETTLED.match(text, mark.end)
+        and not any(UNSETTLED.match(text, end) for end in _ends(reply, mark))
     )
 
 
@@ -624,26 +643,29 @@ def _part(reply: Reply) -> str | None:
     clause = CLAUSE.match(reply.text)
     if reply.marks or not clause or len(reply.text) > SHORT or "?" in reply.text:
         return None
-    said = [token.word for token in tokens_of(clause[0]) if token.word not in FILLERS]
-    shares = {letter: {token.word for token in tokens_of(words)} for letter, words in reply.options.items()}
-    if len(said) == 1 and len(said[0]) > 1 and said[0].upper() in clause[0]:
-        initials = {letter: _initials(words) for letter, words in reply.options.items()}
-        owners = [letter for letter in initials if said[0].upper() in initials[letter]]
-        if len(owners) == 1:
-            return owners[0]
-    fitting = [letter for letter, words in shares.items() if said and set(said) <= words]
+    said = {token.word for token in tokens_of(clause[0]) if token.word not in FILLERS}
+    abbreviations = {word.lower() for word in re.findall(r"\b[A-Z]{2,5}\b", clause[0])}
+    shares = {
+        letter: {token.word for token in tokens_of(words)} | (abbreviations & _initials(words))
+        for letter, words in reply.options.items()
+    }
+    fitting = [letter for letter, words in shares.items() if said and said <= words]
     if len(fitting) != 1:
         return None
+    share = shares[fitting[0]]
     others = set().union(*(words for letter, words in shares.items() if letter != fitting[0]))
-    size = len(shares[fitting[0]])
-    own = {word for word in set(said) - others - GENERAL if len(word) > 3 or (word[0].isdigit() and size < 3)}
-    return fitting[0] if own and not (shares[fitting[0]] & REVERSING) - set(said) else None
+    own = {
+        word
+        for word in said - others - GENERAL
+        if len(word) > 3 or word in abbreviations or (word[0].isdigit() and len(share) < 3)
+    }
+    return fitting[0] if own and not (share & REVERSING) - said else None
 
 
 def _initials(words: str) -> set[str]:
-    """Return the initials of an option's words, with and without the small words between them."""
-    found = re.findall(r"[^\W\d_]+", words)
-    return {"".join(word[0] for word in chosen).upper() for chosen in (found, [w for w in found if len(w) > 3])} - {""}
+    """Return the initials of each run of an option's words."""
+    first = "".join(word[0] for word in re.findall(r"[^\W\d_]+", words)).lower()
+    return {first[start:end] for start in range(len(first)) for end in range(start + 2, min(len(first), start + 5) + 1)}
 
 
 def _no_such_option(reply: Reply) -> str | None:
@@ -658,8 +680,9 @@ def _first_marks(marks: Sequence[Mark]) -> list[Mark]:
 
 def _is_denied(reply: Reply, mark: Mark) -> bool:
     text = reply.text
+    before = text[max(0, mark.start - 200) : mark.start]
     return bool(
-        NEGATION.search(text[max(0, mark.start - 200) : mark.start])
+        (NEGATION.search(before) and not COUNTERED.search(before))
         or DENIED.match(text, mark.end)
         or WITHDRAWN.match(text, mark.end)
         or "no" in (_sign_at_once(reply, mark), _sign_before(text, mark))
