@@ -43,19 +43,19 @@ CLAUSE = (
     r"|obviously|for (?:sure|me)|without|most likely|best|given|based on)\b"
 )
 NOT_ARTICLE = re.compile(
-    rf"\s*(?:$|[\n.,:;)\]}}>*|/!?\"”—–(=→~✓✔✅☑✗✘❌✖×❎]|-\s|\\n|{CLAUSE}|(?:it is|was|would|isn't|can|cannot|can't|has|does"
+    rf"\s*(?:$|[\n.,:;)\]}}>*|/!?\"”—–(=→&+~✓✔✅☑✗✘❌✖×❎]|-\s|\\n|{CLAUSE}|(?:it is|was|would|isn't|can|cannot|can't|has|does"
     r"|doesn't|must|should|all the way|but|rather|instead|over|then|imo|i|please)\b)"
 )
 """Text after such a letter if it names an option."""
 NOT_PRONOUN = re.compile(
-    rf"\s*(?:$|[\n.:;)\]}}>*|/!?\"”—–(=→~✓✔✅☑✗✘❌✖×❎]|,(?!\s*(?:for one|personally|too|as|however|therefore)\b)|-\s|\\n"
+    rf"\s*(?:$|[\n.:;)\]}}>*|/!?\"”—–(=→&+~✓✔✅☑✗✘❌✖×❎]|,(?!\s*(?:for one|personally|too|as|however|therefore)\b)|-\s|\\n"
     rf"|{CLAUSE}|it is\b)"
 )
 BRACKETED = re.compile(r"\s*[)\]}:]|\W*$|\.\s*(?:\n|$)")
 """Text after a lower-case letter that names an option."""
 SMALL_AFTER = re.compile(r"(?<![^\s(\[{:\"'])")
 """Context before a lower-case letter that names an option."""
-JOINT = caseless(r"[)\]\"']?\s*(?:[,/&]|,?\s*\b(?:and|or)\b|\s[^\w\s.,;:(\-–—>=<→⇒|✓✔✅☑✗✘❌✖×❎👍👎?!]\s)\s*(?:options?\s*)?[(\[\"']?")
+JOINT = caseless(r"[)\]\"']?\s*(?:[,/&+]|,?\s*\b(?:and|or)\b|\s[^\w\s.,;:(\-–—>=<→⇒|✓✔✅☑✗✘❌✖×❎👍👎?!]\s)\s*(?:options?\s*)?[(\[\"']?")
 NEW_CLAUSE = caseless(r"[)\]\"']?\s+(?:is|was|would|seems|can|does|has|refers|represents)\b")
 GLUED = 4
 """A letter directly after a digit counts only within this many characters of the start."""
@@ -135,7 +135,7 @@ def _mark_letters(text: str, options: Mapping[str, str]) -> Iterator[Mark]:
     letters = "".join(letter for letter in options if len(letter) == 1)
     if not letters:
         return
-    for match in re.finditer(rf"(?<![^\W\d])(?<!\w')[{re.escape(letters + letters.lower())}]", text):
+    for match in re.finditer(rf"(?<![^\W\d])(?<!\w')(?<![Nn]/)[{re.escape(letters + letters.lower())}]", text):
         start, end = match.span()
         # '1C' at the very start is a list number and a letter.
         glued = start > GLUED and text[start - 1].isdigit()

@@ -41,7 +41,7 @@ NONE: Final = ""
 
 ANSWER_TAG = caseless(r"[<\[](?:final[_ ]?)?(?:answer|choice|selected_option)[>\]]")
 MARKUP = caseless(
-    r"~~[^~\n]{1,200}~~|\*+|`+|\$+|__|\\(?:text|math)(?:bf|rm|sf|it|tt|bb|cal|normal)?(?![a-z])"
+    r"~~[^~\n]{1,200}~~|\w\u0336|\*+|`+|\$+|__|\\(?:text|math)(?:bf|rm|sf|it|tt|bb|cal|normal)?(?![a-z])"
     r"|\\(?:bm|boldsymbol|underline|displaystyle|left|right|large|huge|,|;|!)(?![a-z])"
     r"|</?(?:answer|content|final|final_answer|choice|selected_option|b|strong|em|i|u|p|br|div|span|reasoning)\s*/?>"
     r"|\[/?(?:final[_ ]?)?answer\]"
@@ -91,7 +91,7 @@ CONCLUDING = caseless(
     r"(?:\b(?:so|hence|thus|therefore|consequently|but|rather|instead|actually|namely|ergo|leaves?(?: us with| only)?"
     r"|leaving|left with|down to|mak(?:es?|ing) (?:it|this)|point(?:s|ing)?(?: me| us| strongly| clearly)? (?:to|towards?)"
     r"|suggests?|favou?rs?|indicates?|supports?|go(?:ing|es)? (?:with|for)|lock(?:ing|ed)?(?: it)? in(?: as)?"
-    r"|lean(?:s|ing)? (?:to|towards?)|settl(?:e|ing) (?:on|for)|stick(?:ing)? (?:with|to)|opt(?:ing)? for"
+    r"|lean(?:s|ing)?(?: to| towards?)?|settl(?:e|ing) (?:on|for)|stick(?:ing)? (?:with|to)|opt(?:ing)? for"
     r"|vot(?:e|ing)(?: is| goes)? (?:for|to)|bet(?: is)?(?: on)?|choos(?:e|ing)|pick(?:ing)?|select(?:ing)?|mark|tick|circle"
     r"|guess(?: is)?|say|think|believe|it(?:'s| is| was| must be| has to be| should be| would be| can only be)"
     r"|must be|has to be|should be|would be|got to be|gotta be|money(?:'s| is) on|prefer|vote(?: is)?|pick(?: is)?|match is"
@@ -100,7 +100,8 @@ CONCLUDING = caseless(
     rf"|=>|[→⇒:–—]|->|####|\[\[|<<)\s*[:,]?\s*{LEAD_END}"
 )
 CLAUSE_END = caseless(
-    r"[)\]}\"'”’>»]*\s*(?:$|[.!,;\n(\[{—–✓✔✅]|-\s|\b(?:because|since|as|given|based|due|for|here|then|it is|is (?:my|the)|rather than|instead of|over|to me|all day)\b)"
+    r"[)\]}\"'”’>»]*\s*(?:$|[.!,;\n(\[{—–✓✔✅]|-\s|\b(?:because|since|as|given|based|due|for|here|then|it is|is (?:my|the)|rather than|instead of|over|to me|all day|(?:the|a|my) (?:best|most|more|correct|only|clear|obvious"
+    r"|likely|right|better|strongest|answer|choice))\b)"
 )
 UNMEANT = caseless(
     r"(?:\b(?:options|choices)\W*|\b(?:each|every|which|what|any|anything|everything|all)\s+"
@@ -161,10 +162,11 @@ DELIMITED = caseless(
     r"\s*(?:$|[\n.:;,)\]}>*|/!\"”—–(=→“✓✔✅☑]|-\s|\\n|(?:because|since|is|was|would|as the|as|given|correct|it is|for sure"
     r"|definitely|due to|based on|fits|seems)\b)"
 )
+SUBJECT = caseless(r"[)\]\"']*\s+(?:is|was|would|seems|as|since|fits|due)\b")
 VERDICT = caseless(
     r"[)\]\"”']?(?:\s*\([^)\n]{1,120}\)|[:,.]\s*[^.\n,:]{1,120}?,?)?\s+(?:is|was|would be|seems|must be|has to be)\s+"
-    r"(?:(?:the|a|most|best|single|only|clearly|definitely|indeed|actually|therefore|by far)\s+)*"
-    r"(?:correct|right(?=\W*(?:$|[.,;:!?\n–—)]|\b(?:because|since|answer|choice|option|one|as|given)\b))|best|appropriate|likely"
+    r"(?:(?:the|a|most|more|much|far|better|best|single|only|clearly|definitely|indeed|actually|therefore|by far)\s+)*"
+    r"(?:correct|right(?=\W*(?:$|[.,;:!?\n–—)]|\b(?:because|since|answer|choice|option|one|as|given)\b))|best|better|appropriate|likely|plausible"
     r"|answer|choice|consistent|accurate|suitable|my (?:final )?(?:answer|choice|pick|vote|guess)|true|(?:only )?one)\b"
 )
 FITS = caseless(
@@ -189,7 +191,8 @@ YES = (
     r"(?:\b(?:correct|right(?=\W*(?:$|[.,;:!?\n–—|)]|\b(?:because|since|answer|choice|option|one|as|given)\b))|true|yes|yep"
     r"|best(?=\s+(?:answer|choice|option|fit\w*|explain\w*|explanation|match\w*|diagnosis|supported|next|overall)|\W*(?:[.,;:!?|)\n]|$))"
     r"|(?:most|very|highly|more)\s+(?:likely|appropriate|consistent|suitable|probable|plausible|accurate)|likely|fits"
-    r"|matches|(?:best|fully|well) explain\w*|explains|winner|the answer|chosen|selected|confirmed|keep|accepted?|supported)\b"
+    r"|matches|(?:best|fully|well) explain\w*|explains|winner|the answer|chosen|selected|confirmed|keep|accepted?|supported"
+    r"|remains(?=\W*(?:$|[.,;\n])))\b"
     r"|[✓✔✅☑👍⭐])"
 )
 TICK = caseless(
@@ -208,9 +211,10 @@ LISTING = caseless(
     r"\b(?:each|every|one by one|step by step|in turn|options|choices|go through|going through|analy[sz]\w+|evaluat\w+"
     r"|consider\w*|examin\w+|review\w*|look at|break\w*|discuss\w*|assess\w*|compar\w+|weigh\w*)\b[^\n]*$"
 )
+ANNOUNCED = caseless(rf"\b(?:{NOUN}|conclusion|final|verdict|summary)\W*\n\W*$")
 NAMED = caseless(rf"\b{SINGLE}\s*[:\-]?\s*[(\"“'\[]?$")
 NEGATION = caseless(
-    r"(?:n't|\b(?:not|never|neither|nor|without|rather than|instead of|rul\w+ out|exclud\w+|unlikely"
+    r"(?:n't|\b(?:not|(?:any|every)thing but|never|neither|nor|without|rather than|instead of|rul\w+ out|exclud\w+|unlikely"
     r"|incorrect|wrong|except|although|though|while|unlike|less likely|contraindicated|consider\w*|examin\w+"
     r"|let's (?:start|begin)|starting with|look at|initially|at first|whether|eliminat\w+|avoid\w*|if))\b[^.;\n]*$"
 )
@@ -248,8 +252,8 @@ CHANGED = caseless(
 )
 """Words by which a reply changes an answer that it has given."""
 KEY = (
-    r"(?:(?:final|correct|best|selected|chosen|predicted|my|model)[_\s\-]?)*(?:answer|choice|option|letter|prediction"
-    r"|selection|response|label|output|diagnosis)(?:[_\s\-]?(?:letter|choice|option|key|id|code|text|value))?"
+    r"(?:(?:final|correct|best|selected|chosen|predicted|my|model|revised|updated|corrected|new)[_\s\-]?)*(?:answer|choice|option|letter|prediction"
+    r"|selection|response|label|output|diagnosis|verdict)(?:[_\s\-]?(?:letter|choice|option|key|id|code|text|value))?|correct"
 )
 FIELD = caseless(
     rf"(?<=[{{,\[\s])[\"']?(?<![^\W])(?P<key>{KEY})[\"']?\s*:\s*"
@@ -259,6 +263,7 @@ FIELD = caseless(
 CAPITAL = re.compile(r"(?<!\w)[A-Z](?!\w)")
 SHARE = re.compile(r"[^\w\n]*(\d{1,3}(?:\.\d+)?(?=\s?%)|0?\.\d+|1\.0+)")
 EITHER = caseless(r"\W*\b(?:or|versus|vs|and)\b\W*(?:(?:an?|the|possibly|even)\s+)?|\s*/\s*")
+COUNTER = caseless(r"\b(?:but|however|yet|whereas|although|instead)\b")
 CLAUSE = re.compile(r"[^.;\n]{1,120}?(?=$|[.;\n]|,? (?:because|since|as|given|due to)\b)")
 FILLERS = frozenset(
     "answer option choice correct is it would be next step best most likely diagnosis cause treatment management"
@@ -355,7 +360,7 @@ def _field(text: str, words: Mapping[str, str]) -> str | None:
     if "{" not in text:
         return None
     fields = [(match["key"].lower(), match["value"].strip("\"' \n")) for match in FIELD.finditer(text)]
-    for kind in ("final", "answer", ""):
+    for kind in ("revised", "updated", "corrected", "new", "final", "answer", ""):
         values = [value for key, value in fields if kind in key]
         letters = {letter for value in values if (letter := _read(value, words)[0]) is not None}
         if len(letters) == 1:
@@ -406,6 +411,8 @@ def _opening(reply: Reply) -> str | None:
     if "no" in (_sign_at_once(reply, first), _sign_before(text, first)) or WITHDRAWN.match(text, first.end) or _final(reply):
         return None
     heads = list(_heads(reply))
+    if SUBJECT.match(text, first.end) and not _is_judged_right(text, first) and (_concluding(reply) or _verdict(reply)):
+        return None
     if len({mark.letter for mark in heads}) > 1 and (_statement(reply) or _weighed(reply)):
         return None
     if _lists_options(reply):
@@ -477,10 +484,12 @@ def _statement(reply: Reply) -> str | None:
 
 def _concluding(reply: Reply) -> str | None:
     """The last letter to which a conclusion leads and with which its clause ends: 'so B.', 'that leaves (C)'."""
+    listed = set(_heads(reply)) if _announces_list(reply) else set()
     concluded = [
         mark
         for mark in reply.marks
-        if _ends_clause(reply.text, mark)
+        if mark not in listed
+        and _ends_clause(reply.text, mark)
         and _is_led_to(reply.text, mark, CONCLUDING)
         and _sign_at_once(reply, mark) != "no"
     ]
@@ -530,7 +539,9 @@ def _sign_at_once(reply: Reply, mark: Mark) -> str | None:
     """What the text makes of an option, "yes" or "no", in the words directly after the letter and the option's words."""
     for end in _ends(reply, mark):
         place = end_of_match(AT_ONCE, reply.text, end, len(reply.text))
-        if sign := SIGN.match(reply.text, place):
+        sign = SIGN.match(reply.text, place)
+        # 'Angina; not asthma' does not reject angina.
+        if sign and not (sign[0].lower() == "not" and re.search(r"[,;]", reply.text[end:place])):
             return sign.lastgroup
     return None
 
@@ -576,11 +587,12 @@ def _last_word(reply: Reply) -> str | None:
     """A letter alone is the last sentence or line, but not the next of a list that was cut off."""
     text = reply.text
     last = next((mark for mark in reversed(reply.marks) if mark.by_letter), None)
-    if last is None or re.search(r"\w|\?", text[last.end :]) or not re.search(r"(?:[.!?]\s+|\n\s*)\W*$", text[: last.start]):
+    if last is None or re.search(r"\w|\?", text[last.end :]) or not re.search(r"(?:[.!?,;]\s+|\n\s*)\W*$", text[: last.start][-NEAR:]):
         return None
     order = "".join(reply.options)
     listed = any(order.find(mark.letter) + 1 == order.find(last.letter) for mark in _heads(reply))
-    return None if listed and not text[last.end :].strip(" )") and "\n\n" not in text[: last.start][-4:] else last.letter
+    is_next = listed and not text[last.end :].strip(" )") and not ANNOUNCED.search(text[: last.start][-NEAR:])
+    return None if is_next else last.letter
 
 
 def _lone_letter(reply: Reply) -> str | None:
@@ -594,7 +606,10 @@ def _lone_letter(reply: Reply) -> str | None:
     return _single_letter(
         mark
         for mark in reply.marks
-        if _ends_clause(text, mark) and not text.startswith("\n", mark.end) and not _is_denied(reply, mark)
+        if _ends_clause(text, mark)
+        and not text.startswith("\n", mark.end)
+        and not _is_denied(reply, mark)
+        and not any(end < len(text) and UNSETTLED.match(text, end) for end in _ends(reply, mark))
     )
 
 
@@ -604,7 +619,9 @@ def _opening_words(reply: Reply) -> str | None:
     for mark in _first_marks(reply.marks):
         opens = not mark.by_letter and PREFACE.fullmatch(text[: mark.start])
         other = next((later for later in reply.marks if later.start > mark.start and later.letter != mark.letter), None)
-        if other and EITHER.fullmatch(text[mark.end : other.start]):
+        if other and (between := text[mark.end : other.start]) and EITHER.fullmatch(between):
+            return None
+        if other and COUNTER.search(between) and not _is_denied(reply, other):
             return None
         if opens and not DENIED.match(text, mark.end) and _sign_at_once(reply, mark) != "no":
             return mark.letter
@@ -614,6 +631,8 @@ def _opening_words(reply: Reply) -> str | None:
 def _mention(reply: Reply) -> str | None:
     """Exactly one letter is named as an option ("option B") or in brackets, and not rejected."""
     text = reply.text
+    if _announces_list(reply):
+        return None
     return _single_letter(
         mark
         for mark in reply.marks
@@ -634,7 +653,10 @@ def _words(reply: Reply) -> str | None:
     return _single_letter(
         mark
         for mark in reply.marks
-        if not mark.by_letter and mark.distinctive and not _is_denied(reply, mark)
+        if not mark.by_letter
+        and mark.distinctive
+        and not _is_denied(reply, mark)
+        and not (mark.end < len(reply.text) and UNSETTLED.match(reply.text, mark.end))
     )
 
 
