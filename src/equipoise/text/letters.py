@@ -7,6 +7,7 @@ decides, as in the published gradings. Where no rule is sure, the reply is unrea
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
@@ -50,7 +51,7 @@ MARKUP = caseless(
 GAP = re.compile(r"\s{41,}")
 """Long white space, which no rule crosses; it is shortened so that rules do not scan it many times."""
 NEXT_QUESTION = caseless(
-    r"(?:\n|\s{2})[#*\s]*(?:(?:next|another|new|following|sample|example)\s+)?"
+    r"(?:\n|[^\S\n]{2})[#*]{0,6}[^\S\n]{0,3}[#*]{0,4}(?:(?:next|another|new|following|sample|example)\s+)?"
     r"(?:question|q|problem|case|example|exercise|scenario|vignette|human|user|input|instruction|prompt)"
     r"\s*(?:no\.?\s*|number\s*|#\s*)?\d{0,3}\s*\**(?:[:.)](?=\D)|\n)"
     r"|<\|(?:im_start|im_end|endoftext|eot_id|start_header_id|user|end)\|>|\[/?INST\]|</s>|<(?:end|start)_of_turn>"
@@ -303,7 +304,7 @@ def read_letter(response: str, options: Mapping[str, str]) -> LetterReading:
     keys = {letter.upper(): letter for letter in options}
     words = {letter.upper(): _plain(text) for letter, text in options.items()}
     visible, cut_off = strip_thinking(normalize_unicode(response, "NFKC"))
-    for reply in _replies(visible, words):
+    for reply in _replies(_shorten_gaps(visible), words):
         letter, rule = _read(reply, words)
         if letter is not None:
             return LetterReading(keys.get(letter), rule)
@@ -334,8 +335,11 @@ def _marked(text: str, words: Mapping[str, str]) -> Reply:
 
 def _plain(text: str) -> str:
     tagged = ANSWER_TAG.sub("\nFinal answer: ", normalize_unicode(text, "NFKC").replace("’", "'"))
-    plain = MARKUP.sub("", tagged).strip()
-    return GAP.sub(lambda gap: gap[0][:20] + ("\n" if "\n" in gap[0] else "") + gap[0][-20:], plain)
+    return _shorten_gaps(MARKUP.sub("", tagged).strip())
+
+
+def _shorten_gaps(text: str) -> str:
+    return GAP.sub(lambda gap: gap[0][:20] + ("\n" if "\n" in gap[0] else "") + gap[0][-20:], text)
 
 
 def _replies(text: str, words: Mapping[str, str]) -> Iterator[str]:
@@ -538,7 +542,7 @@ def _weighed(reply: Reply) -> str | None:
 def _sign_at_once(reply: Reply, mark: Mark) -> str | None:
     """What the text makes of an option, "yes" or "no", in the words directly after the letter and the option's words."""
     for end in _ends(reply, mark):
-        place = end_of_match(AT_ONCE, reply.text, end, len(reply.text))
+        place = end_of_match(AT_ONCE, reply.text, end, end + WEIGHED)
         sign = SIGN.match(reply.text, place)
         # 'Angina; not asthma' does not reject angina.
         if sign and not (sign[0].lower() == "not" and re.search(r"[,;]", reply.text[end:place])):
@@ -548,8 +552,10 @@ def _sign_at_once(reply: Reply, mark: Mark) -> str | None:
 
 def _ends(reply: Reply, mark: Mark) -> list[int]:
     """Where a letter ends, and where the option's words after it end."""
-    words = (word.end for word in reply.marks if mark.followed_by_words and word.start >= mark.end)
-    return [mark.end, *islice(words, 1)]
+    if not mark.followed_by_words:
+        return [mark.end]
+    following = islice(reply.marks, bisect_left(reply.marks, mark.end, key=lambda later: later.start), None)
+    return [mark.end, *islice((later.end for later in following if not later.by_letter), 1)]
 
 
 def _sign_before(text: str, mark: Mark) -> str | None:
@@ -575,8 +581,8 @@ def _likeliest(reply: Reply) -> str | None:
     shares: dict[str, float] = {}
     ends = {mark.start: mark.end for mark in reply.marks if not mark.by_letter}
     for mark in reply.marks:
-        place = end_of_match(AT_ONCE, reply.text, mark.end, len(reply.text))
-        place = end_of_match(AT_ONCE, reply.text, ends.get(place, place), len(reply.text))
+        place = end_of_match(AT_ONCE, reply.text, mark.end, mark.end + WEIGHED)
+        place = end_of_match(AT_ONCE, reply.text, ends.get(place, place), place + 2 * WEIGHED)
         if mark.by_letter and (share := SHARE.match(reply.text, place)):
             shares[mark.letter] = float(share[1])
     best = [letter for letter, share in shares.items() if share == max(shares.values())]
