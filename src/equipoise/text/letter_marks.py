@@ -66,7 +66,7 @@ ARTICLES = frozenset({"a", "an", "the", "An", "The"})
 SPELLINGS = tuple(
     (re.compile(spelling), folded)
     for spelling, folded in (
-        (r"[ao]e(?=.)", "e"),
+        (r"[ao]+e(?=.)", "e"),
         (r"(?<=[a-z]{3})our", "or"),
         (r"(?<=i)s(?=e|ing|ation)|(?<=aly)s(?=e|i)", "z"),
         (r"sulph", "sulf"),
@@ -216,6 +216,7 @@ def _wordings(words: str) -> set[str]:
     wordings = {bare}
     if inner := re.fullmatch(r"(.*\S)\s*\(([^()]+)\)", bare):
         wordings |= {inner[1]} | ({inner[2]} if re.fullmatch(r"[A-Z][A-Za-z0-9\-]*[A-Z0-9]s?", inner[2]) else set())
+    wordings |= {re.sub(r"(?<=[^\W\d_])-(?=[^\W\d_])", "", wording) for wording in wordings}
     return {wording for wording in wordings if wording and not (len(wording) == 1 and wording.isalpha())}
 
 

@@ -75,7 +75,7 @@ LINK = (
 )
 ASKED = r"(?:\s*\([^)\n]*\))?(?:\s+(?:to|for|here|in|of|among|that|by|according)\b[^.:\n]{0,90}?)?"
 LEAD_END = rf"{HEDGE}{BRACKETS}$"
-DECISION = caseless(rf"\b{SINGLE}{ASKED}{LINK}{LEAD_END}")
+DECISION = caseless(rf"\b(?!(?<=first )answer){SINGLE}{ASKED}{LINK}{LEAD_END}")
 FINAL = caseless(rf"(?:\bfinal\s+{NOUN}{ASKED}{LINK}{LEAD_END}|\\(?:boxed|fbox|framebox)\s*\{{{BRACKETS})$")
 CHOICE = caseless(
     r"\bI(?:'d|'ll| would| will| shall| am|'m)?\s+(?:therefore\s+|have to\s+|must\s+|'d\s+)?(?:choose|chose|choosing|select"
@@ -90,7 +90,7 @@ PICTURE = caseless(
 CLAIMS = (DECISION, FINAL, CHOICE, PICTURE)
 CONCLUDING = caseless(
     r"(?:\b(?:so|hence|thus|therefore|consequently|but|rather|instead|actually|namely|ergo|leaves?(?: us with| only)?"
-    r"|leaving|left with|down to|mak(?:es?|ing) (?:it|this)|point(?:s|ing)?(?: me| us| strongly| clearly)? (?:to|towards?)"
+    r"|leaving|left with|down to|mak(?:es?|ing)(?: it| this)?|(?:leads?|brings?|takes?|changes?|changed)(?: me| us| this| it| that)? to|point(?:s|ing)?(?: me| us| strongly| clearly)? (?:to|towards?)"
     r"|suggests?|favou?rs?|indicates?|supports?|go(?:ing|es)? (?:with|for)|lock(?:ing|ed)?(?: it)? in(?: as)?"
     r"|lean(?:s|ing)?(?: to| towards?)?|settl(?:e|ing) (?:on|for)|stick(?:ing)? (?:with|to)|opt(?:ing)? for"
     r"|vot(?:e|ing)(?: is| goes)? (?:for|to)|bet(?: is)?(?: on)?|choos(?:e|ing)|pick(?:ing)?|select(?:ing)?|mark|tick|circle"
@@ -114,13 +114,13 @@ UNMEANT = caseless(
     r"|\b(?:doubt|whether|at first|first glance|tempt\w+|mistaken(?:ly)?|(?:I|we|one|you) (?:first |had |initially )*"
     r"(?:thought|assumed|considered)|(?:one|some|many|you|a \w+) (?:\w+ )?(?:might|may|could|would) (?:\w+ )?"
     r"(?:say|think|argue|suggest|guess|choose|pick|assume|expect|believe)|(?:students?|people|candidates|clinicians|doctors)"
-    r"|instead of|rather than|(?:^|[.;!?\n]\s*)had|were (?:it|this|she|he|the)"
+    r"|instead of|rather than|without(?! (?:a |any )?(?:doubt|question|hesitation))|in the absence of|(?:^|[.;!?\n]\s*)had|were (?:it|this|she|he|the)"
     r"|if(?! (?:I|we|you|one|forced|pressed|pushed|asked)\b)|unless)\b[^.;!?\n]*"
     r"|\b(?:consider|considering|examine|evaluate|discuss|look at|start with|begin with|compare|why|what about|how about)\s+"
     r"(?:the\s+)?)$"
 )
 """Text before what leads to a letter, if the letter is not meant as the answer."""
-SUPPOSED = r"(?:only |even )?(?:if|unless)(?! (?:I|we|you|one|forced|pressed|pushed|asked)\b)|had (?:the|there|she|he|it)"
+SUPPOSED = r"(?:only |even )?if(?! (?:I|we|you|one|forced|pressed|pushed|asked)\b)|had (?:the|there|she|he|it)"
 REFUTED = (
     r"(?:wrong|incorrect|false|a (?:trap|distractor)|not (?:correct|right|so|the case|it|supported|possible|consistent)"
     r"|n't (?:fit|hold|work|right|correct|explain|it)|(?:cannot|can't|does not|doesn't) (?:be|fit|hold|explain|work)"
@@ -131,6 +131,7 @@ WITHDRAWN = caseless(
     rf"|[^.;!?\n]{{0,60}}?\b(?:but|however|yet|though|although|except)\b,?\s*(?:that|this|it|which)\b[^.;!?\n]{{0,30}}?\b{REFUTED}"
     rf"|[^.;!?\n]{{0,60}}?[.;!]\s*(?:But |However, |Yet |No, |Though )?(?:that|this|it)\b(?:'s| is| was| would be)?[^.;!?\n]{{0,12}}?\b{REFUTED}"
     rf"|,?\s+(?:at first|initially|{SUPPOSED})\b"
+    r"|\s+would(?: be| have been)?\b[^.;!?\n]{0,60}?\b(?:if|were|had|in case)\b"
     r"|\W{1,6}(?:(?:hmm+|wait|oh|well|sorry|actually)\W+){0,2}(?:no|nope)\b(?=\s*(?:$|[,.;:!—–-])))"
 )
 """Text after a letter by which it is taken back, or holds for another patient only."""
@@ -207,7 +208,7 @@ AT_ONCE = caseless(
 INDENT = re.compile(r"[^\w\n]*")
 LINE_START = caseless(rf"{INDENT.pattern}(?:{NOUN}{INDENT.pattern})?")
 LINE_END = re.compile(r"[.)][ \t]|[^\w\n]*(?:\n|$)")
-LISTED = re.compile(r"(?:^|\n)[^\w\n]*([A-Z])(?=[.):|]|\s+[-–—|])")
+LISTED = re.compile(r"(?:^|\n|:[^\S\n])[^\w\n]*([A-Z])(?=[.):|]|\s+[-–—|])")
 LISTING = caseless(
     r"\b(?:each|every|one by one|step by step|in turn|options|choices|go through|going through|analy[sz]\w+|evaluat\w+"
     r"|consider\w*|examin\w+|review\w*|look at|break\w*|discuss\w*|assess\w*|compar\w+|weigh\w*)\b[^\n]*$"
@@ -220,7 +221,7 @@ NEGATION = caseless(
     r"|let's (?:start|begin)|starting with|look at|initially|at first|whether|eliminat\w+|avoid\w*|if))\b[^.;\n]*$"
 )
 DENIAL = (
-    r"(?:(?:should|must|needs? to|has to) (?:\w+ )?be (?:considered|ruled out|excluded)\b|(?:is|are|was|were|would be|seems|can be"
+    r"(?:(?:should|must|can|does|do|would|could|may|need)(?: not|n't)\b|cannot\b|can't\b|(?:should|must|needs? to|has to) (?:\w+ )?be (?:considered|ruled out|excluded)\b|(?:is|are|was|were|would be|seems|can be"
     r"|could be|'s)\s+(?:also |therefore |thus |clearly |probably |very |too |highly )*"
     r"(?:not|incorrect|in(?:appropriate|consistent|sufficient)|un(?:likely|safe|necessary|wise|suitable)|less|wrong|premature"
     r"|dangerous|contraindicated|(?:ruled out|excluded|dismissed|rejected|eliminated|discarded)|a (?:distractor|trap|red herring)"
@@ -261,15 +262,19 @@ FIELD = caseless(
     r"(?P<value>\"(?:[^\"\\]|\\.){0,400}\"|'(?:[^'\\]|\\.){0,400}'|\[[^\[\]{}]{0,200}\]|[A-Z](?=\s*[,}\n]))"
 )
 """A field of JSON that holds an answer, with quotes of either kind or none."""
+RANKING = re.compile(
+    r"(?i:\b(?:rank\w*|order of \w+|most to least \w+|likeliest first)\b[^.:\n]{0,40}:)\s*\(?([A-Z])\)?(?=\s*[,>;]\s*\(?[A-Z]\b)"
+)
 CAPITAL = re.compile(r"(?<!\w)[A-Z](?!\w)")
 SHARE = re.compile(r"[^\w\n]*(\d{1,3}(?:\.\d+)?(?=\s?%)|0?\.\d+|1\.0+)")
+EITHER_END = caseless(r"\b(?:or|versus|vs\.?)\s+(?:(?:an?|the|even|possibly)\s+)?$")
 EITHER = caseless(r"\W*\b(?:or|versus|vs|and)\b\W*(?:(?:an?|the|possibly|even)\s+)?|\s*/\s*")
 COUNTER = caseless(r"\b(?:but|however|yet|whereas|although|instead)\b")
 CLAUSE = re.compile(r"[^.;\n]{1,120}?(?=$|[.;\n]|,? (?:because|since|as|given|due to)\b)")
 FILLERS = frozenset(
     "answer option choice correct is it would be next step best most likely diagnosis cause treatment management"
     " appropriate i d choose pick go with say think believe for my final start order give do perform get obtain request"
-    " s initial therefore so this patient has have with case should we he she they and of likely probably definitely begin"
+    " her him them there s initial therefore so this patient has have with case should we he she they and of likely probably definitely begin"
     " administer prescribe recommend that here in to suggest advise right key".split()
 )
 """Words, as folded, that a reply may have around a part of an option's words."""
@@ -488,11 +493,13 @@ def _statement(reply: Reply) -> str | None:
 
 def _concluding(reply: Reply) -> str | None:
     """The last letter to which a conclusion leads and with which its clause ends: 'so B.', 'that leaves (C)'."""
-    listed = set(_heads(reply)) if _announces_list(reply) else set()
+    announced = _announces_list(reply)
+    listed = set(_heads(reply)) if announced else set()
     concluded = [
         mark
         for mark in reply.marks
         if mark not in listed
+        and not (announced and mark.followed_by_words)
         and _ends_clause(reply.text, mark)
         and _is_led_to(reply.text, mark, CONCLUDING)
         and _sign_at_once(reply, mark) != "no"
@@ -527,6 +534,9 @@ def _weighed(reply: Reply) -> str | None:
     """Options weighed one by one, of which one alone is called right, and another wrong."""
     signs: dict[str, set[str]] = {"yes": set(), "no": set()}
     letters = [mark for mark in reply.marks if mark.by_letter]
+    if not letters:
+        for mark in reply.marks:
+            signs.get(_sign_at_once(reply, mark) or "", set()).add(mark.letter)
     ticks = [_sign_before(reply.text, mark) for mark in letters]
     if ticks[:1] != [None] and len(set(filter(None, ticks))) == 2:
         ticked = {mark.letter for mark, tick in zip(letters, ticks, strict=True) if tick == "yes"}
@@ -566,6 +576,8 @@ def _sign_before(text: str, mark: Mark) -> str | None:
 
 def _ranked(reply: Reply) -> str | None:
     """The first of a ranking: 'C > A > B'."""
+    if ranking := RANKING.search(reply.text):
+        return ranking[1] if ranking[1] in reply.options else None
     chains = [
         first.letter
         for first, second in zip(reply.marks, reply.marks[1:], strict=False)
@@ -662,6 +674,7 @@ def _words(reply: Reply) -> str | None:
         if not mark.by_letter
         and mark.distinctive
         and not _is_denied(reply, mark)
+        and not EITHER_END.search(reply.text[max(0, mark.start - NEAR) : mark.start])
         and not (mark.end < len(reply.text) and UNSETTLED.match(reply.text, mark.end))
     )
 
