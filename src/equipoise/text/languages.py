@@ -31,18 +31,21 @@ AND, OR, BUT, NOT = "and", "or", "but", "not"
 WRONG, RIGHT, IS, THE = "is incorrect", "is correct", "is", "the"
 ANSWER, CORRECT, FINAL, OPTION = "answer", "correct answer", "final answer", "option"
 CHOOSE, MINE, IT_IS, BECAUSE, SO = "I choose", "is the correct answer", "the answer is", "because", "so"
-LIKELIEST, CHANGED, LETTER = "most likely diagnosis", "revised", r"[A-J][)\].]?"
+LIKELIEST, CHANGED = "most likely diagnosis", "revised"
 
 PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "Chinese": (
         (NOT, "(?:答案|选项)?(?:并)?(?:不是|而?非)"),
         (BUT, "而(?:应)?是"),
-        (CHANGED, "更正|修正|修改(?:后的)?|更新(?:后的)?|改(?:为|选|成)|重新(?:考虑|思考)(?:后|之后)?|(?<![A-J])(?<![A-J] )不对,|等等|其实"),
+        (CHANGED, ("更正|修正|修改(?:后的)?|更新(?:后的)?|改(?:为|选|成)|重新(?:考虑|思考)(?:后|之后)?"
+            "|(?<![A-J])(?<![A-J] )不对,|等等|其实")),
         (
             WRONG,
-            "(?:选项|项)?(?:都|均)?(?:是)?(?:不正确|不对|不符合?|不太可能|不可能|不考虑|错误|错|可排除|可以排除|被排除|排除)的?",
+            ("(?:选项|项)?(?:都|均)?(?:是)?(?:不正确|不对|不符合?|不太可能|不可能|不考虑|错误|错|可排除|可以排除"
+            "|被排除|排除)的?"),
         ),
-        (IT_IS, "(?:最终|最后|最佳|正确|标准|我)?的?(?:答案|答|回答|选项|选择|诊断)(?:应该?|就)?(?:是|为|选|:)\\s*(?:选项)?"),
+        (IT_IS, ("(?:最终|最后|最佳|正确|标准|我)?的?(?:答案|答|回答|选项|选择|诊断)(?:应该?|就)?(?:是|为|选"
+            "|:)\\s*(?:选项)?")),
         (MINE, "(?<=[A-J])\\s*(?:选项|项)?(?:才)?是(?:最佳|最终|正确|最合适)的?(?:答案|选项|选择)"),
         (RIGHT, "(?<=[A-J])\\s*(?:选项|项)?(?:才)?是?(?:最)?(?:正确|合适|符合|可能|对)的?"),
         (CORRECT, "(?:最佳|正确)(?:答案|选项)"),
@@ -64,9 +67,11 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     ),
     "Japanese": (
         (CHANGED, "訂正|修正|いや|やはり|考え直(?:す|した)と?|変更"),
-        (WRONG, "(?:は|が)?(?:ではなく|ではない|ではありません|じゃなくて)|(?:は|が)(?:誤り|間違い|不正解|不適切|正しくない|違う|違います)"),
+        (WRONG, ("(?:は|が)?(?:ではなく|ではない|ではありません|じゃなくて)|(?:は|が)(?:誤り|間違い|不正解|不適切"
+            "|正しくない|違う|違います)")),
         (IT_IS, "(?:最終的な?|正しい|最も適切な)?(?:正解|答え|答|回答|解答|選択肢|診断)(?:は|:)"),
-        (MINE, "(?:が|は)(?:正解|正しい|最も適切|答え|適切|最も考えられ)|を?(?:選びます|選択します|選ぶ|選択する|選択)"),
+        (MINE, ("(?:が|は)(?:正解|正しい|最も適切|答え|適切|最も考えられ)|を?(?:選びます|選択します|選ぶ|選択する"
+            "|選択)")),
         (OPTION, "選択肢"),
         (".", "です|である|になります|となります|だと思います"),
     ),
@@ -84,7 +89,8 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (NOT, "(?:و)?ليست?|وليس"),
         (BUT, "بل|ولكن|لكن"),
         (MINE, "(?:هو|هي) (?:الإجابة|الاجابة|الجواب|الخيار)(?: (?:الصحيحة?|الأصح))?"),
-        (IT_IS, "(?:الإجابة|الاجابة|إجابتي|الجواب|الحل|التشخيص)(?: (?:الصحيحة?|النهائية?|الأصح|الأكثر احتمالا?ً?))*(?: (?:هي|هو))?"),
+        (IT_IS, ("(?:الإجابة|الاجابة|إجابتي|الجواب|الحل|التشخيص)(?: (?:الصحيحة?|النهائية?|الأصح|الأكثر "
+            "احتمالا?ً?))*(?: (?:هي|هو))?")),
         (IT_IS, "(?:أختار|اختار|سأختار)(?: الخيار)?"),
         (RIGHT, "(?:هو |هي )?صحيحة?"),
         (OPTION, "(?:الخيار|الاختيار|خيار)(?: (?:الصحيح|الأصح)(?: هو)?)?"),
@@ -104,7 +110,8 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (WRONG, "(?:является )?(?:неверн\\w+|неправильн\\w+|ошибочн\\w+|маловероят\\w+|исключ\\w+)"),
         (NOT, "не"),
         (BUT, "а|но"),
-        (IT_IS, "(?:правильн\\w+|верн\\w+|окончательн\\w+|мой)? ?(?:ответ|вариант ответа|диагноз)(?: ?[—–:-]| является)?(?: вариант)?"),
+        (IT_IS, ("(?:правильн\\w+|верн\\w+|окончательн\\w+|мой)? ?(?:ответ|вариант ответа|диагноз)(?: ?[—–:-]| "
+            "является)?(?: вариант)?")),
         (IT_IS, "(?:я )?выб(?:ираю|рал|рала|ор)"),
         (MINE, "[—–-] (?:это )?(?:правильн\\w+|верн\\w+) (?:ответ|вариант)"),
         (RIGHT, "(?:верн\\w+|правильн\\w+)"),
@@ -112,27 +119,33 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (BECAUSE, "потому что|так как|поскольку"),
     ),
     "Spanish": (
-        (CHANGED, "correcci[oó]n|rectifico|en realidad|pens[aá]ndolo (?:bien|mejor)|cambio (?:mi respuesta )?a|perd[oó]n|corrijo|revisada"),
-        (CORRECT, "(?:respuesta|opci[oó]n|alternativa) (?:m[aá]s )?(?:correcta|adecuada|apropiada|probable)|mejor respuesta|la correcta(?= es)"),
+        (CHANGED, ("correcci[oó]n|rectifico|en realidad|pens[aá]ndolo (?:bien|mejor)|cambio (?:mi respuesta )?a"
+            "|perd[oó]n|corrijo|revisada")),
+        (CORRECT, ("(?:respuesta|opci[oó]n|alternativa) (?:m[aá]s )?(?:correcta|adecuada|apropiada|probable)|mejor "
+            "respuesta|la correcta(?= es)")),
         (FINAL, "respuesta (?:final|definitiva)"),
         (LIKELIEST, "diagn[oó]stico m[aá]s probable"),
         (ANSWER, "(?:mi )?respuesta|contestaci[oó]n"),
         (OPTION, "(?:la )?opci[oó]n|alternativa|inciso"),
-        (CHOOSE, "(?:yo )?(?:elijo|elegir[ií]a|escojo|selecciono|me quedo con|me inclino por|optar[ií]a por|opto por)"),
+        (CHOOSE, ("(?:yo )?(?:elijo|elegir[ií]a|escojo|selecciono|me quedo con|me inclino por|optar[ií]a por|opto "
+            "por)")),
         (NOT, "no es(?: la)?"),
         (BUT, "sino(?: que)?(?: es)?(?: la)?"),
         (WRONG, "(?:es|son|queda) (?:incorrect[ao]s?|fals[ao]s?|descartad[ao]|err[oó]ne[ao])"),
         (RIGHT, "es (?:la |el )?(?:correct[ao]|verdader[ao]|ciert[ao])"),
-        (IS, "es|ser[ií]a|ser[aá]"), (THE, "la|el|letra"), (BECAUSE, "porque|ya que|debido a"), (SO, "por (?:lo )?tanto"),
+        (IS, "es|ser[ií]a|ser[aá]"), (THE, "la|el|letra"), (BECAUSE, ("porque|ya que|debido "
+            "a")), (SO, "por (?:lo )?tanto"),
     ),
     "Portuguese": (
         (CHANGED, "corre[cç][aã]o|na verdade|pensando melhor|reconsiderando|mudo para|desculpe|revisada"),
-        (CORRECT, "(?:a )?(?:(?:resposta|op[cç][aã]o|alternativa) (?:mais )?(?:correta|certa|adequada|apropriada|prov[aá]vel)|melhor resposta)|[oa] (?:correta|certa)(?= [eé])|(?:o )?gabarito"),
+        (CORRECT, ("(?:a )?(?:(?:resposta|op[cç][aã]o|alternativa) (?:mais )?(?:correta|certa|adequada|apropriada"
+            "|prov[aá]vel)|melhor resposta)|[oa] (?:correta|certa)(?= [eé])|(?:o )?gabarito")),
         (FINAL, "(?:a )?resposta final"),
         (LIKELIEST, "(?:o )?diagn[oó]stico mais prov[aá]vel"),
         (ANSWER, "(?:a )?(?:minha )?resposta"),
         (OPTION, "(?:a )?(?:op[cç][aã]o|alternativa|letra)"),
-        (CHOOSE, "(?:eu )?(?:escolho|escolheria|seleciono|opto por|fico com|marcaria|marco)(?: (?:a letra|a op[cç][aã]o|a|o))?"),
+        (CHOOSE, ("(?:eu )?(?:escolho|escolheria|seleciono|opto por|fico com|marcaria|marco)(?: (?:a letra|a "
+            "op[cç][aã]o|a|o))?")),
         (NOT, "n[aã]o [eé](?: a)?"),
         (BUT, "(?:e )?sim(?: a)?|mas sim(?: a)?"),
         (WRONG, "(?:[eé]|est[aá]) (?:incorret[ao]|fals[ao]|errad[ao]|descartad[ao])"),
@@ -140,8 +153,10 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (IS, "é a|é o|é|seria a|seria"), (BECAUSE, "porque|pois|j[aá] que"), (SO, "portanto"),
     ),
     "French": (
-        (CHANGED, "correction|rectification|en fait|en r[eé]alit[eé]|apr[eè]s r[eé]flexion|je (?:change|corrige)|finalement|pardon|r[eé]vis[eé]e"),
-        (CORRECT, "(?:bonne|meilleure) (?:r[eé]ponse|option)|(?:r[eé]ponse|option|choix) (?:correcte?|exacte?|juste|la plus (?:probable|appropri[eé]e))"),
+        (CHANGED, ("correction|rectification|en fait|en r[eé]alit[eé]|apr[eè]s r[eé]flexion|je (?:change|corrige)"
+            "|finalement|pardon|r[eé]vis[eé]e")),
+        (CORRECT, ("(?:bonne|meilleure) (?:r[eé]ponse|option)|(?:r[eé]ponse|option|choix) (?:correcte?|exacte?|juste"
+            "|la plus (?:probable|appropri[eé]e))")),
         (FINAL, "r[eé]ponse (?:finale|d[eé]finitive)"),
         (LIKELIEST, "diagnostic le plus probable"),
         (ANSWER, "(?:ma )?r[eé]ponse"),
@@ -154,8 +169,10 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (IS, "est|serait"), (THE, "la|le|lettre"), (BECAUSE, "car|parce que|puisque"), (SO, "donc"),
     ),
     "Italian": (
-        (CHANGED, "correzione|in realt[aà]|ripensandoci|cambio (?:la (?:mia )?risposta )?(?:in|con)|mi correggo|anzi|scusa|rivista"),
-        (CORRECT, "(?:risposta|opzione|alternativa) (?:pi[uù] )?(?:corretta|giusta|esatta|appropriata|probabile)|migliore risposta"),
+        (CHANGED, ("correzione|in realt[aà]|ripensandoci|cambio (?:la (?:mia )?risposta )?(?:in|con)|mi correggo|anzi"
+            "|scusa|rivista")),
+        (CORRECT, ("(?:risposta|opzione|alternativa) (?:pi[uù] )?(?:corretta|giusta|esatta|appropriata|probabile)"
+            "|migliore risposta")),
         (FINAL, "risposta (?:finale|definitiva)"),
         (LIKELIEST, "diagnosi pi[uù] probabile"),
         (ANSWER, "(?:la mia )?risposta"),
@@ -168,7 +185,8 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (IS, "è|sarebbe"), (THE, "la|il|lettera"), (BECAUSE, "perch[eé]|poich[eé]"), (SO, "quindi|dunque|pertanto"),
     ),
     "German": (
-        (CHANGED, "korrektur|korrigiere?|revidiert\\w*|eigentlich|bei n[aä]herer [uü]berlegung|doch eher|nach erneuter \\w+|korrigiert\\w*"),
+        (CHANGED, ("korrektur|korrigiere?|revidiert\\w*|eigentlich|bei n[aä]herer [uü]berlegung|doch eher|nach "
+            "erneuter \\w+|korrigiert\\w*")),
         (CORRECT, "(?:richtige|korrekte|beste|zutreffende) (?:antwort|l[oö]sung|option|antwortm[oö]glichkeit)"),
         (FINAL, "(?:endg[uü]ltige|finale|letzte|abschlie(?:ß|ss)ende) antwort|endantwort"),
         (LIKELIEST, "wahrscheinlichste diagnose"),
@@ -178,7 +196,8 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (BUT, "sondern"),
         (WRONG, "(?:ist|sind) (?:falsch|inkorrekt|ausgeschlossen|unwahrscheinlich|nicht (?:richtig|korrekt))"),
         (RIGHT, "(?:ist|w[aä]re) (?:die |das )?(?:richtige?|korrekt|zutreffend)"),
-        (IS, "ist|w[aä]re|lautet"), (THE, "die|der|das|buchstabe"), (BECAUSE, "weil|denn|da"), (SO, "daher|also|somit"),
+        (IS, "ist|w[aä]re|lautet"), (THE, ("die|der|das"
+            "|buchstabe")), (BECAUSE, "weil|denn|da"), (SO, "daher|also|somit"),
     ),
     "Dutch": (
         (CORRECT, "(?:juiste|correcte|beste) (?:antwoord|optie)"), (ANSWER, "(?:mijn )?antwoord"), (OPTION, "optie"),
@@ -189,7 +208,8 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (CHANGED, "poprawka|korekta|po namy[sś]le"),
         (CORRECT, "(?:prawid[lł]owa|poprawna|w[lł]a[sś]ciwa) odpowied[zź](?: to)?"), (ANSWER, "odpowied[zź](?: to)?"),
         (CHOOSE, "wybieram"), (NOT, "nie"), (WRONG, "jest (?:b[lł][eę]dn\\w+|nieprawid[lł]ow\\w+)"), (OPTION, "opcja"),
-        (RIGHT, "jest (?:poprawn\\w+|prawid[lł]ow\\w+)"), (BUT, "ale|lecz|tylko"), (IS, "jest"), (BECAUSE, "poniewa[zż]|bo"),
+        (RIGHT, ("jest (?:poprawn\\w+"
+            "|prawid[lł]ow\\w+)")), (BUT, "ale|lecz|tylko"), (IS, "jest"), (BECAUSE, "poniewa[zż]|bo"),
     ),
     "Turkish": (
         (CHANGED, "d[uü]zeltme|asl[ıi]nda"),
@@ -197,20 +217,24 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (WRONG, "yanl[ıi][sş](?:t[ıi]r)?|de[gğ]il"), (MINE, "do[gğ]ru(?:dur)?"), ("", "'?d[ıi]r(?!\\w)"),
     ),
     "Indonesian": (
-        (CORRECT, "jawaban (?:yang )?(?:benar|tepat|paling tepat)(?:nya)?(?: adalah)?"), (ANSWER, "jawaban(?:nya)?(?: saya)?"),
-        (IS, "adalah|ialah"), (WRONG, "(?:adalah )?salah"), (NOT, "bukan"), (BUT, "melainkan|tetapi"), (OPTION, "pilihan|opsi"),
+        (CORRECT, ("jawaban (?:yang )?(?:benar|tepat|paling tepat)(?:nya)?(?: "
+            "adalah)?")), (ANSWER, "jawaban(?:nya)?(?: saya)?"),
+        (IS, "adalah|ialah"), (WRONG, ("(?:adalah "
+            ")?salah")), (NOT, "bukan"), (BUT, "melainkan|tetapi"), (OPTION, "pilihan|opsi"),
         (CHOOSE, "saya (?:pilih|memilih)"), (BECAUSE, "karena"),
     ),
     "Vietnamese": (
         (IT_IS, "(?:đáp án|câu trả lời|trả lời)(?: (?:đúng|chính xác|cuối cùng))*(?: là)?"), (WRONG, "(?:là )?sai"),
-        (CHOOSE, "(?:tôi )?chọn"), (NOT, "không phải(?: là)?"), (BUT, "mà(?: là)?"), (OPTION, "phương án"), (BECAUSE, "vì"),
+        (CHOOSE, "(?:tôi )?chọn"), (NOT, ("không phải(?: "
+            "là)?")), (BUT, "mà(?: là)?"), (OPTION, "phương án"), (BECAUSE, "vì"),
     ),
     "Swedish, Danish, Norwegian": (
         (CORRECT, "(?:r[aä]tt|korrekt\\w?|riktig\\w?|rigtige?) svar(?:et)?(?: (?:är|er))?"), (ANSWER, "svar(?:et)?"),
         (IS, "är|er"), (NOT, "(?:är |er )?(?:inte|ikke)"), (BUT, "utan|men"),
     ),
     "Ukrainian": (
-        (IT_IS, "(?:правильна|остаточна) відповідь(?: ?[—–:-])?|відповідь(?: ?[—–:-])?"), (NOT, "не"), (BECAUSE, "тому що"),
+        (IT_IS, ("(?:правильна|остаточна) відповідь(?: ?[—–:-])?|відповідь(?: "
+            "?[—–:-])?")), (NOT, "не"), (BECAUSE, "тому що"),
     ),
     "Persian, Urdu": (
         (IT_IS, "(?:پاسخ|جواب|گزینه)(?: (?:صحیح|درست|نهایی))*"), (".", "(?:است|ہے)"), (WRONG, "نادرست|غلط"),

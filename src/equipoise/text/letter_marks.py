@@ -32,7 +32,8 @@ NAME_BEFORE = caseless(
     r"|°)[\s\-]?$"
 )
 NAME_AFTER = caseless(
-    rf"\w|'\w|[-‐–][^\W_]|\.\s?(?:{SPECIES})\b|/(?-i:[a-z])\b|[ \-]?(?:cells?|lymphocytes?|waves?|antigen|virus|dimers?"
+    rf"\w|'\w|[-‐–][^\W_]|\.\s?(?:{SPECIES})\b|/(?-i:[a-z])\b|[ \-]?(?:cells?|lymphocytes?|waves?|antigen|virus"
+    rf"|dimers?"
     r"|fib|flutter|section|peptide|spine|reactive|blockers?|symptoms?|lines?|natriuretic|coli|streptococc\w+|strep"
     r"|fib(?:er|re)s?|chains?|receptors?)\b"
 )
@@ -43,19 +44,24 @@ CLAUSE = (
     r"|obviously|for (?:sure|me)|without|most likely|best|given|based on)\b"
 )
 NOT_ARTICLE = re.compile(
-    rf"\s*(?:$|[\n.,:;)\]}}>*|/!?\"”—–(=→&+~✓✔✅☑✗✘❌✖×❎]|-\s|\\n|{CLAUSE}|(?:it is|was|would|isn't|can|cannot|can't|has|does"
+    rf"\s*(?:$|[\n.,:;)\]}}>*|/!?\"”—–(=→&+~✓✔✅☑✗✘❌✖×❎]|-\s|\\n|{CLAUSE}|(?:it is|was|would|isn't|can|cannot"
+    rf"|can't|has|does"
     r"|doesn't|must|should|all the way|but|rather|instead|over|then|imo|i|please)\b)"
 )
 """Text after such a letter if it names an option."""
 NOT_PRONOUN = re.compile(
-    rf"\s*(?:$|[\n.:;)\]}}>*|/!?\"”—–(=→&+~✓✔✅☑✗✘❌✖×❎]|,(?!\s*(?:for one|personally|too|as|however|therefore)\b)|-\s|\\n"
+    rf"\s*(?:$|[\n.:;)\]}}>*|/!?\"”—–(=→&+~✓✔✅☑✗✘❌✖×❎]|,(?!\s*(?:for one|personally|too|as|however|therefore)\b)"
+    rf"|-\s|\\n"
     rf"|{CLAUSE}|it is\b)"
 )
 BRACKETED = re.compile(r"\s*[)\]}:]|\W*$|\.\s*(?:\n|$)")
 """Text after a lower-case letter that names an option."""
 SMALL_AFTER = re.compile(r"(?<![^\s(\[{:\"'])")
 """Context before a lower-case letter that names an option."""
-JOINT = caseless(r"[)\]\"']?\s*(?:[,/&+]|,?\s*\b(?:and|or)\b|\s[^\w\s.,;:(\-–—>=<→⇒|✓✔✅☑✗✘❌✖×❎👍👎?!]\s)\s*(?:options?\s*)?[(\[\"']?")
+JOINT = caseless(
+    r"[)\]\"']?\s*(?:[,/&+]|,?\s*\b(?:and|or)\b"
+    r"|\s[^\w\s.,;:(\-–—>=<→⇒|✓✔✅☑✗✘❌✖×❎👍👎?!]\s)\s*(?:options?\s*)?[(\[\"']?"
+)
 NEW_CLAUSE = caseless(r"[)\]\"']?\s+(?:is|was|would|seems|can|does|has|refers|represents)\b")
 GLUED = 4
 """A letter directly after a digit counts only within this many characters of the start."""
