@@ -36,7 +36,7 @@ LIKELIEST, CHANGED = "most likely diagnosis", "revised"
 PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "Chinese": (
         (NOT, "(?:答案|选项)?(?:并)?(?:不是|而?非)"),
-        (BUT, "而(?:应)?是"),
+        (BUT, "(?:而(?:应)?|(?<=[A-J]), ?)是"),
         (CHANGED, ("更正|修正|修改(?:后的)?|更新(?:后的)?|改(?:为|选|成)|重新(?:考虑|思考)(?:后|之后)?"
             "|(?<![A-J])(?<![A-J] )不对,|等等|其实")),
         (
@@ -166,7 +166,8 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (BUT, "mais(?: plut[oô]t)?(?: bien)?(?: la)?"),
         (WRONG, "(?:est|sont) (?:incorrecte?s?|fausse?s?|faux|exclue?|[eé]limin[eé]e?|erron[eé]e?)"),
         (RIGHT, "est (?:la |le )?(?:bonne|correcte?|exacte?|vraie?|juste)"),
-        (IS, "est|serait"), (THE, "la|le|lettre"), (BECAUSE, "car|parce que|puisque"), (SO, "donc"),
+        (IT_IS, ("c'est(?: donc)?(?: "
+            "bien)?")), (IS, "est|serait"), (THE, "la|le|lettre"), (BECAUSE, "car|parce que|puisque"), (SO, "donc"),
     ),
     "Italian": (
         (CHANGED, ("correzione|in realt[aà]|ripensandoci|cambio (?:la (?:mia )?risposta )?(?:in|con)|mi correggo|anzi"

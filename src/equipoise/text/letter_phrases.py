@@ -19,8 +19,9 @@ MARKUP = caseless(
 GAP = re.compile(r"\s{41,}")
 """Long white space, which no rule crosses; it is shortened so that rules do not scan it many times."""
 NEXT_QUESTION = caseless(
-    r"(?:\n|[^\S\n]{2})[#*]{0,6}[^\S\n]{0,3}[#*]{0,4}(?:(?:next|another|new|following|sample|example)\s+)?"
-    r"(?:question|q|problem|case|example|exercise|scenario|vignette|human|user|input|instruction|prompt)"
+    r"(?:\n|[^\S\n]{2})[#*]{0,6}[^\S\n]{0,3}[#*\[]{0,4}(?:(?:next|another|new|following|sample|example)\s+)?"
+    r"(?:question|q|problem|case|example|exercise|scenario|vignette|human|user|input|instruction|prompt|(?:patient"
+    r"|item|vignette|person)(?=\s*#?\d))\]?"
     r"\s*(?:no\.?\s*|number\s*|#\s*)?\d{0,3}\s*\**(?:[:.)](?=\D)|\n)"
     r"|<\|(?:im_start|im_end|endoftext|eot_id|start_header_id|user|end)\|>|\[/?INST\]|</s>|<(?:end|start)_of_turn>"
 )
@@ -41,7 +42,7 @@ LINK = (
     r"\s*(?:(?:\b(?:is|was|are|be|being|would|should|will|must|has to|remains|seems|appears|looks like)\b"
     r"|[=:→⇒–—]|-+>?|=>)\s*)+"
 )
-ASKED = r"(?:\s*\([^)\n]*\))?(?:\s+(?:to|for|here|in|of|among|that|by|according)\b[^.:\n]{0,90}?)?"
+ASKED = r"(?:\s*\([^)\n]*\))?(?:\s+(?:to|for|here|in|of|among|that|by|according|after|upon|following|based)\b[^.:\n]{0,90}?)?"
 LEAD_END = rf"{HEDGE}{BRACKETS}$"
 DECISION = caseless(rf"\b(?!(?<=first )answer){SINGLE}{ASKED}{LINK}{LEAD_END}")
 FINAL = caseless(rf"(?:\bfinal\s+{NOUN}{ASKED}{LINK}{LEAD_END}|\\(?:boxed|fbox|framebox)\s*\{{{BRACKETS})$")
@@ -74,7 +75,8 @@ CONCLUDING = caseless(
 )
 CLAUSE_END = caseless(
     r"[)\]}\"'”’>»]*\s*(?:$|[.!,;\n(\[{—–✓✔✅]|-\s|\b(?:because|since|as|given|based|due|for|here|then|it is|is "
-    r"(?:my|the)|rather than|instead of|over|to me|all day|(?:the|a|my) (?:best|most|more|correct|only|clear|obvious"
+    r"(?:my|the)|rather than|instead of|over|to me|all day|(?:most|more|much more) (?:likely|plausible|probable"
+    r"|consistent)|(?:the|a|my) (?:best|most|more|correct|only|clear|obvious"
     r"|likely|right|better|strongest|answer|choice))\b)"
 )
 UNMEANT = caseless(
@@ -155,7 +157,8 @@ DELIMITED = caseless(
 )
 SUBJECT = caseless(r"[)\]\"']*\s+(?:is|was|would|seems|as|since|fits|due)\b")
 VERDICT = caseless(
-    r"[)\]\"”']?(?:\s*\([^)\n]{1,120}\)|[:,.]\s*[^.\n,:]{1,120}?,?)?\s+(?:is|was|would be|seems|must be|has to be)\s+"
+    r"[)\]\"”']?(?:\s*\([^)\n]{1,120}\)|[:,.]\s*[^.\n,:]{1,120}?,?)?\s+(?:is|was|would be|seems|looks|sounds|feels"
+    r"|must be|has to be)\s+"
     r"(?:(?:the|a|most|more|much|far|better|best|single|only|clearly|definitely|indeed|actually|therefore|by far)\s+)*"
     r"(?:correct|right(?=\W*(?:$|[.,;:!?\n–—)]|\b(?:because|since|answer|choice|option|one|as|given)\b))|best|better"
     r"|appropriate|likely|plausible"
@@ -171,7 +174,8 @@ FITS = caseless(
     r")?sense|stands out|has to be\b"
     r"|must be (?:it|right|correct|the)|(?:does|is|would be)[.!](?:\s|$)|explains (?:it|every|all|both|the|this)"
     r"|matches|definitely"
-    r"|for sure|all the way|gets my|would be my|hands down|over [A-J]\b|rather than\b|instead of\b|without (?:a |any "
+    r"|for sure|all the way|gets my|would be my(?! (?:second|third|last|next|least))|hands down|over [A-J]\b|rather "
+    r"than\b|instead of\b|without (?:a |any "
     r")?doubt)"
 )
 SENTENCE_START = caseless(
@@ -214,6 +218,10 @@ INDENT = re.compile(r"[^\w\n]*")
 LINE_START = caseless(rf"{INDENT.pattern}(?:{NOUN}{INDENT.pattern})?")
 LINE_END = re.compile(r"[.)][ \t]|[^\w\n]*(?:\n|$)")
 LISTED = re.compile(r"(?:^|\n|:[^\S\n])[^\w\n]*([A-Z])(?=[.):|]|\s+[-–—|])")
+INLINE = re.compile(r"(?:^|[\n,;.:|)])\s*[(*]*([A-Z])(?=[.):|]|\s*[-–—=→|]|\s*\()")
+ANSWER_LINE = caseless(
+    r"(?:^|\n)\W{0,6}(?P<final>final\s+)?(?:correct\s+)?answer(?:\s+is)?\W{1,6}(?P<letter>[A-J])(?![\w'])"
+)
 LISTING = caseless(
     r"\b(?:each|every|one by one|step by step|in turn|options|choices|go through|going through|analy[sz]\w+|evaluat\w+"
     r"|consider\w*|examin\w+|review\w*|look at|break\w*|discuss\w*|assess\w*|compar\w+|weigh\w*)\b[^\n]*$"
@@ -238,7 +246,8 @@ DENIAL = (
 )
 DENIED = caseless(rf"(?:(?!\b(?:because|since|as|but|and|while|whereas)\b)[^.,;\n]){{0,60}}?\b{DENIAL}")
 UNSETTLED = caseless(
-    r"[)\]\"':]*(?:\s+(?:seems|would|could|may|might|needs?|requires?|is|has|can|was)\b(?!\s+(?:to )?(?:be )?(?:my"
+    r"[)\]\"':]*(?:\s+(?:seems|would|could|may|might|needs?|requires?|is|has|can|was|[a-z]{3,}s)\b(?!\s+(?:to "
+    r")?(?:be )?(?:my"
     r"|the|most|best|correct))"
     r"[^.!?\n]*)?$"
 )
@@ -266,7 +275,8 @@ CHANGED = caseless(
     r")?(?:mistake|error))"
     r"|let me (?:correct|revise|rethink|fix|change)|make that|make it|or rather|new answer|better answer"
     r"|no,(?=\W*(?:it|[A-J]\b))"
-    r"|thinking (?:again|more|it over|about it more)|that (?:was|is) (?:wrong|a mistake|incorrect)|disregard|ignore "
+    r"|thinking (?:again|more|it over|about it more)|from [A-J] to|that (?:was|is) (?:wrong|a mistake|incorrect)"
+    r"|disregard|ignore "
     r"(?:that|the above|my)"
     r"|my (?:first|initial|earlier|previous) (?:answer|choice|response) (?:was|is) (?:wrong|incorrect))\b"
     r"|(?<=[A-J])\)?\s*(?:→|⇒|[-=]+>)\s*(?=\(?[A-J]\b))"

@@ -156,6 +156,12 @@ def _changed(reply: Reply) -> str | None:
     return None
 
 
+def _two_answers(reply: Reply) -> str | None:
+    """Lines that give different answers, without a word on which is meant, give none."""
+    given = {match["letter"].upper(): match["final"] for match in phrases.ANSWER_LINE.finditer(reply.text)}
+    return NONE if len(given.keys() & reply.options.keys()) > 1 and not any(given.values()) else None
+
+
 def _opening(reply: Reply) -> str | None:
     """The text opens with a letter, unless it rejects it, or weighs several options in turn and then decides."""
     text, marks, _ = reply
@@ -185,9 +191,11 @@ def _outweighs(reply: Reply, first: Mark) -> bool:
 
 
 def _lists_options(reply: Reply) -> bool:
-    """Whether lines begin with the letters of the first two options, in order."""
+    """Whether lines, or at least three clauses, begin with the letters of the first options, in order."""
     listed = [match[1] for match in islice(phrases.LISTED.finditer(reply.text), 2)]
-    return len(listed) > 1 and listed == list(reply.options)[:2]
+    inline = [match[1] for match in islice(phrases.INLINE.finditer(reply.text), 3)]
+    options = list(reply.options)
+    return (len(listed) > 1 and listed == options[:2]) or (len(inline) > 1 and inline == options[:3])
 
 
 def _announces_list(reply: Reply) -> bool:
@@ -418,7 +426,7 @@ def _mention(reply: Reply) -> str | None:
     text = reply.text
     if _announces_list(reply):
         return None
-    return _single_letter(
+    named = [
         mark
         for mark in reply.marks
         if mark.by_letter
@@ -427,23 +435,24 @@ def _mention(reply: Reply) -> str | None:
             or (text[mark.start - 1 : mark.start] == "(" and text[mark.end : mark.end + 1] == ")")
         )
         and not _is_denied(reply, mark)
-        and not any(phrases.UNSETTLED.match(text, end) for end in _ends(reply, mark))
-    )
+    ]
+    return None if any(_is_unsettled(reply, mark) for mark in named) else _single_letter(named)
+
+
+def _is_unsettled(reply: Reply, mark: Mark) -> bool:
+    """Whether the text breaks off after an option, before it says what it makes of the option."""
+    at_end = not mark.by_letter and mark.end == len(reply.text)
+    return not at_end and any(phrases.UNSETTLED.match(reply.text, end) for end in _ends(reply, mark))
 
 
 def _words(reply: Reply) -> str | None:
     """A short text names exactly one option by its words, and does not reject them."""
     if len(reply.text) > phrases.SHORT or _announces_list(reply):
         return None
-    named = [
-        mark
-        for mark in reply.marks
-        if not mark.by_letter
-        and mark.distinctive
-        and not _is_denied(reply, mark)
-        and not (mark.end < len(reply.text) and phrases.UNSETTLED.match(reply.text, mark.end))
-    ]
-    if any(phrases.EITHER_END.search(reply.text[max(0, mark.start - phrases.NEAR) : mark.start]) for mark in named):
+    named = [mark for mark in reply.marks if not mark.by_letter and mark.distinctive and not _is_denied(reply, mark)]
+    if any(_is_unsettled(reply, mark) for mark in named) or any(
+        phrases.EITHER_END.search(reply.text[max(0, mark.start - phrases.NEAR) : mark.start]) for mark in named
+    ):
         return None
     return _single_letter(named)
 
@@ -507,6 +516,7 @@ def _single_letter(marks: Iterable[Mark]) -> str | None:
 RULES: tuple[tuple[str, Callable[[Reply], str | None]], ...] = (
     ("alone", _alone),
     ("changed", _changed),
+    ("two_answers", _two_answers),
     ("likeliest", _likeliest),
     ("opening", _opening),
     ("final", _final),
