@@ -166,8 +166,8 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (BUT, "mais(?: plut[oô]t)?(?: bien)?(?: la)?"),
         (WRONG, "(?:est|sont) (?:incorrecte?s?|fausse?s?|faux|exclue?|[eé]limin[eé]e?|erron[eé]e?)"),
         (RIGHT, "est (?:la |le )?(?:bonne|correcte?|exacte?|vraie?|juste)"),
-        (IT_IS, ("c'est(?: donc)?(?: "
-            "bien)?")), (IS, "est|serait"), (THE, "la|le|lettre"), (BECAUSE, "car|parce que|puisque"), (SO, "donc"),
+        (IT_IS, "c'est(?: donc)?(?: bien)?"),
+        (IS, "est|serait"), (THE, "la|le|lettre"), (BECAUSE, "car|parce que|puisque"), (SO, "donc"),
     ),
     "Italian": (
         (CHANGED, ("correzione|in realt[aà]|ripensandoci|cambio (?:la (?:mia )?risposta )?(?:in|con)|mi correggo|anzi"

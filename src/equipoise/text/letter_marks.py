@@ -32,7 +32,8 @@ NAME_BEFORE = caseless(
     r"|°)[\s\-]?$"
 )
 NAME_AFTER = caseless(
-    rf"\w|'\w|[-‐–][^\W_]|\.\s?(?:{SPECIES})\b|/(?-i:[a-z])\b|[ \-]?(?:cells?|lymphocytes?|waves?|antigen|virus"
+    rf"\w|'\w|\.[a-z]\.|[-‐–][^\W_]|\.\s?(?:{SPECIES})\b|/(?-i:[a-z])\b|[ \-]?(?:cells?|lymphocytes?|waves?|antigen"
+    rf"|virus"
     rf"|dimers?"
     r"|fib|flutter|section|peptide|spine|reactive|blockers?|symptoms?|lines?|natriuretic|coli|streptococc\w+|strep"
     r"|fib(?:er|re)s?|chains?|receptors?)\b"
@@ -59,7 +60,7 @@ BRACKETED = re.compile(r"\s*[)\]}:]|\W*$|\.\s*(?:\n|$)")
 SMALL_AFTER = re.compile(r"(?<![^\s(\[{:\"'])")
 """Context before a lower-case letter that names an option."""
 JOINT = caseless(
-    r"[)\]\"']?\s*(?:[,/&+]|,?\s*\b(?:and|or)\b"
+    r"[)\]\"']?\s*(?:\((?!\s*\d)[^()]{1,80}\)\s*)?(?:[,/&+]|,?\s*\b(?:and|or)\b"
     r"|\s[^\w\s.,;:(\-–—>=<→⇒|✓✔✅☑✗✘❌✖×❎👍👎?!]\s)\s*(?:options?\s*)?[(\[\"']?"
 )
 NEW_CLAUSE = caseless(r"[)\]\"']?\s+(?:is|was|would|seems|can|does|has|refers|represents)\b")

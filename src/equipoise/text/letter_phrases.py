@@ -42,7 +42,10 @@ LINK = (
     r"\s*(?:(?:\b(?:is|was|are|be|being|would|should|will|must|has to|remains|seems|appears|looks like)\b"
     r"|[=:→⇒–—]|-+>?|=>)\s*)+"
 )
-ASKED = r"(?:\s*\([^)\n]*\))?(?:\s+(?:to|for|here|in|of|among|that|by|according|after|upon|following|based)\b[^.:\n]{0,90}?)?"
+ASKED = (
+    r"(?:\s*\([^)\n]*\))?"
+    r"(?:\s+(?:to|for|here|in|of|among|that|by|according|after|upon|following|based)\b[^.:\n]{0,90}?)?"
+)
 LEAD_END = rf"{HEDGE}{BRACKETS}$"
 DECISION = caseless(rf"\b(?!(?<=first )answer){SINGLE}{ASKED}{LINK}{LEAD_END}")
 FINAL = caseless(rf"(?:\bfinal\s+{NOUN}{ASKED}{LINK}{LEAD_END}|\\(?:boxed|fbox|framebox)\s*\{{{BRACKETS})$")
@@ -80,7 +83,8 @@ CLAUSE_END = caseless(
     r"|likely|right|better|strongest|answer|choice))\b)"
 )
 UNMEANT = caseless(
-    r"(?:\b(?:options|choices)\W*|\b(?:each|every|which|what|any|anything|everything|all)\s+"
+    r"(?:\b(?:instead of|rather than|unlike)\b[^.,;!?\n]*|\b(?:options|choices)\W*|\b(?:each|every|which|what|any"
+    r"|anything|everything|all)\s+"
     r"|\b(?:incorrect|wrong|not (?:the|a)|not)\b[^\w.,:;!?\n]+(?:\w+[^\w.,;:!?\n]+){0,2}"
     r"|\b(?:second|third|another|alternative|other|previous(?:ly)?|initial(?:ly)?|original(?:ly)?|earlier|former|old"
     r"|false|tempting|runner-up|first instinct|first guess)\b[^\w.;!?\n]+(?:(?:best|most|likely|possible|my|the)\s+)*"
@@ -90,7 +94,7 @@ UNMEANT = caseless(
     r"(?:thought|assumed|considered)|(?:one|some|many|you|a \w+) (?:\w+ )?(?:might|may|could|would) (?:\w+ )?"
     r"(?:say|think|argue|suggest|guess|choose|pick|assume|expect|believe)|(?:students?|people|candidates|clinicians"
     r"|doctors)"
-    r"|instead of|rather than|without(?! (?:a |any )?(?:doubt|question|hesitation))|in the absence of|(?:^"
+    r"|without(?! (?:a |any )?(?:doubt|question|hesitation))|in the absence of|(?:^"
     r"|[.;!?\n]\s*)had|were (?:it|this|she|he|the)"
     r"|if(?! (?:I|we|you|one|forced|pressed|pushed|asked)\b)|unless)\b(?:(?!,? (?:but|yet|however)\b)[^.;!?\n])*"
     r"|\b(?:consider|considering|examine|evaluate|discuss|look at|start with|begin with|compare|why|what about|how "
@@ -109,13 +113,15 @@ WITHDRAWN = caseless(
     r"[)\]\"'”]*(?:[^\S\n]*\?"
     rf"|[^.;!?\n]{{0,60}}?\b(?:but|however|yet|though|although|except)\b,?\s*(?:that|this|it"
     rf"|which)\b[^.;!?\n]{{0,30}}?\b{REFUTED}"
-    rf"|[^.;!?\n]{{0,60}}?[.;!]\s*(?:But |However, |Yet |No, |Though )?(?:that|this|it)\b(?:'s| is| was| would "
+    rf"|[^.;!?\n]{{0,60}}?[.;!]\s*(?:(?:But|However|Yet|No|Though|Hmm+|Wait|Oh|Actually|Sorry)\W+){{0,2}}(?:that"
+    rf"|this|it)\b(?:'s| is| was| would "
     rf"be)?[^.;!?\n]{{0,12}}?\b{REFUTED}"
     rf"|,?\s+(?:at first|initially|{SUPPOSED})\b"
     r"|\s+would(?: be| have been)?\b[^.;!?\n]{0,60}?\b(?:if|were|had|in case)\b"
     r"|\W{1,6}(?:(?:hmm+|wait|oh|well|sorry|actually)\W+){0,2}(?:no|nope)\b(?=\s*(?:$|[,.;:!—–-])))"
 )
 """Text after a letter by which it is taken back, or holds for another patient only."""
+CONTRAST = caseless(r"(?<!thing )(?<!all )(?:but|yet|however|rather|instead)\b")
 COUNTERED = caseless(
     r"\bnot\b[^.;!?\n]{0,80}?,?\s*\b(?:but|rather|instead)\s*(?:rather|instead)?\s*(?:(?:an?|the|option|it is"
     r"|it's)\s+)?$"
@@ -329,6 +335,7 @@ GENERAL = frozenset(
     )
 )  # fmt: skip
 """Words, as folded, that alone do not tell an option."""
+ENDING = re.compile(r"(?:ations?|ions?|ing|ed|ism|r?al|us|ic|y|e|a)$")
 REVERSING = frozenset({"not", "no", "without", "avoid", "stop", "discontinue", "withhold", "never", "non", "except"})
 """Words, as folded, without which an option's words mean the reverse."""
 REJECTED = caseless(

@@ -186,8 +186,10 @@ def _outweighs(reply: Reply, first: Mark) -> bool:
     if decided and len({mark.letter for mark in _heads(reply)}) > 1:
         return True
     # 'A is a possibility, but …'
-    is_subject = phrases.SUBJECT.match(reply.text, first.end) and not _is_judged_right(reply.text, first)
-    return bool(is_subject and (_statement(reply) or _concluding(reply) or _verdict(reply)))
+    subject = phrases.SUBJECT.match(reply.text, first.end)
+    if not subject or (_is_judged_right(reply.text, first) and not subject[0].endswith("would")):
+        return False
+    return any(rule(reply) not in {None, first.letter} for rule in (_statement, _concluding, _verdict, _last_word))
 
 
 def _lists_options(reply: Reply) -> bool:
@@ -245,7 +247,8 @@ def _is_led_to(text: str, mark: Mark, pattern: re.Pattern[str]) -> bool:
     led = pattern.search(before)
     if not led or phrases.WITHDRAWN.match(text, mark.end):
         return False
-    return phrases.COUNTERED.search(before) is not None or not phrases.UNMEANT.search(before[: led.start()])
+    contrasts = phrases.CONTRAST.match(before, led.start()) or phrases.COUNTERED.search(before)
+    return bool(contrasts) or not phrases.UNMEANT.search(before[: led.start()])
 
 
 def _final(reply: Reply) -> str | None:
@@ -412,6 +415,8 @@ def _opening_words(reply: Reply) -> str | None:
     for mark in _first_marks(reply.marks):
         opens = not mark.by_letter and phrases.PREFACE.fullmatch(text[: mark.start])
         other = next((later for later in reply.marks if later.start > mark.start and later.letter != mark.letter), None)
+        if other and phrases.SUBJECT.match(text, mark.end) and not _is_denied(reply, other):
+            return None
         if other and (between := text[mark.end : other.start]) and phrases.EITHER.fullmatch(between):
             return None
         if other and phrases.COUNTER.search(between) and not _is_denied(reply, other):
@@ -457,15 +462,24 @@ def _words(reply: Reply) -> str | None:
     return _single_letter(named)
 
 
+def _stem(word: str) -> str:
+    """Return a word without the ending by which it is another part of speech: dissect(ion), increase(d)."""
+    return phrases.ENDING.sub("", word) if len(word) > DISTINCTIVE + 1 else word
+
+
+GENERAL = frozenset(map(_stem, phrases.GENERAL))
+REVERSING = frozenset(map(_stem, phrases.REVERSING))
+
+
 def _part(reply: Reply) -> str | None:
     """A short text is a part of one option's words, with a word of no other option's, or its initials."""
     clause = phrases.CLAUSE.match(reply.text)
     if reply.marks or not clause or len(reply.text) > phrases.SHORT or "?" in reply.text:
         return None
-    said = {token.word for token in tokens_of(clause[0]) if token.word not in phrases.FILLERS}
+    said = {_stem(token.word) for token in tokens_of(clause[0]) if token.word not in phrases.FILLERS}
     abbreviations = {word.lower() for word in re.findall(r"\b[A-Z]{2,5}\b", clause[0])}
     shares = {
-        letter: {token.word for token in tokens_of(words)} | (abbreviations & _initials(words))
+        letter: {_stem(token.word) for token in tokens_of(words)} | (abbreviations & _initials(words))
         for letter, words in reply.options.items()
     }
     fitting = [letter for letter, words in shares.items() if said and said <= words]
@@ -475,10 +489,10 @@ def _part(reply: Reply) -> str | None:
     others = set().union(*(words for letter, words in shares.items() if letter != fitting[0]))
     own = {
         word
-        for word in said - others - phrases.GENERAL
+        for word in said - others - GENERAL
         if len(word) >= DISTINCTIVE or word in abbreviations or (word[0].isdigit() and len(share) < DISTINCTIVE - 1)
     }
-    return fitting[0] if own and not (share & phrases.REVERSING) - said else None
+    return fitting[0] if own and not (share & REVERSING) - said else None
 
 
 def _initials(words: str) -> set[str]:
