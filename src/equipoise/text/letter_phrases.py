@@ -65,7 +65,8 @@ CONCLUDING = caseless(
     r"(?:\b(?:so|hence|thus|therefore|consequently|but|rather|instead|actually|namely|ergo|leaves?(?: us with| only)?"
     r"|leaving|left with|down to|mak(?:es?|ing)(?: it| this)?|(?:leads?|brings?|takes?|changes?|changed)(?: me| us| "
     r"this| it| that)? to|point(?:s|ing)?(?: me| us| strongly| clearly)? (?:to|towards?)"
-    r"|suggests?|favou?rs?|indicates?|supports?|go(?:ing|es)? (?:with|for)|lock(?:ing|ed)?(?: it)? in(?: as)?"
+    r"|(?<!would )(?<!could )(?<!might )(?<!may )(?:suggests?|favou?rs?|indicates?|supports?)|go(?:ing|es)? (?:with"
+    r"|for)|lock(?:ing|ed)?(?: it)? in(?: as)?"
     r"|lean(?:s|ing)?(?: to| towards?)?|settl(?:e|ing) (?:on|for)|stick(?:ing)? (?:with|to)|opt(?:ing)? for"
     r"|vot(?:e|ing)(?: is| goes)? (?:for|to)|bet(?: is)?(?: on)?|choos(?:e|ing)|pick(?:ing)?|select(?:ing)?|mark"
     r"|tick|circle"
@@ -83,7 +84,10 @@ CLAUSE_END = caseless(
     r"|likely|right|better|strongest|answer|choice))\b)"
 )
 UNMEANT = caseless(
-    r"(?:\b(?:instead of|rather than|unlike)\b[^.,;!?\n]*|\b(?:options|choices)\W*|\b(?:each|every|which|what|any"
+    r"(?:\b(?:incorrect|wrong|worst(?: \w+)?|least(?: \w+)?|(?:would|could|might|may) (?:favou?r|suggest|indicate"
+    r"|support|point to)|second|third|excluded|eliminated|rejected|ruled out|step \d"
+    r"|distractors?)\s*|\b(?:instead of|rather than|unlike)\b[^.,;!?\n]*|\b(?:options|choices)\W*|\b(?:each|every"
+    r"|which|what|any"
     r"|anything|everything|all)\s+"
     r"|\b(?:incorrect|wrong|not (?:the|a)|not)\b[^\w.,:;!?\n]+(?:\w+[^\w.,;:!?\n]+){0,2}"
     r"|\b(?:second|third|another|alternative|other|previous(?:ly)?|initial(?:ly)?|original(?:ly)?|earlier|former|old"
@@ -95,7 +99,7 @@ UNMEANT = caseless(
     r"(?:say|think|argue|suggest|guess|choose|pick|assume|expect|believe)|(?:students?|people|candidates|clinicians"
     r"|doctors)"
     r"|without(?! (?:a |any )?(?:doubt|question|hesitation))|in the absence of|(?:^"
-    r"|[.;!?\n]\s*)had|were (?:it|this|she|he|the)"
+    r"|[.;!?\n]\s*)(?:had|were)"
     r"|if(?! (?:I|we|you|one|forced|pressed|pushed|asked)\b)|unless)\b(?:(?!,? (?:but|yet|however)\b)[^.;!?\n])*"
     r"|\b(?:consider|considering|examine|evaluate|discuss|look at|start with|begin with|compare|why|what about|how "
     r"about)\s+"
@@ -232,13 +236,16 @@ LISTING = caseless(
     r"\b(?:each|every|one by one|step by step|in turn|options|choices|go through|going through|analy[sz]\w+|evaluat\w+"
     r"|consider\w*|examin\w+|review\w*|look at|break\w*|discuss\w*|assess\w*|compar\w+|weigh\w*)\b[^\n]*$"
 )
+NEW_SENTENCE = re.compile(r"(?:[.!?,;]\s+|\n\s*)\W*$")
 ANNOUNCED = caseless(rf"\b(?:{NOUN}|conclusion|final|verdict|summary)\W*\n\W*$")
 NAMED = caseless(rf"\b{SINGLE}\s*[:\-]?\s*[(\"“'\[]?$")
 NEGATION = caseless(
     r"(?:n't|\b(?:not|(?:any|every)thing but|never|neither|nor|without|rather than|instead of|rul\w+ out|exclud\w+"
     r"|unlikely"
     r"|incorrect|wrong|except|although|though|while|unlike|less likely|contraindicated|consider\w*|examin\w+"
-    r"|let's (?:start|begin)|starting with|look at|initially|at first|whether|eliminat\w+|avoid\w*|if))\b[^.;\n]*$"
+    r"|let's (?:start|begin)|starting with|look at|initially|at first|whether|eliminat\w+|avoid\w*|if|disagree\w*"
+    r"|distinguish\w*|differentiat\w*|worst|least))\b[^.;\n]*$"
+    r"|\b(?:no|history of|previous|prior|past)\s+(?:\w+\s+)?$"
 )
 DENIAL = (
     r"(?:(?:should|must|can|does|do|would|could|may|need)(?: not|n't)\b|cannot\b|can't\b|(?:should|must|needs? to"

@@ -235,9 +235,14 @@ def _line(reply: Reply) -> str | None:
 
 def _last_option(reply: Reply, *patterns: re.Pattern[str]) -> str | None:
     """The last option that follows one of the patterns: a response that thinks aloud decides at the end."""
+    last = _last_mark(reply, *patterns)
+    return last.letter if last else None
+
+
+def _last_mark(reply: Reply, *patterns: re.Pattern[str]) -> Mark | None:
     for mark in reversed(reply.marks):
         if any(_is_led_to(reply.text, mark, pattern) for pattern in patterns):
-            return mark.letter
+            return mark
     return None
 
 
@@ -256,14 +261,30 @@ def _final(reply: Reply) -> str | None:
 
 
 def _statement(reply: Reply) -> str | None:
-    return _last_option(reply, *phrases.CLAIMS)
+    """The last option that is stated to be the answer, unless a conclusion counters it: 'I'd say A, but …, so B'."""
+    stated = _last_mark(reply, *phrases.CLAIMS)
+    if stated is None:
+        return None
+    for mark in reversed(_concluded(reply)):
+        if mark.start > stated.start and mark.letter != stated.letter:
+            return mark.letter if phrases.COUNTER.search(reply.text, stated.end, mark.start) else stated.letter
+    return stated.letter
 
 
 def _concluding(reply: Reply) -> str | None:
     """The last letter to which a conclusion leads and with which its clause ends: 'so B.', 'that leaves (C)'."""
+    concluded = _concluded(reply)[-1:]
+    judged = [mark for mark in reply.marks if _is_judged_right(reply.text, mark)][-1:]
+    if not concluded or any(mark.start > concluded[0].start and mark.letter != concluded[0].letter for mark in judged):
+        return None
+    return concluded[0].letter
+
+
+def _concluded(reply: Reply) -> list[Mark]:
+    """Return the letters to which a conclusion leads, but not the first of a list that the text announces."""
     announced = _announces_list(reply)
     listed = set(_heads(reply)) if announced else set()
-    concluded = [
+    return [
         mark
         for mark in reply.marks
         if mark not in listed
@@ -272,12 +293,6 @@ def _concluding(reply: Reply) -> str | None:
         and _is_led_to(reply.text, mark, phrases.CONCLUDING)
         and _sign_at_once(reply, mark) != "no"
     ]
-    judged = [mark for mark in reply.marks if _is_judged_right(reply.text, mark)]
-    if not concluded or (
-        judged and judged[-1].start > concluded[-1].start and judged[-1].letter != concluded[-1].letter
-    ):
-        return None
-    return concluded[-1].letter
 
 
 def _ends_clause(text: str, mark: Mark) -> bool:
@@ -378,7 +393,8 @@ def _last_word(reply: Reply) -> str | None:
     if (
         last is None
         or re.search(r"\w|\?", text[last.end :])
-        or not re.search(r"(?:[.!?,;]\s+|\n\s*)\W*$", text[: last.start][-phrases.NEAR :])
+        or not phrases.NEW_SENTENCE.search(text[: last.start][-phrases.NEAR :])
+        or phrases.UNMEANT.search(text[: last.start][-4 * phrases.NEAR :])
     ):
         return None
     order = "".join(reply.options)
@@ -403,6 +419,7 @@ def _lone_letter(reply: Reply) -> str | None:
         mark
         for mark in reply.marks
         if _ends_clause(text, mark)
+        and not phrases.UNMEANT.search(text[: mark.start].rstrip(" :("))
         and not text.startswith("\n", mark.end)
         and not _is_denied(reply, mark)
         and not any(end < len(text) and phrases.UNSETTLED.match(text, end) for end in _ends(reply, mark))
