@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise.text.letters import find_marks, read_letter
+from equipoise.text.letter_marks import find_marks
+from equipoise.text.letters import read_letter
 
-if TYPE_CHECKING:
-    from pathlib import Path
+REPLIES = Path(__file__).parent / "replies"
+"""Replies with their letters, each file by another hand: reported failures, the half for tuning, the half held out."""
 
 DRUG = {
     "A": "Inhibition of proteasome",
@@ -212,6 +213,27 @@ def test_agreement_with_released_flags(anchors: Path, model: str, least: float) 
     agree = [(read_letter(row["response"], row["options"]).letter == row["gold"]) == row["is_correct"] for row in rows]
 
     assert sum(agree) / len(agree) >= least
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong"), [("reported", 1.0, 0.0), ("tuned", 0.97, 0.01), ("held", 0.95, 0.01)]
+)
+def test_replies_are_read_as_a_person_reads_them(name: str, right: float, wrong: float) -> None:
+    """Nearly every reply is read right, and hardly any as another letter; of the rest no letter is read."""
+    path = REPLIES / f"letters_{name}.jsonl"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not here")
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    failed = {
+        row["id"]: letter
+        for row in rows
+        if (letter := read_letter(row["response"], row["options"]).letter) != row["gold"]
+    }
+    misread = {key: letter for key, letter in failed.items() if letter is not None}
+    summary = f"{name}: n {len(rows)}, right {1 - len(failed) / len(rows):.3f}, failing {failed}"
+
+    assert 1 - len(failed) / len(rows) >= right, summary
+    assert len(misread) / len(rows) <= wrong, summary
 
 
 def named(text: str) -> list[tuple[str, bool]]:

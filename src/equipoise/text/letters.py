@@ -1,23 +1,22 @@
 """Read the answer letter from a response to a multiple-choice question.
 
-First, every place where the text names an option, by its letter or its words, is marked; then rules are tried in order,
-and the first that finds an option decides. If a letter and the words beside it belong to different options, the letter
-decides, as in the published gradings.
-
-A letter counts only if it cannot be a word or part of a name: the article "a", "vitamin D", "B cells", "hepatitis A"
-and "E. coli" name no option. Joined letters ("A and C", "B/D") name no option either, nor does a repeated list of the
-options.
+The reply is rewritten plainly: phrases of other languages in English, no markup, no question that the model goes on
+with. Every place where it names an option, by its letter or its words, is marked; then rules are tried in order, and
+the first that finds an option decides. If a letter and the words beside it belong to different options, the letter
+decides, as in the published gradings. Where no rule is sure, the reply is unread: a wrong letter is worse than none.
 """
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import accumulate, islice, pairwise, takewhile
+from itertools import islice
 from typing import Final, NamedTuple
 
+from equipoise.text import letter_phrases as phrases
 from equipoise.text.conclusions import REFUSAL as REFUSING
-from equipoise.text.patterns import caseless, end_of_match, normalize_unicode
+from equipoise.text.languages import to_english
+from equipoise.text.letter_marks import DISTINCTIVE, Mark, find_marks, tokens_of
+from equipoise.text.patterns import end_of_match, normalize_unicode
 from equipoise.text.reasoning import strip_thinking
 
 
@@ -28,121 +27,19 @@ class LetterReading(NamedTuple):
     rule: str
 
 
+class Reply(NamedTuple):
+    """A reply as the rules see it: plain text, the places that name an option, and the options' words."""
+
+    text: str
+    marks: Sequence[Mark]
+    options: Mapping[str, str]
+
+
 UNPARSED: Final = "unparsed"
 REFUSAL: Final = "refusal"
 UNFINISHED: Final = "unfinished_thinking"
-
-MARKUP = caseless(
-    r"\*+|`+|\$+|__|\\text(?:bf)?|</?(?:answer|content|final|final_answer|b|strong|p|br)\s*/?>|<\|[a-z_]+\|>|</?s>"
-    r"|[\u200b-\u200f\u2060\ufeff\ufe0f]"
-)
-
-NOUN = r"(?:answers?|ans\b|options?|choices?|response|selection|solution|letter)"
-HEDGE = (
-    r"(?:\b(?:therefore|thus|then|hence|most likely|likely|probably|clearly|definitely|indeed|letter|option|choice"
-    r"|answer|choose|select|as follows|to be)\b[\s:,]*)*"
-)
-BRACKETS = r"[\s(\[{\"'“‘<]*"
-LINK = r"\s*(?:(?:\b(?:is|was|are|be|being|would|should|will|must|remains)\b|[=:→–—]|-+>?)\s*)+"
-ASKED = r"(?:\s*\([^)\n]*\))?(?:\s+(?:to|for|here|in|of|among|that|by|according)\b[^.:\n]{0,90}?)?"
-SINGLE = r"(?:answers?|ans\b|option|choice|response|selection|solution|letter)"
-DECISION = caseless(rf"\b{SINGLE}{ASKED}{LINK}{HEDGE}{BRACKETS}$")
-FINAL = caseless(rf"(?:\bfinal\s+{NOUN}{ASKED}{LINK}{HEDGE}{BRACKETS}|\\boxed\s*\{{{BRACKETS})$")
-CHOICE = caseless(
-    r"\bI(?:'d|'ll| would| will| shall)?\s+(?:therefore\s+)?(?:choose|chose|select|pick|go with|opt for|vote for|answer"
-    rf"|say)\s+(?:with\s+)?(?:the\s+)?{HEDGE}{BRACKETS}$"
-)
-# The question's subject replaces 'answer': 'the most likely diagnosis in this patient is B'.
-PICTURE = caseless(
-    r"\b(?:most (?:likely|appropriate|probable|suitable|accurate|consistent)|best|correct)\b[^.;\n]{0,140}?"
-    rf"\b(?:is|would be|should be|are|with)\s+(?:the\s+)?{HEDGE}{BRACKETS}$"
-)
-WRONG = caseless(r"\b(?:incorrect|wrong|not (?:the|a)|not)\W+(?:\w+\W+){0,2}$")
-PREFACE = caseless(
-    rf"(?:[^\w]|\d{{1,2}}(?:\s*[.):;,\-]|(?=\W*$))|\b(?:the|correct|final|only|my|it|s|so|thus|hence|therefore"
-    rf"|is|would|should|must|be|{NOUN})\b)*"
-)
-"""Text that may precede an opening letter: symbols, a list number, the word answer."""
-DELIMITED = caseless(r"\s*(?:$|[\n.:;,)\]}>*|/!\"”—–(=→“]|-\s|\\n|(?:because|since|is|was|would|as the|correct)\b)")
-VERDICT = caseless(
-    r"[)\]\"”']?(?:\s*\([^)\n]{1,120}\)|[:,.]\s*[^.\n,:]{1,120}?,?)?\s+(?:is|was|would be|seems)\s+"
-    r"(?:(?:the|a|most|best|single|only|clearly|definitely|indeed)\s+)*"
-    r"(?:correct|right|best|appropriate|likely|answer|choice|consistent|accurate|suitable|my (?:answer|choice))\b"
-)
-SENTENCE_START = caseless(
-    rf"(?:^|[\n.!?:;,(\"“–—]|\b(?:{NOUN}|that|so|therefore|thus|hence|believe|think))\s*[(\"“']*$"
-)
-INDENT = re.compile(r"[^\w\n]*")
-LINE_START = caseless(rf"{INDENT.pattern}(?:{NOUN}{INDENT.pattern})?")
-NO_WORD = re.compile(r"\W*")
-LINE_END = re.compile(r"[.)][ \t]|[^\w\n]*(?:\n|$)")
-NAMED = caseless(rf"\b{SINGLE}\s*[:\-]?\s*[(\"“'\[]?$")
-NEGATION = caseless(
-    r"\b(?:not|isn't|aren't|wasn't|never|neither|nor|without|rather than|instead of|rul\w+ out|exclud\w+|unlikely"
-    r"|incorrect|wrong|except|although|though|while|unlike|less likely|does ?n[o']t|contraindicated)\b[^.;\n]*$"
-)
-DENIAL = r"(?:is|are|was|would be|seems)\s+(?:not|incorrect|in(?:appropriate|consistent)|unlikely|less|wrong)\b"
-DENIED = caseless(rf"(?:(?!\b(?:because|since|as|but|and|while|whereas)\b)[^.,;\n]){{0,60}}?\b{DENIAL}")
-DENIED_ITSELF = caseless(rf"\W{{0,3}}{DENIAL}")
-NONE_OF_THEM = caseless(r"\b(?:none|all|any|both|neither) of the (?:above|options|choices|listed)\b")
-COMMITTED = caseless(r"(?:\bfinal\s+answer\W*(?:is\W+)?|(?:^|[.!?]\s|\n)\s*answer\W*(?:is\W+)?|\\boxed\s*\{)$")
-NEAR = 40
-"""Characters before a letter that are searched for the word 'option' or the start of its sentence."""
-SHORT = 400
-"""Longest reply, in characters, in which the words of a single option count as the answer."""
-
-SPECIES = (
-    r"coli|diff\w*|trachomatis|perfringens|botulinum|tetani|albicans|neoformans|burgdorferi|pertussis|fragilis|cereus"
-    r"|anthracis|baumannii|fumigatus|dermatitidis|diphtheriae|jejuni|psittaci|pneumoniae|histolytica|faecal\w+|faecium"
-    r"|cloacae|henselae|quintana|granulosus|multilocularis|vermicularis|lumbricoides|duodenale|israelii|melitensis"
-    r"|immitis|burnetii|chaffeensis|corrodens"
-)
-"""Species whose genus is often abbreviated to a letter that may also be an option's."""
-NAME_BEFORE = caseless(
-    r"\b(?:vitamins?|hepatitis|groups?|types?|proteins?|factor|influenza|grade|stage|class|category|haemophilia"
-    r"|hemophilia|immunoglobulin|ig|cluster|coenzyme|phase|complex|amphotericin|interferon|troponin|cyclosporin|apo"
-    r"|apolipoprotein|statin|drug|patient|study|figure|fig\.?|table|child|exon|serotype|antigen|region|section|part)"
-    r"[\s\-]$"
-)
-NAME_AFTER = caseless(
-    rf"[\w']|[-‐–][^\W_]|\.\s?(?:{SPECIES})\b|[\s\-]?(?:cells?|lymphocytes?|waves?|antigen|virus|dimers?)\b"
-)
-WORDS = "AI"
-"""Letters that are also English words."""
-NOT_ARTICLE = re.compile(
-    r"\s*(?:$|[\n.,:;)\]}>*|/!?\"”—–(=→]|-\s|\\n|(?:because|since|as|due|is|was|would|and|or|correct)\b)"
-)
-"""Text after such a letter if it names an option."""
-BRACKETED = re.compile(r"\s*[)\]}:]|\W*$|\.\s*(?:\n|$)")
-"""Text after a lower-case letter that names an option."""
-SMALL_AFTER = re.compile(r"(?<![^\s(\[{:\"'])")
-"""Context before a lower-case letter that names an option."""
-JOINT = caseless(r"[)\]\"']?\s*(?:[,/&]|,?\s*\b(?:and|or)\b|\s[^\w\s.,;:(\-–—]\s)\s*(?:options?\s*)?[(\[\"']?")
-NEW_CLAUSE = caseless(r"[)\]\"']?\s+(?:is|was|would|seems|can|does|has|refers|represents)\b")
-GLUED = 4
-"""A letter directly after a digit counts only within this many characters of the start."""
-DISTINCTIVE = 4
-"""Fewest letters of an option's words for a match not to be a coincidence."""
-GAP = re.compile(r"\s{41,}")
-"""Long white space, which no rule crosses; it is shortened so that rules do not scan it many times."""
-RESTATED = 3
-"""Number of consecutive options, each with its own words, that count as a repetition of the question's list."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """One place that names an option: half-open range, the option's letter, and whether it is named by its letter.
-
-    `followed_by_words`: an option's words directly follow the letter (after A or I, which may be English words, only
-    the words of that option count). `distinctive`: the words are long enough not to occur by chance.
-    """
-
-    start: int
-    end: int
-    letter: str
-    by_letter: bool
-    followed_by_words: bool = False
-    distinctive: bool = True
+NONE: Final = ""
+"""What a rule returns if the reply gives no option, whatever the rules after it find."""
 
 
 def read_letter(response: str, options: Mapping[str, str]) -> LetterReading:
@@ -153,125 +50,493 @@ def read_letter(response: str, options: Mapping[str, str]) -> LetterReading:
     """
     keys = {letter.upper(): letter for letter in options}
     words = {letter.upper(): _plain(text) for letter, text in options.items()}
-    reply, cut_off = strip_thinking(normalize_unicode(response, "NFKC"))
-    text = _plain(reply)
-    marks = find_marks(text, words)
-    for name, rule in RULES:
-        letter = rule(text, marks)
+    visible, cut_off = strip_thinking(normalize_unicode(response, "NFKC"))
+    for reply in _replies(_shorten_gaps(visible), words):
+        letter, rule = _read(reply, words)
         if letter is not None:
-            return LetterReading(keys.get(letter), name)
+            return LetterReading(keys.get(letter), rule)
     if cut_off:
         text = _plain(normalize_unicode(response, "NFKC"))
         for mark in find_marks(text, words)[-1:]:
-            if mark.by_letter and not re.search(r"\w", text[mark.end :]) and COMMITTED.search(text[: mark.start]):
+            if (
+                mark.by_letter
+                and not re.search(r"\w", text[mark.end :])
+                and phrases.COMMITTED.search(text[: mark.start])
+            ):
                 return LetterReading(keys[mark.letter], "committed_thinking")
         return LetterReading(None, UNFINISHED)
     return LetterReading(None, UNPARSED)
 
 
+def _read(raw: str, words: Mapping[str, str]) -> tuple[str | None, str]:
+    """Read a part of a reply: the letter, empty if it gives none, and the rule; None if no rule decides."""
+    if letter := _field(raw, words):
+        return letter, "field"
+    reply = _marked(_plain(to_english(raw)), words)
+    for name, rule in RULES:
+        letter = rule(reply)
+        if letter is not None:
+            return letter, name
+    return None, UNPARSED
+
+
+def _marked(text: str, words: Mapping[str, str]) -> Reply:
+    return Reply(text, find_marks(text, words), words)
+
+
 def _plain(text: str) -> str:
-    plain = MARKUP.sub("", normalize_unicode(text, "NFKC").replace("’", "'")).strip()
-    return GAP.sub(lambda gap: gap[0][:20] + ("\n" if "\n" in gap[0] else "") + gap[0][-20:], plain)
+    tagged = phrases.ANSWER_TAG.sub("\nFinal answer: ", normalize_unicode(text, "NFKC").replace("’", "'"))
+    return _shorten_gaps(phrases.MARKUP.sub("", tagged).strip())
 
 
-def _lone_option(text: str, marks: Sequence[Mark]) -> str | None:
-    """The whole text is a letter, or the words of one option."""
-    for mark in _first_marks(marks):
-        opens = PREFACE.fullmatch(text[: mark.start]) and not re.search(r"\d", text[: mark.start])
+def _shorten_gaps(text: str) -> str:
+    return phrases.GAP.sub(lambda gap: gap[0][:20] + ("\n" if "\n" in gap[0] else "") + gap[0][-20:], text)
+
+
+def _replies(text: str, words: Mapping[str, str]) -> Iterator[str]:
+    """Yield the reply up to a next question that nobody asked, if there is one, then all of it."""
+    for match in islice(phrases.NEXT_QUESTION.finditer(text), 2):
+        if re.search(r"\w", text[: match.start()]):
+            yield text[: match.start()]
+    for match in islice(phrases.NEXT_LIST.finditer(text), 2):
+        stem = text.rfind("\n\n", 0, max(0, match.start() - 1))
+        if stem > 0 and "?" in text[stem : match.start()] and not _restates(match[0], words):
+            yield text[:stem]
+    yield text
+
+
+def _restates(listed: str, words: Mapping[str, str]) -> bool:
+    """Whether a list has an option's words."""
+    return any(not mark.by_letter for mark in find_marks(_plain(listed), words))
+
+
+def _field(text: str, words: Mapping[str, str]) -> str | None:
+    """Read the field of a JSON object, or of one like it, that holds the answer; of several kinds, the most final."""
+    if "{" not in text:
+        return None
+    fields = [(match["key"].lower(), match["value"].strip("\"' \n")) for match in phrases.FIELD.finditer(text)]
+    for kind in ("revised", "updated", "corrected", "new", "final", "answer", ""):
+        values = [value for key, value in fields if kind in key]
+        letters = {letter for value in values if (letter := _read(value, words)[0]) is not None}
+        if len(letters) == 1:
+            return letters.pop()
+        if len(letters) > 1:
+            return None
+    return None
+
+
+def _alone(reply: Reply) -> str | None:
+    """The whole text is a letter, or the words of one option, with no more than a hedge."""
+    text = reply.text
+    first = _first_marks(reply.marks)
+    for mark in first:
+        before = text[: mark.start]
+        opens = phrases.PREFACE.fullmatch(before) and not phrases.NUMBERED.search(before)
         if opens and not re.search(r"\w", text[mark.end :]):
+            return mark.letter if not re.match(r"\W*\?", text[mark.end :]) else None
+        if opens and mark.by_letter and len(reply.marks) == len(first) and phrases.POSTFACE.fullmatch(text[mark.end :]):
             return mark.letter
     return None
 
 
-def _opening(text: str, marks: Sequence[Mark]) -> str | None:
+def _changed(reply: Reply) -> str | None:
+    """The answer after the last change of mind; none if the change only rejects the answer."""
+    text = reply.text
+    first = min((mark.start for mark in reply.marks), default=len(text))
+    changes = [match for match in phrases.CHANGED.finditer(text) if match.start() > first or not match.start()]
+    for match in reversed(changes[-phrases.CHANGES :]):
+        after = text[match.end() : match.end() + phrases.AFTERTHOUGHT]
+        later = _marked(after, reply.options)
+        for rule in (_alone, _final, _statement, _concluding, _verdict, _opening, _last_word, _lone_letter):
+            letter = rule(later)
+            if letter is not None:
+                return letter
+        if match.start() > first and phrases.REJECTED.match(after):
+            return NONE
+    return None
+
+
+def _two_answers(reply: Reply) -> str | None:
+    """Lines that give different answers, without a word on which is meant, give none."""
+    given = {match["letter"].upper(): match["final"] for match in phrases.ANSWER_LINE.finditer(reply.text)}
+    return NONE if len(given.keys() & reply.options.keys()) > 1 and not any(given.values()) else None
+
+
+def _opening(reply: Reply) -> str | None:
     """The text opens with a letter, unless it rejects it, or weighs several options in turn and then decides."""
+    text, marks, _ = reply
     first = next((mark for mark in marks if mark.by_letter), None)
-    if first is None or not PREFACE.fullmatch(text[: first.start]):
+    if first is None or not phrases.PREFACE.fullmatch(text[: first.start]):
         return None
-    if not (first.followed_by_words or DELIMITED.match(text, first.end)):
+    if not (first.followed_by_words or phrases.DELIMITED.match(text, first.end)):
         return None
-    ends = [first.end, *(mark.end for mark in marks if first.followed_by_words and mark.start >= first.end)][:2]
-    if any(DENIED_ITSELF.match(text, end) for end in ends) or _last_option(text, marks, FINAL):
+    rejected = "no" in (_sign_at_once(reply, first), _sign_before(text, first))
+    if rejected or phrases.WITHDRAWN.match(text, first.end) or _outweighs(reply, first):
         return None
-    weighs = len({mark.letter for mark in _heads(text, marks)}) > 1
-    return None if weighs and _statement(text, marks) else first.letter
+    # 'The answer is A' is a statement, of which the last decides.
+    stated = _statement(reply) if re.search(r"[^\W\d]", text[: first.start]) else None
+    return first.letter if stated is None else stated
 
 
-def _heads(text: str, marks: Sequence[Mark]) -> Iterator[Mark]:
+def _outweighs(reply: Reply, first: Mark) -> bool:
+    """Whether what follows counts more than the letter that opens the text."""
+    if _final(reply) or _lists_options(reply):
+        return True
+    decided = _statement(reply) or _weighed(reply)
+    if decided and len({mark.letter for mark in _heads(reply)}) > 1:
+        return True
+    # 'A is a possibility, but …'
+    subject = phrases.SUBJECT.match(reply.text, first.end)
+    if not subject or (_is_judged_right(reply.text, first) and not subject[0].endswith("would")):
+        return False
+    return any(rule(reply) not in {None, first.letter} for rule in (_statement, _concluding, _verdict, _last_word))
+
+
+def _lists_options(reply: Reply) -> bool:
+    """Whether lines, or at least three clauses, begin with the letters of the first options, in order."""
+    listed = [match[1] for match in islice(phrases.LISTED.finditer(reply.text), 2)]
+    inline = [match[1] for match in islice(phrases.INLINE.finditer(reply.text), 3)]
+    options = list(reply.options)
+    return (len(listed) > 1 and listed == options[:2]) or (len(inline) > 1 and inline == options[:3])
+
+
+def _announces_list(reply: Reply) -> bool:
+    """Whether the text says that it goes through the options, and begins with the first: it may have been cut off."""
+    start = phrases.LISTED.search(reply.text)
+    if start is None or start[1] != next(iter(reply.options), ""):
+        return False
+    return phrases.LISTING.search(reply.text[max(0, start.start() - 200) : start.start()].rstrip()) is not None
+
+
+def _heads(reply: Reply) -> Iterator[Mark]:
     """Yield the letters at the start of a line; "A:" may also announce an answer."""
+    text, marks, _ = reply
     places: set[int] = set()
     seen = 0
     for mark in marks:
         if not places or "\n" in text[seen : mark.start]:
             line = text.rfind("\n", 0, mark.start) + 1
-            places = {end_of_match(start, text, line, len(text)) for start in (INDENT, LINE_START)}
+            places = {end_of_match(start, text, line, len(text)) for start in (phrases.INDENT, phrases.LINE_START)}
         seen = mark.start
-        if mark.by_letter and mark.start in places and (mark.followed_by_words or LINE_END.match(text, mark.end)):
+        if (
+            mark.by_letter
+            and mark.start in places
+            and (mark.followed_by_words or phrases.LINE_END.match(text, mark.end))
+        ):
             yield mark
 
 
-def _last_option(text: str, marks: Sequence[Mark], *patterns: re.Pattern[str]) -> str | None:
+def _line(reply: Reply) -> str | None:
+    """A single letter begins a line, which neither begins a list of the options nor rejects it."""
+    if _announces_list(reply):
+        return None
+    return _single_letter(mark for mark in _heads(reply) if _sign_at_once(reply, mark) != "no")
+
+
+def _last_option(reply: Reply, *patterns: re.Pattern[str]) -> str | None:
     """The last option that follows one of the patterns: a response that thinks aloud decides at the end."""
-    for mark in reversed(marks):
-        before = text[max(0, mark.start - 260) : mark.start]
-        if any((led := pattern.search(before)) and not WRONG.search(before[: led.start()]) for pattern in patterns):
-            return mark.letter
+    last = _last_mark(reply, *patterns)
+    return last.letter if last else None
+
+
+def _last_mark(reply: Reply, *patterns: re.Pattern[str]) -> Mark | None:
+    for mark in reversed(reply.marks):
+        if any(_is_led_to(reply.text, mark, pattern) for pattern in patterns):
+            return mark
     return None
 
 
-def _statement(text: str, marks: Sequence[Mark]) -> str | None:
-    undenied = [mark for mark in marks if not DENIED.match(text, mark.end)]
-    return _last_option(text, undenied, DECISION, CHOICE) or _last_option(text, undenied, PICTURE)
+def _is_led_to(text: str, mark: Mark, pattern: re.Pattern[str]) -> bool:
+    """Whether a pattern leads to a mark, which is meant as the answer and not taken back."""
+    before = text[max(0, mark.start - 260) : mark.start]
+    led = pattern.search(before)
+    if not led or phrases.WITHDRAWN.match(text, mark.end):
+        return False
+    contrasts = phrases.CONTRAST.match(before, led.start()) or phrases.COUNTERED.search(before)
+    return bool(contrasts) or not phrases.UNMEANT.search(before[: led.start()])
 
 
-def _verdict(text: str, marks: Sequence[Mark]) -> str | None:
+def _final(reply: Reply) -> str | None:
+    return _last_option(reply, phrases.FINAL)
+
+
+def _statement(reply: Reply) -> str | None:
+    """The last option that is stated to be the answer, unless a conclusion counters it: 'I'd say A, but …, so B'."""
+    stated = _last_mark(reply, *phrases.CLAIMS)
+    if stated is None:
+        return None
+    for mark in reversed(_concluded(reply)):
+        if mark.start > stated.start and mark.letter != stated.letter:
+            return mark.letter if phrases.COUNTER.search(reply.text, stated.end, mark.start) else stated.letter
+    return stated.letter
+
+
+def _concluding(reply: Reply) -> str | None:
+    """The last letter to which a conclusion leads and with which its clause ends: 'so B.', 'that leaves (C)'."""
+    concluded = _concluded(reply)[-1:]
+    judged = [mark for mark in reply.marks if _is_judged_right(reply.text, mark)][-1:]
+    if not concluded or any(mark.start > concluded[0].start and mark.letter != concluded[0].letter for mark in judged):
+        return None
+    return concluded[0].letter
+
+
+def _concluded(reply: Reply) -> list[Mark]:
+    """Return the letters to which a conclusion leads, but not the first of a list that the text announces."""
+    announced = _announces_list(reply)
+    listed = set(_heads(reply)) if announced else set()
+    return [
+        mark
+        for mark in reply.marks
+        if mark not in listed
+        and not (announced and mark.followed_by_words)
+        and _ends_clause(reply.text, mark)
+        and _is_led_to(reply.text, mark, phrases.CONCLUDING)
+        and _sign_at_once(reply, mark) != "no"
+    ]
+
+
+def _ends_clause(text: str, mark: Mark) -> bool:
+    """Whether a capital letter, with the option's words if these follow, ends its clause."""
+    capital = mark.by_letter and text[mark.start].isupper()
+    return capital and (mark.followed_by_words or phrases.CLAUSE_END.match(text, mark.end) is not None)
+
+
+def _verdict(reply: Reply) -> str | None:
     """'B is correct', said of one letter only."""
-    return _single_letter(
-        mark
-        for mark in marks
-        if mark.by_letter
-        and VERDICT.match(text, mark.end)
-        and SENTENCE_START.search(text[max(0, mark.start - NEAR) : mark.start])
+    return _single_letter(mark for mark in reply.marks if _is_judged_right(reply.text, mark))
+
+
+def _is_judged_right(text: str, mark: Mark) -> bool:
+    return (
+        mark.by_letter
+        and (phrases.VERDICT.match(text, mark.end) or phrases.FITS.match(text, mark.end)) is not None
+        and phrases.SENTENCE_START.search(text[max(0, mark.start - phrases.NEAR) : mark.start]) is not None
+        and not phrases.WITHDRAWN.match(text, mark.end)
     )
 
 
-def _opening_words(text: str, marks: Sequence[Mark]) -> str | None:
-    """The text opens with the words of an option, and does not reject them."""
-    for mark in _first_marks(marks):
-        if not mark.by_letter and PREFACE.fullmatch(text[: mark.start]) and not DENIED.match(text, mark.end):
-            return mark.letter
+def _weighed(reply: Reply) -> str | None:
+    """Options weighed one by one, of which one alone is called right, and another wrong."""
+    signs: dict[str, set[str]] = {"yes": set(), "no": set()}
+    letters = [mark for mark in reply.marks if mark.by_letter]
+    if not letters:
+        for mark in reply.marks:
+            signs.get(_sign_at_once(reply, mark) or "", set()).add(mark.letter)
+    ticks = [_sign_before(reply.text, mark) for mark in letters]
+    if ticks[:1] != [None] and {"yes", "no"} <= set(ticks):
+        ticked = {mark.letter for mark, tick in zip(letters, ticks, strict=True) if tick == "yes"}
+        return ticked.pop() if len(ticked) == 1 else None
+    for index, mark in enumerate(letters):
+        after = letters[index + 1].start if index + 1 < len(letters) else len(reply.text)
+        if sign := phrases.SIGN.search(reply.text, mark.end, min(after, mark.end + phrases.WEIGHED)):
+            signs[str(sign.lastgroup)].add(mark.letter)
+    right = signs["yes"] - signs["no"]
+    return right.pop() if len(right) == 1 and signs["no"] else None
+
+
+def _sign_at_once(reply: Reply, mark: Mark) -> str | None:
+    """What the text makes of an option, "yes" or "no", directly after its letter, or after its words."""
+    for end in _ends(reply, mark):
+        place = end_of_match(phrases.AT_ONCE, reply.text, end, end + phrases.WEIGHED)
+        sign = phrases.SIGN.match(reply.text, place)
+        # 'Angina; not asthma' does not reject angina.
+        if sign and not (sign[0].lower() == "not" and re.search(r"[,;]", reply.text[end:place])):
+            return sign.lastgroup
     return None
 
 
-def _mention(text: str, marks: Sequence[Mark]) -> str | None:
-    """Exactly one letter is named as an option ("option B") or in brackets, and not rejected."""
-    return _single_letter(
-        mark
-        for mark in marks
-        if mark.by_letter
-        and (
-            NAMED.search(text[max(0, mark.start - NEAR) : mark.start])
-            or (text[mark.start - 1 : mark.start] == "(" and text[mark.end : mark.end + 1] == ")")
-        )
-        and not _is_denied(text, mark)
+def _ends(reply: Reply, mark: Mark) -> list[int]:
+    """Where a letter ends, and where the option's words after it end."""
+    if not mark.followed_by_words:
+        return [mark.end]
+    following = islice(reply.marks, bisect_left(reply.marks, mark.end, key=lambda later: later.start), None)
+    return [mark.end, *islice((later.end for later in following if not later.by_letter), 1)]
+
+
+def _sign_before(text: str, mark: Mark) -> str | None:
+    """What a tick, cross or box before an option makes of it."""
+    tick = phrases.TICK.search(text[max(0, mark.start - 12) : mark.start])
+    return tick.lastgroup if tick else None
+
+
+def _ranked(reply: Reply) -> str | None:
+    """The first of a ranking: 'C > A > B'."""
+    if ranking := phrases.RANKING.search(reply.text):
+        return ranking[1] if ranking[1] in reply.options else None
+    chains = [
+        first.letter
+        for first, second in zip(reply.marks, reply.marks[1:], strict=False)
+        if re.fullmatch(r"[)\s\"']*>{1,3}[(\s\"']*", reply.text[first.end : second.start])
+    ]
+    return chains[0] if chains else None
+
+
+def _likeliest(reply: Reply) -> str | None:
+    """The letter with the largest share, where most options have one."""
+    if any(re.search(r"\d", words) for words in reply.options.values()):
+        return None
+    shares: dict[str, float] = {}
+    ends = {mark.start: mark.end for mark in reply.marks if not mark.by_letter}
+    for mark in reply.marks:
+        place = end_of_match(phrases.AT_ONCE, reply.text, mark.end, mark.end + phrases.WEIGHED)
+        place = end_of_match(phrases.AT_ONCE, reply.text, ends.get(place, place), place + 2 * phrases.WEIGHED)
+        if mark.by_letter and (share := phrases.SHARE.match(reply.text, place)):
+            shares[mark.letter] = float(share[1])
+    best = [letter for letter, share in shares.items() if share == max(shares.values())]
+    return best[0] if len(shares) > len(reply.options) / 2 and len(best) == 1 else None
+
+
+def _last_word(reply: Reply) -> str | None:
+    """A letter alone is the last sentence or line, but not the next of a list that was cut off."""
+    text = reply.text
+    last = next((mark for mark in reversed(reply.marks) if mark.by_letter), None)
+    if (
+        last is None
+        or re.search(r"\w|\?", text[last.end :])
+        or not phrases.NEW_SENTENCE.search(text[: last.start][-phrases.NEAR :])
+        or phrases.UNMEANT.search(text[: last.start][-4 * phrases.NEAR :])
+    ):
+        return None
+    order = "".join(reply.options)
+    listed = any(order.find(mark.letter) + 1 == order.find(last.letter) for mark in _heads(reply))
+    is_next = (
+        listed
+        and not text[last.end :].strip(" )")
+        and not phrases.ANNOUNCED.search(text[: last.start][-phrases.NEAR :])
     )
+    return None if is_next else last.letter
 
 
-def _words(text: str, marks: Sequence[Mark]) -> str | None:
-    """A short text names exactly one option by its words, and does not reject them."""
-    if len(text) > SHORT:
+def _lone_letter(reply: Reply) -> str | None:
+    """A short text names no other option, and ends a clause with the letter."""
+    text = reply.text
+    if len(text) > phrases.SHORT / 2 or _announces_list(reply):
+        return None
+    capitals = {match[0] for match in phrases.CAPITAL.finditer(text)} & set(reply.options) - {"A", "I"}
+    if len({mark.letter for mark in reply.marks} | capitals) != 1:
         return None
     return _single_letter(
-        mark for mark in marks if not mark.by_letter and mark.distinctive and not _is_denied(text, mark)
+        mark
+        for mark in reply.marks
+        if _ends_clause(text, mark)
+        and not phrases.UNMEANT.search(text[: mark.start].rstrip(" :("))
+        and not text.startswith("\n", mark.end)
+        and not _is_denied(reply, mark)
+        and not any(end < len(text) and phrases.UNSETTLED.match(text, end) for end in _ends(reply, mark))
     )
+
+
+def _opening_words(reply: Reply) -> str | None:
+    """The text opens with the words of an option, and does not reject them."""
+    text = reply.text
+    for mark in _first_marks(reply.marks):
+        opens = not mark.by_letter and phrases.PREFACE.fullmatch(text[: mark.start])
+        other = next((later for later in reply.marks if later.start > mark.start and later.letter != mark.letter), None)
+        if other and phrases.SUBJECT.match(text, mark.end) and not _is_denied(reply, other):
+            return None
+        if other and (between := text[mark.end : other.start]) and phrases.EITHER.fullmatch(between):
+            return None
+        if other and phrases.COUNTER.search(between) and not _is_denied(reply, other):
+            return None
+        if opens and not phrases.DENIED.match(text, mark.end) and _sign_at_once(reply, mark) != "no":
+            return mark.letter
+    return None
+
+
+def _mention(reply: Reply) -> str | None:
+    """Exactly one letter is named as an option ("option B") or in brackets, and not rejected."""
+    text = reply.text
+    if _announces_list(reply):
+        return None
+    named = [
+        mark
+        for mark in reply.marks
+        if mark.by_letter
+        and (
+            phrases.NAMED.search(text[max(0, mark.start - phrases.NEAR) : mark.start])
+            or (text[mark.start - 1 : mark.start] == "(" and text[mark.end : mark.end + 1] == ")")
+        )
+        and not _is_denied(reply, mark)
+    ]
+    return None if any(_is_unsettled(reply, mark) for mark in named) else _single_letter(named)
+
+
+def _is_unsettled(reply: Reply, mark: Mark) -> bool:
+    """Whether the text breaks off after an option, before it says what it makes of the option."""
+    at_end = not mark.by_letter and mark.end == len(reply.text)
+    return not at_end and any(phrases.UNSETTLED.match(reply.text, end) for end in _ends(reply, mark))
+
+
+def _words(reply: Reply) -> str | None:
+    """A short text names exactly one option by its words, and does not reject them."""
+    if len(reply.text) > phrases.SHORT or _announces_list(reply):
+        return None
+    named = [mark for mark in reply.marks if not mark.by_letter and mark.distinctive and not _is_denied(reply, mark)]
+    if any(_is_unsettled(reply, mark) for mark in named) or any(
+        phrases.EITHER_END.search(reply.text[max(0, mark.start - phrases.NEAR) : mark.start]) for mark in named
+    ):
+        return None
+    return _single_letter(named)
+
+
+def _stem(word: str) -> str:
+    """Return a word without the ending by which it is another part of speech: dissect(ion), increase(d)."""
+    return phrases.ENDING.sub("", word) if len(word) > DISTINCTIVE + 1 else word
+
+
+GENERAL = frozenset(map(_stem, phrases.GENERAL))
+REVERSING = frozenset(map(_stem, phrases.REVERSING))
+
+
+def _part(reply: Reply) -> str | None:
+    """A short text is a part of one option's words, with a word of no other option's, or its initials."""
+    clause = phrases.CLAUSE.match(reply.text)
+    if reply.marks or not clause or len(reply.text) > phrases.SHORT or "?" in reply.text:
+        return None
+    said = {_stem(token.word) for token in tokens_of(clause[0]) if token.word not in phrases.FILLERS}
+    abbreviations = {word.lower() for word in re.findall(r"\b[A-Z]{2,5}\b", clause[0])}
+    shares = {
+        letter: {_stem(token.word) for token in tokens_of(words)} | (abbreviations & _initials(words))
+        for letter, words in reply.options.items()
+    }
+    fitting = [letter for letter, words in shares.items() if said and said <= words]
+    if len(fitting) != 1:
+        return None
+    share = shares[fitting[0]]
+    others = set().union(*(words for letter, words in shares.items() if letter != fitting[0]))
+    own = {
+        word
+        for word in said - others - GENERAL
+        if len(word) >= DISTINCTIVE or word in abbreviations or (word[0].isdigit() and len(share) < DISTINCTIVE - 1)
+    }
+    return fitting[0] if own and not (share & REVERSING) - said else None
+
+
+def _initials(words: str) -> set[str]:
+    """Return the initials of each run of an option's words."""
+    first = "".join(word[0] for word in re.findall(r"[^\W\d_]+", words)).lower()
+    return {first[start:end] for start in range(len(first)) for end in range(start + 2, min(len(first), start + 5) + 1)}
+
+
+def _no_such_option(reply: Reply) -> str | None:
+    """The answer is a letter that no option has."""
+    stated = [match["letter"] for match in phrases.NO_SUCH_OPTION.finditer(reply.text)]
+    return NONE if stated and stated[-1] not in reply.options else None
 
 
 def _first_marks(marks: Sequence[Mark]) -> list[Mark]:
     return [mark for mark in marks if mark.start == marks[0].start]
 
 
-def _is_denied(text: str, mark: Mark) -> bool:
-    return bool(NEGATION.search(text[max(0, mark.start - 200) : mark.start]) or DENIED.match(text, mark.end))
+def _is_denied(reply: Reply, mark: Mark) -> bool:
+    text = reply.text
+    before = text[max(0, mark.start - 200) : mark.start]
+    return bool(
+        (phrases.NEGATION.search(before) and not phrases.COUNTERED.search(before))
+        or phrases.DENIED.match(text, mark.end)
+        or phrases.WITHDRAWN.match(text, mark.end)
+        or "no" in (_sign_at_once(reply, mark), _sign_before(text, mark))
+    )
 
 
 def _single_letter(marks: Iterable[Mark]) -> str | None:
@@ -279,120 +544,30 @@ def _single_letter(marks: Iterable[Mark]) -> str | None:
     return letters.pop() if len(letters) == 1 else None
 
 
-RULES: tuple[tuple[str, Callable[[str, Sequence[Mark]], str | None]], ...] = (
-    ("alone", _lone_option),
+RULES: tuple[tuple[str, Callable[[Reply], str | None]], ...] = (
+    ("alone", _alone),
+    ("changed", _changed),
+    ("two_answers", _two_answers),
+    ("likeliest", _likeliest),
     ("opening", _opening),
-    ("final", lambda text, marks: _last_option(text, marks, FINAL)),
+    ("final", _final),
     ("statement", _statement),
+    ("no_such_option", _no_such_option),
+    ("ranked", _ranked),
+    ("weighed", _weighed),
+    ("concluding", _concluding),
     ("verdict", _verdict),
-    ("line", lambda text, marks: _single_letter(_heads(text, marks))),
-    (REFUSAL, lambda text, _: "" if REFUSING.search(text) else None),
-    ("no_option", lambda text, _: "" if NONE_OF_THEM.match(PREFACE.sub("", text, count=1)) else None),
+    ("last_word", _last_word),
+    ("line", _line),
+    (REFUSAL, lambda reply: NONE if REFUSING.search(reply.text) else None),
+    (
+        "no_option",
+        lambda reply: NONE if phrases.NONE_OF_THEM.match(phrases.STRICT_PREFACE.sub("", reply.text, count=1)) else None,
+    ),
     ("opening_words", _opening_words),
     ("mention", _mention),
     ("words", _words),
+    ("lone_letter", _lone_letter),
+    ("part", _part),
 )
 """The rules by name, in the order in which they are tried; an empty letter means that no option is chosen."""
-
-
-def find_marks(text: str, options: Mapping[str, str]) -> list[Mark]:
-    """Mark every place where the text names an option, in order; `options` maps capital letters to words."""
-    words = sorted(_mark_words(text, options), key=lambda mark: mark.start)
-    starts = [mark.start for mark in words]
-    ends = [0, *accumulate((mark.end for mark in words), max)]
-    letters = [
-        replace(mark, followed_by_words=_is_led_by(text, mark, words, bisect_left(starts, mark.end)))
-        for mark in _mark_letters(text, options)
-        # In 'B cells are reduced', the letter is part of an option's words.
-        if ends[bisect_right(starts, mark.start)] < mark.end
-    ]
-    letters = [
-        mark
-        for mark in letters
-        if mark.followed_by_words
-        or mark.letter not in WORDS
-        or text[mark.start].islower()
-        or NOT_ARTICLE.match(text, mark.end)
-    ]
-    dropped = _joined_letters(text, letters) | _restated_marks(text, letters, words)
-    return sorted({*letters, *words} - dropped, key=lambda mark: (mark.start, -mark.end, mark.letter))
-
-
-def _mark_letters(text: str, options: Mapping[str, str]) -> Iterator[Mark]:
-    letters = "".join(letter for letter in options if len(letter) == 1)
-    if not letters:
-        return
-    for match in re.finditer(rf"(?<![^\W\d])(?<!\w')[{re.escape(letters + letters.lower())}]", text):
-        start, end = match.span()
-        # '1C' at the very start is a list number and a letter.
-        glued = start > GLUED and text[start - 1].isdigit()
-        if glued or NAME_AFTER.match(text, end) or NAME_BEFORE.search(text[max(0, start - 16) : start]):
-            continue
-        if match[0].islower() and not (BRACKETED.match(text, end) and SMALL_AFTER.match(text, start)):
-            continue
-        yield Mark(start, end, match[0].upper(), by_letter=True)
-
-
-def _mark_words(text: str, options: Mapping[str, str]) -> list[Mark]:
-    """Mark the words of options; if one option's words are part of another's, only the longer."""
-    marks: list[Mark] = []
-    for letter, words in options.items():
-        for wording in _wordings(words):
-            pattern = r"(?<!\w)(?<!\d[.,])" + r"\s+".join(map(re.escape, wording.split())) + r"(?![\w%]|[.,]\d)"
-            distinctive = len(re.findall(r"[^\W\d_]", wording)) >= DISTINCTIVE
-            marks += [
-                Mark(match.start(), match.end(), letter, by_letter=False, distinctive=distinctive)
-                for match in re.finditer(pattern, text, re.IGNORECASE)
-            ]
-    inner: set[tuple[int, int]] = set()
-    reached = 0
-    for start, end in sorted({(mark.start, mark.end) for mark in marks}, key=lambda place: (place[0], -place[1])):
-        if end <= reached:
-            inner.add((start, end))
-        reached = max(reached, end)
-    return [mark for mark in marks if (mark.start, mark.end) not in inner]
-
-
-def _wordings(words: str) -> set[str]:
-    """Return an option's words; if they end in brackets, also without these, and any abbreviation inside them."""
-    bare = re.sub(r"^(?:the|a|an)\s+", "", words.strip(" .;,\\\n"), flags=re.IGNORECASE)
-    wordings = {bare}
-    if inner := re.fullmatch(r"(.*\S)\s*\(([^()]+)\)", bare):
-        wordings |= {inner[1]} | ({inner[2]} if re.fullmatch(r"[A-Z][A-Za-z0-9\-]*[A-Z0-9]s?", inner[2]) else set())
-    return {wording for wording in wordings if wording and not (len(wording) == 1 and wording.isalpha())}
-
-
-def _is_led_by(text: str, letter: Mark, words: Sequence[Mark], first: int) -> bool:
-    """Whether an option's words directly follow the letter; only `words` from index `first` are tested."""
-    gap = end_of_match(NO_WORD, text, letter.end, len(text))
-    following = takewhile(lambda mark: mark.start <= gap, islice(words, first, None))
-    return any(mark.letter == letter.letter or letter.letter not in WORDS for mark in following)
-
-
-def _joined_letters(text: str, letters: Sequence[Mark]) -> set[Mark]:
-    """Return the letters that are named together with another letter."""
-    joined: set[Mark] = set()
-    for first, second in pairwise(letters):
-        together = first.letter != second.letter and JOINT.fullmatch(
-            re.sub(r"\s+", " ", text[first.end : second.start])
-        )
-        # In 'B, and A is wrong' the second letter begins a new clause.
-        if together and not NEW_CLAUSE.match(text, second.end):
-            joined |= {first, second}
-    return joined
-
-
-def _restated_marks(text: str, letters: Sequence[Mark], words: Sequence[Mark]) -> set[Mark]:
-    """Return the letters and words of option lists that the text repeats."""
-    starts = [mark.start for mark in words]
-    entries = [(letter, words[bisect_left(starts, letter.end)]) for letter in letters if letter.followed_by_words]
-    runs: list[list[tuple[Mark, Mark]]] = []
-    for entry in entries:
-        near = runs and not re.search(r"\w", text[runs[-1][-1][1].end : entry[0].start])
-        if near:
-            runs[-1].append(entry)
-        else:
-            runs.append([entry])
-    return {
-        mark for run in runs if len({letter.letter for letter, _ in run}) >= RESTATED for entry in run for mark in entry
-    }

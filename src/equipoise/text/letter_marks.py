@@ -1,0 +1,263 @@
+"""Mark the places where a text names an option of a question, by its letter or its words.
+
+A letter counts only if it cannot be a word or part of a name: the article "a", "vitamin D", "B cells", "hepatitis A"
+and "E. coli" name no option. Joined letters ("A and C", "B/D") name no option either, nor does a repeated list of the
+options. Words count in British or American spelling, with or without hyphens, articles and the plural's ending.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import accumulate, islice, pairwise, takewhile
+from typing import NamedTuple
+
+from equipoise.text.patterns import caseless, end_of_match
+
+SPECIES = (
+    r"coli|diff\w*|trachomatis|perfringens|botulinum|tetani|albicans|neoformans|burgdorferi|pertussis|fragilis|cereus"
+    r"|anthracis|baumannii|fumigatus|dermatitidis|diphtheriae|jejuni|psittaci|pneumoniae|histolytica|faecal\w+|faecium"
+    r"|cloacae|henselae|quintana|granulosus|multilocularis|vermicularis|lumbricoides|duodenale|israelii|melitensis"
+    r"|immitis|burnetii|chaffeensis|corrodens"
+)
+"""Species whose genus is often abbreviated to a letter that may also be an option's."""
+NAME_BEFORE = caseless(
+    r"(?:\b(?:vitamins?|vit\.?|hepatitis|hep|groups?|types?|subtypes?|proteins?|factor|influenza|grade|stage|class"
+    r"|category|haemophilia|hemophilia|immunoglobulin|ig|cluster|coenzyme|phase|complex|amphotericin|interferon"
+    r"|troponin|cyclosporin|ciclosporin|apo|apolipoprotein|lipoprotein|statin|drug|patient|study|figure|fig\.?|table"
+    r"|child|pugh|stanford|dukes?|weber|forrest|exon|serotype|antigen|region|section|part|plan|point|ward|room|trial"
+    r"|hemoglobin|haemoglobin|hb|streptococcus|strep|penicillin|prostaglandin|toxin|exotoxin|enterotoxin|chain|strain"
+    r"|natriuretic|receptor|caspase|cyclin|mr|mrs|ms|dr|bacillus|globin|hla|killip|arm|component|appendix|lead)"
+    r"|°)[\s\-]?$"
+)
+NAME_AFTER = caseless(
+    rf"\w|'\w|\.[a-z]\.|[-‐–][^\W_]|\.\s?(?:{SPECIES})\b|/(?-i:[a-z])\b|[ \-]?(?:cells?|lymphocytes?|waves?|antigen"
+    rf"|virus"
+    rf"|dimers?"
+    r"|fib|flutter|section|peptide|spine|reactive|blockers?|symptoms?|lines?|natriuretic|coli|streptococc\w+|strep"
+    r"|fib(?:er|re)s?|chains?|receptors?)\b"
+)
+WORDS = "AI"
+"""Letters that are also English words."""
+CLAUSE = (
+    r"(?:because|since|as|due|is|and|or|correct|fits?|seems|appears|remains|explains|wins|makes|matches|definitely"
+    r"|obviously|for (?:sure|me)|without|most likely|best|given|based on)\b"
+)
+NOT_ARTICLE = re.compile(
+    rf"\s*(?:$|[\n.,:;)\]}}>*|/!?\"”—–(=→&+~✓✔✅☑✗✘❌✖×❎]|-\s|\\n|{CLAUSE}|(?:it is|was|would|isn't|can|cannot"
+    rf"|can't|has|does"
+    r"|doesn't|must|should|all the way|but|rather|instead|over|then|imo|i|please)\b)"
+)
+"""Text after such a letter if it names an option."""
+NOT_PRONOUN = re.compile(
+    rf"\s*(?:$|[\n.:;)\]}}>*|/!?\"”—–(=→&+~✓✔✅☑✗✘❌✖×❎]|,(?!\s*(?:for one|personally|too|as|however|therefore)\b)"
+    rf"|-\s|\\n"
+    rf"|{CLAUSE}|it is\b)"
+)
+BRACKETED = re.compile(r"\s*[)\]}:]|\W*$|\.\s*(?:\n|$)")
+"""Text after a lower-case letter that names an option."""
+SMALL_AFTER = re.compile(r"(?<![^\s(\[{:\"'])")
+"""Context before a lower-case letter that names an option."""
+JOINT = caseless(
+    r"[)\]\"']?\s*(?:\((?!\s*\d)[^()]{1,80}\)\s*)?(?:[,/&+]|,?\s*\b(?:and|or)\b"
+    r"|\s[^\w\s.,;:(\-–—>=<→⇒|✓✔✅☑✗✘❌✖×❎👍👎?!]\s)\s*(?:options?\s*)?[(\[\"']?"
+)
+NEW_CLAUSE = caseless(r"[)\]\"']?\s+(?:is|was|would|seems|can|does|has|refers|represents)\b")
+GLUED = 4
+"""A letter directly after a digit counts only within this many characters of the start."""
+DISTINCTIVE = 4
+"""Fewest letters of an option's words for a match not to be a coincidence."""
+TOKEN = re.compile(r"(?:(?<!\w)[-−])?\d+(?:[.,]\d+)*%?|[^\W\d_]+|[↑↓<>≥≤+&]")
+ARTICLES = frozenset({"a", "an", "the", "An", "The"})
+SPELLINGS = tuple(
+    (re.compile(spelling), folded)
+    for spelling, folded in (
+        (r"[ao]+e(?=.)", "e"),
+        (r"(?<=[a-z]{3})our", "or"),
+        (r"(?<=i)s(?=e|ing|ation)|(?<=aly)s(?=e|i)", "z"),
+        (r"sulph", "sulf"),
+        (r"leuco", "leuko"),
+        (r"(?<=[tbv])re$", "er"),
+        (r"ll(?=ed|ing|er)", "l"),
+        (r"grey", "gray"),
+        (r"aluminium", "aluminum"),
+        (r"mould", "mold"),
+        (r"^&$", "and"),
+        (r"(?<=..)sis$", "se"),
+        (r"(?<=..)ies$", "y"),
+        (r"(?<=ch)es?$|(?<=ss|sh)es$|(?<=x)es$|(?<=[a-z][^aiosu\W])s$|(?<=[a-z]{2}[ao])s$", ""),
+    )
+)
+"""British spellings and endings of the plural, and what they are folded to."""
+PREFIX = re.compile(r"(?i:\bnon)[\s\-]$")
+RANGE = re.compile(r"\d\s?[-–−]\s?$")
+SUFFIX = re.compile(r"\s?/\s?(?:kg|h|hr|hour|day|d|min|m|m2|dL|L|mL)\b|\s?[-–−]\s?\d")
+"""Text before and after an option's words that makes them part of another name, dose or range."""
+NO_WORD = re.compile(r"\W*")
+RESTATED = 3
+"""Number of consecutive options, each with its own words, that count as a repetition of the question's list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One place that names an option: half-open range, the option's letter, and whether it is named by its letter.
+
+    `followed_by_words`: an option's words directly follow the letter (after A or I, which may be English words, only
+    the words of that option count). `distinctive`: the words are long enough not to occur by chance.
+    """
+
+    start: int
+    end: int
+    letter: str
+    by_letter: bool
+    followed_by_words: bool = False
+    distinctive: bool = True
+
+
+def find_marks(text: str, options: Mapping[str, str]) -> list[Mark]:
+    """Mark every place where the text names an option, in order; `options` maps capital letters to words."""
+    words = sorted(_mark_words(text, options), key=lambda mark: mark.start)
+    starts = [mark.start for mark in words]
+    ends = [0, *accumulate((mark.end for mark in words), max)]
+    letters = [
+        replace(mark, followed_by_words=_is_led_by(text, mark, words, bisect_left(starts, mark.end)))
+        for mark in _mark_letters(text, options)
+        # In 'B cells are reduced', the letter is part of an option's words.
+        if ends[bisect_right(starts, mark.start)] < mark.end
+    ]
+    letters = [
+        mark
+        for mark in letters
+        if mark.followed_by_words
+        or mark.letter not in WORDS
+        or text[mark.start].islower()
+        or (NOT_ARTICLE if mark.letter == "A" else NOT_PRONOUN).match(text, mark.end)
+    ]
+    dropped = _joined_letters(text, letters) | _restated_marks(text, letters, words)
+    return sorted({*letters, *words} - dropped, key=lambda mark: (mark.start, -mark.end, mark.letter))
+
+
+def _mark_letters(text: str, options: Mapping[str, str]) -> Iterator[Mark]:
+    letters = "".join(letter for letter in options if len(letter) == 1)
+    if not letters:
+        return
+    for match in re.finditer(rf"(?<![^\W\d])(?<!\w')(?<![Nn]/)[{re.escape(letters + letters.lower())}]", text):
+        start, end = match.span()
+        # '1C' at the very start is a list number and a letter.
+        glued = start > GLUED and text[start - 1].isdigit()
+        if glued or NAME_AFTER.match(text, end) or NAME_BEFORE.search(text[max(0, start - 16) : start]):
+            continue
+        if match[0].islower() and not (BRACKETED.match(text, end) and SMALL_AFTER.match(text, start)):
+            continue
+        yield Mark(start, end, match[0].upper(), by_letter=True)
+
+
+def _mark_words(text: str, options: Mapping[str, str]) -> list[Mark]:
+    """Mark the words of options; if one option's words are part of another's, only the longer."""
+    tokens = list(tokens_of(text))
+    places: dict[str, list[int]] = {}
+    for index, token in enumerate(tokens):
+        places.setdefault(token.word, []).append(index)
+    marks: list[Mark] = []
+    for wording, letter in _unambiguous(options).items():
+        for index in places.get(wording[0], ()):
+            last = index + len(wording) - 1
+            if tuple(token.word for token in tokens[index : last + 1]) == wording:
+                start, end = tokens[index].start, tokens[last].end
+                before = text[max(0, start - 5) : start]
+                is_range = wording[0][0].isdigit() and RANGE.search(before)
+                if not (is_range or PREFIX.search(before) or SUFFIX.match(text, end)):
+                    marks.append(Mark(start, end, letter, by_letter=False, distinctive=_is_distinctive(wording)))
+    inner: set[tuple[int, int]] = set()
+    reached = 0
+    for start, end in sorted({(mark.start, mark.end) for mark in marks}, key=lambda place: (place[0], -place[1])):
+        if end <= reached:
+            inner.add((start, end))
+        reached = max(reached, end)
+    return [mark for mark in marks if (mark.start, mark.end) not in inner]
+
+
+def _is_distinctive(wording: Sequence[str]) -> bool:
+    """Whether the words are long enough, or a number with its unit, not to occur by chance."""
+    joined = "".join(wording)
+    return sum(map(str.isalpha, joined)) >= DISTINCTIVE or (len(wording) > 1 and any(map(str.isdigit, joined)))
+
+
+def _unambiguous(options: Mapping[str, str]) -> dict[tuple[str, ...], str]:
+    """Return the options' wordings, as folded words, that belong to one option only, and the option's letter."""
+    letters: dict[tuple[str, ...], set[str]] = {}
+    for letter, words in options.items():
+        for wording in _wordings(words):
+            if folded := tuple(token.word for token in tokens_of(wording)):
+                letters.setdefault(folded, set()).add(letter)
+    return {wording: owners.pop() for wording, owners in letters.items() if len(owners) == 1}
+
+
+class Token(NamedTuple):
+    """A word, number or sign of a text: half-open range, and the word folded to one spelling and number."""
+
+    start: int
+    end: int
+    word: str
+
+
+def tokens_of(text: str) -> Iterator[Token]:
+    """Yield the words of a text but its articles."""
+    for match in TOKEN.finditer(text):
+        if match[0] not in ARTICLES:
+            yield Token(match.start(), match.end(), fold(match[0].lower()))
+
+
+@lru_cache(maxsize=65536)
+def fold(word: str) -> str:
+    """Return a word in one spelling, without the ending of the plural."""
+    for spelling, folded in SPELLINGS:
+        word = spelling.sub(folded, word)
+    return word
+
+
+def _wordings(words: str) -> set[str]:
+    """Return an option's words; if they end in brackets, also without these, and any abbreviation inside them."""
+    bare = re.sub(r"^(?:the|a|an)\s+", "", words.strip(" .;,\\\n"), flags=re.IGNORECASE)
+    wordings = {bare}
+    if inner := re.fullmatch(r"(.*\S)\s*\(([^()]+)\)", bare):
+        wordings |= {inner[1]} | ({inner[2]} if re.fullmatch(r"[A-Z][A-Za-z0-9\-]*[A-Z0-9]s?", inner[2]) else set())
+    wordings |= {re.sub(r"(?<=[^\W\d_])-(?=[^\W\d_])", "", wording) for wording in wordings}
+    return {wording for wording in wordings if wording and not (len(wording) == 1 and wording.isalpha())}
+
+
+def _is_led_by(text: str, letter: Mark, words: Sequence[Mark], first: int) -> bool:
+    """Whether an option's words directly follow the letter; only `words` from index `first` are tested."""
+    gap = end_of_match(NO_WORD, text, letter.end, len(text))
+    following = takewhile(lambda mark: mark.start <= gap, islice(words, first, None))
+    return any(mark.letter == letter.letter or letter.letter not in WORDS for mark in following)
+
+
+def _joined_letters(text: str, letters: Sequence[Mark]) -> set[Mark]:
+    """Return the letters that are named together with another letter."""
+    joined: set[Mark] = set()
+    for first, second in pairwise(letters):
+        together = first.letter != second.letter and JOINT.fullmatch(
+            re.sub(r"\s+", " ", text[first.end : second.start])
+        )
+        # In 'B, and A is wrong' the second letter begins a new clause.
+        if together and not NEW_CLAUSE.match(text, second.end):
+            joined |= {first, second}
+    return joined
+
+
+def _restated_marks(text: str, letters: Sequence[Mark], words: Sequence[Mark]) -> set[Mark]:
+    """Return the letters and words of option lists that the text repeats."""
+    starts = [mark.start for mark in words]
+    entries = [(letter, words[bisect_left(starts, letter.end)]) for letter in letters if letter.followed_by_words]
+    runs: list[list[tuple[Mark, Mark]]] = []
+    for entry in entries:
+        near = runs and not re.search(r"[\w✗✘❌✖×☒❎✓✔✅☑]", text[runs[-1][-1][1].end : entry[0].start])
+        if near:
+            runs[-1].append(entry)
+        else:
+            runs.append([entry])
+    return {
+        mark for run in runs if len({letter.letter for letter, _ in run}) >= RESTATED for entry in run for mark in entry
+    }

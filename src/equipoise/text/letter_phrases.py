@@ -1,0 +1,361 @@
+"""Phrases by which a reply gives, rejects, weighs or changes the letter of its answer, as `letters` reads them.
+
+They are written for plain English text: `languages` rewrites those of other languages.
+"""
+
+import re
+
+from equipoise.text.letter_marks import fold
+from equipoise.text.patterns import caseless
+
+ANSWER_TAG = caseless(r"[<\[](?:final[_ ]?)?(?:answer|choice|selected_option)[>\]]")
+MARKUP = caseless(
+    r"~~[^~\n]{1,200}~~|\w\u0336|\*+|`+|\$+|__|\\(?:text|math)(?:bf|rm|sf|it|tt|bb|cal|normal)?(?![a-z])"
+    r"|\\(?:bm|boldsymbol|underline|displaystyle|left|right|large|huge|,|;|!)(?![a-z])"
+    r"|</?(?:answer|content|final|final_answer|choice|selected_option|b|strong|em|i|u|p|br|div|span|reasoning)\s*/?>"
+    r"|\[/?(?:final[_ ]?)?answer\]"
+    r"|<\|[a-z_]+\|>|</?s>|[\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufe0f\U0001f3fb-\U0001f3ff]"
+)
+GAP = re.compile(r"\s{41,}")
+"""Long white space, which no rule crosses; it is shortened so that rules do not scan it many times."""
+NEXT_QUESTION = caseless(
+    r"(?:\n|[^\S\n]{2})[#*]{0,6}[^\S\n]{0,3}[#*\[]{0,4}(?:(?:next|another|new|following|sample|example)\s+)?"
+    r"(?:question|q|problem|case|example|exercise|scenario|vignette|human|user|input|instruction|prompt|(?:patient"
+    r"|item|vignette|person)(?=\s*#?\d))\]?"
+    r"\s*(?:no\.?\s*|number\s*|#\s*)?\d{0,3}\s*\**(?:[:.)](?=\D)|\n)"
+    r"|<\|(?:im_start|im_end|endoftext|eot_id|start_header_id|user|end)\|>|\[/?INST\]|</s>|<(?:end|start)_of_turn>"
+)
+"""Where a model goes on with a question that nobody asked."""
+NEXT_LIST = re.compile(r"\n[^\S\n]*\(?A[).:][^\n]*\n[^\S\n]*\(?B[).:][^\n]*\n[^\S\n]*\(?C[).:]")
+
+# What leads to the letter of an answer.
+SINGLE = r"(?:answers?|ans\b|option|choice|response|selection|solution|letter)"
+NOUN = rf"(?:{SINGLE}|options?|choices?)"
+HEDGE = (
+    r"(?:\b(?:therefore|thus|then|hence|most|likely|likeliest|probably|possibly|perhaps|maybe|clearly|definitely"
+    r"|certainly|obviously|surely|simply|indeed|actually|in fact|letter|number|option|choice|answer|choose|select"
+    r"|as follows|to be|going with|I think|I believe|in my (?:opinion|view)|still|now|rather|instead|just)\b[\s:,]*)*"
+    r"(?:the\s+)?(?:(?:option|letter|choice|answer)\s+)?"
+)
+BRACKETS = r"[\s(\[{\"'“‘<«]*"
+LINK = (
+    r"\s*(?:(?:\b(?:is|was|are|be|being|would|should|will|must|has to|remains|seems|appears|looks like)\b"
+    r"|[=:→⇒–—]|-+>?|=>)\s*)+"
+)
+ASKED = (
+    r"(?:\s*\([^)\n]*\))?"
+    r"(?:\s+(?:to|for|here|in|of|among|that|by|according|after|upon|following|based)\b[^.:\n]{0,90}?)?"
+)
+LEAD_END = rf"{HEDGE}{BRACKETS}$"
+DECISION = caseless(rf"\b(?!(?<=first )answer){SINGLE}{ASKED}{LINK}{LEAD_END}")
+FINAL = caseless(rf"(?:\bfinal\s+{NOUN}{ASKED}{LINK}{LEAD_END}|\\(?:boxed|fbox|framebox)\s*\{{{BRACKETS})$")
+CHOICE = caseless(
+    r"\bI(?:'d|'ll| would| will| shall| am|'m)?\s+(?:therefore\s+|have to\s+|must\s+|'d\s+)?(?:choose|chose|choosing"
+    r"|select"
+    r"|selecting|pick|picking|go(?:ing)? (?:with|for)|opt(?:ing)? for|vote for|answer|say|lean(?:ing)? towards?"
+    rf"|settle on|stick with|sticking with)\s+(?:with\s+)?{LEAD_END}"
+)
+# The question's subject replaces 'answer': 'the most likely diagnosis in this patient is B'.
+PICTURE = caseless(
+    r"\b(?:most (?:likely|appropriate|probable|suitable|accurate|consistent)|best|correct)\b[^.;\n]{0,140}?"
+    rf"\b(?:is|would be|should be|are|with)\s+{LEAD_END}"
+)
+CLAIMS = (DECISION, FINAL, CHOICE, PICTURE)
+CONCLUDING = caseless(
+    r"(?:\b(?:so|hence|thus|therefore|consequently|but|rather|instead|actually|namely|ergo|leaves?(?: us with| only)?"
+    r"|leaving|left with|down to|mak(?:es?|ing)(?: it| this)?|(?:leads?|brings?|takes?|changes?|changed)(?: me| us| "
+    r"this| it| that)? to|point(?:s|ing)?(?: me| us| strongly| clearly)? (?:to|towards?)"
+    r"|(?<!would )(?<!could )(?<!might )(?<!may )(?:suggests?|favou?rs?|indicates?|supports?)|go(?:ing|es)? (?:with"
+    r"|for)|lock(?:ing|ed)?(?: it)? in(?: as)?"
+    r"|lean(?:s|ing)?(?: to| towards?)?|settl(?:e|ing) (?:on|for)|stick(?:ing)? (?:with|to)|opt(?:ing)? for"
+    r"|vot(?:e|ing)(?: is| goes)? (?:for|to)|bet(?: is)?(?: on)?|choos(?:e|ing)|pick(?:ing)?|select(?:ing)?|mark"
+    r"|tick|circle"
+    r"|guess(?: is)?|say|think|believe|it(?:'s| is| was| must be| has to be| should be| would be| can only be)"
+    r"|must be|has to be|should be|would be|got to be|gotta be|money(?:'s| is) on|prefer|vote(?: is)?|pick(?: is)?"
+    r"|match is"
+    r"|fit is|is clearly|is|winner(?: is)?|final|verdict|conclusion|key|decision|result|summary|short|brief|diagnosis"
+    r"|correct|best|answer|chosen|selected|lands? (?:us )?on|hence the|arrive at|only)\b"
+    rf"|=>|[→⇒:–—]|->|####|\[\[|<<)\s*[:,]?\s*{LEAD_END}"
+)
+CLAUSE_END = caseless(
+    r"[)\]}\"'”’>»]*\s*(?:$|[.!,;\n(\[{—–✓✔✅]|-\s|\b(?:because|since|as|given|based|due|for|here|then|it is|is "
+    r"(?:my|the)|rather than|instead of|over|to me|all day|(?:most|more|much more) (?:likely|plausible|probable"
+    r"|consistent)|(?:the|a|my) (?:best|most|more|correct|only|clear|obvious"
+    r"|likely|right|better|strongest|answer|choice))\b)"
+)
+UNMEANT = caseless(
+    r"(?:\b(?:incorrect|wrong|worst(?: \w+)?|least(?: \w+)?|(?:would|could|might|may) (?:favou?r|suggest|indicate"
+    r"|support|point to)|second|third|excluded|eliminated|rejected|ruled out|step \d"
+    r"|distractors?)\s*|\b(?:instead of|rather than|unlike)\b[^.,;!?\n]*|\b(?:options|choices)\W*|\b(?:each|every"
+    r"|which|what|any"
+    r"|anything|everything|all)\s+"
+    r"|\b(?:incorrect|wrong|not (?:the|a)|not)\b[^\w.,:;!?\n]+(?:\w+[^\w.,;:!?\n]+){0,2}"
+    r"|\b(?:second|third|another|alternative|other|previous(?:ly)?|initial(?:ly)?|original(?:ly)?|earlier|former|old"
+    r"|false|tempting|runner-up|first instinct|first guess)\b[^\w.;!?\n]+(?:(?:best|most|likely|possible|my|the)\s+)*"
+    r"|(?:n't|\bnot|\bnever|\bcannot)\s+(?:think|believe|say|agree|mean|claim|conclude|convinced|sure)\b[^.,;:!?\n]*"
+    r"|(?:n't|\bnot|\bnever|\bcannot|\bwouldn't)\s+(?:(?:be|have|simply|just)\s+)?"
+    r"|\b(?:doubt|whether|at first|first glance|tempt\w+|mistaken(?:ly)?|(?:I|we|one|you) (?:first |had |initially )*"
+    r"(?:thought|assumed|considered)|(?:one|some|many|you|a \w+) (?:\w+ )?(?:might|may|could|would) (?:\w+ )?"
+    r"(?:say|think|argue|suggest|guess|choose|pick|assume|expect|believe)|(?:students?|people|candidates|clinicians"
+    r"|doctors)"
+    r"|without(?! (?:a |any )?(?:doubt|question|hesitation))|in the absence of|(?:^"
+    r"|[.;!?\n]\s*)(?:had|were)"
+    r"|if(?! (?:I|we|you|one|forced|pressed|pushed|asked)\b)|unless)\b(?:(?!,? (?:but|yet|however)\b)[^.;!?\n])*"
+    r"|\b(?:consider|considering|examine|evaluate|discuss|look at|start with|begin with|compare|why|what about|how "
+    r"about)\s+"
+    r"(?:the\s+)?)$"
+)
+"""Text before what leads to a letter, if the letter is not meant as the answer."""
+SUPPOSED = r"(?:only |even )?if(?! (?:I|we|you|one|forced|pressed|pushed|asked)\b)|had (?:the|there|she|he|it)"
+REFUTED = (
+    r"(?:wrong|incorrect|false|a (?:trap|distractor)|not (?:correct|right|so|the case|it|supported|possible"
+    r"|consistent)"
+    r"|n't (?:fit|hold|work|right|correct|explain|it)|(?:cannot|can't|does not|doesn't) (?:be|fit|hold|explain|work)"
+    r"|ruled out|excluded|misleading|ignores?)"
+)
+WITHDRAWN = caseless(
+    r"[)\]\"'”]*(?:[^\S\n]*\?"
+    rf"|[^.;!?\n]{{0,60}}?\b(?:but|however|yet|though|although|except)\b,?\s*(?:that|this|it"
+    rf"|which)\b[^.;!?\n]{{0,30}}?\b{REFUTED}"
+    rf"|[^.;!?\n]{{0,60}}?[.;!]\s*(?:(?:But|However|Yet|No|Though|Hmm+|Wait|Oh|Actually|Sorry)\W+){{0,2}}(?:that"
+    rf"|this|it)\b(?:'s| is| was| would "
+    rf"be)?[^.;!?\n]{{0,12}}?\b{REFUTED}"
+    rf"|,?\s+(?:at first|initially|{SUPPOSED})\b"
+    r"|\s+would(?: be| have been)?\b[^.;!?\n]{0,60}?\b(?:if|were|had|in case)\b"
+    r"|\W{1,6}(?:(?:hmm+|wait|oh|well|sorry|actually)\W+){0,2}(?:no|nope)\b(?=\s*(?:$|[,.;:!—–-])))"
+)
+"""Text after a letter by which it is taken back, or holds for another patient only."""
+CONTRAST = caseless(r"(?<!thing )(?<!all )(?:but|yet|however|rather|instead)\b")
+COUNTERED = caseless(
+    r"\bnot\b[^.;!?\n]{0,80}?,?\s*\b(?:but|rather|instead)\s*(?:rather|instead)?\s*(?:(?:an?|the|option|it is"
+    r"|it's)\s+)?$"
+)
+
+PREFACE = caseless(
+    r"(?:[^\w]|\d{1,2}(?:\s*[.):;,\-]|(?=\W*$))|\b(?:without (?:a |any )?doubt|no (?:doubt|question)|the|correct|final"
+    r"|only|my|it|s|so|thus|hence|therefore|is|would"
+    r"|should|must|be|best|definitely|probably|likely|possibly|maybe|perhaps|certainly|clearly|surely|obviously|most"
+    r"|sure"
+    r"|yes|okay|ok|well|hmm|um|think|believe|guess|say|choose|pick|select|go|going|went|with|for|lock|locking|in|let"
+    r"|us|key"
+    r"|verdict|conclusion|vote|bet|has|have|to|got|gotta|d|m|ll|im|id|i(?=['’ ])|that|this|one|number|q\d{0,2}"
+    r"|question"
+    r"|selected|chosen|take|answering|final|solution|result|ans(?:wers?)?|options?|choices?|response|selection|letter"
+    r"|here|was|hands|down|re|settle|on|lean|leaning|toward|towards|and|new|diagnosis|of|course|certain|confident"
+    r"|confidently"
+    r"|decision|right|better)\b)*"
+)
+"""Text that may precede an opening letter: symbols, a list number, the word answer."""
+STRICT_PREFACE = caseless(
+    rf"(?:[^\w]|\d{{1,2}}(?:\s*[.):;,\-]|(?=\W*$))|\b(?:the|correct|final|only|my|it|s|so|thus|hence|therefore"
+    rf"|is|would|should|must|be|{NOUN})\b)*"
+)
+NUMBERED = re.compile(r"(?<![Qq])\d")
+POSTFACE = caseless(
+    r"(?:[^\w]|\b(?:it|is|s|for|sure|definitely|probably|likely|most|imo|imho|i|think|guess|believe|d|say|please"
+    r"|final|my"
+    r"|the|a|answer|choice|pick|guess|option|correct|best|no|doubt|about|without|hands|down|obviously|clearly"
+    r"|certainly|all"
+    r"|way|thanks|thank|you|me|then|of|course|one|here|that|should|must|be|would|right|fits|and|only|lock|locked|in"
+    r"|confidence"
+    r"|high|confident|end|done|eos|bye|hope|this|helps|very|am|vote|bet|go|with|ll|to|done|period)\b)*"
+)
+DELIMITED = caseless(
+    r"\s*(?:$|[\n.:;,)\]}>*|/!\"”—–(=→“✓✔✅☑]|-\s|\\n|(?:because|since|is|was|would|as the|as|given|correct|it is"
+    r"|for sure"
+    r"|definitely|due to|based on|fits|seems)\b)"
+)
+SUBJECT = caseless(r"[)\]\"']*\s+(?:is|was|would|seems|as|since|fits|due)\b")
+VERDICT = caseless(
+    r"[)\]\"”']?(?:\s*\([^)\n]{1,120}\)|[:,.]\s*[^.\n,:]{1,120}?,?)?\s+(?:is|was|would be|seems|looks|sounds|feels"
+    r"|must be|has to be)\s+"
+    r"(?:(?:the|a|most|more|much|far|better|best|single|only|clearly|definitely|indeed|actually|therefore|by far)\s+)*"
+    r"(?:correct|right(?=\W*(?:$|[.,;:!?\n–—)]|\b(?:because|since|answer|choice|option|one|as|given)\b))|best|better"
+    r"|appropriate|likely|plausible"
+    r"|answer|choice|consistent|accurate|suitable|my (?:final )?(?:answer|choice|pick|vote|guess)|true|(?:only "
+    r")?one)\b"
+)
+FITS = caseless(
+    r"[)\]\"”']*,?\s+(?:it is\b(?! not)|it must be|(?:clearly |definitely )?fits?\b|best (?:fits|explains|matches"
+    r"|describes"
+    r"|accounts|answers)|(?:alone |only )?remains\b|is (?:left|more likely|likelier|the (?:only )?one|it\b|what I"
+    r"|where I"
+    r"|(?:strongly |most )?supported|favou?red|preferred|far more)|wins|edges|takes it|makes (?:the )?(?:most "
+    r")?sense|stands out|has to be\b"
+    r"|must be (?:it|right|correct|the)|(?:does|is|would be)[.!](?:\s|$)|explains (?:it|every|all|both|the|this)"
+    r"|matches|definitely"
+    r"|for sure|all the way|gets my|would be my(?! (?:second|third|last|next|least))|hands down|over [A-J]\b|rather "
+    r"than\b|instead of\b|without (?:a |any "
+    r")?doubt)"
+)
+SENTENCE_START = caseless(
+    rf"(?:^|[\n.!?:;,(\"“–—]|\b(?:{NOUN}|that|so|therefore|thus|hence|believe|think|but|yet|however|and|while"
+    rf"|whereas|only|then|the)"
+    r")\s*[(\"“'\[]*$"
+)
+NO = (
+    r"(?:\b(?:incorrect|wrong|false|no|not(?! (?:option )?[A-J]\b)|none|never|unlikely|less|least|ruled out"
+    r"|excluded?|eliminated?|rejected|out|implausible"
+    r"|improbable|inconsistent|inappropriate|contraindicated|unsafe|cannot|can't|isn't|wasn't|doesn't|don't|does "
+    r"?n[o']t"
+    r"|wouldn't|aren't|distractor|trap|red herring|tempting|lacks?|too|nope|unsupported|unrelated|irrelevant|premature"
+    r"|insufficient|dismissed|discarded|weak|poor|against|doubtful|(?:plausible|possible|reasonable|close|considered"
+    r"|common"
+    r"|attractive|likely|good)[^.;\n]{0,30}?\b(?:but|yet|though))\b|[✗✘❌✖×☒❎👎🚫⛔]|n't\b)"
+)
+YES = (
+    r"(?:\b(?:correct|right(?=\W*(?:$|[.,;:!?\n–—|)]|\b(?:because|since|answer|choice|option|one|as|given)\b))|true"
+    r"|yes|yep"
+    r"|best(?=\s+(?:answer|choice|option|fit\w*|explain\w*|explanation|match\w*|diagnosis|supported|next|overall)"
+    r"|\W*(?:[.,;:!?|)\n]|$))"
+    r"|(?:most|very|highly|more)\s+(?:likely|appropriate|consistent|suitable|probable|plausible|accurate)|likely|fits"
+    r"|matches|(?:best|fully|well) explain\w*|explains|winner|the answer|chosen|selected|confirmed|keep|accepted?"
+    r"|supported"
+    r"|remains(?=\W*(?:$|[.,;\n])))\b"
+    r"|[✓✔✅☑👍⭐])"
+)
+TICK = caseless(
+    r"(?:(?P<no>[✗✘❌✖×☒❎👎🚫⛔☐○◯]|\[\s?\]|\(\s\))|(?P<yes>[✓✔✅☑👍⭐●◉🔘]|\[x\]|\(x\)))\W{0,4}(?:(?:option"
+    r"|for)\W{1,3})?$"
+)
+SIGN = caseless(rf"(?P<no>\bcorrect\W{{1,6}}(?:false|no)\b|{NO})|(?P<yes>{YES})")
+AT_ONCE = caseless(
+    r"[^\w\n✗✘❌✖×☒❎👎🚫✓✔✅☑👍?]*(?:\b(?:is|was|are|would be|seems|appears|looks|option|answer|this|it|s|also"
+    r"|clearly|definitely"
+    r"|probably|very|quite|a|an|the|just|simply|therefore|thus|because)\b[^\w\n✗✘❌✖×✓✔✅?]*)*"
+)
+INDENT = re.compile(r"[^\w\n]*")
+LINE_START = caseless(rf"{INDENT.pattern}(?:{NOUN}{INDENT.pattern})?")
+LINE_END = re.compile(r"[.)][ \t]|[^\w\n]*(?:\n|$)")
+LISTED = re.compile(r"(?:^|\n|:[^\S\n])[^\w\n]*([A-Z])(?=[.):|]|\s+[-–—|])")
+INLINE = re.compile(r"(?:^|[\n,;.:|)])\s*[(*]*([A-Z])(?=[.):|]|\s*[-–—=→|]|\s*\()")
+ANSWER_LINE = caseless(
+    r"(?:^|\n)\W{0,6}(?P<final>final\s+)?(?:correct\s+)?answer(?:\s+is)?\W{1,6}(?P<letter>[A-J])(?![\w'])"
+)
+LISTING = caseless(
+    r"\b(?:each|every|one by one|step by step|in turn|options|choices|go through|going through|analy[sz]\w+|evaluat\w+"
+    r"|consider\w*|examin\w+|review\w*|look at|break\w*|discuss\w*|assess\w*|compar\w+|weigh\w*)\b[^\n]*$"
+)
+NEW_SENTENCE = re.compile(r"(?:[.!?,;]\s+|\n\s*)\W*$")
+ANNOUNCED = caseless(rf"\b(?:{NOUN}|conclusion|final|verdict|summary)\W*\n\W*$")
+NAMED = caseless(rf"\b{SINGLE}\s*[:\-]?\s*[(\"“'\[]?$")
+NEGATION = caseless(
+    r"(?:n't|\b(?:not|(?:any|every)thing but|never|neither|nor|without|rather than|instead of|rul\w+ out|exclud\w+"
+    r"|unlikely"
+    r"|incorrect|wrong|except|although|though|while|unlike|less likely|contraindicated|consider\w*|examin\w+"
+    r"|let's (?:start|begin)|starting with|look at|initially|at first|whether|eliminat\w+|avoid\w*|if|disagree\w*"
+    r"|distinguish\w*|differentiat\w*|worst|least))\b[^.;\n]*$"
+    r"|\b(?:no|history of|previous|prior|past)\s+(?:\w+\s+)?$"
+)
+DENIAL = (
+    r"(?:(?:should|must|can|does|do|would|could|may|need)(?: not|n't)\b|cannot\b|can't\b|(?:should|must|needs? to"
+    r"|has to) (?:\w+ )?be (?:considered|ruled out|excluded)\b|(?:is|are|was|were|would be|seems|can be"
+    r"|could be|'s)\s+(?:also |therefore |thus |clearly |probably |very |too |highly )*"
+    r"(?:not|incorrect|in(?:appropriate|consistent|sufficient)|un(?:likely|safe|necessary|wise|suitable)|less|wrong"
+    r"|premature"
+    r"|dangerous|contraindicated|(?:ruled out|excluded|dismissed|rejected|eliminated|discarded)|a (?:distractor|trap"
+    r"|red herring)"
+    r"|tempting|risky|harmful|too|improbable|implausible|false|out\b|against))"
+)
+DENIED = caseless(rf"(?:(?!\b(?:because|since|as|but|and|while|whereas)\b)[^.,;\n]){{0,60}}?\b{DENIAL}")
+UNSETTLED = caseless(
+    r"[)\]\"':]*(?:\s+(?:seems|would|could|may|might|needs?|requires?|is|has|can|was|[a-z]{3,}s)\b(?!\s+(?:to "
+    r")?(?:be )?(?:my"
+    r"|the|most|best|correct))"
+    r"[^.!?\n]*)?$"
+)
+"""Text after an option that breaks off before it says what it makes of the option."""
+NONE_OF_THEM = caseless(r"\b(?:none|all|any|both|neither) of (?:the (?:above|options|choices|listed)|these|them)\b")
+COMMITTED = caseless(r"(?:\bfinal\s+answer\W*(?:is\W+)?|(?:^|[.!?]\s|\n)\s*answer\W*(?:is\W+)?|\\boxed\s*\{)$")
+NO_SUCH_OPTION = re.compile(
+    rf"(?i:(?:\b{SINGLE}{ASKED}{LINK}{HEDGE}|\\boxed\s*\{{){BRACKETS})(?P<letter>[B-HJ-Z])(?=[)\]}}\"'.,;:\s]*(?:$"
+    rf"|\n|[.,;:)]))"
+)
+
+CHANGED = caseless(
+    r"(?:\b(?:revis(?:ed|ing|ion)|correct(?:ed|ion)|correcting (?:myself|that)|edit(?:ed)?(?=\s*[:\-–—])"
+    r"|updated?(?=\s*(?:[:\-–—]|answer|choice))"
+    r"|amend(?:ed|ment)|chang(?:e|ed|ing)(?: my| the)?(?: final)?(?: answer| mind| choice| selection| response)?(?: "
+    r"from [^.\n]{1,30}?)? to"
+    r"|chang(?:e|ed|ing) my (?:answer|mind|choice)|switch(?:ed|ing)?(?: my (?:answer|choice))?(?: from "
+    r"[^.\n]{1,30}?)? to"
+    r"|on (?:second thoughts?|reflection|further (?:thought|reflection|review|consideration)|closer (?:look"
+    r"|inspection|reading)|reconsideration)"
+    r"|(?:having |after |upon )?(?:reconsider\w*|re-?evaluat\w+|re-?read\w*|re-?think\w*|re-?check\w*|reassess\w*)"
+    r"|scratch that|strike that|never ?mind|(?:no,? )?wait|hold on|actually|sorry|oops|whoops|my (?:mistake|bad"
+    r"|apologies)|apolog\w+"
+    r"|I (?:misread|misspoke|meant|stand corrected|take (?:that|it) back|was (?:wrong|mistaken)|made an? (?:\w+ "
+    r")?(?:mistake|error))"
+    r"|let me (?:correct|revise|rethink|fix|change)|make that|make it|or rather|new answer|better answer"
+    r"|no,(?=\W*(?:it|[A-J]\b))"
+    r"|thinking (?:again|more|it over|about it more)|from [A-J] to|that (?:was|is) (?:wrong|a mistake|incorrect)"
+    r"|disregard|ignore "
+    r"(?:that|the above|my)"
+    r"|my (?:first|initial|earlier|previous) (?:answer|choice|response) (?:was|is) (?:wrong|incorrect))\b"
+    r"|(?<=[A-J])\)?\s*(?:→|⇒|[-=]+>)\s*(?=\(?[A-J]\b))"
+)
+"""Words by which a reply changes an answer that it has given."""
+KEY = (
+    r"(?:(?:final|correct|best|selected|chosen|predicted|my|model|revised|updated|corrected|new)[_\s\-]?)*(?:answer"
+    r"|choice|option|letter|prediction"
+    r"|selection|response|label|output|diagnosis|verdict)(?:[_\s\-]?(?:letter|choice|option|key|id|code|text"
+    r"|value))?|correct"
+)
+FIELD = caseless(
+    rf"(?<=[{{,\[\s])[\"']?(?<![^\W])(?P<key>{KEY})[\"']?\s*:\s*"
+    r"(?P<value>\"(?:[^\"\\]|\\.){0,400}\"|'(?:[^'\\]|\\.){0,400}'|\[[^\[\]{}]{0,200}\]|[A-Z](?=\s*[,}\n]))"
+)
+"""A field of JSON that holds an answer, with quotes of either kind or none."""
+RANKING = re.compile(
+    r"(?i:\b(?:rank\w*|order of \w+|most to least \w+|likeliest "
+    r"first)\b[^.:\n]{0,40}:)\s*\(?([A-Z])\)?(?=\s*[,>;]\s*\(?[A-Z]\b)"
+)
+CAPITAL = re.compile(r"(?<!\w)[A-Z](?!\w)")
+SHARE = re.compile(r"[^\w\n]*(\d{1,3}(?:\.\d+)?(?=\s?%)|0?\.\d+|1\.0+)")
+EITHER_END = caseless(r"\b(?:or|versus|vs\.?)\s+(?:(?:an?|the|even|possibly)\s+)?$")
+EITHER = caseless(r"\W*\b(?:or|versus|vs|and)\b\W*(?:(?:an?|the|possibly|even)\s+)?|\s*/\s*")
+COUNTER = caseless(r"\b(?:but|however|yet|whereas|although|instead)\b")
+CLAUSE = re.compile(r"[^.;\n]{1,120}?(?=$|[.;\n]|,? (?:because|since|as|given|due to)\b)")
+FILLERS = frozenset(
+    map(
+        fold,
+        {
+            "administer", "advise", "and", "answer", "appropriate", "be", "begin", "believe", "best", "case",
+            "cause", "choice", "choose", "correct", "d", "definitely", "diagnosis", "do", "final", "for", "get",
+            "give", "go", "has", "have", "he", "her", "here", "him", "i", "in", "initial", "is", "it", "key",
+            "likely", "management", "most", "my", "next", "obtain", "of", "option", "order", "patient", "perform",
+            "pick", "prescribe", "probably", "recommend", "request", "right", "s", "say", "she", "should", "so",
+            "start", "step", "suggest", "that", "them", "there", "therefore", "they", "think", "this", "to",
+            "treatment", "we", "with", "would"
+        },
+    )
+)  # fmt: skip
+"""Words, as folded, that a reply may have around a part of an option's words."""
+GENERAL = frozenset(
+    map(
+        fold,
+        {
+            "acute", "chronic", "decrease", "decreased", "deficiency", "disease", "disorder", "early", "high",
+            "increase", "increased", "infection", "late", "left", "low", "lower", "mild", "primary", "right",
+            "secondary", "severe", "syndrome", "therapy", "type", "upper"
+        },
+    )
+)  # fmt: skip
+"""Words, as folded, that alone do not tell an option."""
+ENDING = re.compile(r"(?:ations?|ions?|ing|ed|ism|r?al|us|ic|y|e|a)$")
+REVERSING = frozenset({"not", "no", "without", "avoid", "stop", "discontinue", "withhold", "never", "non", "except"})
+"""Words, as folded, without which an option's words mean the reverse."""
+REJECTED = caseless(
+    rf"\W*(?:(?:no|nope)\W*$|(?:no, )?(?:that|this|it|my (?:first |previous |initial )?(?:answer|choice)"
+    rf"|[A-J])\b[^.;!?\n]{{0,20}}?\b{REFUTED})"
+)
+CHANGES = 12
+"""Number of changes that are read, from the end: a text with more repeats itself."""
+AFTERTHOUGHT = 300
+"""Characters after a change of mind that are searched for the new answer."""
+NEAR = 40
+"""Characters before a letter that are searched for the word 'option' or the start of its sentence."""
+SHORT = 400
+"""Longest reply, in characters, in which the words of a single option, or a lone letter, count as the answer."""
+WEIGHED = 160
+"""Characters after an option that are searched for what the reply makes of it."""
