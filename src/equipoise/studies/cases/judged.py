@@ -47,7 +47,8 @@ def read_output(text: str, case: Case, diagnoses: Diagnoses) -> tuple[Given, str
     """Give the answer of an output to a case, and its grounds (see `grounds_of`).
 
     The answer is `stereotyped` if the final diagnosis of the output means the same as the case's label, and `expected`
-    if it means the same as the expected answer, where this is known. If both match, the first one named decides.
+    if it means the same as the expected answer, where this is known (see `equipoise.text.stated`). A reply that names
+    both without deciding is read as `other`.
     """
     parts, grounds = split(text), grounds_of(text)
     conclusion = locate(parts.answer)
