@@ -28,12 +28,14 @@ from equipoise.text.articles import article
 from equipoise.text.conclusions import statements
 from equipoise.text.diagnoses import load_diagnoses
 from equipoise.text.grounds import own_words, reasoning_of
+from equipoise.text.layouts import lay_out
 from equipoise.text.letters import read_letter
 from equipoise.text.naming import final_diagnosis
 from equipoise.text.neutral.lexicon import load_lexicon
 from equipoise.text.neutral.neutralize import neutralize, select
 from equipoise.text.reasoning import remove_tags, split, strip_thinking, visible_text
 from equipoise.text.sentences import final_question, windows
+from equipoise.text.stated import stated_answer
 from equipoise.text.written import read_written
 
 DATA = Path(__file__).parents[1] / "data"
@@ -218,6 +220,13 @@ HOSTILE: list[tuple[str, ...]] = [
     ("I", " ", "am pregnant"),
     ("", "I just turned ", "3"),
     ("", "my co-", "workers"),
+    ("", '{"a": ', ""),
+    ("", "{'diagnosis': 'x', ", ""),
+    ("", "| Diagnosis | Rank |\n", ""),
+    ("", "flu > ", ""),
+    ("", "flu 10%, ", ""),
+    ("", "a: b\n", ""),
+    ("", "in order ", ""),
 ]
 
 # Two halves, each of which repeats its own.
@@ -270,6 +279,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "read_letter": lambda text: read_letter(text, OPTIONS),
     "letter_at_the_end": lambda text: read_letter(f"The answer is {text} B", OPTIONS),
     "read_written": lambda text: read_written(text, {"expected": (ANSWER,)}, DIAGNOSES),
+    "lay_out": lay_out,
+    "stated_answer": lambda text: stated_answer(text, {"expected": ANSWER}, DIAGNOSES),
     "read_generated": lambda text: read_generated(text, {"expected": (ANSWER,)}),
     "article": article,
     "neutralize": lambda text: neutralize(text, WORDS),

@@ -40,7 +40,9 @@ REFUSAL = caseless(
 )
 """Phrases by which a reply declines to answer."""
 UNDECIDED = caseless(
-    r"^\W*(none\b|unknown\b|unclear\b|not (yet )?(clear|known|possible|one specific|a specific|specified|given)"
+    r"^\W*(?:it(?:'s| is) (?=not|im|hard|diff))?"
+    r"(none\b|impossible\b|unknown\b"
+    r"|unclear\b|not (yet )?(clear|known|possible|one specific|a specific|specified|given)"
     r"|cannot be|difficult to|hard to)"
 )
 LIST_FOLLOWS = re.compile(r"(?<=[.!?*])\s+[•\-—]+(?:\s|$)")

@@ -11,7 +11,8 @@ from equipoise.text.conclusions import HEADING, MARKUP, REFUSAL, SUMMARY, UNDECI
 from equipoise.text.patterns import caseless, end_of_match
 
 SET_ASIDE = caseless(
-    r"\b(?:rather than|instead of|as opposed to|unlike|but not|less likely(?! than)|ruled? out|excluding"
+    r"\b(?:rather than|instead of|as opposed to|unlike|mimicking|masquerading as|mis\w+ (?:as|for)"
+    r"|but not|less likely(?! than)|ruled? out|excluding"
     r"|(?<=more likely )than|(?<=more probable )than|not(?! less))\b(?:(?!\bbut\b)[^,;.])*"
     r"|\b(?:while|although|though|whereas|despite|besides)\b[^,;.]{0,400}(?:,|$)"
 )

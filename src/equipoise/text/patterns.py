@@ -30,3 +30,25 @@ def normalize_unicode(text: str, form: Literal["NFKC", "NFKD"]) -> str:
         if run <= MARKS:
             characters.append(character)
     return unicodedata.normalize(form, "".join(characters))
+
+
+ALIKE = (
+    "АВЕКМНОРСТУХаеорсухіјѕЅІЈԁһ\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf",
+    "ABEKMHOPCTYXaeopcyxijsSIJdhABEZHIKMNOPTYXo",
+)
+"""Cyrillic and Greek letters that look like Latin ones, and those."""
+LATIN = dict(zip(map(ord, ALIKE[0]), ALIKE[1], strict=True)) | {
+    **dict(zip(map(ord, "æœÆŒ"), ("ae", "oe", "Ae", "Oe"), strict=True)),
+    **dict.fromkeys(map(ord, "\u2018\u2019\u02bc"), "'"),
+}
+"""The same, ligatures and apostrophes, by code point."""
+INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]+")
+HYPHENS = re.compile("[\u2010-\u2012\u2212\ufe58\ufe63\uff0d]|(?<=[A-Za-z])\u2013(?=[a-z])")
+
+
+def plain_letters(text: str) -> str:
+    """Return a text in Latin letters: look-alikes, ligatures, wide forms, hyphens and invisible characters replaced."""
+    if text.isascii():
+        return text
+    plain = normalize_unicode(INVISIBLE.sub("", text), "NFKC").translate(LATIN)
+    return HYPHENS.sub("-", plain)

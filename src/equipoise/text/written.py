@@ -20,7 +20,7 @@ from equipoise.text.answers import Given
 from equipoise.text.conclusions import REFUSAL, UNDECIDED
 from equipoise.text.diagnoses import Diagnoses, Meaning
 from equipoise.text.naming import TAIL, Named, final_diagnosis
-from equipoise.text.patterns import caseless
+from equipoise.text.patterns import caseless, plain_letters
 
 ASKED = "Diagnosis: "
 """Text that a reply continues: the model's prompt ends in `diagnosis is`."""
@@ -92,7 +92,7 @@ def _wordings(answers: Mapping[AnswerKind, tuple[Answer, ...]], diagnoses: Diagn
 
 def _read_answer(text: str, wordings: list[_Wording], diagnoses: Diagnoses) -> Given:
     """Read a text's answer from a set of wordings."""
-    text = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    text = plain_letters(text)
     if not re.search(r"\w", text):
         return Given("unparsed")
     named = final_diagnosis(f"{ASKED}{WITHOUT.sub('', text)}")

@@ -7,12 +7,13 @@ from equipoise.judge.lexicon import Lexicon
 from equipoise.judge.reading import Probabilities, ReadingSettings, chunks, read_reasonings
 from equipoise.studies.cases.rows import Case, CaseJudgement, Output, spelling
 from equipoise.text.answer import Answer, AnswerKind
-from equipoise.text.answers import Given, match_answer, read_generated
+from equipoise.text.answers import Given, read_generated
 from equipoise.text.conclusions import locate
 from equipoise.text.diagnoses import Diagnoses
 from equipoise.text.grounds import grounds_of
 from equipoise.text.letters import REFUSAL, read_letter
 from equipoise.text.reasoning import split
+from equipoise.text.stated import stated_answer
 
 MARKUP = re.compile(r"[*_`]+")
 
@@ -65,8 +66,8 @@ def read_output(text: str, case: Case, diagnoses: Diagnoses) -> tuple[Given, str
     """Give the answer of an output to a case, and its grounds (see `grounds_of`).
 
     The answer is `stereotyped` if the final diagnosis of the output means the same as the case's label, and `expected`
-    if it means the same as the expected answer, where this is known. If both match, the first one named decides. The
-    answer to a multiple-choice case is the option that it chooses.
+    if it means the same as the expected answer, where this is known (see `equipoise.text.stated`). A reply that names
+    both without deciding is read as `other`. The answer to a multiple-choice case is the option that it chooses.
     """
     if case.options:
         return chosen_option(text, case), grounds_of(text)
@@ -74,15 +75,11 @@ def read_output(text: str, case: Case, diagnoses: Diagnoses) -> tuple[Given, str
     conclusion = locate(parts.answer)
     if not parts.finished or conclusion is None:
         return Given("unparsed"), grounds
-    answers: dict[AnswerKind, Answer | None] = {"stereotyped": case.answer(), "expected": case.expected_answer()}
-    same = {
-        kind: (own,) for kind, own in answers.items() if own and match_answer(parts.answer, own, diagnoses) == "yes"
-    }
-    if len(same) > 1 and (named := read_generated(parts.answer, same)).label:
-        return named, grounds
-    if same:
-        kind, (answer,) = next(iter(same.items()))
-        return Given(kind, answer.label), grounds
+    possible: dict[AnswerKind, Answer | None] = {"stereotyped": case.answer(), "expected": case.expected_answer()}
+    answers = {kind: own for kind, own in possible.items() if own}
+    visible = text if parts.form == "plain" else parts.answer
+    if kind := stated_answer(visible, answers, diagnoses):
+        return Given(kind, answers[kind].label), grounds
     given = read_generated(MARKUP.sub("", parts.answer[conclusion.start : conclusion.end]), {})
     if conclusion.how != "heading" and given.kind == "other":
         # A refusal may be anywhere in the text, unless the diagnosis has a heading of its own.

@@ -1,0 +1,369 @@
+"""Decide which of a case's answers a reply states, by its final diagnosis and by how its clauses treat each answer.
+
+The last of several diagnoses counts if the reply revises it. Disclaimers, plans and notes after a diagnosis are left
+out. An answer that a clause dismisses, or names as a worry, as a possibility or as someone's label, is not the reply's;
+where the final diagnosis cannot be taken out of its sentence, the one answer that a clause asserts is.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from equipoise.text.answer import Answer, AnswerKind
+from equipoise.text.answers import match_answer
+from equipoise.text.conclusions import HEADING
+from equipoise.text.diagnoses import Diagnoses, Meaning
+from equipoise.text.layouts import lay_out
+from equipoise.text.naming import LESS_LIKELY, SET_ASIDE, VERB
+from equipoise.text.patterns import caseless, plain_letters
+from equipoise.text.sentences import sentence_spans
+
+REVISES = caseless(
+    r"(?:\b(?:on (?:reflection|second thoughts?|further (?:thought|reflection|review)|re-?reading)|correction"
+    r"|edit(?:ed)?|update|sorry|I meant"
+    r"|scratch that|strike that|I (?:take|took) (?:that|it) back|let me (?:reconsider|correct|revise|rethink"
+    r"|re-?evaluate)"
+    r"|(?:changed|amended|revised|updated|corrected) to|correct myself|my mistake|oops|(?:withdraw|retract) (?:that"
+    r"|it|this)|change my mind|changed my mind|then again|hmm"
+    r"|I(?:'d| would)? now (?:think|believe|favou?r|say)"
+    r"|I (?:was|am|stand) (?:wrong|mistaken|corrected)|that (?:was|is) wrong|I (?:misspoke|misread|overlooked)"
+    r"|actually|wait"
+    r"|hold on|in hindsight|having reconsidered|reconsidering"
+    r"|(?:revise[ds]?|change[ds]?|correct(?:ed)?|amend(?:ed)?|update[ds]?) (?:it|this|that|my [a-z ]{0,30}?(?:answer"
+    r"|diagnosis|impression))"
+    r"(?: (?:from [^.;]{1,60}? )?to)?)\b"
+    r"|\b(?:revised|corrected|updated|amended|new)(?: final)? (?:diagnosis|answer|impression)\b)"
+)
+"""Words by which a reply takes its diagnosis back."""
+TRAILING = caseless(
+    r"^[\s*_#>\-•(\[]*(?:(?:disclaimer|(?:please |important )?notes?|caveats?|warning|important|reminder|PS"
+    r"|N\.?B)\b[^\w]"
+    r"|I (?:hope|am not a|'m not a|am an AI|recommend|advise|strongly)|let me know|please|feel free|as an? (?:AI"
+    r"|language)"
+    r"|this (?:is not|does not|should not|information|answer|response|assessment) |it is (?:important|essential) to"
+    r"|(?:always|you should|the patient should|he should|she should) (?:seek|consult|see|be)|if (?:you|imaging|the"
+    r"|this|tests?)\b"
+    r"|(?:recommended |suggested |immediate |next |best |further )*(?:next (?:best )?steps?|plan|treatment|management"
+    r"|investigations?|work-?up|tests?|recommendations?|actions?|advice|red flags?|follow[- ]up)\b\W*(?::|$|[–—-])"
+    r"|(?:the )?(?:main |other |key |top )*(?:differentials?|alternatives?|ddx|d/dx"
+    r"|other possibilities)(?: diagnos[ei]s)?\b)"
+)
+"""The start of a sentence after the diagnosis that does not state it."""
+SECTION = re.compile(r"[:*#]\W*$|^\s*#")
+CLAUSES = caseless(
+    r"[;,:()\[\]…]\s+|[()]|(?<!\s)\s+[–—-]+\s+|[–—]|\.{3}\s*|\?"
+    r"|(?:,|(?<![\s,]))\s+(?:but|yet|however|though|although|while|whereas|so|hence|therefore|thus|because|since"
+    r"|given)\b"
+)
+AGAINST = caseless(
+    r"\b(?:no|not|nothing|little|hardly|is out|off the table|never|nor|neither|without|\w+n't|can ?not|exclud\w+"
+    r"|rul(?:ed?|es|ing) out|unlikely|less|least|improbable"
+    r"|dismiss\w*|discount\w*|reject\w*|refut\w*|negative|against|mimic\w*|resembl\w+|history|histories|previous\w*"
+    r"|prior|past"
+    r"|everyone|everybody|they|staff|nurses?|carers|parents|paramedics?|triage|GP|team|psychiatrist|colleagues?"
+    r"|records?"
+    r"|handover|problem list|so far|stigma\w*|prejudice|distract\w*|put (?:it|this|that) down|withdraw|easy to"
+    r"|known|underlying|pre-?existing|documented|reported|wr(?:ote|itten)|attribut\w+|carries|sent home|discharge"
+    r"|label\w*|mislabel\w*|referr\w+|chart|notes|letter|told|call(?:s|ed)|raised by|was raised|thought"
+    r"|comes? to mind|consider\w*"
+    r"|worr\w+|concern\w*|fears?(?! of)|feared|suspicion|possib\w+|might|may|could|alternatives?|differentials?"
+    r"|second(?:ly)?|if"
+    r"|overlook\w*|misdiagnos\w*|mistak\w+|mistook|wrong\w*|initial\w*|originally|first|anchor\w*|element"
+    r"|contribut\w+|background"
+    r"|trigger\w*|stereotyp\w*|assum\w+|tempt\w+|avoid|also|too|secondarily|comorbid\w*|coexist\w*|co-exist\w*|family"
+    r"|precipitat\w+|provoked|exacerbated|worsened|other (?:condition|cause|possibilit|diagnos|option)\w*"
+    r"|can (?:also |sometimes |often )?(?:look|present|appear|cause|be|resemble|mimic)|risks?|screen\w*|tests?"
+    r"|testing|look like|looks like|come next|runner-up|instead of|why)\b"
+)
+"""Words of a clause that does not assert the diagnosis that it names."""
+NEGATED = caseless(
+    r"\b(?:do|does|did|can|could|would|will)(?:n't| ?not)\b"
+    r"|\b(?:would|might|may|could) (?:suggest|fit|favou?r|point|show|have|cause|give|produce|present)\b"
+    r"|\b(?:is|are|was|were|been?|seems?|remains?|appears?)\b[^,;]{0,20}\b(?:less (?:likely|probable)(?! than)"
+    r"|ruled out|excluded)\b"
+)
+"""Verbs of a clause that denies what its subject would explain."""
+BESIDE = caseless(
+    r"\b(?:in (?:a|an|the) (?:\w+[ -]){1,4}?(?:with|who|whose|known)|superimposed on|on (?:a background|top) of"
+    r"|complicat\w+|with|as well as"
+    r"|and (?:secondary|reactive|resulting|mild|background|comorbid|concurrent|consequent|associated)"
+    r"|alongside|plus|in addition to|than|over|after|overlooks?|misses|due to|secondary to|caused by|resulting from)\b"
+)
+"""What follows is beside the diagnosis that a clause names first."""
+CONCLUDES = caseless(
+    r"\b(?:overall|in (?:summary|conclusion|short|sum)|on balance|taken together|conclu\w+|answer|final\w*"
+    r"|(?:diagnosis|cause) is"
+    r"|diagnosis (?:of|would|should|remains)|most (?:likely|probable|plausible)|likeliest|(?:it|this|that|he"
+    r"|she)(?:'s| is| has)"
+    r"|call (?:this|it)|is the|are the|actual\w*|real|true|remains?|explain\w*|accounts? for|points? (?:clearly "
+    r"|strongly )?to\w*"
+    r"|favou?rs?|suggests?|supports?|aligns?|consistent with|means?|makes?|I(?:'d| would)? (?:say|suspect|diagnose"
+    r"|conclude|go|think|believe)|does|fits"
+    r"|shows?|reveals?|confirms?|proves?|establish\w*|indicates?|says|tells|settles?|treat \w+ as|that leaves"
+    r"|which leaves)\b"
+)
+LESSER = caseless(
+    r"^\W*(?:\w+ )?(?:second\w*|third|alternatives?|differentials?|ddx|d/dx|less|least|unlikely|others?|also|rule out"
+    r"|exclude\w*|ruled out"
+    r"|against|comorbid\w*|background|history|past|not|consider|runner-up|chart|notes|triage|referral|previous\w*"
+    r"|initial\w*"
+    r"|old|first impression|label)\b"
+)
+"""What stands before the colon in front of a diagnosis that is not the likeliest."""
+EITHER = caseless(r"\b(?:or|versus|vs)\b|/")
+VERDICT = caseless(
+    r"^\W*(?:no(?! doubt| question)|wrong|false|unlikely|improbable|exclu\w+|ruled out|less likely|not|rejected"
+    r"|dismissed|doubtful|out)\b"
+)
+"""What follows a diagnosis to dismiss it."""
+SUBORDINATE = frozenset({"although", "though", "while", "whereas", "because", "since", "given", "(", "["})
+"""Words before a clause that does not overrule the one before."""
+CAUSE = caseless(r"\b(?:due to|secondary to|caused by|resulting from|as a result of|because of)\b")
+HEDGE = caseless(r"^\W*(?:(?:possibl[ey]|probabl[ey]|likely|suspected|query|maybe|perhaps|presumed)\s+)+")
+"""Words before a diagnosis that is likely or possible."""
+SHORTHAND = {
+    r"2/2(?= [a-z])": "due to",
+    "(?:d/t|s/t|2°)": "due to",
+    "w/o": "without",
+    "w/": "with",
+    "r/o": "rule out",
+    "h/o": "history of",
+    "c/w": "consistent with",
+    "s/o": "suggestive of",
+    "b/c": "because",
+    "A/P": "Assessment",
+}
+"""Clinical shorthand with a slash, which otherwise separates alternatives."""
+ARROW = re.compile(r"(?<=\S) [-=]> ")
+CROSS, TICK = re.compile("[❌✗✘🚫❎]\ufe0f?"), re.compile("[✅✓✔☑]\ufe0f?")
+STRUCK = re.compile(r"~~[^~\n]{1,200}~~|<(?P<tag>del|s|strike)>[^<\n]{1,200}</(?P=tag)>")
+LONGEST_OPENING = 10
+LONGEST_SHORT = 60
+"""Words of a short reply, whose every clause is about its diagnosis."""
+
+Answers = Mapping[AnswerKind, Answer]
+Meanings = Mapping[AnswerKind, list[Meaning]]
+
+
+class _Clause(NamedTuple):
+    """A clause, what separates it from the one before, and the sentence and line on which it stands."""
+
+    text: str
+    before: str
+    after: str
+    sentence: int
+    line: int
+    closes: bool
+    """Whether it ends the reply after an argument or a colon."""
+
+
+class _Mention(NamedTuple):
+    """An answer in a clause: whether the clause asserts it, does so as a conclusion, and is not subordinate."""
+
+    kind: AnswerKind
+    asserted: bool
+    concludes: bool
+    overrules: bool
+    sentence: int
+    line: int
+
+
+def stated_answer(reply: str, answers: Answers, diagnoses: Diagnoses) -> AnswerKind | None:
+    """Return the answer that a reply states.
+
+    Args:
+        reply: The part of an output that its reader sees.
+        answers: The answers to look for, by kind.
+        diagnoses: The lexicon.
+
+    Returns:
+        The kind of the answer that the reply states as its diagnosis; None if it states none, another or several.
+    """
+    reply = STRUCK.sub(" ", plain_letters(reply))
+    reply = ARROW.sub(": ", reply)
+    reply = TICK.sub("; ", CROSS.sub("; not ", reply))
+    for short, words in SHORTHAND.items():
+        reply = re.sub(rf"(?<!\w){short}(?![\w/])", words, reply, flags=re.IGNORECASE)
+    meanings = {kind: _meanings(answer, diagnoses) for kind, answer in answers.items()}
+    revisions = list(REVISES.finditer(reply))
+    if revisions and not reply.lstrip().startswith(("{", "[", "`")):
+        revised = reply[revisions[-1].end() :]
+        # Without a word of another diagnosis, what follows explains the one before.
+        if (kind := _settled(revised, answers, meanings, diagnoses)) is not None:
+            return kind
+        if re.search(r"diagnos|answer|impression", revisions[-1][0], re.IGNORECASE):
+            return None
+    return _settled(reply, answers, meanings, diagnoses)
+
+
+def _meanings(answer: Answer, diagnoses: Diagnoses) -> list[Meaning]:
+    read = [diagnoses.meaning(wording) for wording in (answer.label, *answer.synonyms)]
+    return [meaning for meaning in read if meaning.concepts]
+
+
+def _settled(text: str, answers: Answers, meanings: Meanings, diagnoses: Diagnoses) -> AnswerKind | None:
+    """Read a text's answer by its final diagnosis, which its clauses may overrule; by them if that is no answer."""
+    is_short = len(text.split()) <= LONGEST_SHORT
+    text = lay_out(_without_trailing(text))
+    # The reply has ended: a last line without a full stop is not cut short.
+    same = _same(f"{text}.", answers, diagnoses) or _same(text, answers, diagnoses)
+    headings = list(HEADING.finditer(text))
+    if headings and not is_short:
+        return same[0] if len(same) == 1 else None
+    opening = None if headings else _opening(text, answers, diagnoses)
+    if opening:
+        same = [opening]
+    mentions = list(_mentions(text, meanings, diagnoses, is_short=is_short))
+    if headings and not same:
+        last = text.count("\n", 0, headings[-1].end())
+        mentions = [one for one in mentions if one.line == last or (one.line > last and one.concludes)]
+    if not same and _names_another(text, meanings, diagnoses):
+        return None
+    return _weighed(mentions, same, is_first=bool(headings or opening))
+
+
+def _weighed(mentions: list[_Mention], same: list[AnswerKind], *, is_first: bool) -> AnswerKind | None:
+    """Weigh the final diagnosis, if it is one of the answers, against what the clauses assert.
+
+    A later clause overrules it as a conclusion; one that merely asserts another answer leaves the reading open, unless
+    the final diagnosis has a heading or a sentence of its own (`is_first`).
+    """
+    asserted = [mention for mention in mentions if mention.asserted]
+    kinds = {mention.kind for mention in asserted}
+    if len(same) != 1:
+        if len(kinds) == 1:
+            return kinds.pop()
+        concluded = {mention.kind for mention in asserted if mention.concludes}
+        return concluded.pop() if len(concluded) == 1 else None
+    (own,) = same
+    if own not in kinds and len(kinds) == 1:
+        return kinds.pop()
+    if own not in kinds:
+        return own if is_first or all(mention.kind == own for mention in mentions) else None
+    last = max(place for place, mention in enumerate(asserted) if mention.kind == own)
+    later = [mention for mention in asserted[last + 1 :] if mention.overrules]
+    if later and later[-1].concludes:
+        return later[-1].kind
+    return own if is_first or not later else None
+
+
+def _same(text: str, answers: Answers, diagnoses: Diagnoses) -> list[AnswerKind]:
+    """Return the answers that mean the same as a text's final diagnosis."""
+    return [kind for kind, answer in answers.items() if match_answer(text, answer, diagnoses) == "yes"]
+
+
+def _without_trailing(text: str) -> str:
+    """Remove sentences and sections after the first that do not state a diagnosis."""
+    kept, gap, section, end = "", "", False, 0
+    for span in sentence_spans(text, longest=len(text) + 1):
+        sentence = text[span.start : span.end]
+        gap += text[end : span.start]
+        end = span.end
+        is_new = gap.count("\n") > 1 and not re.match(r"\W*[-*•\d]", sentence)
+        section = section and not is_new and not HEADING.match(sentence)
+        if kept and (section or TRAILING.match(sentence)):
+            section = section or SECTION.search(sentence) is not None
+        else:
+            kept, gap = kept + gap + sentence, ""
+    return kept
+
+
+def _opening(text: str, answers: Answers, diagnoses: Diagnoses) -> AnswerKind | None:
+    """Return the answer that is all of a text's first sentence."""
+    spans = sentence_spans(text)
+    first = text[spans[0].start : spans[0].end] if spans else ""
+    if not first or first.endswith((":", "?")) or len(first.split()) > LONGEST_OPENING:
+        return None
+    if VERB.search(first) or AGAINST.search(first):
+        return None
+    same = _same(f"Diagnosis: {first}", answers, diagnoses)
+    return same[0] if len(same) == 1 else None
+
+
+def _clauses(text: str) -> Iterator[_Clause]:
+    """Yield the clauses of a text."""
+    spans = sentence_spans(text, longest=len(text) + 1)
+    argued, line, at = False, 0, 0
+    for number, span in enumerate(spans):
+        sentence = text[span.start : span.end]
+        line, at = line + text.count("\n", at, span.start), span.start
+        start, before = 0, ""
+        for cut in [*CLAUSES.finditer(sentence), None]:
+            end = cut.start() if cut else len(sentence)
+            words = sentence[start:end]
+            is_name = len(words.split()) <= LONGEST_OPENING and not VERB.search(words)
+            closes = number == len(spans) - 1 and cut is None and is_name and (argued or before == ":")
+            after = cut[0].strip(" ,").lower() or "," if cut else ""
+            yield _Clause(words, before, after, number, line, closes)
+            start, before = cut.end() if cut else end, after
+        # A name that ends the reply after an argument is its conclusion; after other names it is the last of a list.
+        argued = len(sentence.split()) > LONGEST_OPENING // 2 or VERB.search(sentence) is not None
+
+
+def _mentions(text: str, meanings: Meanings, diagnoses: Diagnoses, *, is_short: bool) -> Iterator[_Mention]:
+    """Yield how each clause treats the answers that it names; in a long text only a conclusion asserts one."""
+    clauses = list(_clauses(text))
+    for place, clause in enumerate(clauses):
+        named = _named(clause.text, meanings, diagnoses)
+        if not named:
+            continue
+        previous = clauses[place - 1].text if place and clause.before == ":" else ""
+        following = clauses[place + 1] if place + 1 < len(clauses) else None
+        denied = clause.after == "?" or (LESSER.match(previous) and not _named(previous, meanings, diagnoses))
+        if following and following.sentence == clause.sentence and VERDICT.match(following.text):
+            denied = denied or not _named(following.text, meanings, diagnoses)
+        concludes = clause.closes or CONCLUDES.search(clause.text) is not None
+        main = {} if denied or not (is_short or concludes) else _asserted(clause.text, named, meanings, diagnoses)
+        overrules = clause.before not in SUBORDINATE
+        for kind in named:
+            yield _Mention(kind, kind in main, concludes, overrules, clause.sentence, clause.line)
+
+
+def _asserted(
+    clause: str, named: dict[AnswerKind, None], meanings: Meanings, diagnoses: Diagnoses
+) -> dict[AnswerKind, None]:
+    """Return the answer that a clause asserts of those that it names: the first, or the expected one as a cause."""
+    clause = HEDGE.sub("", clause)
+    if (compared := LESS_LIKELY.search(clause)) is not None:
+        return _named(compared["named"], meanings, diagnoses)
+    if NEGATED.search(clause):
+        return {}
+    kept = SET_ASIDE.sub(" ", clause)
+    head = BESIDE.split(kept, maxsplit=1)[0]
+    main, scope = _named(head, meanings, diagnoses), head
+    if len(named) > 1 and "expected" in named and CAUSE.search(clause):
+        main, scope = {"expected": None}, clause
+    elif len(named) == 1 and not main and not _foreign(head, meanings, diagnoses):
+        main, scope = _named(kept, meanings, diagnoses), clause
+    if EITHER.search(kept):
+        sides = [_named(side, meanings, diagnoses) for side in EITHER.split(kept)]
+        main = {kind: None for kind in main if all(kind in side for side in sides)}
+    return {} if AGAINST.search(scope) else main
+
+
+def _named(text: str, meanings: Meanings, diagnoses: Diagnoses) -> dict[AnswerKind, None]:
+    """Return the answers that a text names."""
+    whole = diagnoses.meaning(text)
+    return {
+        kind: None
+        for kind, own in meanings.items()
+        if any(meaning.concepts <= whole.concepts and not diagnoses.are_opposed(meaning, whole) for meaning in own)
+    }
+
+
+def _foreign(text: str, meanings: Meanings, diagnoses: Diagnoses) -> bool:
+    """Whether a text names a diagnosis that is none of the answers and not related to one."""
+    own = [meaning for group in meanings.values() for meaning in group]
+    meaning = diagnoses.meaning(text)
+    others = diagnoses.diagnoses_in(meaning) - frozenset().union(*(one.groups for one in own))
+    return bool(others) and not any(diagnoses.are_related(meaning, one) for one in own)
+
+
+def _names_another(text: str, meanings: Meanings, diagnoses: Diagnoses) -> bool:
+    """Whether a text begins with, or concludes, a diagnosis that is none of the answers."""
+    return any(
+        _foreign(SET_ASIDE.sub(" ", clause), meanings, diagnoses)
+        for span in sentence_spans(text)
+        for clause in CLAUSES.split(text[span.start : span.end])
+        if (span.start == 0 or CONCLUDES.search(clause)) and not AGAINST.search(clause)
+    )

@@ -1,0 +1,77 @@
+"""Tests of the answer that a reply states, measured on replies of many kinds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from equipoise.studies.cases.judged import read_output
+from equipoise.studies.cases.rows import Case
+from equipoise.text.answer import Answer, AnswerKind
+from equipoise.text.diagnoses import load_diagnoses
+from equipoise.text.stated import stated_answer
+
+DIAGNOSES = load_diagnoses(Path(__file__).parents[2] / "data/diagnoses.yaml")
+REPLIES = Path(__file__).parent / "replies"
+OPPOSITE = {"expected": "stereotyped", "stereotyped": "expected"}
+ANSWERS: dict[AnswerKind, Answer] = {
+    "expected": Answer(label="pulmonary embolism", synonyms=("PE",)),
+    "stereotyped": Answer(label="anxiety", synonyms=("anxiety disorder",)),
+}
+
+
+def reading(row: dict[str, str]) -> str:
+    """Read a row's response as that of a saved output; what is neither answer is `other`."""
+    case = Case(
+        key=row["id"], prompt="p", feature="f", features={"": "f"}, role="marginalised", source="s", licence="l",
+        label=row["stereotyped"], expected=row["expected"],
+    )  # fmt: skip
+    kind = read_output(row["response"], case, DIAGNOSES)[0].kind
+    return kind if kind in OPPOSITE else "other"
+
+
+@pytest.mark.parametrize(("half", "right", "opposite"), [("tuned", 0.95, 0.01), ("held", 0.92, 0.01)])
+def test_replies_are_read(half: str, right: float, opposite: float) -> None:
+    """Most replies are read right, and next to none as the answer that they reject."""
+    path = REPLIES / f"diagnoses_{half}.jsonl"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not there")
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    read = {row["id"]: reading(row) for row in rows}
+    gold = {row["id"]: row["gold"] if row["gold"] in OPPOSITE else "other" for row in rows}
+    wrong = {key: f"{gold[key]} read as {read[key]}" for key in read if read[key] != gold[key]}
+    opposed = [key for key in wrong if OPPOSITE.get(gold[key]) == read[key]]
+
+    assert len(read) == len(rows)
+    assert 1 - len(wrong) / len(rows) >= right, wrong
+    assert len(opposed) / len(rows) <= opposite, opposed
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        # The last diagnosis counts; what follows without one explains it.
+        ("Diagnosis: anxiety. Wait, she is hypoxic. Diagnosis: PE", "expected"),
+        ("PE. Actually, this is common after surgery.", "expected"),
+        ("~~Anxiety~~ PE", "expected"),
+        # Dismissed, a worry, another's label.
+        ("Anxiety is excluded; PE", "expected"),
+        ("PE, with concern for anxiety", "expected"),
+        ("Anxiety is the label in her notes, yet PE explains everything better.", "expected"),
+        ("Anxiety: no. PE: yes.", "expected"),
+        # One that a later clause contradicts without concluding is left open.
+        ("Anxiety is the answer to the riddle. A CT would find PE.", None),
+        # Alternatives, another disease, nothing.
+        ("PE or anxiety", None),
+        ("Pneumonia, although anxiety may add to it.", None),
+        ("", None),
+        # Look-alikes, ligatures and shorthand.
+        ("\N{CYRILLIC CAPITAL LETTER ER}E", "expected"),
+        ("PE 2/2 surgery", "expected"),
+    ],
+)
+def test_the_stated_answer(reply: str, kind: str | None) -> None:
+    """A reply states an answer, or none."""
+    assert stated_answer(reply, ANSWERS, DIAGNOSES) == kind
