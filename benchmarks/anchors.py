@@ -12,6 +12,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from equipoise.api.anchors import all_anchors
 from equipoise.cli.anchors import FIGURES, TABLES, cells, markdown, sections
 from equipoise.core import stage
 from equipoise.core.jsonl import dumps, write_text
@@ -31,7 +32,7 @@ DATA, PAGE = ROOT / "benchmarks/anchors.jsonl", ROOT / "docs/anchors.md"
 def main() -> None:
     """Compare the figures, and write data and page."""
     catalogue = load_catalogue(ROOT / "data")
-    compared = compare(Path(os.environ["EQUIPOISE_ANCHORS"]), ROOT / "data", catalogue)
+    compared = compare(Path(os.environ["EQUIPOISE_ANCHORS"]), ROOT / "data", catalogue, all_anchors())
     write_text(DATA, "".join(f"{line}\n" for line in lines(compared, catalogue)))
     write_text(PAGE, markdown(compared, catalogue))
 
