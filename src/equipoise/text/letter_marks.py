@@ -32,7 +32,7 @@ NAME_BEFORE = caseless(
     r"|°)[\s\-]?$"
 )
 NAME_AFTER = caseless(
-    rf"\w|'\w|\.[a-z]\.|[-‐–][^\W_]|\.\s?(?:{SPECIES})\b|/(?-i:[a-z])\b|[ \-]?(?:cells?|lymphocytes?|waves?|antigen"
+    rf"\w|'(?!s\s+(?:your|our|my|the|definitely|clearly|correct|right|best|most|it|more)\b)\w|\.[a-z]\.|[-‐–][^\W_]|\.\s?(?:{SPECIES})\b|/(?-i:[a-z])\b|[ \-]?(?:cells?|lymphocytes?|waves?|antigen"
     rf"|virus"
     rf"|dimers?"
     r"|fib|flutter|section|peptide|spine|reactive|blockers?|symptoms?|lines?|natriuretic|coli|streptococc\w+|strep"
@@ -41,7 +41,7 @@ NAME_AFTER = caseless(
 WORDS = "AI"
 """Letters that are also English words."""
 CLAUSE = (
-    r"(?:because|since|as|due|is|and|or|correct|fits?|seems|appears|remains|explains|wins|makes|matches|definitely"
+    r"(?:because|since|as|due|is|and|or|correct|fits?|seems|appears|looks|sounds|more likely|'s|remains|explains|wins|makes|matches|definitely"
     r"|obviously|for (?:sure|me)|without|most likely|best|given|based on)\b"
 )
 NOT_ARTICLE = re.compile(
@@ -63,7 +63,14 @@ JOINT = caseless(
     r"[)\]\"']?\s*(?:\((?!\s*\d)[^()]{1,80}\)\s*)?(?:[,/&+]|,?\s*\b(?:and|or)\b"
     r"|\s[^\w\s.,;:(\-–—>=<→⇒|✓✔✅☑✗✘❌✖×❎👍👎?!]\s)\s*(?:options?\s*)?[(\[\"']?"
 )
+SPAN = re.compile(r"[)\]]?\s?[-–—]\s?[(\[]?")
+SPAN_OF = caseless(r"\b(?:of|options?|choices|answers|letters|all|any)\W*$")
+"""Letters between which a range is meant, 'A–D', and, if it has 'to', the text before: 'options A to D'."""
+THROUGH = re.compile(r"\W*\b(?:to|through)\b\W*")
+PREFERRED = caseless(r"\b(?:rather than|instead of)\W*(?:options?\W*)?$")
 NEW_CLAUSE = caseless(r"[)\]\"']?\s+(?:is|was|would|seems|can|does|has|refers|represents)\b")
+NEAR = 24
+"""Characters before a letter that are searched for what makes it one of a range."""
 GLUED = 4
 """A letter directly after a digit counts only within this many characters of the start."""
 DISTINCTIVE = 4
@@ -73,6 +80,8 @@ ARTICLES = frozenset({"a", "an", "the", "An", "The"})
 SPELLINGS = tuple(
     (re.compile(spelling), folded)
     for spelling, folded in (
+        (r"(?<=[a-z]{3})ae$", "a"),
+        (r"(?<=[a-z]{4})i$", "us"),
         (r"[ao]+e(?=.)", "e"),
         (r"(?<=[a-z]{3})our", "or"),
         (r"(?<=i)s(?=e|ing|ation)|(?<=aly)s(?=e|i)", "z"),
@@ -134,7 +143,10 @@ def find_marks(text: str, options: Mapping[str, str]) -> list[Mark]:
         or text[mark.start].islower()
         or (NOT_ARTICLE if mark.letter == "A" else NOT_PRONOUN).match(text, mark.end)
     ]
-    dropped = _joined_letters(text, letters) | _restated_marks(text, letters, words)
+    joined = _joined_letters(text, letters)
+    # 'A (aspirin) and B (heparin)': the words are joined as well.
+    owned = {words[bisect_left(starts, letter.end)] for letter in joined if letter.followed_by_words}
+    dropped = joined | owned | _restated_marks(text, letters, words)
     return sorted({*letters, *words} - dropped, key=lambda mark: (mark.start, -mark.end, mark.letter))
 
 
@@ -142,7 +154,7 @@ def _mark_letters(text: str, options: Mapping[str, str]) -> Iterator[Mark]:
     letters = "".join(letter for letter in options if len(letter) == 1)
     if not letters:
         return
-    for match in re.finditer(rf"(?<![^\W\d])(?<!\w')(?<![Nn]/)[{re.escape(letters + letters.lower())}]", text):
+    for match in re.finditer(rf"(?<![^\W\d])(?<!\w')(?<![Nn]/)(?<!\b[A-J][-–—])[{re.escape(letters + letters.lower())}]", text):
         start, end = match.span()
         # '1C' at the very start is a list number and a letter.
         glued = start > GLUED and text[start - 1].isdigit()
@@ -238,11 +250,12 @@ def _joined_letters(text: str, letters: Sequence[Mark]) -> set[Mark]:
     """Return the letters that are named together with another letter."""
     joined: set[Mark] = set()
     for first, second in pairwise(letters):
-        together = first.letter != second.letter and JOINT.fullmatch(
-            re.sub(r"\s+", " ", text[first.end : second.start])
-        )
+        between, before = text[first.end : second.start], text[max(0, first.start - NEAR) : first.start]
+        if first.letter == second.letter or (PREFERRED.search(before) and "," in between):
+            continue
+        together = JOINT.fullmatch(re.sub(r"\s+", " ", between)) and not NEW_CLAUSE.match(text, second.end)
         # In 'B, and A is wrong' the second letter begins a new clause.
-        if together and not NEW_CLAUSE.match(text, second.end):
+        if together or SPAN.fullmatch(between) or (THROUGH.fullmatch(between) and SPAN_OF.search(before)):
             joined |= {first, second}
     return joined
 

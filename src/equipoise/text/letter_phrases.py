@@ -34,7 +34,7 @@ NOUN = rf"(?:{SINGLE}|options?|choices?)"
 HEDGE = (
     r"(?:\b(?:therefore|thus|then|hence|most|likely|likeliest|probably|possibly|perhaps|maybe|clearly|definitely"
     r"|certainly|obviously|surely|simply|indeed|actually|in fact|letter|number|option|choice|answer|choose|select"
-    r"|as follows|to be|going with|I think|I believe|in my (?:opinion|view)|still|now|rather|instead|just)\b[\s:,]*)*"
+    r"|as follows|to be|going with|really|truly|prolly|probs|I think|I believe|in my (?:opinion|view)|still|now|rather|instead|just)\b[\s:,]*)*"
     r"(?:the\s+)?(?:(?:option|letter|choice|answer)\s+)?"
 )
 BRACKETS = r"[\s(\[{\"'“‘<«]*"
@@ -60,7 +60,11 @@ PICTURE = caseless(
     r"\b(?:most (?:likely|appropriate|probable|suitable|accurate|consistent)|best|correct)\b[^.;\n]{0,140}?"
     rf"\b(?:is|would be|should be|are|with)\s+{LEAD_END}"
 )
-CLAIMS = (DECISION, FINAL, CHOICE, PICTURE)
+LABEL = caseless(
+    rf"(?:^|[.;\n]\s*)\W{{0,4}}(?:(?:most )?(?:correct|right|true|chosen|selected|best|likely)|my pick|dx)(?: one)?\s*[:=]\s*{LEAD_END}"
+)
+"""A label before the letter: 'Correct: B. Wrong: A, C.'"""
+CLAIMS = (DECISION, FINAL, CHOICE, PICTURE, LABEL)
 CONCLUDING = caseless(
     r"(?:\b(?:so|hence|thus|therefore|consequently|but|rather|instead|actually|namely|ergo|leaves?(?: us with| only)?"
     r"|leaving|left with|down to|mak(?:es?|ing)(?: it| this)?|(?:leads?|brings?|takes?|changes?|changed)(?: me| us| "
@@ -70,16 +74,17 @@ CONCLUDING = caseless(
     r"|lean(?:s|ing)?(?: to| towards?)?|settl(?:e|ing) (?:on|for)|stick(?:ing)? (?:with|to)|opt(?:ing)? for"
     r"|vot(?:e|ing)(?: is| goes)? (?:for|to)|bet(?: is)?(?: on)?|choos(?:e|ing)|pick(?:ing)?|select(?:ing)?|mark"
     r"|tick|circle"
-    r"|guess(?: is)?|say|think|believe|it(?:'s| is| was| must be| has to be| should be| would be| can only be)"
+    r"|guess(?: is)?|say|think|believe|corresponds? to|it(?:'?s| is| was| must be| has to be| should be| would be| can only be)"
     r"|must be|has to be|should be|would be|got to be|gotta be|money(?:'s| is) on|prefer|vote(?: is)?|pick(?: is)?"
     r"|match is"
     r"|fit is|is clearly|is|winner(?: is)?|final|verdict|conclusion|key|decision|result|summary|short|brief|diagnosis"
-    r"|correct|best|answer|chosen|selected|lands? (?:us )?on|hence the|arrive at|only)\b"
+    r"|correct|best|answer|chosen|selected|lands? (?:us )?on|hence the|arrive at|only"
+    r"|(?:rather than|instead of)\s+[^.,;:\n]{1,40}(?=,))\b"
     rf"|=>|[→⇒:–—]|->|####|\[\[|<<)\s*[:,]?\s*{LEAD_END}"
 )
 CLAUSE_END = caseless(
-    r"[)\]}\"'”’>»]*\s*(?:$|[.!,;\n(\[{—–✓✔✅]|-\s|\b(?:because|since|as|given|based|due|for|here|then|it is|is "
-    r"(?:my|the)|rather than|instead of|over|to me|all day|(?:most|more|much more) (?:likely|plausible|probable"
+    r"[)\]}\"'”’>»]*\s*(?:$|[.!,;:\n(\[{—–✓✔✅☀-➿\U0001f300-\U0001faff]|-\s|\b(?:because|since|as|given|based|due|for|here|then|it is|is "
+    r"(?:my|the)|imh?o|tbh|lol|mate|obviously|definitely|probably|for sure|I (?:think|guess|reckon|'d say)|rather than|instead of|over|to me|all day|(?:most|more|much more) (?:likely|plausible|probable"
     r"|consistent)|(?:the|a|my) (?:best|most|more|correct|only|clear|obvious"
     r"|likely|right|better|strongest|answer|choice))\b)"
 )
@@ -98,8 +103,7 @@ UNMEANT = caseless(
     r"(?:thought|assumed|considered)|(?:one|some|many|you|a \w+) (?:\w+ )?(?:might|may|could|would) (?:\w+ )?"
     r"(?:say|think|argue|suggest|guess|choose|pick|assume|expect|believe)|(?:students?|people|candidates|clinicians"
     r"|doctors)"
-    r"|without(?! (?:a |any )?(?:doubt|question|hesitation))|in the absence of|(?:^"
-    r"|[.;!?\n]\s*)(?:had|were)"
+    r"|(?:^|[.,;!?\n]\s*)(?:had|were|without(?! (?:a |any )?(?:doubt|question|hesitation))|in the absence of)"
     r"|if(?! (?:I|we|you|one|forced|pressed|pushed|asked)\b)|unless)\b(?:(?!,? (?:but|yet|however)\b)[^.;!?\n])*"
     r"|\b(?:consider|considering|examine|evaluate|discuss|look at|start with|begin with|compare|why|what about|how "
     r"about)\s+"
@@ -120,7 +124,7 @@ WITHDRAWN = caseless(
     rf"|[^.;!?\n]{{0,60}}?[.;!]\s*(?:(?:But|However|Yet|No|Though|Hmm+|Wait|Oh|Actually|Sorry)\W+){{0,2}}(?:that"
     rf"|this|it)\b(?:'s| is| was| would "
     rf"be)?[^.;!?\n]{{0,12}}?\b{REFUTED}"
-    rf"|,?\s+(?:at first|initially|{SUPPOSED})\b"
+    rf"|,?\s+(?:at first|initially|{SUPPOSED})\b|,?\s+(?:but |and )?(?:without (?:it|that|this|them|these)|otherwise)\b"
     r"|\s+would(?: be| have been)?\b[^.;!?\n]{0,60}?\b(?:if|were|had|in case)\b"
     r"|\W{1,6}(?:(?:hmm+|wait|oh|well|sorry|actually)\W+){0,2}(?:no|nope)\b(?=\s*(?:$|[,.;:!—–-])))"
 )
@@ -134,7 +138,7 @@ COUNTERED = caseless(
 PREFACE = caseless(
     r"(?:[^\w]|\d{1,2}(?:\s*[.):;,\-]|(?=\W*$))|\b(?:without (?:a |any )?doubt|no (?:doubt|question)|the|correct|final"
     r"|only|my|it|s|so|thus|hence|therefore|is|would"
-    r"|should|must|be|best|definitely|probably|likely|possibly|maybe|perhaps|certainly|clearly|surely|obviously|most"
+    r"|should|must|be|best|definitely|probably|prolly|probs|likely|possibly|maybe|perhaps|certainly|clearly|surely|obviously|most"
     r"|sure"
     r"|yes|okay|ok|well|hmm|um|think|believe|guess|say|choose|pick|select|go|going|went|with|for|lock|locking|in|let"
     r"|us|key"
@@ -158,7 +162,7 @@ POSTFACE = caseless(
     r"|certainly|all"
     r"|way|thanks|thank|you|me|then|of|course|one|here|that|should|must|be|would|right|fits|and|only|lock|locked|in"
     r"|confidence"
-    r"|high|confident|end|done|eos|bye|hope|this|helps|very|am|vote|bet|go|with|ll|to|done|period)\b)*"
+    r"|tbh|lol|mate|reckon|high|confident|end|done|eos|bye|hope|this|helps|very|am|vote|bet|go|with|ll|to|done|period)\b)*"
 )
 DELIMITED = caseless(
     r"\s*(?:$|[\n.:;,)\]}>*|/!\"”—–(=→“✓✔✅☑]|-\s|\\n|(?:because|since|is|was|would|as the|as|given|correct|it is"
@@ -167,11 +171,11 @@ DELIMITED = caseless(
 )
 SUBJECT = caseless(r"[)\]\"']*\s+(?:is|was|would|seems|as|since|fits|due)\b")
 VERDICT = caseless(
-    r"[)\]\"”']?(?:\s*\([^)\n]{1,120}\)|[:,.]\s*[^.\n,:]{1,120}?,?)?\s+(?:is|was|would be|seems|looks|sounds|feels"
-    r"|must be|has to be)\s+"
-    r"(?:(?:the|a|most|more|much|far|better|best|single|only|clearly|definitely|indeed|actually|therefore|by far)\s+)*"
+    r"[)\]\"”']?(?:\s*\([^)\n]{1,120}\)|[:,.]\s*[^.\n,:]{1,120}?,?)?(?:\s+(?:is|was|would be|(?:seems|appears|looks)(?: to be| like)?|(?:sounds|feels)(?: like)?"
+    r"|must be|has to be|(?=(?:more|most) (?:likely|plausible|probable)))|'s)\s*"
+    r"\b(?:(?:the|a|your|our|definitely|most|more|much|far|better|best|single|only|clearly|definitely|indeed|actually|therefore|by far)\s+)*"
     r"(?:correct|right(?=\W*(?:$|[.,;:!?\n–—)]|\b(?:because|since|answer|choice|option|one|as|given)\b))|best|better"
-    r"|appropriate|likely|plausible"
+    r"|appropriate|likely|plausible|probable|fitting|winner|it(?=\W*(?:$|[.,;!\n]))"
     r"|answer|choice|consistent|accurate|suitable|my (?:final )?(?:answer|choice|pick|vote|guess)|true|(?:only "
     r")?one)\b"
 )
@@ -245,7 +249,9 @@ NEGATION = caseless(
     r"|incorrect|wrong|except|although|though|while|unlike|less likely|contraindicated|consider\w*|examin\w+"
     r"|let's (?:start|begin)|starting with|look at|initially|at first|whether|eliminat\w+|avoid\w*|if|disagree\w*"
     r"|distinguish\w*|differentiat\w*|worst|least))\b[^.;\n]*$"
-    r"|\b(?:no|history of|previous|prior|past)\s+(?:\w+\s+)?$"
+    r"|\b(?:no|history of|previous|prior|past|against|risk (?:of|factors? for)|exposure to|contact with"
+    r"|(?:test|screen|check|assess|look|vaccinat|immuni[sz]|monitor|watch)\w* (?:for|against)|think of|evidence of"
+    r"|possibility of|suspicion of)\s+(?:\w+\s+)?$"
 )
 DENIAL = (
     r"(?:(?:should|must|can|does|do|would|could|may|need)(?: not|n't)\b|cannot\b|can't\b|(?:should|must|needs? to"
@@ -253,7 +259,7 @@ DENIAL = (
     r"|could be|'s)\s+(?:also |therefore |thus |clearly |probably |very |too |highly )*"
     r"(?:not|incorrect|in(?:appropriate|consistent|sufficient)|un(?:likely|safe|necessary|wise|suitable)|less|wrong"
     r"|premature"
-    r"|dangerous|contraindicated|(?:ruled out|excluded|dismissed|rejected|eliminated|discarded)|a (?:distractor|trap"
+    r"|dangerous|negligent|useless|pointless|contraindicated|(?:ruled out|excluded|dismissed|rejected|eliminated|discarded|avoided|deferred|postponed|withheld|omitted|delayed)|a (?:distractor|trap"
     r"|red herring)"
     r"|tempting|risky|harmful|too|improbable|implausible|false|out\b|against))"
 )
@@ -265,7 +271,9 @@ UNSETTLED = caseless(
     r"[^.!?\n]*)?$"
 )
 """Text after an option that breaks off before it says what it makes of the option."""
-NONE_OF_THEM = caseless(r"\b(?:none|all|any|both|neither) of (?:the (?:above|options|choices|listed)|these|them)\b")
+NONE_OF_THEM = caseless(r"\b(?:none|all|any|both|neither) of (?:the (?:above|options|choices|listed|given)|these|them"
+    r"|(?:options )?A\s?(?:[-–—]|to|through)\s?[B-J])\b"
+)
 COMMITTED = caseless(r"(?:\bfinal\s+answer\W*(?:is\W+)?|(?:^|[.!?]\s|\n)\s*answer\W*(?:is\W+)?|\\boxed\s*\{)$")
 NO_SUCH_OPTION = re.compile(
     rf"(?i:(?:\b{SINGLE}{ASKED}{LINK}{HEDGE}|\\boxed\s*\{{){BRACKETS})(?P<letter>[B-HJ-Z])(?=[)\]}}\"'.,;:\s]*(?:$"
@@ -342,6 +350,63 @@ GENERAL = frozenset(
     )
 )  # fmt: skip
 """Words, as folded, that alone do not tell an option."""
+WORDS_PREFACE = caseless(
+    rf"(?:{PREFACE.pattern}|(?<=[\w:])\W+an?\b|\b(?:give|start|order|perform|administer|begin|do|arrange|obtain|commence|prescribe"
+    r"|proceed|refer|next|step|management|treatment|investigation|test|drug|therapy|agent|initial|first[- ]line"
+    r"|immediate|urgent|appropriate|patient|she|he|needs?|requires?|should|receive|get|be|given|case)\b)*"
+)
+"""Text that may precede the words of an option that open the text."""
+LATER = caseless(r"\b(?:then|follow\w*|after\w*|before|plus|with|and|together)\b")
+CONCLUDED_WORDS = caseless(
+    r"(?:\b(?:so|hence|therefore|thus|consequently|accordingly|(?:in )?(?:summary|conclusion|short|sum)|overall|leaves?|leaving"
+    r"|(?:points?|pointing|comes? down|boils? down|adds? up|amounts?) to(?:wards)?|(?:diagnos|classic|typical)\w*(?: is| of)?"
+    r"|consistent with|diagnostic of|this is|it(?:'s| is)|must be)\b|[→⇒]|=>|->)"
+    r"(?:\W*\b(?:an?|the|my|this|that|these|it|is|are|was|s|most|very|likely|probably|certainly|clearly|diagnos[ie]s|answer|cause"
+    r"|picture|patient|he|she|they|we|has|have|had|must|be|should|would|with|for|go|choose|pick|is|management|next|step|best"
+    r"|treatment|correct|option|choice|think|I|d|give|start|order|perform|all|findings?|points?|to|due|of|suffer\w*|secondary|indicates?"
+    r"|suggests?|consistent|final|must|acute|severe|classic|typical)\b){0,9}\W*$"
+)
+"""A conclusion that leads to an option's words at the end of the reasoning."""
+BROKEN_OFF = caseless(
+    r"(?:\b(?:a|an|the|is|are|was|were|be|been|and|or|but|though|although|because|since|as|of|to|in|on|at|for|with|by|from|that"
+    r"|which|who|if|when|while|whereas|this|these|his|her|its|their|may|might|can|could|would|should|has|have|had|not|more|most"
+    r"|also|very)|[,(\-–])\s*$"
+)
+"""The end of a text that was cut off in the middle of a sentence."""
+TRUE_FALSE = caseless(
+    r"(?:^|[\n,;.])\W*(?P<letter>[A-J])\W{0,3}(?:[:\-–—=.)]|\bis\b)\s*(?:(?P<yes>T|Y|true|yes|right|correct)"
+    r"|(?P<no>F|N|X|false|no|wrong|incorrect))(?![\w'])"
+)
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+PLACE = (
+    rf"(?P<place>{'|'.join(ORDINALS)}|last|(?:second|next)[- ]to[- ]last|last but one|penultimate)"
+    r"(?: of (?:the|these|those)(?: (?:two|three|four|five|six|seven|eight|nine|ten|\d+))?)?"
+    r"(?: (?:listed |given |answer )?(?:one|option|choice|answer|options|choices|answers|item|statement|alternative))?"
+    r"(?: (?:on|in|of) (?:the|your) list| listed| above)?"
+)
+POSITIONS = (
+    caseless(
+        r"(?:\bI(?:'d|'ll| would| will| am|'m)?\s+(?:\w+\s+)?(?:choose|chose|choosing|take|taking|pick|picking|select|say|vote for"
+        r"|go(?:ing)? (?:with|for)|opt for)|\b(?:answer|choice|pick|vote|guess|bet)\s*(?:is|would be|:)|^\W*(?:it(?:'s| is)\s+)?"
+        rf"(?:(?:definitely|probably|clearly|so|likely)\W+)*)\s*(?:the\s+)?{PLACE}"
+        r"(?=\W*$|[.,;:!)\n]|\s+(?:because|since|as|given|for|is|here|imo|tbh)\b)"
+    ),
+    caseless(
+        rf"\b{PLACE}\s+(?:is|seems|looks|fits|would be|must be|matches)\s*"
+        r"(?:(?:the|clearly|most|my|a)\s+)*(?:right|correct|best|likely|appropriate|answer|choice|pick|one\b(?! that)|it\b|$|[.,!])"
+    ),
+)
+"""An option named by its place: 'I'd take the third one', 'the last of the four is correct'."""
+SUPPOSING = caseless(
+    r"(?:^|[.;!?\n]\s*)(?:(?:but|and|however|whereas|in contrast)\W+)?(?:in|with|for|given|without|after|among|by contrast|had|were|if"
+    r"|suppose)\b[^.;!?\n]*$"
+)
+WOULD = caseless(r"\bwould\b")
+"""With these, a second claim is of another patient: 'In a man with dysuria, the answer would be B'."""
+IF_OTHER = caseless(rf"[^.;!?\n]{{0,60}}?\b(?:{SUPPOSED})\b")
+SEPARATOR = re.compile(r"\n[^\S\n]*(?:#{2,}|={3,}|-{3,}|\*{3,})[^\S\n]*\n")
+RESULT = caseless(r"(?:[=≈≅]|\b(?:is|equals|gives|about|approximately))\s*$")
+BETWEEN = caseless(r"\b(?:between|from)\b[^.;\n]{0,24}\b(?:and|to)\s*$|\d\s*(?:to|or|and)\s*$")
 ENDING = re.compile(r"(?:ations?|ions?|ing|ed|ism|r?al|us|ic|y|e|a)$")
 REVERSING = frozenset({"not", "no", "without", "avoid", "stop", "discontinue", "withhold", "never", "non", "except"})
 """Words, as folded, without which an option's words mean the reverse."""

@@ -98,6 +98,10 @@ def _replies(text: str, words: Mapping[str, str]) -> Iterator[str]:
     for match in islice(phrases.NEXT_QUESTION.finditer(text), 2):
         if re.search(r"\w", text[: match.start()]):
             yield text[: match.start()]
+    for match in islice(phrases.SEPARATOR.finditer(text), 2):
+        before, after = text[: match.start()], text[match.end() :]
+        if phrases.ANSWER_LINE.search(before) and phrases.ANSWER_LINE.search(after) and not phrases.CHANGED.search(after):
+            yield before
     for match in islice(phrases.NEXT_LIST.finditer(text), 2):
         stem = text.rfind("\n\n", 0, max(0, match.start() - 1))
         if stem > 0 and "?" in text[stem : match.start()] and not _restates(match[0], words):
@@ -156,6 +160,14 @@ def _changed(reply: Reply) -> str | None:
     return None
 
 
+def _true_false(reply: Reply) -> str | None:
+    """All options but at most one are marked true or false, and one alone is true."""
+    signs = {match["letter"].upper(): match["yes"] for match in phrases.TRUE_FALSE.finditer(reply.text)}
+    true = [letter for letter, yes in signs.items() if yes and letter in reply.options]
+    enough = len(signs) > 1 and len(signs.keys() & reply.options.keys()) >= len(reply.options) - 1
+    return true[0] if enough and len(true) == 1 else None
+
+
 def _two_answers(reply: Reply) -> str | None:
     """Lines that give different answers, without a word on which is meant, give none."""
     given = {match["letter"].upper(): match["final"] for match in phrases.ANSWER_LINE.finditer(reply.text)}
@@ -186,7 +198,7 @@ def _outweighs(reply: Reply, first: Mark) -> bool:
     if decided and len({mark.letter for mark in _heads(reply)}) > 1:
         return True
     # 'A is a possibility, but …'
-    subject = phrases.SUBJECT.match(reply.text, first.end)
+    subject = next((found for end in _ends(reply, first) if (found := phrases.SUBJECT.match(reply.text, end))), None)
     if not subject or (_is_judged_right(reply.text, first) and not subject[0].endswith("would")):
         return False
     return any(rule(reply) not in {None, first.letter} for rule in (_statement, _concluding, _verdict, _last_word))
@@ -265,6 +277,10 @@ def _statement(reply: Reply) -> str | None:
     stated = _last_mark(reply, *phrases.CLAIMS)
     if stated is None:
         return None
+    line = reply.text[: stated.start]
+    if phrases.SUPPOSING.search(line) and phrases.WOULD.search(line, max(0, stated.start - phrases.NEAR)):
+        earlier = reply._replace(marks=[mark for mark in reply.marks if mark.start < stated.start])
+        stated = _last_mark(earlier, *phrases.CLAIMS) or stated
     for mark in reversed(_concluded(reply)):
         if mark.start > stated.start and mark.letter != stated.letter:
             return mark.letter if phrases.COUNTER.search(reply.text, stated.end, mark.start) else stated.letter
@@ -312,6 +328,7 @@ def _is_judged_right(text: str, mark: Mark) -> bool:
         and (phrases.VERDICT.match(text, mark.end) or phrases.FITS.match(text, mark.end)) is not None
         and phrases.SENTENCE_START.search(text[max(0, mark.start - phrases.NEAR) : mark.start]) is not None
         and not phrases.WITHDRAWN.match(text, mark.end)
+        and not phrases.IF_OTHER.match(text, mark.end)
     )
 
 
@@ -412,6 +429,8 @@ def _lone_letter(reply: Reply) -> str | None:
     text = reply.text
     if len(text) > phrases.SHORT / 2 or _announces_list(reply):
         return None
+    if phrases.BROKEN_OFF.search(text):
+        return None
     capitals = {match[0] for match in phrases.CAPITAL.finditer(text)} & set(reply.options) - {"A", "I"}
     if len({mark.letter for mark in reply.marks} | capitals) != 1:
         return None
@@ -430,13 +449,16 @@ def _opening_words(reply: Reply) -> str | None:
     """The text opens with the words of an option, and does not reject them."""
     text = reply.text
     for mark in _first_marks(reply.marks):
-        opens = not mark.by_letter and phrases.PREFACE.fullmatch(text[: mark.start])
+        opens = not mark.by_letter and phrases.WORDS_PREFACE.fullmatch(text[: mark.start])
+        plain = opens and phrases.PREFACE.fullmatch(text[: mark.start])
         other = next((later for later in reply.marks if later.start > mark.start and later.letter != mark.letter), None)
         if other and phrases.SUBJECT.match(text, mark.end) and not _is_denied(reply, other):
             return None
         if other and (between := text[mark.end : other.start]) and phrases.EITHER.fullmatch(between):
             return None
         if other and phrases.COUNTER.search(between) and not _is_denied(reply, other):
+            return None
+        if other and not plain and not re.search(r"[.;\n]", between) and not _is_denied(reply, other):
             return None
         if opens and not phrases.DENIED.match(text, mark.end) and _sign_at_once(reply, mark) != "no":
             return mark.letter
@@ -469,14 +491,78 @@ def _is_unsettled(reply: Reply, mark: Mark) -> bool:
 
 def _words(reply: Reply) -> str | None:
     """A short text names exactly one option by its words, and does not reject them."""
-    if len(reply.text) > phrases.SHORT or _announces_list(reply):
+    text = reply.text
+    if len(text) > phrases.SHORT or _announces_list(reply) or phrases.BROKEN_OFF.search(text):
         return None
-    named = [mark for mark in reply.marks if not mark.by_letter and mark.distinctive and not _is_denied(reply, mark)]
-    if any(_is_unsettled(reply, mark) for mark in named) or any(
+    named = [
+        mark
+        for mark in reply.marks
+        if not mark.by_letter
+        and (mark.distinctive or phrases.RESULT.search(text[max(0, mark.start - phrases.NEAR) : mark.start]))
+        and not _is_denied(reply, mark)
+    ]
+    named = [mark for mark in named if not _shares_denial(reply, mark)]
+    if any(phrases.BETWEEN.search(text[max(0, mark.start - phrases.NEAR) : mark.start]) for mark in named) or any(_is_unsettled(reply, mark) for mark in named) or any(
         phrases.EITHER_END.search(reply.text[max(0, mark.start - phrases.NEAR) : mark.start]) for mark in named
     ):
         return None
     return _single_letter(named)
+
+
+def _concluded_words(reply: Reply) -> str | None:
+    """A conclusion in the last sentence leads to the words of one option: 'Hence pneumothorax.'"""
+    text = reply.text
+    if phrases.BROKEN_OFF.search(text):
+        return None
+    last = max((match.end() for match in re.finditer(r"[.!?\n]\s+(?=\S*\w)", text)), default=0)
+    named = [mark for mark in reply.marks if mark.start >= last and not _is_denied(reply, mark)]
+    led = [mark for mark in named if not mark.by_letter and phrases.CONCLUDED_WORDS.search(text[last : mark.start])]
+    if not led or any(_is_unsettled(reply, mark) or phrases.IF_OTHER.match(text, mark.end) for mark in named):
+        return None
+    return _single_letter(named)
+
+
+def _position(reply: Reply) -> str | None:
+    """An option is named by its place in the list, and none by its letter or words."""
+    if reply.marks or "?" in reply.text:
+        return None
+    order = list(reply.options)
+    places = {
+        re.sub(r".*(?:to.last|but one)|penultimate", "-2", match["place"].lower())
+        for pattern in phrases.POSITIONS
+        for match in pattern.finditer(reply.text)
+        if not phrases.UNMEANT.search(reply.text[: match.start()])
+    }
+    if len(places) != 1:
+        return None
+    place = places.pop()
+    index = {"last": -1, "-2": -2}.get(place)
+    index = phrases.ORDINALS.index(place) if index is None else index
+    return order[index] if -len(order) <= index < len(order) else None
+
+
+def _abridged(reply: Reply) -> str | None:
+    """A short text has the words of one option but for one of them, which no other option's words tell from it."""
+    if reply.marks or len(reply.text) > phrases.SHORT:
+        return None
+    parts: dict[str, set[str]] = {}
+    for letter, words in reply.options.items():
+        tokens = [words[token.start : token.end] for token in tokens_of(words)]
+        reversing = {_stem(token.lower()) for token in tokens} & REVERSING
+        if len(tokens) < DISTINCTIVE or reversing or find_marks(reply.text, {letter: words}):
+            continue
+        for index in range(len(tokens)):
+            if not tokens[index][0].isdigit():
+                parts.setdefault(" ".join(tokens[:index] + tokens[index + 1 :]), set()).add(letter)
+    for part, letters in parts.items():
+        own = {token.word for token in tokens_of(part)}
+        rivals = [{token.word for token in tokens_of(words)} for key, words in reply.options.items() if {key} != letters]
+        if len(letters) == 1 and not any(own <= rival for rival in rivals):
+            (letter,) = letters
+            found = _words(_marked(reply.text, {letter: part}))
+            if found is not None:
+                return found
+    return None
 
 
 def _stem(word: str) -> str:
@@ -539,6 +625,14 @@ def _is_denied(reply: Reply, mark: Mark) -> bool:
     )
 
 
+def _shares_denial(reply: Reply, mark: Mark) -> bool:
+    """Whether the option is joined to one before it that is denied: 'vaccinated against A and B'."""
+    before = (other for other in reply.marks if other.end <= mark.start and other.letter != mark.letter)
+    return any(
+        phrases.EITHER.fullmatch(reply.text[other.end : mark.start]) and _is_denied(reply, other) for other in before
+    )
+
+
 def _single_letter(marks: Iterable[Mark]) -> str | None:
     letters = {mark.letter for mark in marks}
     return letters.pop() if len(letters) == 1 else None
@@ -547,6 +641,7 @@ def _single_letter(marks: Iterable[Mark]) -> str | None:
 RULES: tuple[tuple[str, Callable[[Reply], str | None]], ...] = (
     ("alone", _alone),
     ("changed", _changed),
+    ("true_false", _true_false),
     ("two_answers", _two_answers),
     ("likeliest", _likeliest),
     ("opening", _opening),
@@ -566,8 +661,11 @@ RULES: tuple[tuple[str, Callable[[Reply], str | None]], ...] = (
     ),
     ("opening_words", _opening_words),
     ("mention", _mention),
+    ("concluded_words", _concluded_words),
     ("words", _words),
     ("lone_letter", _lone_letter),
     ("part", _part),
+    ("position", _position),
+    ("abridged", _abridged),
 )
 """The rules by name, in the order in which they are tried; an empty letter means that no option is chosen."""
