@@ -60,7 +60,7 @@ BRACKETED = re.compile(r"\s*[)\]}:]|\W*$|\.\s*(?:\n|$)")
 SMALL_AFTER = re.compile(r"(?<![^\s(\[{:\"'])")
 """Context before a lower-case letter that names an option."""
 JOINT = caseless(
-    r"[)\]\"']?\s*(?:\((?!\s*\d)[^()]{1,80}\)\s*)?(?:[,/&+]|,?\s*\b(?:and|or)\b"
+    r"[)\]\"']?\s*(?:\((?!\s*\d)[^()]{1,80}\)\s*)?(?:[,/&+]|,?\s*\b(?:and|or|plus|(?:along |together |combined |in combination )?with|as well as|followed by)\b"
     r"|\s[^\w\s.,;:(\-–—>=<→⇒|✓✔✅☑✗✘❌✖×❎👍👎?!]\s)\s*(?:options?\s*)?[(\[\"']?"
 )
 SPAN = re.compile(r"[)\]]?\s?[-–—]\s?[(\[]?")
@@ -75,8 +75,25 @@ GLUED = 4
 """A letter directly after a digit counts only within this many characters of the start."""
 DISTINCTIVE = 4
 """Fewest letters of an option's words for a match not to be a coincidence."""
-TOKEN = re.compile(r"(?:(?<!\w)[-−])?\d+(?:[.,]\d+)*%?|[^\W\d_]+|[↑↓<>≥≤+&]")
+TOKEN = re.compile(r"(?:(?<!\w)[-−])?\d+(?:[.,]\d+)*(?:\s?(?:%|per ?cent\b))?|[^\W\d_]+|[↑↓<>≥≤+&]")
 ARTICLES = frozenset({"a", "an", "the", "An", "The"})
+COUNTS = "two three four five six seven eight nine ten"
+SYNONYMS = {
+    "iv": "intravenous",
+    "im": "intramuscular",
+    "sc": "subcutaneous",
+    "po": "oral",
+    "epinephrine": "adrenaline",
+    "norepinephrine": "noradrenaline",
+    "acetaminophen": "paracetamol",
+    "albuterol": "salbutamol",
+    "frusemide": "furosemide",
+    "lignocaine": "lidocaine",
+    "pethidine": "meperidine",
+    "strep|streptococci|streptococcal": "streptococcus",
+    "staph|staphylococci|staphylococcal": "staphylococcus",
+}
+"""Words, without an inner hyphen, that say the same as another."""
 SPELLINGS = tuple(
     (re.compile(spelling), folded)
     for spelling, folded in (
@@ -85,6 +102,9 @@ SPELLINGS = tuple(
         (r"[ao]+e(?=.)", "e"),
         (r"(?<=[a-z]{3})our", "or"),
         (r"(?<=i)s(?=e|ing|ation)|(?<=aly)s(?=e|i)", "z"),
+        (r"\s?(?:%|per ?cent$)", "%"),
+        *((rf"^{word}$", digit) for word, digit in zip(COUNTS.split(), map(str, range(2, 11)), strict=True)),
+        *((rf"^(?:{others})$", name) for others, name in SYNONYMS.items()),
         (r"sulph", "sulf"),
         (r"leuco", "leuko"),
         (r"(?<=[tbv])re$", "er"),
@@ -103,6 +123,8 @@ PREFIX = re.compile(r"(?i:\bnon)[\s\-]$")
 RANGE = re.compile(r"\d\s?[-–−]\s?$")
 SUFFIX = re.compile(r"\s?/\s?(?:kg|h|hr|hour|day|d|min|m|m2|dL|L|mL)\b|\s?[-–−]\s?\d")
 """Text before and after an option's words that makes them part of another name, dose or range."""
+SHARE_OF = re.compile(r"\s+of\b")
+"""Text after a number by which it is said of something else: '50 % of patients'."""
 NO_WORD = re.compile(r"\W*")
 RESTATED = 3
 """Number of consecutive options, each with its own words, that count as a repetition of the question's list."""
@@ -179,6 +201,7 @@ def _mark_words(text: str, options: Mapping[str, str]) -> list[Mark]:
                 start, end = tokens[index].start, tokens[last].end
                 before = text[max(0, start - 5) : start]
                 is_range = wording[0][0].isdigit() and RANGE.search(before)
+                is_range = is_range or (wording[0][0].isdigit() and SHARE_OF.match(text, end))
                 if not (is_range or PREFIX.search(before) or SUFFIX.match(text, end)):
                     marks.append(Mark(start, end, letter, by_letter=False, distinctive=_is_distinctive(wording)))
     inner: set[tuple[int, int]] = set()

@@ -74,7 +74,8 @@ CONCLUDING = caseless(
     r"|lean(?:s|ing)?(?: to| towards?)?|settl(?:e|ing) (?:on|for)|stick(?:ing)? (?:with|to)|opt(?:ing)? for"
     r"|vot(?:e|ing)(?: is| goes)? (?:for|to)|bet(?: is)?(?: on)?|choos(?:e|ing)|pick(?:ing)?|select(?:ing)?|mark"
     r"|tick|circle"
-    r"|guess(?: is)?|say|think|believe|corresponds? to|it(?:'?s| is| was| must be| has to be| should be| would be| can only be)"
+    r"|guess(?: is)?|say|think|believe|corresponds? to|decid\w+ (?:for|on)|(?:speaks?|argues?) for|other than|in favou?r of|money on(?: it)?"
+    r"|(?:no|any) (?:choice|option|alternative|answer) (?:other )?(?:than|but)|tips? (?:\w+ ){0,3}(?:to|towards?)|it(?:'?s| is| was| must be| has to be| should be| would be| can only be)"
     r"|must be|has to be|should be|would be|got to be|gotta be|money(?:'s| is) on|prefer|vote(?: is)?|pick(?: is)?"
     r"|match is"
     r"|fit is|is clearly|is|winner(?: is)?|final|verdict|conclusion|key|decision|result|summary|short|brief|diagnosis"
@@ -91,7 +92,7 @@ CLAUSE_END = caseless(
 UNMEANT = caseless(
     r"(?:\b(?:incorrect|wrong|worst(?: \w+)?|least(?: \w+)?|(?:would|could|might|may) (?:favou?r|suggest|indicate"
     r"|support|point to)|second|third|excluded|eliminated|rejected|ruled out|step \d"
-    r"|distractors?)\s*|\b(?:instead of|rather than|unlike)\b[^.,;!?\n]*|\b(?:options|choices)\W*|\b(?:each|every"
+    r"|distractors?)\s*|\b(?:instead of|rather than|unlike)\b(?:(?!\bI\b['’ ])[^.,;!?\n])*|\b(?:options|choices)\W*|\b(?:each|every"
     r"|which|what|any"
     r"|anything|everything|all)\s+"
     r"|\b(?:incorrect|wrong|not (?:the|a)|not)\b[^\w.,:;!?\n]+(?:\w+[^\w.,;:!?\n]+){0,2}"
@@ -173,14 +174,15 @@ SUBJECT = caseless(r"[)\]\"']*\s+(?:is|was|would|seems|as|since|fits|due)\b")
 VERDICT = caseless(
     r"[)\]\"”']?(?:\s*\([^)\n]{1,120}\)|[:,.]\s*[^.\n,:]{1,120}?,?)?(?:\s+(?:is|was|would be|(?:seems|appears|looks)(?: to be| like)?|(?:sounds|feels)(?: like)?"
     r"|must be|has to be|(?=(?:more|most) (?:likely|plausible|probable)))|'s)\s*"
-    r"\b(?:(?:the|a|your|our|definitely|most|more|much|far|better|best|single|only|clearly|definitely|indeed|actually|therefore|by far)\s+)*"
+    r"\b(?:(?:the|a|your|our|definitely|a bit|a little|slightly|somewhat|marginally|still|just|most|more|much|far|better|best|single|only|clearly|definitely|indeed|actually|therefore|by far)\s+)*"
     r"(?:correct|right(?=\W*(?:$|[.,;:!?\n–—)]|\b(?:because|since|answer|choice|option|one|as|given)\b))|best|better"
     r"|appropriate|likely|plausible|probable|fitting|winner|it(?=\W*(?:$|[.,;!\n]))"
     r"|answer|choice|consistent|accurate|suitable|my (?:final )?(?:answer|choice|pick|vote|guess)|true|(?:only "
     r")?one)\b"
 )
 FITS = caseless(
-    r"[)\]\"”']*,?\s+(?:it is\b(?! not)|it must be|(?:clearly |definitely )?fits?\b|best (?:fits|explains|matches"
+    r"[)\]\"”']*,?\s+(?:(?:(?:seems|appears|looks) to )?(?:fit|match|explain)s? (?:it |this |everything )?(?:better|best)\b"
+    r"|it is\b(?! not)|it must be|(?:clearly |definitely )?fits?\b|best (?:fits|explains|matches"
     r"|describes"
     r"|accounts|answers)|(?:alone |only )?remains\b|is (?:left|more likely|likelier|the (?:only )?one|it\b|what I"
     r"|where I"
@@ -250,7 +252,8 @@ NEGATION = caseless(
     r"|let's (?:start|begin)|starting with|look at|initially|at first|whether|eliminat\w+|avoid\w*|if|disagree\w*"
     r"|distinguish\w*|differentiat\w*|worst|least))\b[^.;\n]*$"
     r"|\b(?:no|history of|previous|prior|past|against|risk (?:of|factors? for)|exposure to|contact with"
-    r"|(?:test|screen|check|assess|look|vaccinat|immuni[sz]|monitor|watch)\w* (?:for|against)|think of|evidence of"
+    r"|(?:already|previously|recently) (?:\w+ )?\w+|received|underwent|undergone|(?:was|were|been) (?:given|treated with|started on)"
+    r"|is taking|takes|allergic to|(?:test|screen|check|assess|look|vaccinat|immuni[sz]|monitor|watch)\w* (?:for|against)|think of|evidence of"
     r"|possibility of|suspicion of)\s+(?:\w+\s+)?$"
 )
 DENIAL = (
@@ -263,7 +266,10 @@ DENIAL = (
     r"|red herring)"
     r"|tempting|risky|harmful|too|improbable|implausible|false|out\b|against))"
 )
-DENIED = caseless(rf"(?:(?!\b(?:because|since|as|but|and|while|whereas)\b)[^.,;\n]){{0,60}}?\b{DENIAL}")
+DENIED = caseless(
+    r"\s+(?:vaccin\w+|jab|shot|test(?:s|ing)?|screen\w*|serology|swab|antibod\w+|(?:is|was|were) (?:normal|negative)|(?:was|were) given)\b"
+    rf"|(?:(?!\b(?:because|since|as|but|and|while|whereas)\b)[^.,;\n]){{0,60}}?\b{DENIAL}"
+)
 UNSETTLED = caseless(
     r"[)\]\"':]*(?:\s+(?:seems|would|could|may|might|needs?|requires?|is|has|can|was|[a-z]{3,}s)\b(?!\s+(?:to "
     r")?(?:be )?(?:my"
@@ -320,10 +326,11 @@ RANKING = re.compile(
 )
 CAPITAL = re.compile(r"(?<!\w)[A-Z](?!\w)")
 SHARE = re.compile(r"[^\w\n]*(\d{1,3}(?:\.\d+)?(?=\s?%)|0?\.\d+|1\.0+)")
+WITH = r"(?:plus|(?:along |together |combined |in combination )?with|as well as|followed by)"
 EITHER_END = caseless(r"\b(?:or|versus|vs\.?)\s+(?:(?:an?|the|even|possibly)\s+)?$")
-EITHER = caseless(r"\W*\b(?:or|versus|vs|and)\b\W*(?:(?:an?|the|possibly|even)\s+)?|\s*/\s*")
+EITHER = caseless(rf"\W*\b(?:or|versus|vs|and|{WITH})\b\W*(?:(?:an?|the|possibly|even)\s+)?|\s*/\s*")
 COUNTER = caseless(r"\b(?:but|however|yet|whereas|although|instead)\b")
-CLAUSE = re.compile(r"[^.;\n]{1,120}?(?=$|[.;\n]|,? (?:because|since|as|given|due to)\b)")
+CLAUSE = re.compile(r"[^.;!\n]{1,120}?(?=$|[.;!\n]|,? (?:no doubt|without (?:a )?doubt|for sure|hands down|because|since|as|given|due to)\b)")
 FILLERS = frozenset(
     map(
         fold,
@@ -334,7 +341,8 @@ FILLERS = frozenset(
             "likely", "management", "most", "my", "next", "obtain", "of", "option", "order", "patient", "perform",
             "pick", "prescribe", "probably", "recommend", "request", "right", "s", "say", "she", "should", "so",
             "start", "step", "suggest", "that", "them", "there", "therefore", "they", "think", "this", "to",
-            "treatment", "we", "with", "would"
+            "treatment", "we", "with", "would", "straight", "away", "now",
+            "immediately", "first", "at", "once"
         },
     )
 )  # fmt: skip
@@ -353,18 +361,18 @@ GENERAL = frozenset(
 WORDS_PREFACE = caseless(
     rf"(?:{PREFACE.pattern}|(?<=[\w:])\W+an?\b|\b(?:give|start|order|perform|administer|begin|do|arrange|obtain|commence|prescribe"
     r"|proceed|refer|next|step|management|treatment|investigation|test|drug|therapy|agent|initial|first[- ]line"
-    r"|immediate|urgent|appropriate|patient|she|he|needs?|requires?|should|receive|get|be|given|case)\b)*"
+    r"|immediate|urgent|first|appropriate|patient|she|he|needs?|requires?|should|receive|get|be|given|case)\b)*"
 )
 """Text that may precede the words of an option that open the text."""
 LATER = caseless(r"\b(?:then|follow\w*|after\w*|before|plus|with|and|together)\b")
 CONCLUDED_WORDS = caseless(
     r"(?:\b(?:so|hence|therefore|thus|consequently|accordingly|(?:in )?(?:summary|conclusion|short|sum)|overall|leaves?|leaving"
-    r"|(?:points?|pointing|comes? down|boils? down|adds? up|amounts?) to(?:wards)?|(?:diagnos|classic|typical)\w*(?: is| of)?"
+    r"|(?:points?|pointing|comes? down|boils? down|adds? up|amounts?) to(?:wards)?|equals|means|(?:diagnos|classic|typical)\w*(?: is| of)?"
     r"|consistent with|diagnostic of|this is|it(?:'s| is)|must be)\b|[→⇒]|=>|->)"
-    r"(?:\W*\b(?:an?|the|my|this|that|these|it|is|are|was|s|most|very|likely|probably|certainly|clearly|diagnos[ie]s|answer|cause"
+    r"(?:\W*\b(?:an?|the|my|this|that|these|it|is|are|was|s|most|very|likely|probably|certainly|clearly|diagnos[ie]s|answer|cause|culprit"
     r"|picture|patient|he|she|they|we|has|have|had|must|be|should|would|with|for|go|choose|pick|is|management|next|step|best"
     r"|treatment|correct|option|choice|think|I|d|give|start|order|perform|all|findings?|points?|to|due|of|suffer\w*|secondary|indicates?"
-    r"|suggests?|consistent|final|must|acute|severe|classic|typical)\b){0,9}\W*$"
+    r"|suggests?|consistent|final|must|acute|severe|classic|typical)\b){0,9}(?:\W+\w+)?\W*$"
 )
 """A conclusion that leads to an option's words at the end of the reasoning."""
 BROKEN_OFF = caseless(
@@ -404,8 +412,9 @@ SUPPOSING = caseless(
 WOULD = caseless(r"\bwould\b")
 """With these, a second claim is of another patient: 'In a man with dysuria, the answer would be B'."""
 IF_OTHER = caseless(rf"[^.;!?\n]{{0,60}}?\b(?:{SUPPOSED})\b")
+NAMES = caseless(r"[)\]\"']*\s+(?:is|was|would|seems|stands for|refers to)\b")
 SEPARATOR = re.compile(r"\n[^\S\n]*(?:#{2,}|={3,}|-{3,}|\*{3,})[^\S\n]*\n")
-RESULT = caseless(r"(?:[=≈≅]|\b(?:is|equals|gives|about|approximately))\s*$")
+RESULT = caseless(r"(?:[=≈≅:→]|\b(?:is|equals|gives|about|approximately))\s*$")
 BETWEEN = caseless(r"\b(?:between|from)\b[^.;\n]{0,24}\b(?:and|to)\s*$|\d\s*(?:to|or|and)\s*$")
 ENDING = re.compile(r"(?:ations?|ions?|ing|ed|ism|r?al|us|ic|y|e|a)$")
 REVERSING = frozenset({"not", "no", "without", "avoid", "stop", "discontinue", "withhold", "never", "non", "except"})

@@ -182,6 +182,8 @@ def _opening(reply: Reply) -> str | None:
         return None
     if not (first.followed_by_words or phrases.DELIMITED.match(text, first.end)):
         return None
+    if phrases.NAMES.match(text, first.end) and phrases.BROKEN_OFF.search(text) and not _is_judged_right(text, first):
+        return None
     rejected = "no" in (_sign_at_once(reply, first), _sign_before(text, first))
     if rejected or phrases.WITHDRAWN.match(text, first.end) or _outweighs(reply, first):
         return None
@@ -329,6 +331,7 @@ def _is_judged_right(text: str, mark: Mark) -> bool:
         and phrases.SENTENCE_START.search(text[max(0, mark.start - phrases.NEAR) : mark.start]) is not None
         and not phrases.WITHDRAWN.match(text, mark.end)
         and not phrases.IF_OTHER.match(text, mark.end)
+        and not (phrases.WOULD.match(text, mark.end + 1) and phrases.UNMEANT.search(text[: mark.start]))
     )
 
 
@@ -353,9 +356,11 @@ def _weighed(reply: Reply) -> str | None:
 
 def _sign_at_once(reply: Reply, mark: Mark) -> str | None:
     """What the text makes of an option, "yes" or "no", directly after its letter, or after its words."""
-    for end in _ends(reply, mark):
+    ends = _ends(reply, mark)
+    for end in ends:
         place = end_of_match(phrases.AT_ONCE, reply.text, end, end + phrases.WEIGHED)
-        sign = phrases.SIGN.match(reply.text, place)
+        # 'D: No tests' does not reject D, if these are its words.
+        sign = phrases.SIGN.match(reply.text, place) if end == ends[-1] or place >= ends[-1] else None
         # 'Angina; not asthma' does not reject angina.
         if sign and not (sign[0].lower() == "not" and re.search(r"[,;]", reply.text[end:place])):
             return sign.lastgroup
@@ -439,7 +444,7 @@ def _lone_letter(reply: Reply) -> str | None:
         for mark in reply.marks
         if _ends_clause(text, mark)
         and not phrases.UNMEANT.search(text[: mark.start].rstrip(" :("))
-        and not text.startswith("\n", mark.end)
+        and not text.startswith(("\n", ":"), mark.end)
         and not _is_denied(reply, mark)
         and not any(end < len(text) and phrases.UNSETTLED.match(text, end) for end in _ends(reply, mark))
     )
@@ -485,14 +490,19 @@ def _mention(reply: Reply) -> str | None:
 
 def _is_unsettled(reply: Reply, mark: Mark) -> bool:
     """Whether the text breaks off after an option, before it says what it makes of the option."""
-    at_end = not mark.by_letter and mark.end == len(reply.text)
-    return not at_end and any(phrases.UNSETTLED.match(reply.text, end) for end in _ends(reply, mark))
+    if not mark.by_letter and mark.end == len(reply.text):
+        return False
+    broken = phrases.BROKEN_OFF.search(reply.text) and _sign_at_once(reply, mark) != "yes"
+    return any(
+        phrases.UNSETTLED.match(reply.text, end) or (broken and phrases.NAMES.match(reply.text, end))
+        for end in _ends(reply, mark)
+    )
 
 
 def _words(reply: Reply) -> str | None:
     """A short text names exactly one option by its words, and does not reject them."""
     text = reply.text
-    if len(text) > phrases.SHORT or _announces_list(reply) or phrases.BROKEN_OFF.search(text):
+    if len(text) > phrases.SHORT or _announces_list(reply):
         return None
     named = [
         mark
@@ -502,6 +512,8 @@ def _words(reply: Reply) -> str | None:
         and not _is_denied(reply, mark)
     ]
     named = [mark for mark in named if not _shares_denial(reply, mark)]
+    if phrases.BROKEN_OFF.search(text) and not any(_sign_at_once(reply, mark) == "yes" for mark in named):
+        return None
     if any(phrases.BETWEEN.search(text[max(0, mark.start - phrases.NEAR) : mark.start]) for mark in named) or any(_is_unsettled(reply, mark) for mark in named) or any(
         phrases.EITHER_END.search(reply.text[max(0, mark.start - phrases.NEAR) : mark.start]) for mark in named
     ):
@@ -559,7 +571,7 @@ def _abridged(reply: Reply) -> str | None:
         rivals = [{token.word for token in tokens_of(words)} for key, words in reply.options.items() if {key} != letters]
         if len(letters) == 1 and not any(own <= rival for rival in rivals):
             (letter,) = letters
-            found = _words(_marked(reply.text, {letter: part}))
+            found = _concluded_words(_marked(reply.text, {letter: part}))
             if found is not None:
                 return found
     return None
