@@ -32,7 +32,8 @@ NAME_BEFORE = caseless(
     r"|°)[\s\-]?$"
 )
 NAME_AFTER = caseless(
-    rf"\w|'(?!s\s+(?:your|our|my|the|definitely|clearly|correct|right|best|most|it|more)\b)\w|\.[a-z]\.|[-‐–][^\W_]|\.\s?(?:{SPECIES})\b|/(?-i:[a-z])\b|[ \-]?(?:cells?|lymphocytes?|waves?|antigen"
+    rf"\w|'(?!s\s+(?:your|our|my|the|definitely|clearly|correct|right|best|most|it|more)\b)\w|\.[a-z]\.|[-‐–][^\W_]"
+    rf"|\.\s?(?:{SPECIES})\b|/(?-i:[a-z])\b|[ \-]?(?:cells?|lymphocytes?|waves?|antigen"
     rf"|virus"
     rf"|dimers?"
     r"|fib|flutter|section|peptide|spine|reactive|blockers?|symptoms?|lines?|natriuretic|coli|streptococc\w+|strep"
@@ -41,26 +42,28 @@ NAME_AFTER = caseless(
 WORDS = "AI"
 """Letters that are also English words."""
 CLAUSE = (
-    r"(?:because|since|as|due|is|and|or|correct|fits?|seems|appears|looks|sounds|more likely|'s|remains|explains|wins|makes|matches|definitely"
+    r"(?:because|since|as|due|is|and|or|correct|fits?|seems|appears|looks|sounds|more likely|'s|remains|explains"
+    r"|wins|makes|matches|definitely"
     r"|obviously|for (?:sure|me)|without|most likely|best|given|based on)\b"
 )
 NOT_ARTICLE = re.compile(
     rf"\s*(?:$|[\n.,:;)\]}}>*|/!?\"”—–(=→&+~✓✔✅☑✗✘❌✖×❎]|-\s|\\n|{CLAUSE}|(?:it is|was|would|isn't|can|cannot"
     rf"|can't|has|does"
-    r"|doesn't|must|should|all the way|but|rather|instead|over|then|imo|i|please)\b)"
+    r"|doesn't|must|should|all the way|but|rather|instead|over|then|imo|then|i|please)\b)"
 )
 """Text after such a letter if it names an option."""
 NOT_PRONOUN = re.compile(
     rf"\s*(?:$|[\n.:;)\]}}>*|/!?\"”—–(=→&+~✓✔✅☑✗✘❌✖×❎]|,(?!\s*(?:for one|personally|too|as|however|therefore)\b)"
     rf"|-\s|\\n"
-    rf"|{CLAUSE}|it is\b)"
+    rf"|{CLAUSE}|(?:it is|here)\b)"
 )
 BRACKETED = re.compile(r"\s*[)\]}:]|\W*$|\.\s*(?:\n|$)")
 """Text after a lower-case letter that names an option."""
 SMALL_AFTER = re.compile(r"(?<![^\s(\[{:\"'])")
 """Context before a lower-case letter that names an option."""
 JOINT = caseless(
-    r"[)\]\"']?\s*(?:\((?!\s*\d)[^()]{1,80}\)\s*)?(?:[,/&+]|,?\s*\b(?:and|or|plus|(?:along |together |combined |in combination )?with|as well as|followed by)\b"
+    r"[)\]\"']?\s*(?:\((?!\s*\d)[^()]{1,80}\)\s*)?(?:[,/&+]|,?\s*\b(?:and|or|plus|(?:along |together |combined "
+    r"|in combination )?with|as well as|followed by)\b"
     r"|\s[^\w\s.,;:(\-–—>=<→⇒|✓✔✅☑✗✘❌✖×❎👍👎?!]\s)\s*(?:options?\s*)?[(\[\"']?"
 )
 SPAN = re.compile(r"[)\]]?\s?[-–—]\s?[(\[]?")
@@ -77,8 +80,11 @@ DISTINCTIVE = 4
 """Fewest letters of an option's words for a match not to be a coincidence."""
 TOKEN = re.compile(r"(?:(?<!\w)[-−])?\d+(?:[.,]\d+)*(?:\s?(?:%|per ?cent\b))?|[^\W\d_]+|[↑↓<>≥≤+&]")
 ARTICLES = frozenset({"a", "an", "the", "An", "The"})
+ROUTES = frozenset({"intravenous", "intramuscular", "subcutaneous", "oral"})
+"""Words, as folded, that may as well follow the drug: 'adrenaline IM'."""
 COUNTS = "two three four five six seven eight nine ten"
 SYNONYMS = {
+    "hep": "hepatitis",
     "iv": "intravenous",
     "im": "intramuscular",
     "sc": "subcutaneous",
@@ -176,7 +182,9 @@ def _mark_letters(text: str, options: Mapping[str, str]) -> Iterator[Mark]:
     letters = "".join(letter for letter in options if len(letter) == 1)
     if not letters:
         return
-    for match in re.finditer(rf"(?<![^\W\d])(?<!\w')(?<![Nn]/)(?<!\b[A-J][-–—])[{re.escape(letters + letters.lower())}]", text):
+    for match in re.finditer(
+        rf"(?<![^\W\d])(?<!\w')(?<![Nn]/)(?<!\b[A-J][-–—])[{re.escape(letters + letters.lower())}]", text
+    ):
         start, end = match.span()
         # '1C' at the very start is a list number and a letter.
         glued = start > GLUED and text[start - 1].isdigit()
@@ -226,6 +234,8 @@ def _unambiguous(options: Mapping[str, str]) -> dict[tuple[str, ...], str]:
         for wording in _wordings(words):
             if folded := tuple(token.word for token in tokens_of(wording)):
                 letters.setdefault(folded, set()).add(letter)
+                if folded[0] in ROUTES:
+                    letters.setdefault((*folded[1:], folded[0]), set()).add(letter)
     return {wording: owners.pop() for wording, owners in letters.items() if len(owners) == 1}
 
 

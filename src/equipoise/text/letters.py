@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from equipoise.text import letter_phrases as phrases
 from equipoise.text.conclusions import REFUSAL as REFUSING
 from equipoise.text.languages import to_english
-from equipoise.text.letter_marks import DISTINCTIVE, Mark, find_marks, tokens_of
+from equipoise.text.letter_marks import DISTINCTIVE, Mark, find_marks, fold, tokens_of
 from equipoise.text.patterns import end_of_match, normalize_unicode
 from equipoise.text.reasoning import strip_thinking
 
@@ -100,7 +100,11 @@ def _replies(text: str, words: Mapping[str, str]) -> Iterator[str]:
             yield text[: match.start()]
     for match in islice(phrases.SEPARATOR.finditer(text), 2):
         before, after = text[: match.start()], text[match.end() :]
-        if phrases.ANSWER_LINE.search(before) and phrases.ANSWER_LINE.search(after) and not phrases.CHANGED.search(after):
+        if (
+            phrases.ANSWER_LINE.search(before)
+            and phrases.ANSWER_LINE.search(after)
+            and not phrases.CHANGED.search(after)
+        ):
             yield before
     for match in islice(phrases.NEXT_LIST.finditer(text), 2):
         stem = text.rfind("\n\n", 0, max(0, match.start() - 1))
@@ -182,7 +186,7 @@ def _opening(reply: Reply) -> str | None:
         return None
     if not (first.followed_by_words or phrases.DELIMITED.match(text, first.end)):
         return None
-    if phrases.NAMES.match(text, first.end) and phrases.BROKEN_OFF.search(text) and not _is_judged_right(text, first):
+    if phrases.NAMES.match(text, first.end) and _breaks_off(text) and not _is_judged_right(text, first):
         return None
     rejected = "no" in (_sign_at_once(reply, first), _sign_before(text, first))
     if rejected or phrases.WITHDRAWN.match(text, first.end) or _outweighs(reply, first):
@@ -262,7 +266,7 @@ def _last_mark(reply: Reply, *patterns: re.Pattern[str]) -> Mark | None:
 
 def _is_led_to(text: str, mark: Mark, pattern: re.Pattern[str]) -> bool:
     """Whether a pattern leads to a mark, which is meant as the answer and not taken back."""
-    before = text[max(0, mark.start - 260) : mark.start]
+    before = text[max(0, mark.start - phrases.LED) : mark.start]
     led = pattern.search(before)
     if not led or phrases.WITHDRAWN.match(text, mark.end):
         return False
@@ -331,7 +335,10 @@ def _is_judged_right(text: str, mark: Mark) -> bool:
         and phrases.SENTENCE_START.search(text[max(0, mark.start - phrases.NEAR) : mark.start]) is not None
         and not phrases.WITHDRAWN.match(text, mark.end)
         and not phrases.IF_OTHER.match(text, mark.end)
-        and not (phrases.WOULD.match(text, mark.end + 1) and phrases.UNMEANT.search(text[: mark.start]))
+        and not (
+            phrases.WOULD.match(text, mark.end + 1)
+            and phrases.UNMEANT.search(text[max(0, mark.start - phrases.LED) : mark.start])
+        )
     )
 
 
@@ -362,7 +369,7 @@ def _sign_at_once(reply: Reply, mark: Mark) -> str | None:
         # 'D: No tests' does not reject D, if these are its words.
         sign = phrases.SIGN.match(reply.text, place) if end == ends[-1] or place >= ends[-1] else None
         # 'Angina; not asthma' does not reject angina.
-        if sign and not (sign[0].lower() == "not" and re.search(r"[,;]", reply.text[end:place])):
+        if sign and not (sign[0].lower() == "not" and re.search(r"[,;(–—]", reply.text[end:place])):
             return sign.lastgroup
     return None
 
@@ -414,7 +421,7 @@ def _last_word(reply: Reply) -> str | None:
     last = next((mark for mark in reversed(reply.marks) if mark.by_letter), None)
     if (
         last is None
-        or re.search(r"\w|\?", text[last.end :])
+        or re.search(r"\w|\?", phrases.AFTER_LAST.sub("", text[last.end :], count=1))
         or not phrases.NEW_SENTENCE.search(text[: last.start][-phrases.NEAR :])
         or phrases.UNMEANT.search(text[: last.start][-4 * phrases.NEAR :])
     ):
@@ -434,7 +441,7 @@ def _lone_letter(reply: Reply) -> str | None:
     text = reply.text
     if len(text) > phrases.SHORT / 2 or _announces_list(reply):
         return None
-    if phrases.BROKEN_OFF.search(text):
+    if _breaks_off(text):
         return None
     capitals = {match[0] for match in phrases.CAPITAL.finditer(text)} & set(reply.options) - {"A", "I"}
     if len({mark.letter for mark in reply.marks} | capitals) != 1:
@@ -454,20 +461,29 @@ def _opening_words(reply: Reply) -> str | None:
     """The text opens with the words of an option, and does not reject them."""
     text = reply.text
     for mark in _first_marks(reply.marks):
-        opens = not mark.by_letter and phrases.WORDS_PREFACE.fullmatch(text[: mark.start])
-        plain = opens and phrases.PREFACE.fullmatch(text[: mark.start])
-        other = next((later for later in reply.marks if later.start > mark.start and later.letter != mark.letter), None)
-        if other and phrases.SUBJECT.match(text, mark.end) and not _is_denied(reply, other):
+        before = text[: mark.start]
+        if mark.by_letter or not phrases.WORDS_PREFACE.fullmatch(before):
+            continue
+        plain = phrases.PREFACE.fullmatch(before) is not None
+        if _is_rivalled(reply, mark, plain=plain) or (not plain and _breaks_off(text)):
             return None
-        if other and (between := text[mark.end : other.start]) and phrases.EITHER.fullmatch(between):
-            return None
-        if other and phrases.COUNTER.search(between) and not _is_denied(reply, other):
-            return None
-        if other and not plain and not re.search(r"[.;\n]", between) and not _is_denied(reply, other):
-            return None
-        if opens and not phrases.DENIED.match(text, mark.end) and _sign_at_once(reply, mark) != "no":
+        if not phrases.DENIED.match(text, mark.end) and _sign_at_once(reply, mark) != "no":
             return mark.letter
     return None
+
+
+def _is_rivalled(reply: Reply, mark: Mark, *, plain: bool) -> bool:
+    """Whether the words of another option, which is not denied, are set beside those that open the text."""
+    other = next((later for later in reply.marks if later.start > mark.start and later.letter != mark.letter), None)
+    if other is None:
+        return False
+    between = reply.text[mark.end : other.start]
+    rivals = (
+        phrases.SUBJECT.match(reply.text, mark.end)
+        or phrases.COUNTER.search(between)
+        or not (plain or re.search(r"[.;\n]", between))
+    )
+    return phrases.EITHER.fullmatch(between) is not None or (bool(rivals) and not _is_denied(reply, other))
 
 
 def _mention(reply: Reply) -> str | None:
@@ -492,7 +508,7 @@ def _is_unsettled(reply: Reply, mark: Mark) -> bool:
     """Whether the text breaks off after an option, before it says what it makes of the option."""
     if not mark.by_letter and mark.end == len(reply.text):
         return False
-    broken = phrases.BROKEN_OFF.search(reply.text) and _sign_at_once(reply, mark) != "yes"
+    broken = _breaks_off(reply.text) and _sign_at_once(reply, mark) != "yes"
     return any(
         phrases.UNSETTLED.match(reply.text, end) or (broken and phrases.NAMES.match(reply.text, end))
         for end in _ends(reply, mark)
@@ -507,29 +523,37 @@ def _words(reply: Reply) -> str | None:
     named = [
         mark
         for mark in reply.marks
-        if not mark.by_letter
+        if not (mark.by_letter or phrases.ASKING.match(text, mark.end))
         and (mark.distinctive or phrases.RESULT.search(text[max(0, mark.start - phrases.NEAR) : mark.start]))
         and not _is_denied(reply, mark)
     ]
     named = [mark for mark in named if not _shares_denial(reply, mark)]
-    if phrases.BROKEN_OFF.search(text) and not any(_sign_at_once(reply, mark) == "yes" for mark in named):
+    if _breaks_off(text) and not any(_sign_at_once(reply, mark) == "yes" for mark in named):
         return None
-    if any(phrases.BETWEEN.search(text[max(0, mark.start - phrases.NEAR) : mark.start]) for mark in named) or any(_is_unsettled(reply, mark) for mark in named) or any(
-        phrases.EITHER_END.search(reply.text[max(0, mark.start - phrases.NEAR) : mark.start]) for mark in named
+    if (
+        any(phrases.BETWEEN.search(text[max(0, mark.start - phrases.NEAR) : mark.start]) for mark in named)
+        or any(_is_unsettled(reply, mark) for mark in named)
+        or any(phrases.EITHER_END.search(reply.text[max(0, mark.start - phrases.NEAR) : mark.start]) for mark in named)
     ):
         return None
     return _single_letter(named)
 
 
 def _concluded_words(reply: Reply) -> str | None:
-    """A conclusion in the last sentence leads to the words of one option: 'Hence pneumothorax.'"""
+    """A conclusion in the last sentence leads to the words of one option: "hence pneumothorax"."""
     text = reply.text
-    if phrases.BROKEN_OFF.search(text):
+    if _breaks_off(text):
         return None
-    last = max((match.end() for match in re.finditer(r"[.!?\n]\s+(?=\S*\w)", text)), default=0)
+    last = max((match.end() for match in phrases.SENTENCE.finditer(text)), default=0)
     named = [mark for mark in reply.marks if mark.start >= last and not _is_denied(reply, mark)]
-    led = [mark for mark in named if not mark.by_letter and phrases.CONCLUDED_WORDS.search(text[last : mark.start])]
-    if not led or any(_is_unsettled(reply, mark) or phrases.IF_OTHER.match(text, mark.end) for mark in named):
+    leads = {
+        mark: lead.start()
+        for mark in named
+        if not mark.by_letter
+        and (lead := phrases.CONCLUDED_WORDS.search(text, max(last, mark.start - phrases.WEIGHED), mark.start))
+    }
+    named = [mark for mark in named if leads and mark.start >= min(leads.values())]
+    if any(_is_unsettled(reply, mark) or phrases.IF_OTHER.match(text, mark.end) for mark in named):
         return None
     return _single_letter(named)
 
@@ -540,17 +564,23 @@ def _position(reply: Reply) -> str | None:
         return None
     order = list(reply.options)
     places = {
-        re.sub(r".*(?:to.last|but one)|penultimate", "-2", match["place"].lower())
+        _place(match["place"].lower())
         for pattern in phrases.POSITIONS
         for match in pattern.finditer(reply.text)
-        if not phrases.UNMEANT.search(reply.text[: match.start()])
+        if not phrases.UNMEANT.search(reply.text[max(0, match.start() - phrases.LED) : match.start()])
     }
-    if len(places) != 1:
-        return None
-    place = places.pop()
-    index = {"last": -1, "-2": -2}.get(place)
-    index = phrases.ORDINALS.index(place) if index is None else index
+    index = places.pop() if len(places) == 1 else len(order)
     return order[index] if -len(order) <= index < len(order) else None
+
+
+def _place(name: str) -> int:
+    """Return the index, from the end if negative, that an ordinal or 'number two' names."""
+    if name in phrases.ORDINALS:
+        return phrases.ORDINALS.index(name)
+    if name == "last":
+        return -1
+    number = fold(name.removeprefix("number").removeprefix("no.").strip("# ").replace("one", "1"))
+    return int(number) - 1 if number.isdigit() else -2
 
 
 def _abridged(reply: Reply) -> str | None:
@@ -568,7 +598,9 @@ def _abridged(reply: Reply) -> str | None:
                 parts.setdefault(" ".join(tokens[:index] + tokens[index + 1 :]), set()).add(letter)
     for part, letters in parts.items():
         own = {token.word for token in tokens_of(part)}
-        rivals = [{token.word for token in tokens_of(words)} for key, words in reply.options.items() if {key} != letters]
+        rivals = [
+            {token.word for token in tokens_of(words)} for key, words in reply.options.items() if {key} != letters
+        ]
         if len(letters) == 1 and not any(own <= rival for rival in rivals):
             (letter,) = letters
             found = _concluded_words(_marked(reply.text, {letter: part}))
@@ -587,15 +619,24 @@ REVERSING = frozenset(map(_stem, phrases.REVERSING))
 
 
 def _part(reply: Reply) -> str | None:
-    """A short text is a part of one option's words, with a word of no other option's, or its initials."""
-    clause = phrases.CLAUSE.match(reply.text)
-    if reply.marks or not clause or len(reply.text) > phrases.SHORT or "?" in reply.text:
+    """A short text, or its last sentence, is a part of one option's words, or its initials, and names no other."""
+    text = reply.text
+    if len(text) > phrases.SHORT or "?" in text or any(not _is_denied(reply, mark) for mark in reply.marks):
         return None
-    said = {_stem(token.word) for token in tokens_of(clause[0]) if token.word not in phrases.FILLERS}
-    abbreviations = {word.lower() for word in re.findall(r"\b[A-Z]{2,5}\b", clause[0])}
+    last = max((match.end() for match in phrases.SENTENCE.finditer(text)), default=0)
+    result = max((match.end() for match in phrases.RESULT_OF.finditer(text, last)), default=last)
+    ends = [phrases.CLAUSE.fullmatch(text[start:].strip(" .!")) for start in (last, result)]
+    clauses = [phrases.CLAUSE.match(text), *(ends if not _lists_options(reply) else [])]
+    return next((letter for clause in clauses if clause and (letter := _part_of(clause[0], reply.options))), None)
+
+
+def _part_of(clause: str, options: Mapping[str, str]) -> str | None:
+    """The option of whose words a clause is a part, with a word of no other option's."""
+    said = {_stem(token.word) for token in tokens_of(clause) if token.word not in phrases.FILLERS}
+    abbreviations = {word.lower() for word in re.findall(r"\b[A-Z]{2,5}\b", clause)}
     shares = {
         letter: {_stem(token.word) for token in tokens_of(words)} | (abbreviations & _initials(words))
-        for letter, words in reply.options.items()
+        for letter, words in options.items()
     }
     fitting = [letter for letter, words in shares.items() if said and said <= words]
     if len(fitting) != 1:
@@ -620,6 +661,11 @@ def _no_such_option(reply: Reply) -> str | None:
     """The answer is a letter that no option has."""
     stated = [match["letter"] for match in phrases.NO_SUCH_OPTION.finditer(reply.text)]
     return NONE if stated and stated[-1] not in reply.options else None
+
+
+def _breaks_off(text: str) -> bool:
+    """Whether a text was cut off in the middle of a sentence."""
+    return phrases.BROKEN_OFF.search(text[-phrases.NEAR :]) is not None
 
 
 def _first_marks(marks: Sequence[Mark]) -> list[Mark]:
