@@ -77,7 +77,7 @@ CONCLUDING = caseless(
     r"|vot(?:e|ing)(?: is| goes)? (?:for|to)|bet(?: is)?(?: on)?|choos(?:e|ing)|pick(?:ing)?|select(?:ing)?|mark"
     r"|tick|circle"
     r"|guess(?: is)?|say|think|believe|corresponds? to|confident (?:in|about)|sure (?:of|about)|decid\w+ (?:for|on)"
-    r"|(?:speaks?|argues?) for|other than|in favou?r of|money on(?: it)?"
+    r"|(?:speaks?|argues?) for|other than|money on(?: it)?"
     r"|(?:no|any) (?:choice|option|alternative|answer) (?:other )?(?:than|but)|tips? (?:\w+ ){0,3}(?:to|towards?)"
     r"|it(?:'?s| is| was| must be| has to be| should be| would be| can only be)"
     r"|must be|has to be|should be|would be|got to be|gotta be|money(?:'s| is) on|prefer|vote(?: is)?|pick(?: is)?"
@@ -100,7 +100,7 @@ UNMEANT = caseless(
     r"|support|point to)|second|third|excluded|eliminated|rejected|ruled out|step \d"
     r"|distractors?)\s*|\b(?:instead of|rather than|unlike)\b(?:(?!\bI\b['’ ])[^.,;!?\n])*|\b(?:options|choices)\W*"
     r"|\b(?:each|every"
-    r"|which|what|any"
+    r"|(?<!, )which|what|any"
     r"|anything|everything|all)\s+"
     r"|\b(?:incorrect|wrong|not (?:the|a)|not)\b[^\w.,:;!?\n]+(?:\w+[^\w.,;:!?\n]+){0,2}"
     r"|\b(?:second|third|another|alternative|other|previous(?:ly)?|initial(?:ly)?|original(?:ly)?|earlier|former|old"
@@ -143,6 +143,8 @@ CONTRAST = caseless(r"(?<!thing )(?<!all )(?:but|yet|however|rather|instead)\b")
 COUNTERED = caseless(
     r"\bnot\b[^.;!?\n]{0,80}?,?\s*\b(?:but|rather|instead)\s*(?:rather|instead)?\s*(?:(?:an?|the|option|it is"
     r"|it's)\s+)?$"
+    r"|[,;]\s*(?:so|hence|therefore|thus)\b(?:(?!\b(?:not|never|avoid|no|if|without|exclud\w+|rul\w+)\b"
+    r"|n't)[^.;!?\n]){0,60}$"
     r"|\b(?:while|although|though|whereas|even if)\b[^.;!?,\n]{1,80},(?:(?!\b(?:not|never|avoid|no|if|without)\b"
     r"|n't)[^.;!?\n]){0,100}$"
 )
@@ -272,7 +274,7 @@ NEGATION = caseless(
     r"|(?:already|previously|recently) (?:\w+ )?\w+|received|underwent|undergone|(?:was|were|been) (?:given"
     r"|treated with|started on)"
     r"|(?:brother|sister|mother|father|parent|uncle|aunt|cousin|grand\w+|son|daughter|sibling|relative|wife"
-    r"|husband)s?(?: \w+){1,2}"
+    r"|husband)s?(?: \w+){0,2}"
     r"|(?:has had|have had|had|complain\w*|presents? with|history of|lasting|persist\w*)\b[^.;,\n]{0,40}\bfor"
     r"|is taking|takes|allergic to|(?:test|screen|check|assess|look|vaccinat|immuni[sz]|monitor|watch)\w* (?:for"
     r"|against)|think of|evidence of"
@@ -291,9 +293,11 @@ DENIAL = (
     r"|tempting|risky|harmful|too|improbable|implausible|false|out\b|against))"
 )
 DENIED = caseless(
+    r",? but (?:I|we|more|further)\b[^.;\n]{0,20}\b(?:want|need|require|like)|"
     r"\s+(?:(?:dangerous|unlikely|unsafe|less likely|impossible|improbable|inappropriate|unnecessary|pointless"
     r"|premature|redundant)\b"
-    r"|remains? possible|(?:should|can|may|must|could|would) (?:wait|follow|come (?:later|after)|be added)"
+    r"|remains? possible|(?:is|are) (?:also |very )?(?:common|frequent|rare|one (?:of|cause|possib\w+))|(?:should"
+    r"|can|may|must|could|would) (?:wait|follow|come (?:later|after)|be added)"
     r"|comes? (?:later|after)|vaccin\w+|jab|shot|test(?:s|ing)?|screen\w*|serology|swab|antibod\w+|(?:is|was"
     r"|were) (?:normal|negative)|(?:was|were) given)\b"
     rf"|(?:(?!\b(?:because|since|as|but|and|while|whereas)\b)[^.,;\n]){{0,60}}?\b{DENIAL}"

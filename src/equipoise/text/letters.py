@@ -462,7 +462,7 @@ def _opening_words(reply: Reply) -> str | None:
     text = reply.text
     for mark in _first_marks(reply.marks):
         before = text[: mark.start]
-        if mark.by_letter or not phrases.WORDS_PREFACE.fullmatch(before):
+        if mark.by_letter or phrases.ASKING.match(text, mark.end) or not phrases.WORDS_PREFACE.fullmatch(before):
             continue
         plain = phrases.PREFACE.fullmatch(before) is not None
         if _is_rivalled(reply, mark, plain=plain) or (not plain and _breaks_off(text)):
