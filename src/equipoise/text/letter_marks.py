@@ -32,7 +32,8 @@ NAME_BEFORE = caseless(
     r"|°)[\s\-]?$"
 )
 NAME_AFTER = caseless(
-    rf"\w|'\w|\.[a-z]\.|[-‐–][^\W_]|\.\s?(?:{SPECIES})\b|/(?-i:[a-z])\b|[ \-]?(?:cells?|lymphocytes?|waves?|antigen"
+    rf"\w|'(?!s\s+(?:your|our|my|the|definitely|clearly|correct|right|best|most|it|more)\b)\w|\.[a-z]\.|[-‐–][^\W_]"
+    rf"|\.\s?(?:{SPECIES})\b|/(?-i:[a-z])\b|[ \-]?(?:cells?|lymphocytes?|waves?|antigen"
     rf"|virus"
     rf"|dimers?"
     r"|fib|flutter|section|peptide|spine|reactive|blockers?|symptoms?|lines?|natriuretic|coli|streptococc\w+|strep"
@@ -41,41 +42,75 @@ NAME_AFTER = caseless(
 WORDS = "AI"
 """Letters that are also English words."""
 CLAUSE = (
-    r"(?:because|since|as|due|is|and|or|correct|fits?|seems|appears|remains|explains|wins|makes|matches|definitely"
+    r"(?:because|since|as|due|is|and|or|correct|fits?|seems|appears|looks|sounds|more likely|'s|remains|explains"
+    r"|wins|makes|matches|definitely"
     r"|obviously|for (?:sure|me)|without|most likely|best|given|based on)\b"
 )
 NOT_ARTICLE = re.compile(
     rf"\s*(?:$|[\n.,:;)\]}}>*|/!?\"”—–(=→&+~✓✔✅☑✗✘❌✖×❎]|-\s|\\n|{CLAUSE}|(?:it is|was|would|isn't|can|cannot"
     rf"|can't|has|does"
-    r"|doesn't|must|should|all the way|but|rather|instead|over|then|imo|i|please)\b)"
+    r"|doesn't|must|should|all the way|but|rather|instead|over|then|imo|then|i|please)\b)"
 )
 """Text after such a letter if it names an option."""
 NOT_PRONOUN = re.compile(
     rf"\s*(?:$|[\n.:;)\]}}>*|/!?\"”—–(=→&+~✓✔✅☑✗✘❌✖×❎]|,(?!\s*(?:for one|personally|too|as|however|therefore)\b)"
     rf"|-\s|\\n"
-    rf"|{CLAUSE}|it is\b)"
+    rf"|{CLAUSE}|(?:it is|here)\b)"
 )
 BRACKETED = re.compile(r"\s*[)\]}:]|\W*$|\.\s*(?:\n|$)")
 """Text after a lower-case letter that names an option."""
 SMALL_AFTER = re.compile(r"(?<![^\s(\[{:\"'])")
 """Context before a lower-case letter that names an option."""
 JOINT = caseless(
-    r"[)\]\"']?\s*(?:\((?!\s*\d)[^()]{1,80}\)\s*)?(?:[,/&+]|,?\s*\b(?:and|or)\b"
+    r"[)\]\"']?\s*(?:\((?!\s*\d)[^()]{1,80}\)\s*)?(?:[,/&+]|,?\s*\b(?:and|or|plus|(?:along |together |combined "
+    r"|in combination )?with|as well as|followed by)\b"
     r"|\s[^\w\s.,;:(\-–—>=<→⇒|✓✔✅☑✗✘❌✖×❎👍👎?!]\s)\s*(?:options?\s*)?[(\[\"']?"
 )
+SPAN = re.compile(r"[)\]]?\s?[-–—]\s?[(\[]?")
+SPAN_OF = caseless(r"\b(?:of|options?|choices|answers|letters|all|any)\W*$")
+"""Letters between which a range is meant, 'A–D', and, if it has 'to', the text before: 'options A to D'."""
+THROUGH = re.compile(r"\W*\b(?:to|through)\b\W*")
+PREFERRED = caseless(r"\b(?:rather than|instead of)\W*(?:options?\W*)?$")
 NEW_CLAUSE = caseless(r"[)\]\"']?\s+(?:is|was|would|seems|can|does|has|refers|represents)\b")
+NEAR = 24
+"""Characters before a letter that are searched for what makes it one of a range."""
 GLUED = 4
 """A letter directly after a digit counts only within this many characters of the start."""
 DISTINCTIVE = 4
 """Fewest letters of an option's words for a match not to be a coincidence."""
-TOKEN = re.compile(r"(?:(?<!\w)[-−])?\d+(?:[.,]\d+)*%?|[^\W\d_]+|[↑↓<>≥≤+&]")
+TOKEN = re.compile(r"(?:(?<!\w)[-−])?\d+(?:[.,]\d+)*(?:\s?(?:%|per ?cent\b))?|[^\W\d_]+|[↑↓<>≥≤+&]")
 ARTICLES = frozenset({"a", "an", "the", "An", "The"})
+ROUTES = frozenset({"intravenous", "intramuscular", "subcutaneous", "oral"})
+"""Words, as folded, that may as well follow the drug: 'adrenaline IM'."""
+COUNTS = "two three four five six seven eight nine ten"
+SYNONYMS = {
+    "hep": "hepatitis",
+    "iv": "intravenous",
+    "im": "intramuscular",
+    "sc": "subcutaneous",
+    "po": "oral",
+    "epinephrine": "adrenaline",
+    "norepinephrine": "noradrenaline",
+    "acetaminophen": "paracetamol",
+    "albuterol": "salbutamol",
+    "frusemide": "furosemide",
+    "lignocaine": "lidocaine",
+    "pethidine": "meperidine",
+    "strep|streptococci|streptococcal": "streptococcus",
+    "staph|staphylococci|staphylococcal": "staphylococcus",
+}
+"""Words, without an inner hyphen, that say the same as another."""
 SPELLINGS = tuple(
     (re.compile(spelling), folded)
     for spelling, folded in (
+        (r"(?<=[a-z]{3})ae$", "a"),
+        (r"(?<=[a-z]{4})i$", "us"),
         (r"[ao]+e(?=.)", "e"),
         (r"(?<=[a-z]{3})our", "or"),
         (r"(?<=i)s(?=e|ing|ation)|(?<=aly)s(?=e|i)", "z"),
+        (r"\s?(?:%|per ?cent$)", "%"),
+        *((rf"^{word}$", digit) for word, digit in zip(COUNTS.split(), map(str, range(2, 11)), strict=True)),
+        *((rf"^(?:{others})$", name) for others, name in SYNONYMS.items()),
         (r"sulph", "sulf"),
         (r"leuco", "leuko"),
         (r"(?<=[tbv])re$", "er"),
@@ -94,6 +129,8 @@ PREFIX = re.compile(r"(?i:\bnon)[\s\-]$")
 RANGE = re.compile(r"\d\s?[-–−]\s?$")
 SUFFIX = re.compile(r"\s?/\s?(?:kg|h|hr|hour|day|d|min|m|m2|dL|L|mL)\b|\s?[-–−]\s?\d")
 """Text before and after an option's words that makes them part of another name, dose or range."""
+SHARE_OF = re.compile(r"\s+of\b")
+"""Text after a number by which it is said of something else: '50 % of patients'."""
 NO_WORD = re.compile(r"\W*")
 RESTATED = 3
 """Number of consecutive options, each with its own words, that count as a repetition of the question's list."""
@@ -134,7 +171,10 @@ def find_marks(text: str, options: Mapping[str, str]) -> list[Mark]:
         or text[mark.start].islower()
         or (NOT_ARTICLE if mark.letter == "A" else NOT_PRONOUN).match(text, mark.end)
     ]
-    dropped = _joined_letters(text, letters) | _restated_marks(text, letters, words)
+    joined = _joined_letters(text, letters)
+    # 'A (aspirin) and B (heparin)': the words are joined as well.
+    owned = {words[bisect_left(starts, letter.end)] for letter in joined if letter.followed_by_words}
+    dropped = joined | owned | _restated_marks(text, letters, words)
     return sorted({*letters, *words} - dropped, key=lambda mark: (mark.start, -mark.end, mark.letter))
 
 
@@ -142,7 +182,9 @@ def _mark_letters(text: str, options: Mapping[str, str]) -> Iterator[Mark]:
     letters = "".join(letter for letter in options if len(letter) == 1)
     if not letters:
         return
-    for match in re.finditer(rf"(?<![^\W\d])(?<!\w')(?<![Nn]/)[{re.escape(letters + letters.lower())}]", text):
+    for match in re.finditer(
+        rf"(?<![^\W\d])(?<!\w')(?<![Nn]/)(?<!\b[A-J][-–—])[{re.escape(letters + letters.lower())}]", text
+    ):
         start, end = match.span()
         # '1C' at the very start is a list number and a letter.
         glued = start > GLUED and text[start - 1].isdigit()
@@ -167,6 +209,7 @@ def _mark_words(text: str, options: Mapping[str, str]) -> list[Mark]:
                 start, end = tokens[index].start, tokens[last].end
                 before = text[max(0, start - 5) : start]
                 is_range = wording[0][0].isdigit() and RANGE.search(before)
+                is_range = is_range or (wording[0][0].isdigit() and SHARE_OF.match(text, end))
                 if not (is_range or PREFIX.search(before) or SUFFIX.match(text, end)):
                     marks.append(Mark(start, end, letter, by_letter=False, distinctive=_is_distinctive(wording)))
     inner: set[tuple[int, int]] = set()
@@ -191,6 +234,8 @@ def _unambiguous(options: Mapping[str, str]) -> dict[tuple[str, ...], str]:
         for wording in _wordings(words):
             if folded := tuple(token.word for token in tokens_of(wording)):
                 letters.setdefault(folded, set()).add(letter)
+                if folded[0] in ROUTES:
+                    letters.setdefault((*folded[1:], folded[0]), set()).add(letter)
     return {wording: owners.pop() for wording, owners in letters.items() if len(owners) == 1}
 
 
@@ -238,11 +283,12 @@ def _joined_letters(text: str, letters: Sequence[Mark]) -> set[Mark]:
     """Return the letters that are named together with another letter."""
     joined: set[Mark] = set()
     for first, second in pairwise(letters):
-        together = first.letter != second.letter and JOINT.fullmatch(
-            re.sub(r"\s+", " ", text[first.end : second.start])
-        )
+        between, before = text[first.end : second.start], text[max(0, first.start - NEAR) : first.start]
+        if first.letter == second.letter or (PREFERRED.search(before) and "," in between):
+            continue
+        together = JOINT.fullmatch(re.sub(r"\s+", " ", between)) and not NEW_CLAUSE.match(text, second.end)
         # In 'B, and A is wrong' the second letter begins a new clause.
-        if together and not NEW_CLAUSE.match(text, second.end):
+        if together or SPAN.fullmatch(between) or (THROUGH.fullmatch(between) and SPAN_OF.search(before)):
             joined |= {first, second}
     return joined
 

@@ -34,7 +34,8 @@ NOUN = rf"(?:{SINGLE}|options?|choices?)"
 HEDGE = (
     r"(?:\b(?:therefore|thus|then|hence|most|likely|likeliest|probably|possibly|perhaps|maybe|clearly|definitely"
     r"|certainly|obviously|surely|simply|indeed|actually|in fact|letter|number|option|choice|answer|choose|select"
-    r"|as follows|to be|going with|I think|I believe|in my (?:opinion|view)|still|now|rather|instead|just)\b[\s:,]*)*"
+    r"|as follows|to be|going with|really|truly|prolly|probs|I think|I believe|in my (?:opinion|view)|still|now"
+    r"|rather|instead|just)\b[\s:,]*)*"
     r"(?:the\s+)?(?:(?:option|letter|choice|answer)\s+)?"
 )
 BRACKETS = r"[\s(\[{\"'“‘<«]*"
@@ -60,7 +61,12 @@ PICTURE = caseless(
     r"\b(?:most (?:likely|appropriate|probable|suitable|accurate|consistent)|best|correct)\b[^.;\n]{0,140}?"
     rf"\b(?:is|would be|should be|are|with)\s+{LEAD_END}"
 )
-CLAIMS = (DECISION, FINAL, CHOICE, PICTURE)
+LABEL = caseless(
+    rf"(?:^|[.;\n]\s*)\W{{0,4}}(?:(?:most )?(?:correct|right|true|chosen|selected|best|likely)|my pick"
+    rf"|dx)(?: one)?\s*[:=]\s*{LEAD_END}"
+)
+"""A label before the letter: 'Correct: B. Wrong: A, C.'"""
+CLAIMS = (DECISION, FINAL, CHOICE, PICTURE, LABEL)
 CONCLUDING = caseless(
     r"(?:\b(?:so|hence|thus|therefore|consequently|but|rather|instead|actually|namely|ergo|leaves?(?: us with| only)?"
     r"|leaving|left with|down to|mak(?:es?|ing)(?: it| this)?|(?:leads?|brings?|takes?|changes?|changed)(?: me| us| "
@@ -70,38 +76,46 @@ CONCLUDING = caseless(
     r"|lean(?:s|ing)?(?: to| towards?)?|settl(?:e|ing) (?:on|for)|stick(?:ing)? (?:with|to)|opt(?:ing)? for"
     r"|vot(?:e|ing)(?: is| goes)? (?:for|to)|bet(?: is)?(?: on)?|choos(?:e|ing)|pick(?:ing)?|select(?:ing)?|mark"
     r"|tick|circle"
-    r"|guess(?: is)?|say|think|believe|it(?:'s| is| was| must be| has to be| should be| would be| can only be)"
+    r"|guess(?: is)?|say|think|believe|corresponds? to|confident (?:in|about)|sure (?:of|about)|decid\w+ (?:for|on)"
+    r"|(?:speaks?|argues?) for|other than|money on(?: it)?"
+    r"|(?:no|any) (?:choice|option|alternative|answer) (?:other )?(?:than|but)|tips? (?:\w+ ){0,3}(?:to|towards?)"
+    r"|it(?:'?s| is| was| must be| has to be| should be| would be| can only be)"
     r"|must be|has to be|should be|would be|got to be|gotta be|money(?:'s| is) on|prefer|vote(?: is)?|pick(?: is)?"
     r"|match is"
     r"|fit is|is clearly|is|winner(?: is)?|final|verdict|conclusion|key|decision|result|summary|short|brief|diagnosis"
-    r"|correct|best|answer|chosen|selected|lands? (?:us )?on|hence the|arrive at|only)\b"
+    r"|correct|best|answer|chosen|selected|lands? (?:us )?on|hence the|arrive at|only"
+    r"|(?:rather than|instead of)\s+[^.,;:\n]{1,40}(?=,))\b"
     rf"|=>|[→⇒:–—]|->|####|\[\[|<<)\s*[:,]?\s*{LEAD_END}"
 )
 CLAUSE_END = caseless(
-    r"[)\]}\"'”’>»]*\s*(?:$|[.!,;\n(\[{—–✓✔✅]|-\s|\b(?:because|since|as|given|based|due|for|here|then|it is|is "
-    r"(?:my|the)|rather than|instead of|over|to me|all day|(?:most|more|much more) (?:likely|plausible|probable"
+    r"[)\]}\"'”’>»]*\s*(?:$|[.!,;:\n(\[{—–✓✔✅☀-➿\U0001f300-\U0001faff]|-\s|\b(?:because|since|as|given|based|due|for"
+    r"|here|then|it is|is "
+    r"(?:my|the)|than|right|correct|imh?o|tbh|lol|mate|obviously|definitely|probably|for sure|I (?:think|guess"
+    r"|reckon|'d say)|rather than|instead of|over|to me|all day|(?:most|more|much more) (?:likely|plausible|probable"
     r"|consistent)|(?:the|a|my) (?:best|most|more|correct|only|clear|obvious"
     r"|likely|right|better|strongest|answer|choice))\b)"
 )
 UNMEANT = caseless(
     r"(?:\b(?:incorrect|wrong|worst(?: \w+)?|least(?: \w+)?|(?:would|could|might|may) (?:favou?r|suggest|indicate"
     r"|support|point to)|second|third|excluded|eliminated|rejected|ruled out|step \d"
-    r"|distractors?)\s*|\b(?:instead of|rather than|unlike)\b[^.,;!?\n]*|\b(?:options|choices)\W*|\b(?:each|every"
-    r"|which|what|any"
+    r"|distractors?)\s*|\b(?:instead of|rather than|unlike)\b(?:(?!\bI\b['’ ])[^.,;!?\n])*|\b(?:options|choices)\W*"
+    r"|\b(?:each|every"
+    r"|(?<!, )which|what|any"
     r"|anything|everything|all)\s+"
     r"|\b(?:incorrect|wrong|not (?:the|a)|not)\b[^\w.,:;!?\n]+(?:\w+[^\w.,;:!?\n]+){0,2}"
     r"|\b(?:second|third|another|alternative|other|previous(?:ly)?|initial(?:ly)?|original(?:ly)?|earlier|former|old"
     r"|false|tempting|runner-up|first instinct|first guess)\b[^\w.;!?\n]+(?:(?:best|most|likely|possible|my|the)\s+)*"
     r"|(?:n't|\bnot|\bnever|\bcannot)\s+(?:think|believe|say|agree|mean|claim|conclude|convinced|sure)\b[^.,;:!?\n]*"
     r"|(?:n't|\bnot|\bnever|\bcannot|\bwouldn't)\s+(?:(?:be|have|simply|just)\s+)?"
-    r"|\b(?:doubt|whether|at first|first glance|tempt\w+|mistaken(?:ly)?|(?:I|we|one|you) (?:first |had |initially )*"
+    r"|\b(?:(?:first|initial|original) (?:thought|guess|instinct|impression|idea|reaction) (?:was|had been)|doubt"
+    r"|whether|at first|first glance|tempt\w+|mistaken(?:ly)?|(?:I|we|one|you) (?:first |had |initially )*"
     r"(?:thought|assumed|considered)|(?:one|some|many|you|a \w+) (?:\w+ )?(?:might|may|could|would) (?:\w+ )?"
     r"(?:say|think|argue|suggest|guess|choose|pick|assume|expect|believe)|(?:students?|people|candidates|clinicians"
     r"|doctors)"
-    r"|without(?! (?:a |any )?(?:doubt|question|hesitation))|in the absence of|(?:^"
-    r"|[.;!?\n]\s*)(?:had|were)"
+    r"|(?:^|[.,;!?\n]\s*)(?:had|were|without(?! (?:a |any )?(?:doubt|question|hesitation))|in the absence of)"
     r"|if(?! (?:I|we|you|one|forced|pressed|pushed|asked)\b)|unless)\b(?:(?!,? (?:but|yet|however)\b)[^.;!?\n])*"
-    r"|\b(?:consider|considering|examine|evaluate|discuss|look at|start with|begin with|compare|why|what about|how "
+    r"|\b(?:e\.?g|for (?:example|instance)|such as)\b\W*|\b(?:consider|considering|examine|evaluate|discuss|look at"
+    r"|start with|begin with|compare|why|what about|how "
     r"about)\s+"
     r"(?:the\s+)?)$"
 )
@@ -120,7 +134,7 @@ WITHDRAWN = caseless(
     rf"|[^.;!?\n]{{0,60}}?[.;!]\s*(?:(?:But|However|Yet|No|Though|Hmm+|Wait|Oh|Actually|Sorry)\W+){{0,2}}(?:that"
     rf"|this|it)\b(?:'s| is| was| would "
     rf"be)?[^.;!?\n]{{0,12}}?\b{REFUTED}"
-    rf"|,?\s+(?:at first|initially|{SUPPOSED})\b"
+    rf"|,?\s+(?:at first|initially|{SUPPOSED})\b|,?\s+(?:but |and )?(?:without (?:it|that|this|them|these)|otherwise)\b"
     r"|\s+would(?: be| have been)?\b[^.;!?\n]{0,60}?\b(?:if|were|had|in case)\b"
     r"|\W{1,6}(?:(?:hmm+|wait|oh|well|sorry|actually)\W+){0,2}(?:no|nope)\b(?=\s*(?:$|[,.;:!—–-])))"
 )
@@ -129,12 +143,17 @@ CONTRAST = caseless(r"(?<!thing )(?<!all )(?:but|yet|however|rather|instead)\b")
 COUNTERED = caseless(
     r"\bnot\b[^.;!?\n]{0,80}?,?\s*\b(?:but|rather|instead)\s*(?:rather|instead)?\s*(?:(?:an?|the|option|it is"
     r"|it's)\s+)?$"
+    r"|[,;]\s*(?:so|hence|therefore|thus)\b(?:(?!\b(?:not|never|avoid|no|if|without|exclud\w+|rul\w+)\b"
+    r"|n't)[^.;!?\n]){0,60}$"
+    r"|\b(?:while|although|though|whereas|even if)\b[^.;!?,\n]{1,80},(?:(?!\b(?:not|never|avoid|no|if|without)\b"
+    r"|n't)[^.;!?\n]){0,100}$"
 )
 
-PREFACE = caseless(
-    r"(?:[^\w]|\d{1,2}(?:\s*[.):;,\-]|(?=\W*$))|\b(?:without (?:a |any )?doubt|no (?:doubt|question)|the|correct|final"
+BEFORE = (
+    r"[^\w]|\d{1,2}(?:\s*[.):;,\-]|(?=\W*$))|\b(?:without (?:a |any )?doubt|no (?:doubt|question)|the|correct|final"
     r"|only|my|it|s|so|thus|hence|therefore|is|would"
-    r"|should|must|be|best|definitely|probably|likely|possibly|maybe|perhaps|certainly|clearly|surely|obviously|most"
+    r"|should|must|be|best|definitely|probably|prolly|probs|likely|possibly|maybe|perhaps|certainly|clearly|surely"
+    r"|obviously|most"
     r"|sure"
     r"|yes|okay|ok|well|hmm|um|think|believe|guess|say|choose|pick|select|go|going|went|with|for|lock|locking|in|let"
     r"|us|key"
@@ -143,8 +162,9 @@ PREFACE = caseless(
     r"|selected|chosen|take|answering|final|solution|result|ans(?:wers?)?|options?|choices?|response|selection|letter"
     r"|here|was|hands|down|re|settle|on|lean|leaning|toward|towards|and|new|diagnosis|of|course|certain|confident"
     r"|confidently"
-    r"|decision|right|better)\b)*"
+    r"|decision|right|better)\b"
 )
+PREFACE = caseless(rf"(?:{BEFORE})*")
 """Text that may precede an opening letter: symbols, a list number, the word answer."""
 STRICT_PREFACE = caseless(
     rf"(?:[^\w]|\d{{1,2}}(?:\s*[.):;,\-]|(?=\W*$))|\b(?:the|correct|final|only|my|it|s|so|thus|hence|therefore"
@@ -158,7 +178,8 @@ POSTFACE = caseless(
     r"|certainly|all"
     r"|way|thanks|thank|you|me|then|of|course|one|here|that|should|must|be|would|right|fits|and|only|lock|locked|in"
     r"|confidence"
-    r"|high|confident|end|done|eos|bye|hope|this|helps|very|am|vote|bet|go|with|ll|to|done|period)\b)*"
+    r"|tbh|lol|mate|reckon|high|confident|end|done|eos|bye|hope|this|helps|very|am|vote|bet|go|with|ll|to|done"
+    r"|period)\b)*"
 )
 DELIMITED = caseless(
     r"\s*(?:$|[\n.:;,)\]}>*|/!\"”—–(=→“✓✔✅☑]|-\s|\\n|(?:because|since|is|was|would|as the|as|given|correct|it is"
@@ -167,16 +188,20 @@ DELIMITED = caseless(
 )
 SUBJECT = caseless(r"[)\]\"']*\s+(?:is|was|would|seems|as|since|fits|due)\b")
 VERDICT = caseless(
-    r"[)\]\"”']?(?:\s*\([^)\n]{1,120}\)|[:,.]\s*[^.\n,:]{1,120}?,?)?\s+(?:is|was|would be|seems|looks|sounds|feels"
-    r"|must be|has to be)\s+"
-    r"(?:(?:the|a|most|more|much|far|better|best|single|only|clearly|definitely|indeed|actually|therefore|by far)\s+)*"
+    r"[)\]\"”']?(?:\s*\([^)\n]{1,120}\)|[:,.]\s*[^.\n,:]{1,120}?,?)?(?:\s+(?:is|was|would be|(?:seems|appears"
+    r"|looks)(?: to be| like)?|(?:sounds|feels)(?: like)?"
+    r"|must be|has to be|(?=(?:more|most) (?:likely|plausible|probable)))|'s)\s*"
+    r"\b(?:(?:the|a|your|our|definitely|a bit|a little|slightly|somewhat|marginally|still|just|most|more|much|far"
+    r"|better|best|single|only|clearly|definitely|indeed|actually|therefore|by far)\s+)*"
     r"(?:correct|right(?=\W*(?:$|[.,;:!?\n–—)]|\b(?:because|since|answer|choice|option|one|as|given)\b))|best|better"
-    r"|appropriate|likely|plausible"
+    r"|appropriate|likely|plausible|probable|fitting|winner|it(?=\W*(?:$|[.,;!\n]))"
     r"|answer|choice|consistent|accurate|suitable|my (?:final )?(?:answer|choice|pick|vote|guess)|true|(?:only "
     r")?one)\b"
 )
 FITS = caseless(
-    r"[)\]\"”']*,?\s+(?:it is\b(?! not)|it must be|(?:clearly |definitely )?fits?\b|best (?:fits|explains|matches"
+    r"[)\]\"”']*,?\s+(?:(?:(?:seems|appears|looks) to )?(?:fit|match|explain)s? (?:it |this |everything )?(?:better"
+    r"|best)\b"
+    r"|it is\b(?! not)|it must be|(?:clearly |definitely )?fits?\b|best (?:fits|explains|matches"
     r"|describes"
     r"|accounts|answers)|(?:alone |only )?remains\b|is (?:left|more likely|likelier|the (?:only )?one|it\b|what I"
     r"|where I"
@@ -245,7 +270,15 @@ NEGATION = caseless(
     r"|incorrect|wrong|except|although|though|while|unlike|less likely|contraindicated|consider\w*|examin\w+"
     r"|let's (?:start|begin)|starting with|look at|initially|at first|whether|eliminat\w+|avoid\w*|if|disagree\w*"
     r"|distinguish\w*|differentiat\w*|worst|least))\b[^.;\n]*$"
-    r"|\b(?:no|history of|previous|prior|past)\s+(?:\w+\s+)?$"
+    r"|\b(?:no|history of|previous|prior|past|against|risk (?:of|factors? for)|exposure to|contact with"
+    r"|(?:already|previously|recently) (?:\w+ )?\w+|received|underwent|undergone|(?:was|were|been) (?:given"
+    r"|treated with|started on)"
+    r"|(?:brother|sister|mother|father|parent|uncle|aunt|cousin|grand\w+|son|daughter|sibling|relative|wife"
+    r"|husband)s?(?: \w+){0,2}"
+    r"|(?:has had|have had|had|complain\w*|presents? with|history of|lasting|persist\w*)\b[^.;,\n]{0,40}\bfor"
+    r"|is taking|takes|allergic to|(?:test|screen|check|assess|look|vaccinat|immuni[sz]|monitor|watch)\w* (?:for"
+    r"|against)|think of|evidence of"
+    r"|possibility of|suspicion of)\s+(?:\w+\s+)?$"
 )
 DENIAL = (
     r"(?:(?:should|must|can|does|do|would|could|may|need)(?: not|n't)\b|cannot\b|can't\b|(?:should|must|needs? to"
@@ -253,11 +286,22 @@ DENIAL = (
     r"|could be|'s)\s+(?:also |therefore |thus |clearly |probably |very |too |highly )*"
     r"(?:not|incorrect|in(?:appropriate|consistent|sufficient)|un(?:likely|safe|necessary|wise|suitable)|less|wrong"
     r"|premature"
-    r"|dangerous|contraindicated|(?:ruled out|excluded|dismissed|rejected|eliminated|discarded)|a (?:distractor|trap"
+    r"|done|performed|carried out|pending|unremarkable|dangerous|negligent|useless|pointless|contraindicated"
+    r"|(?:ruled out|excluded|dismissed|rejected|eliminated|discarded|avoided|deferred|postponed|withheld|omitted"
+    r"|delayed)|a (?:distractor|trap"
     r"|red herring)"
     r"|tempting|risky|harmful|too|improbable|implausible|false|out\b|against))"
 )
-DENIED = caseless(rf"(?:(?!\b(?:because|since|as|but|and|while|whereas)\b)[^.,;\n]){{0,60}}?\b{DENIAL}")
+DENIED = caseless(
+    r",? but (?:I|we|more|further)\b[^.;\n]{0,20}\b(?:want|need|require|like)|"
+    r"\s+(?:(?:dangerous|unlikely|unsafe|less likely|impossible|improbable|inappropriate|unnecessary|pointless"
+    r"|premature|redundant)\b"
+    r"|remains? possible|(?:is|are) (?:also |very )?(?:common|frequent|rare|one (?:of|cause|possib\w+))|(?:should"
+    r"|can|may|must|could|would) (?:wait|follow|come (?:later|after)|be added)"
+    r"|comes? (?:later|after)|vaccin\w+|jab|shot|test(?:s|ing)?|screen\w*|serology|swab|antibod\w+|(?:is|was"
+    r"|were) (?:normal|negative)|(?:was|were) given)\b"
+    rf"|(?:(?!\b(?:because|since|as|but|and|while|whereas)\b)[^.,;\n]){{0,60}}?\b{DENIAL}"
+)
 UNSETTLED = caseless(
     r"[)\]\"':]*(?:\s+(?:seems|would|could|may|might|needs?|requires?|is|has|can|was|[a-z]{3,}s)\b(?!\s+(?:to "
     r")?(?:be )?(?:my"
@@ -265,7 +309,10 @@ UNSETTLED = caseless(
     r"[^.!?\n]*)?$"
 )
 """Text after an option that breaks off before it says what it makes of the option."""
-NONE_OF_THEM = caseless(r"\b(?:none|all|any|both|neither) of (?:the (?:above|options|choices|listed)|these|them)\b")
+NONE_OF_THEM = caseless(
+    r"\b(?:none|all|any|both|neither) of (?:the (?:above|options|choices|listed|given)|these|them"
+    r"|(?:options )?A\s?(?:[-–—]|to|through)\s?[B-J])\b"
+)
 COMMITTED = caseless(r"(?:\bfinal\s+answer\W*(?:is\W+)?|(?:^|[.!?]\s|\n)\s*answer\W*(?:is\W+)?|\\boxed\s*\{)$")
 NO_SUCH_OPTION = re.compile(
     rf"(?i:(?:\b{SINGLE}{ASKED}{LINK}{HEDGE}|\\boxed\s*\{{){BRACKETS})(?P<letter>[B-HJ-Z])(?=[)\]}}\"'.,;:\s]*(?:$"
@@ -312,10 +359,14 @@ RANKING = re.compile(
 )
 CAPITAL = re.compile(r"(?<!\w)[A-Z](?!\w)")
 SHARE = re.compile(r"[^\w\n]*(\d{1,3}(?:\.\d+)?(?=\s?%)|0?\.\d+|1\.0+)")
+WITH = r"(?:plus|(?:along |together |combined |in combination )?with|as well as|followed by)"
 EITHER_END = caseless(r"\b(?:or|versus|vs\.?)\s+(?:(?:an?|the|even|possibly)\s+)?$")
-EITHER = caseless(r"\W*\b(?:or|versus|vs|and)\b\W*(?:(?:an?|the|possibly|even)\s+)?|\s*/\s*")
+EITHER = caseless(rf"\W*\b(?:or|versus|vs|and|{WITH})\b\W*(?:(?:an?|the|possibly|even)\s+)?|\s*/\s*")
 COUNTER = caseless(r"\b(?:but|however|yet|whereas|although|instead)\b")
-CLAUSE = re.compile(r"[^.;\n]{1,120}?(?=$|[.;\n]|,? (?:because|since|as|given|due to)\b)")
+CLAUSE = re.compile(
+    r"[^.;!\n]{1,120}?(?=$|[.;!\n]|,? (?:no doubt|without (?:a )?doubt|for sure|hands down|because|since|as|given"
+    r"|due to)\b)"
+)
 FILLERS = frozenset(
     map(
         fold,
@@ -326,7 +377,8 @@ FILLERS = frozenset(
             "likely", "management", "most", "my", "next", "obtain", "of", "option", "order", "patient", "perform",
             "pick", "prescribe", "probably", "recommend", "request", "right", "s", "say", "she", "should", "so",
             "start", "step", "suggest", "that", "them", "there", "therefore", "they", "think", "this", "to",
-            "treatment", "we", "with", "would"
+            "treatment", "we", "with", "would", "straight", "away", "now",
+            "immediately", "first", "at", "once"
         },
     )
 )  # fmt: skip
@@ -342,7 +394,82 @@ GENERAL = frozenset(
     )
 )  # fmt: skip
 """Words, as folded, that alone do not tell an option."""
-ENDING = re.compile(r"(?:ations?|ions?|ing|ed|ism|r?al|us|ic|y|e|a)$")
+WORDS_PREFACE = caseless(
+    rf"(?:{BEFORE}|(?<=[\w:]\W)an?\b|\b(?:give|start|order|perform|administer|begin|do|arrange|obtain|commence"
+    rf"|prescribe"
+    r"|proceed|refer|next|step|management|treatment|investigation|test|drug|therapy|agent|initial|first[- ]line"
+    r"|immediate|urgent|first|appropriate|patient|she|he|needs?|requires?|should|receive|get|be|given|case)\b)*"
+)
+"""Text that may precede the words of an option that open the text."""
+LATER = caseless(r"\b(?:then|follow\w*|after\w*|before|plus|with|and|together)\b")
+CONCLUDED_WORDS = caseless(
+    r"(?:\b(?:so|hence|therefore|thus|consequently|accordingly|(?:in )?(?:summary|conclusion|short|sum)|overall"
+    r"|leaves?|leaving"
+    r"|(?:points?|pointing|comes? down|boils? down|adds? up|amounts?) to(?:wards)?|equals|means|(?:diagnos|classic"
+    r"|typical)\w*(?: is| of)?"
+    r"|consistent with|diagnostic of|this is|it(?:'s| is)|must be)\b|[→⇒]|=>|->)"
+    r"(?:\W*\b(?:an?|the|my|this|that|these|it|is|are|was|s|most|very|likely|probably|certainly|clearly|diagnos[ie]s"
+    r"|answer|cause|culprit|first|initial|now|drug|agent"
+    r"|picture|patient|he|she|they|we|has|have|had|must|be|should|would|with|for|go|choose|pick|is|management|next"
+    r"|step|best"
+    r"|treatment|correct|option|choice|think|I|d|give|start|order|perform|all|findings?|points?|to|due|of|suffer\w*"
+    r"|secondary|indicates?"
+    r"|suggests?|consistent|final|must|acute|severe|classic|typical)\b){0,9}(?:\W+\w+)?\W*$"
+)
+"""A conclusion that leads to an option's words at the end of the reasoning."""
+BROKEN_OFF = caseless(
+    r"(?:\b(?:a|an|the|is|are|was|were|be|been|and|or|but|though|although|because|since|as|of|to|in|on|at|for|with"
+    r"|by|from|that"
+    r"|which|who|if|when|while|whereas|this|these|his|her|its|their|may|might|can|could|would|should|has|have|had"
+    r"|not|more|most"
+    r"|also|very)|[,(\-–])\s*$"
+)
+"""The end of a text that was cut off in the middle of a sentence."""
+TRUE_FALSE = caseless(
+    r"(?:^|[\n,;.])\W{0,4}(?P<letter>[A-J])\W{0,3}(?:[:\-–—=.)]|\bis\b)\s*(?:(?P<yes>T|Y|true|yes|right|correct)"
+    r"|(?P<no>F|N|X|false|no|wrong|incorrect))(?![\w'])"
+)
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+PLACE = (
+    rf"(?P<place>{'|'.join(ORDINALS)}|(?:number|no\\.|#) ?(?:one|two|three|four|five|[1-9])|last|(?:second"
+    rf"|next)[- ]to[- ]last|last but one|penultimate)"
+    r"(?: of (?:the|these|those)(?: (?:two|three|four|five|six|seven|eight|nine|ten|\d+))?)?"
+    r"(?: (?:listed |given |answer )?(?:one|option|choice|answer|options|choices|answers|item|statement|alternative))?"
+    r"(?: (?:on|in|of) (?:the|your) list| listed| above)?"
+)
+POSITIONS = (
+    caseless(
+        r"(?:\bI(?:'d|'ll| would| will| am|'m)?\s+(?:\w+\s+)?(?:choose|chose|choosing|take|taking|pick|picking"
+        r"|select|say|vote for"
+        r"|go(?:ing)? (?:with|for)|opt for)|\b(?:answer|choice|pick|vote|guess|bet)\s*(?:is|would be|:)"
+        r"|^\W*(?:it(?:'s| is)\s+)?"
+        rf"(?:(?:definitely|probably|clearly|so|likely)\W+)*)\s*(?:the\s+)?{PLACE}"
+        r"(?=\W*$|[.,;:!)\n]|\s+(?:because|since|as|given|for|is|here|imo|tbh)\b)"
+    ),
+    caseless(
+        rf"\b{PLACE}\s+(?:is|seems|looks|fits|would be|must be|matches)\s*"
+        r"(?:(?:the|clearly|most|my|a)\s+)*(?:right|correct|best|likely|appropriate|answer|choice|pick"
+        r"|one\b(?! that)|it\b|$|[.,!])"
+    ),
+)
+"""An option named by its place: 'I'd take the third one', 'the last of the four is correct'."""
+SUPPOSING = caseless(
+    r"(?:^|[.;!?\n]\s*)(?:(?:but|and|however|whereas|in contrast)\W+)?(?:in|with|for|given|without|after|among"
+    r"|by contrast|had|were|if"
+    r"|suppose)\b[^.;!?\n]*$"
+)
+WOULD = caseless(r"\bwould\b")
+"""With these, a second claim is of another patient: 'In a man with dysuria, the answer would be B'."""
+IF_OTHER = caseless(rf"[^.;!?\n]{{0,60}}?\b(?:{SUPPOSED})\b")
+NAMES = caseless(r"[)\]\"']*\s+(?:is|was|would|seems|stands for|refers to)\b")
+SENTENCE = re.compile(r"[.!?\n]\s+(?=\S*\w)")
+ASKING = re.compile(r"[^.!?;\n]*\?")
+AFTER_LAST = caseless(r"[)\]\"'.*]*\s*(?:then|it is|it's|therefore|please|obviously)\b")
+RESULT_OF = re.compile(r"[=≈→⇒:]")
+SEPARATOR = re.compile(r"\n[^\S\n]*(?:#{2,}|={3,}|-{3,}|\*{3,})[^\S\n]*\n")
+RESULT = caseless(r"(?:[=≈≅:→]|\b(?:is|equals|gives|about|approximately))\s*$")
+BETWEEN = caseless(r"\b(?:between|from)\b[^.;\n]{0,24}\b(?:and|to)\s*$|\d\s*(?:to|or|and)\s*$")
+ENDING = re.compile(r"(?:ations?|ia|ions?|ing|ed|ism|r?al|us|ic|y|e|a)$")
 REVERSING = frozenset({"not", "no", "without", "avoid", "stop", "discontinue", "withhold", "never", "non", "except"})
 """Words, as folded, without which an option's words mean the reverse."""
 REJECTED = caseless(
@@ -353,6 +480,8 @@ CHANGES = 12
 """Number of changes that are read, from the end: a text with more repeats itself."""
 AFTERTHOUGHT = 300
 """Characters after a change of mind that are searched for the new answer."""
+LED = 260
+"""Characters before a letter that are searched for what leads to it."""
 NEAR = 40
 """Characters before a letter that are searched for the word 'option' or the start of its sentence."""
 SHORT = 400

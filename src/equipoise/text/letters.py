@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from equipoise.text import letter_phrases as phrases
 from equipoise.text.conclusions import REFUSAL as REFUSING
 from equipoise.text.languages import to_english
-from equipoise.text.letter_marks import DISTINCTIVE, Mark, find_marks, tokens_of
+from equipoise.text.letter_marks import DISTINCTIVE, Mark, find_marks, fold, tokens_of
 from equipoise.text.patterns import end_of_match, normalize_unicode
 from equipoise.text.reasoning import strip_thinking
 
@@ -98,6 +98,14 @@ def _replies(text: str, words: Mapping[str, str]) -> Iterator[str]:
     for match in islice(phrases.NEXT_QUESTION.finditer(text), 2):
         if re.search(r"\w", text[: match.start()]):
             yield text[: match.start()]
+    for match in islice(phrases.SEPARATOR.finditer(text), 2):
+        before, after = text[: match.start()], text[match.end() :]
+        if (
+            phrases.ANSWER_LINE.search(before)
+            and phrases.ANSWER_LINE.search(after)
+            and not phrases.CHANGED.search(after)
+        ):
+            yield before
     for match in islice(phrases.NEXT_LIST.finditer(text), 2):
         stem = text.rfind("\n\n", 0, max(0, match.start() - 1))
         if stem > 0 and "?" in text[stem : match.start()] and not _restates(match[0], words):
@@ -156,6 +164,14 @@ def _changed(reply: Reply) -> str | None:
     return None
 
 
+def _true_false(reply: Reply) -> str | None:
+    """All options but at most one are marked true or false, and one alone is true."""
+    signs = {match["letter"].upper(): match["yes"] for match in phrases.TRUE_FALSE.finditer(reply.text)}
+    true = [letter for letter, yes in signs.items() if yes and letter in reply.options]
+    enough = len(signs) > 1 and len(signs.keys() & reply.options.keys()) >= len(reply.options) - 1
+    return true[0] if enough and len(true) == 1 else None
+
+
 def _two_answers(reply: Reply) -> str | None:
     """Lines that give different answers, without a word on which is meant, give none."""
     given = {match["letter"].upper(): match["final"] for match in phrases.ANSWER_LINE.finditer(reply.text)}
@@ -169,6 +185,8 @@ def _opening(reply: Reply) -> str | None:
     if first is None or not phrases.PREFACE.fullmatch(text[: first.start]):
         return None
     if not (first.followed_by_words or phrases.DELIMITED.match(text, first.end)):
+        return None
+    if phrases.NAMES.match(text, first.end) and _breaks_off(text) and not _is_judged_right(text, first):
         return None
     rejected = "no" in (_sign_at_once(reply, first), _sign_before(text, first))
     if rejected or phrases.WITHDRAWN.match(text, first.end) or _outweighs(reply, first):
@@ -186,7 +204,7 @@ def _outweighs(reply: Reply, first: Mark) -> bool:
     if decided and len({mark.letter for mark in _heads(reply)}) > 1:
         return True
     # 'A is a possibility, but …'
-    subject = phrases.SUBJECT.match(reply.text, first.end)
+    subject = next((found for end in _ends(reply, first) if (found := phrases.SUBJECT.match(reply.text, end))), None)
     if not subject or (_is_judged_right(reply.text, first) and not subject[0].endswith("would")):
         return False
     return any(rule(reply) not in {None, first.letter} for rule in (_statement, _concluding, _verdict, _last_word))
@@ -248,7 +266,7 @@ def _last_mark(reply: Reply, *patterns: re.Pattern[str]) -> Mark | None:
 
 def _is_led_to(text: str, mark: Mark, pattern: re.Pattern[str]) -> bool:
     """Whether a pattern leads to a mark, which is meant as the answer and not taken back."""
-    before = text[max(0, mark.start - 260) : mark.start]
+    before = text[max(0, mark.start - phrases.LED) : mark.start]
     led = pattern.search(before)
     if not led or phrases.WITHDRAWN.match(text, mark.end):
         return False
@@ -265,6 +283,10 @@ def _statement(reply: Reply) -> str | None:
     stated = _last_mark(reply, *phrases.CLAIMS)
     if stated is None:
         return None
+    line = reply.text[: stated.start]
+    if phrases.SUPPOSING.search(line) and phrases.WOULD.search(line, max(0, stated.start - phrases.NEAR)):
+        earlier = reply._replace(marks=[mark for mark in reply.marks if mark.start < stated.start])
+        stated = _last_mark(earlier, *phrases.CLAIMS) or stated
     for mark in reversed(_concluded(reply)):
         if mark.start > stated.start and mark.letter != stated.letter:
             return mark.letter if phrases.COUNTER.search(reply.text, stated.end, mark.start) else stated.letter
@@ -312,6 +334,11 @@ def _is_judged_right(text: str, mark: Mark) -> bool:
         and (phrases.VERDICT.match(text, mark.end) or phrases.FITS.match(text, mark.end)) is not None
         and phrases.SENTENCE_START.search(text[max(0, mark.start - phrases.NEAR) : mark.start]) is not None
         and not phrases.WITHDRAWN.match(text, mark.end)
+        and not phrases.IF_OTHER.match(text, mark.end)
+        and not (
+            phrases.WOULD.match(text, mark.end + 1)
+            and phrases.UNMEANT.search(text[max(0, mark.start - phrases.LED) : mark.start])
+        )
     )
 
 
@@ -336,11 +363,13 @@ def _weighed(reply: Reply) -> str | None:
 
 def _sign_at_once(reply: Reply, mark: Mark) -> str | None:
     """What the text makes of an option, "yes" or "no", directly after its letter, or after its words."""
-    for end in _ends(reply, mark):
+    ends = _ends(reply, mark)
+    for end in ends:
         place = end_of_match(phrases.AT_ONCE, reply.text, end, end + phrases.WEIGHED)
-        sign = phrases.SIGN.match(reply.text, place)
+        # 'D: No tests' does not reject D, if these are its words.
+        sign = phrases.SIGN.match(reply.text, place) if end == ends[-1] or place >= ends[-1] else None
         # 'Angina; not asthma' does not reject angina.
-        if sign and not (sign[0].lower() == "not" and re.search(r"[,;]", reply.text[end:place])):
+        if sign and not (sign[0].lower() == "not" and re.search(r"[,;(–—]", reply.text[end:place])):
             return sign.lastgroup
     return None
 
@@ -392,7 +421,7 @@ def _last_word(reply: Reply) -> str | None:
     last = next((mark for mark in reversed(reply.marks) if mark.by_letter), None)
     if (
         last is None
-        or re.search(r"\w|\?", text[last.end :])
+        or re.search(r"\w|\?", phrases.AFTER_LAST.sub("", text[last.end :], count=1))
         or not phrases.NEW_SENTENCE.search(text[: last.start][-phrases.NEAR :])
         or phrases.UNMEANT.search(text[: last.start][-4 * phrases.NEAR :])
     ):
@@ -412,6 +441,8 @@ def _lone_letter(reply: Reply) -> str | None:
     text = reply.text
     if len(text) > phrases.SHORT / 2 or _announces_list(reply):
         return None
+    if _breaks_off(text):
+        return None
     capitals = {match[0] for match in phrases.CAPITAL.finditer(text)} & set(reply.options) - {"A", "I"}
     if len({mark.letter for mark in reply.marks} | capitals) != 1:
         return None
@@ -420,7 +451,7 @@ def _lone_letter(reply: Reply) -> str | None:
         for mark in reply.marks
         if _ends_clause(text, mark)
         and not phrases.UNMEANT.search(text[: mark.start].rstrip(" :("))
-        and not text.startswith("\n", mark.end)
+        and not text.startswith(("\n", ":"), mark.end)
         and not _is_denied(reply, mark)
         and not any(end < len(text) and phrases.UNSETTLED.match(text, end) for end in _ends(reply, mark))
     )
@@ -430,17 +461,29 @@ def _opening_words(reply: Reply) -> str | None:
     """The text opens with the words of an option, and does not reject them."""
     text = reply.text
     for mark in _first_marks(reply.marks):
-        opens = not mark.by_letter and phrases.PREFACE.fullmatch(text[: mark.start])
-        other = next((later for later in reply.marks if later.start > mark.start and later.letter != mark.letter), None)
-        if other and phrases.SUBJECT.match(text, mark.end) and not _is_denied(reply, other):
+        before = text[: mark.start]
+        if mark.by_letter or phrases.ASKING.match(text, mark.end) or not phrases.WORDS_PREFACE.fullmatch(before):
+            continue
+        plain = phrases.PREFACE.fullmatch(before) is not None
+        if _is_rivalled(reply, mark, plain=plain) or (not plain and _breaks_off(text)):
             return None
-        if other and (between := text[mark.end : other.start]) and phrases.EITHER.fullmatch(between):
-            return None
-        if other and phrases.COUNTER.search(between) and not _is_denied(reply, other):
-            return None
-        if opens and not phrases.DENIED.match(text, mark.end) and _sign_at_once(reply, mark) != "no":
+        if not phrases.DENIED.match(text, mark.end) and _sign_at_once(reply, mark) != "no":
             return mark.letter
     return None
+
+
+def _is_rivalled(reply: Reply, mark: Mark, *, plain: bool) -> bool:
+    """Whether the words of another option, which is not denied, are set beside those that open the text."""
+    other = next((later for later in reply.marks if later.start > mark.start and later.letter != mark.letter), None)
+    if other is None:
+        return False
+    between = reply.text[mark.end : other.start]
+    rivals = (
+        phrases.SUBJECT.match(reply.text, mark.end)
+        or phrases.COUNTER.search(between)
+        or not (plain or re.search(r"[.;\n]", between))
+    )
+    return phrases.EITHER.fullmatch(between) is not None or (bool(rivals) and not _is_denied(reply, other))
 
 
 def _mention(reply: Reply) -> str | None:
@@ -463,20 +506,107 @@ def _mention(reply: Reply) -> str | None:
 
 def _is_unsettled(reply: Reply, mark: Mark) -> bool:
     """Whether the text breaks off after an option, before it says what it makes of the option."""
-    at_end = not mark.by_letter and mark.end == len(reply.text)
-    return not at_end and any(phrases.UNSETTLED.match(reply.text, end) for end in _ends(reply, mark))
+    if not mark.by_letter and mark.end == len(reply.text):
+        return False
+    broken = _breaks_off(reply.text) and _sign_at_once(reply, mark) != "yes"
+    return any(
+        phrases.UNSETTLED.match(reply.text, end) or (broken and phrases.NAMES.match(reply.text, end))
+        for end in _ends(reply, mark)
+    )
 
 
 def _words(reply: Reply) -> str | None:
     """A short text names exactly one option by its words, and does not reject them."""
-    if len(reply.text) > phrases.SHORT or _announces_list(reply):
+    text = reply.text
+    if len(text) > phrases.SHORT or _announces_list(reply):
         return None
-    named = [mark for mark in reply.marks if not mark.by_letter and mark.distinctive and not _is_denied(reply, mark)]
-    if any(_is_unsettled(reply, mark) for mark in named) or any(
-        phrases.EITHER_END.search(reply.text[max(0, mark.start - phrases.NEAR) : mark.start]) for mark in named
+    named = [
+        mark
+        for mark in reply.marks
+        if not (mark.by_letter or phrases.ASKING.match(text, mark.end))
+        and (mark.distinctive or phrases.RESULT.search(text[max(0, mark.start - phrases.NEAR) : mark.start]))
+        and not _is_denied(reply, mark)
+    ]
+    named = [mark for mark in named if not _shares_denial(reply, mark)]
+    if _breaks_off(text) and not any(_sign_at_once(reply, mark) == "yes" for mark in named):
+        return None
+    if (
+        any(phrases.BETWEEN.search(text[max(0, mark.start - phrases.NEAR) : mark.start]) for mark in named)
+        or any(_is_unsettled(reply, mark) for mark in named)
+        or any(phrases.EITHER_END.search(reply.text[max(0, mark.start - phrases.NEAR) : mark.start]) for mark in named)
     ):
         return None
     return _single_letter(named)
+
+
+def _concluded_words(reply: Reply) -> str | None:
+    """A conclusion in the last sentence leads to the words of one option: "hence pneumothorax"."""
+    text = reply.text
+    if _breaks_off(text):
+        return None
+    last = max((match.end() for match in phrases.SENTENCE.finditer(text)), default=0)
+    named = [mark for mark in reply.marks if mark.start >= last and not _is_denied(reply, mark)]
+    leads = {
+        mark: lead.start()
+        for mark in named
+        if not mark.by_letter
+        and (lead := phrases.CONCLUDED_WORDS.search(text, max(last, mark.start - phrases.WEIGHED), mark.start))
+    }
+    named = [mark for mark in named if leads and mark.start >= min(leads.values())]
+    if any(_is_unsettled(reply, mark) or phrases.IF_OTHER.match(text, mark.end) for mark in named):
+        return None
+    return _single_letter(named)
+
+
+def _position(reply: Reply) -> str | None:
+    """An option is named by its place in the list, and none by its letter or words."""
+    if reply.marks or "?" in reply.text:
+        return None
+    order = list(reply.options)
+    places = {
+        _place(match["place"].lower())
+        for pattern in phrases.POSITIONS
+        for match in pattern.finditer(reply.text)
+        if not phrases.UNMEANT.search(reply.text[max(0, match.start() - phrases.LED) : match.start()])
+    }
+    index = places.pop() if len(places) == 1 else len(order)
+    return order[index] if -len(order) <= index < len(order) else None
+
+
+def _place(name: str) -> int:
+    """Return the index, from the end if negative, that an ordinal or 'number two' names."""
+    if name in phrases.ORDINALS:
+        return phrases.ORDINALS.index(name)
+    if name == "last":
+        return -1
+    number = fold(name.removeprefix("number").removeprefix("no.").strip("# ").replace("one", "1"))
+    return int(number) - 1 if number.isdigit() else -2
+
+
+def _abridged(reply: Reply) -> str | None:
+    """A short text has the words of one option but for one of them, which no other option's words tell from it."""
+    if reply.marks or len(reply.text) > phrases.SHORT:
+        return None
+    parts: dict[str, set[str]] = {}
+    for letter, words in reply.options.items():
+        tokens = [words[token.start : token.end] for token in tokens_of(words)]
+        reversing = {_stem(token.lower()) for token in tokens} & REVERSING
+        if len(tokens) < DISTINCTIVE or reversing or find_marks(reply.text, {letter: words}):
+            continue
+        for index in range(len(tokens)):
+            if not tokens[index][0].isdigit():
+                parts.setdefault(" ".join(tokens[:index] + tokens[index + 1 :]), set()).add(letter)
+    for part, letters in parts.items():
+        own = {token.word for token in tokens_of(part)}
+        rivals = [
+            {token.word for token in tokens_of(words)} for key, words in reply.options.items() if {key} != letters
+        ]
+        if len(letters) == 1 and not any(own <= rival for rival in rivals):
+            (letter,) = letters
+            found = _concluded_words(_marked(reply.text, {letter: part}))
+            if found is not None:
+                return found
+    return None
 
 
 def _stem(word: str) -> str:
@@ -489,15 +619,24 @@ REVERSING = frozenset(map(_stem, phrases.REVERSING))
 
 
 def _part(reply: Reply) -> str | None:
-    """A short text is a part of one option's words, with a word of no other option's, or its initials."""
-    clause = phrases.CLAUSE.match(reply.text)
-    if reply.marks or not clause or len(reply.text) > phrases.SHORT or "?" in reply.text:
+    """A short text, or its last sentence, is a part of one option's words, or its initials, and names no other."""
+    text = reply.text
+    if len(text) > phrases.SHORT or "?" in text or any(not _is_denied(reply, mark) for mark in reply.marks):
         return None
-    said = {_stem(token.word) for token in tokens_of(clause[0]) if token.word not in phrases.FILLERS}
-    abbreviations = {word.lower() for word in re.findall(r"\b[A-Z]{2,5}\b", clause[0])}
+    last = max((match.end() for match in phrases.SENTENCE.finditer(text)), default=0)
+    result = max((match.end() for match in phrases.RESULT_OF.finditer(text, last)), default=last)
+    ends = [phrases.CLAUSE.fullmatch(text[start:].strip(" .!")) for start in (last, result)]
+    clauses = [phrases.CLAUSE.match(text), *(ends if not _lists_options(reply) else [])]
+    return next((letter for clause in clauses if clause and (letter := _part_of(clause[0], reply.options))), None)
+
+
+def _part_of(clause: str, options: Mapping[str, str]) -> str | None:
+    """The option of whose words a clause is a part, with a word of no other option's."""
+    said = {_stem(token.word) for token in tokens_of(clause) if token.word not in phrases.FILLERS}
+    abbreviations = {word.lower() for word in re.findall(r"\b[A-Z]{2,5}\b", clause)}
     shares = {
         letter: {_stem(token.word) for token in tokens_of(words)} | (abbreviations & _initials(words))
-        for letter, words in reply.options.items()
+        for letter, words in options.items()
     }
     fitting = [letter for letter, words in shares.items() if said and said <= words]
     if len(fitting) != 1:
@@ -524,6 +663,11 @@ def _no_such_option(reply: Reply) -> str | None:
     return NONE if stated and stated[-1] not in reply.options else None
 
 
+def _breaks_off(text: str) -> bool:
+    """Whether a text was cut off in the middle of a sentence."""
+    return phrases.BROKEN_OFF.search(text[-phrases.NEAR :]) is not None
+
+
 def _first_marks(marks: Sequence[Mark]) -> list[Mark]:
     return [mark for mark in marks if mark.start == marks[0].start]
 
@@ -539,6 +683,14 @@ def _is_denied(reply: Reply, mark: Mark) -> bool:
     )
 
 
+def _shares_denial(reply: Reply, mark: Mark) -> bool:
+    """Whether the option is joined to one before it that is denied: 'vaccinated against A and B'."""
+    before = (other for other in reply.marks if other.end <= mark.start and other.letter != mark.letter)
+    return any(
+        phrases.EITHER.fullmatch(reply.text[other.end : mark.start]) and _is_denied(reply, other) for other in before
+    )
+
+
 def _single_letter(marks: Iterable[Mark]) -> str | None:
     letters = {mark.letter for mark in marks}
     return letters.pop() if len(letters) == 1 else None
@@ -547,6 +699,7 @@ def _single_letter(marks: Iterable[Mark]) -> str | None:
 RULES: tuple[tuple[str, Callable[[Reply], str | None]], ...] = (
     ("alone", _alone),
     ("changed", _changed),
+    ("true_false", _true_false),
     ("two_answers", _two_answers),
     ("likeliest", _likeliest),
     ("opening", _opening),
@@ -566,8 +719,11 @@ RULES: tuple[tuple[str, Callable[[Reply], str | None]], ...] = (
     ),
     ("opening_words", _opening_words),
     ("mention", _mention),
+    ("concluded_words", _concluded_words),
     ("words", _words),
     ("lone_letter", _lone_letter),
     ("part", _part),
+    ("position", _position),
+    ("abridged", _abridged),
 )
 """The rules by name, in the order in which they are tried; an empty letter means that no option is chosen."""
