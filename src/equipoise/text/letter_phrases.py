@@ -73,7 +73,7 @@ CONCLUDING = caseless(
     r"this| it| that)? to|point(?:s|ing)?(?: me| us| strongly| clearly)? (?:to|towards?)"
     r"|(?<!would )(?<!could )(?<!might )(?<!may )(?:suggests?|favou?rs?|indicates?|supports?)|go(?:ing|es)? (?:with"
     r"|for)|lock(?:ing|ed)?(?: it)? in(?: as)?"
-    r"|lean(?:s|ing)?(?: to| towards?)?|settl(?:e|ing) (?:on|for)|stick(?:ing)? (?:with|to)|opt(?:ing)? for"
+    r"|lean(?:s|ing)?(?: to| towards?)?|settl(?:e|ing) (?:on|for)|st(?:ick|ay)(?:ing)? (?:with|to)|opt(?:ing)? for"
     r"|vot(?:e|ing)(?: is| goes)? (?:for|to)|bet(?: is)?(?: on)?|choos(?:e|ing)|pick(?:ing)?|select(?:ing)?|mark"
     r"|tick|circle"
     r"|guess(?: is)?|say|think|believe|corresponds? to|confident (?:in|about)|sure (?:of|about)|decid\w+ (?:for|on)"
@@ -250,7 +250,7 @@ AT_ONCE = caseless(
     r"|clearly|definitely"
     r"|probably|very|quite|a|an|the|just|simply|therefore|thus|because)\b[^\w\n✗✘❌✖×✓✔✅?]*)*"
 )
-ROW = re.compile(r"[^\w\n|]{0,8}\|[^\n]{0,400}\|(?P<last>[^|\n]+)\|?[^\S\n]*(?:\n|$)")
+ROW = re.compile(r"[^\w\n|]{0,8}\|(?P<cells>[^\n]{1,400})\|[^\S\n]*(?:\n|$)")
 """The rest of a row of a table after its letter."""
 STOP = re.compile(r"[)\]\"']*[.!]\s")
 INDENT = re.compile(r"[^\w\n]*")
@@ -265,7 +265,7 @@ LISTING = caseless(
     r"\b(?:each|every|one by one|step by step|in turn|options|choices|go through|going through|analy[sz]\w+|evaluat\w+"
     r"|consider\w*|examin\w+|review\w*|look at|break\w*|discuss\w*|assess\w*|compar\w+|weigh\w*)\b[^\n]*$"
 )
-NEW_SENTENCE = re.compile(r"(?:[.!?,;]\s+|\n\s*)(?:\|\s*\d{1,3}\s*\|)?\W*$")
+NEW_SENTENCE = re.compile(r"(?:[.!?,;]\s+|\n\s*)(?:\|\s*1\s*\|)?\W*$")
 ANNOUNCED = caseless(rf"\b(?:{NOUN}|conclusion|final|verdict|summary)\W*\n\W*$")
 NAMED = caseless(rf"\b{SINGLE}\s*[:\-]?\s*[(\"“'\[]?$")
 NEGATION = caseless(

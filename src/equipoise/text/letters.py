@@ -366,9 +366,11 @@ def _weighed(reply: Reply) -> str | None:
 
 
 def _sign_after(text: str, start: int, end: int, letter: int) -> str | None:
-    """What the text after a letter makes of it; of a row of a table, its last cell, and of a sentence, no later one."""
+    """What the text after a letter makes of it; of a row of a table, the last cell that judges."""
     if row := phrases.ROW.match(text, start):
-        start, end = row.span("last")
+        signs = (phrases.SIGN.match(cell.strip()) for cell in reversed(row["cells"].split("|")))
+        if sign := next(filter(None, signs), None):
+            return sign.lastgroup
     elif phrases.STOP.match(text, start) and not phrases.SENTENCE_START.search(text[max(0, letter - phrases.NEAR) : letter]):
         return None
     sign = phrases.SIGN.search(text, start, end)
@@ -578,15 +580,17 @@ def _concluded_words(reply: Reply) -> str | None:
 
 
 def _position(reply: Reply) -> str | None:
-    """An option is named by its place in the list, and none by its letter or words."""
+    """An option is named by its place in the list, after words of options if there are any, and none by its letter."""
     if any(mark.by_letter for mark in reply.marks) or "?" in reply.text:
         return None
+    first = min((mark.start for mark in reply.marks), default=0)
     order = list(reply.options)
     places = {
         _place(match["place"].lower())
         for pattern in phrases.POSITIONS
         for match in pattern.finditer(reply.text)
-        if not phrases.UNMEANT.search(reply.text[max(0, match.start() - phrases.LED) : match.start()])
+        if match.start() >= first
+        and not phrases.UNMEANT.search(reply.text[max(0, match.start() - phrases.LED) : match.start()])
     }
     index = places.pop() if len(places) == 1 else len(order)
     return order[index] if -len(order) <= index < len(order) else None
