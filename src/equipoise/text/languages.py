@@ -4,7 +4,7 @@ Only phrases that give, reject or join options are rewritten; the words of the o
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from equipoise.text.patterns import caseless
@@ -101,7 +101,8 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (MINE, "(?<=[A-J])\\)? (?:ही )?(?:सही|अंतिम) (?:उत्तर|विकल्प|जवाब)(?: है| हैं)?"),
         (RIGHT, "(?<=[A-J])\\)? (?:ही )?सही है"),
         (WRONG, "(?:गलत|ग़लत)(?: है)?|सही नहीं(?: है)?|नहीं(?: है)?(?:, ?बल्कि)?"),
-        (IT_IS, "(?:मेरा )?(?:सही |अंतिम |सबसे उपयुक्त )*(?:उत्तर|जवाब|विकल्प|निदान)(?: है)?(?: ?:)?(?: विकल्प)?"),
+        (IT_IS, "(?:मेरा )?(?:सही |अंतिम |सबसे उपयुक्त )*(?:उत्तर|जवाब|निदान)(?: है)?(?: ?:)?(?: विकल्प)?|(?:सही |अंतिम )+विकल्प(?: है)?(?: ?:)?"),
+        (OPTION, "विकल्प"),
         (BECAUSE, "क्योंकि"),
         (".", "(?:होगा|हैं|है)"),
     ),
@@ -131,7 +132,8 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
             "por)")),
         (NOT, "no es(?: la)?"),
         (BUT, "sino(?: que)?(?: es)?(?: la)?"),
-        (WRONG, "(?:es|son|queda) (?:incorrect[ao]s?|fals[ao]s?|descartad[ao]|err[oó]ne[ao])"),
+        (WRONG, "(?:se descarta|(?:es|son|queda|fue|ha sido|est[aá]|puede ser) (?:excluid[ao]|incorrect[ao]s?|fals[ao]s?|descartad[ao]|err[oó]ne[ao]))"),
+        ("leaves", "(?:solo |s[oó]lo )?(?:nos )?queda(?: solo| s[oó]lo)?(?=(?: +(?:la|el|option))* +[A-J]\\b)"),
         (RIGHT, "es (?:la |el )?(?:correct[ao]|verdader[ao]|ciert[ao])"),
         (IS, "es|ser[ií]a|ser[aá]"), (THE, "la|el|letra"), (BECAUSE, ("porque|ya que|debido "
             "a")), (SO, "por (?:lo )?tanto"),
@@ -148,7 +150,8 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
             "op[cç][aã]o|a|o))?")),
         (NOT, "n[aã]o [eé](?: a)?"),
         (BUT, "(?:e )?sim(?: a)?|mas sim(?: a)?"),
-        (WRONG, "(?:[eé]|est[aá]) (?:incorret[ao]|fals[ao]|errad[ao]|descartad[ao])"),
+        (WRONG, "(?:[eé]|est[aá]|foi|fica|pode ser|deve ser) (?:exclu[ií]d[ao]|incorret[ao]|fals[ao]|errad[ao]|descartad[ao])"),
+        ("leaves", "(?:s[oó] )?(?:resta|sobra)(?: apenas| s[oó])?(?=(?: +(?:a|o|option))* +[A-J]\\b)"),
         (RIGHT, "(?:[eé]|est[aá]) (?:[ao] )?(?:corret[ao]|cert[ao]|verdadeir[ao])"),
         (IS, "é a|é o|é|seria a|seria"), (BECAUSE, "porque|pois|j[aá] que"), (SO, "portanto"),
     ),
@@ -164,7 +167,8 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (CHOOSE, "je (?:choisis|choisirais|s[eé]lectionne|retiens|dirais|opte pour|pencherais pour)"),
         (NOT, "n'est pas(?: la)?"),
         (BUT, "mais(?: plut[oô]t)?(?: bien)?(?: la)?"),
-        (WRONG, "(?:est|sont) (?:incorrecte?s?|fausse?s?|faux|exclue?|[eé]limin[eé]e?|erron[eé]e?)"),
+        (WRONG, "(?:est|sont|a [eé]t[eé]|peut [eê]tre) (?:[eé]cart[eé]e?|incorrecte?s?|fausse?s?|faux|exclue?|[eé]limin[eé]e?|erron[eé]e?)"),
+        ("leaves", "(?:il )?(?:ne )?reste(?: que| donc)?(?=(?: +(?:la|le|answer|option))* +[A-J]\\b)"),
         (RIGHT, "est (?:la |le )?(?:bonne|correcte?|exacte?|vraie?|juste)"),
         (IT_IS, "c'est(?: donc)?(?: bien)?"),
         (IS, "est|serait"), (THE, "la|le|lettre"), (BECAUSE, "car|parce que|puisque"), (SO, "donc"),
@@ -181,21 +185,25 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (CHOOSE, "(?:io )?(?:scelgo|sceglierei|seleziono|opto per|direi)"),
         (NOT, "non [eè](?: la)?"),
         (BUT, "ma(?: bens[iì])?(?: la)?|bens[iì](?: la)?"),
-        (WRONG, "(?:[eè]|sono) (?:errat[aoe]|sbagliat[aoe]|fals[aoe]|esclus[aoe]|scorrett[aoe])"),
+        (WRONG, "(?:[eè]|sono|[eè] stat[ao]|va|pu[oò] essere) (?:errat[aoe]|sbagliat[aoe]|fals[aoe]|esclus[aoe]|scorrett[aoe])"),
+        ("leaves", "(?:resta|rimane)(?: solo| quindi)?(?=(?: +(?:la|il|option))* +[A-J]\\b)"),
         (RIGHT, "[eè] (?:quella |la )?(?:corrett[ao]|giust[ao]|ver[ao]|esatt[ao])"),
         (IS, "è|sarebbe"), (THE, "la|il|lettera"), (BECAUSE, "perch[eé]|poich[eé]"), (SO, "quindi|dunque|pertanto"),
     ),
     "German": (
         (CHANGED, ("korrektur|korrigiere?|revidiert\\w*|eigentlich|bei n[aä]herer [uü]berlegung|doch eher|nach "
             "erneuter \\w+|korrigiert\\w*")),
+        (IT_IS, "(?<!nicht )(?:richtig|korrekt|zutreffend) ist(?: nur)?(?! nicht)"),
         (CORRECT, "(?:richtige|korrekte|beste|zutreffende) (?:antwort|l[oö]sung|option|antwortm[oö]glichkeit)"),
         (FINAL, "(?:endg[uü]ltige|finale|letzte|abschlie(?:ß|ss)ende) antwort|endantwort"),
         (LIKELIEST, "wahrscheinlichste diagnose"),
+        ("", "als (?:einzige |richtige |wahrscheinlichste )*(?:antwort|l[oö]sung|diagnose|option)(?: [uü]brig)?"),
         (ANSWER, "(?:meine )?antwort|l[oö]sung|antwortoption|antwortm[oö]glichkeit"),
         (CHOOSE, "ich (?:w[aä]hle|w[uü]rde sagen|nehme|entscheide mich f[uü]r|tippe auf)"),
         (NOT, "(?:ist )?nicht"),
         (BUT, "sondern"),
-        (WRONG, "(?:ist|sind) (?:falsch|inkorrekt|ausgeschlossen|unwahrscheinlich|nicht (?:richtig|korrekt))"),
+        (WRONG, "scheide[tn](?: \\w+)? aus|(?:ist|sind|wurde|kann) (?:falsch|inkorrekt|ausgeschlossen|unwahrscheinlich|nicht (?:richtig|korrekt))(?: werden)?"),
+        ("leaves", "bleib(?:t|en)(?: nur| also| somit| noch)*(?=(?: +(?:die|option|answer))* +[A-J]\\b)"),
         (RIGHT, "(?:ist|w[aä]re) (?:die |das )?(?:richtige?|korrekt|zutreffend)"),
         (IS, "ist|w[aä]re|lautet"), (THE, ("die|der|das"
             "|buchstabe")), (BECAUSE, "weil|denn|da"), (SO, "daher|also|somit"),
@@ -238,7 +246,7 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
             "?[—–:-])?")), (NOT, "не"), (BECAUSE, "тому що"),
     ),
     "Persian, Urdu": (
-        (IT_IS, "(?:پاسخ|جواب|گزینه)(?: (?:صحیح|درست|نهایی))*"), (".", "(?:است|ہے)"), (WRONG, "نادرست|غلط"),
+        (IT_IS, "(?:پاسخ|جواب)(?: (?:صحیح|درست|نهایی))*(?: گزینه)?|گزینه(?: (?:صحیح|درست|نهایی))+"), (OPTION, "گزینه"), (".", "(?:است|ہے)"), (WRONG, "نادرست|غلط"),
     ),
     "Greek": ((IT_IS, "(?:σωστή )?απάντηση(?: είναι)?(?: η| το)?"),),
     "Hebrew": ((IT_IS, "(?:התשובה|תשובה)(?: (?:הנכונה|הסופית))*(?: (?:היא|הוא))?"),),
@@ -268,13 +276,18 @@ LANGUAGES: Final = tuple(
 )
 
 
+def _found(pattern: re.Pattern[str], text: str) -> Iterator[str]:
+    return (match[0] for match in pattern.finditer(text))
+
+
 def to_english(text: str) -> str:
     """Rewrite look-alike letters, and the phrases of languages of which the text has a phrase that gives an answer."""
     if not text.isascii():
         text = LOOKALIKE.sub(lambda match: match[0].translate(LOOKALIKES), text.translate(PUNCTUATION))
         text = SEAM.sub(" ", text)
-    for cue, rows in LANGUAGES:
-        if cue.search(text):
-            for english, foreign in rows:
-                text = foreign.sub(english, text)
+    # Languages share words: that of which the text has most comes first.
+    found = [(sum(map(len, _found(cue, text))), rows) for cue, rows in LANGUAGES]
+    for _, rows in sorted((entry for entry in found if entry[0]), key=lambda entry: -entry[0]):
+        for english, foreign in rows:
+            text = foreign.sub(english, text)
     return JOINERS.sub(" and ", text)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate, islice, pairwise, takewhile
 from typing import NamedTuple
+from unicodedata import combining, normalize
 
 from equipoise.text.patterns import caseless, end_of_match
 
@@ -43,7 +44,7 @@ WORDS = "AI"
 """Letters that are also English words."""
 CLAUSE = (
     r"(?:because|since|as|due|is|and|or|correct|fits?|seems|appears|looks|sounds|more likely|'s|remains|explains"
-    r"|wins|makes|matches|definitely"
+    r"|wins|makes|matches|definitely|here|all day|hands down|any day|every time|after all|(?:on|for|in|from|by|with) (?:this|the|that|these|those|her|him)"
     r"|obviously|for (?:sure|me)|without|most likely|best|given|based on)\b"
 )
 NOT_ARTICLE = re.compile(
@@ -250,13 +251,16 @@ class Token(NamedTuple):
 def tokens_of(text: str) -> Iterator[Token]:
     """Yield the words of a text but its articles."""
     for match in TOKEN.finditer(text):
-        if match[0] not in ARTICLES:
+        # "Crohn's disease" is also written 'Crohn disease'.
+        owner = match[0] == "s" and text[max(0, match.start() - 1) : match.start()] == "'"
+        if match[0] not in ARTICLES and not owner:
             yield Token(match.start(), match.end(), fold(match[0].lower()))
 
 
 @lru_cache(maxsize=65536)
 def fold(word: str) -> str:
-    """Return a word in one spelling, without the ending of the plural."""
+    """Return a word in one spelling, without accents and the ending of the plural."""
+    word = "".join(part for part in normalize("NFKD", word) if not combining(part)) or word
     for spelling, folded in SPELLINGS:
         word = spelling.sub(folded, word)
     return word
@@ -299,7 +303,8 @@ def _restated_marks(text: str, letters: Sequence[Mark], words: Sequence[Mark]) -
     entries = [(letter, words[bisect_left(starts, letter.end)]) for letter in letters if letter.followed_by_words]
     runs: list[list[tuple[Mark, Mark]]] = []
     for entry in entries:
-        near = runs and not re.search(r"[\w✗✘❌✖×☒❎✓✔✅☑]", text[runs[-1][-1][1].end : entry[0].start])
+        is_new = not runs or entry[0].letter in {letter.letter for letter, _ in runs[-1]}
+        near = not is_new and not re.search(r"[\w✗✘❌✖×☒❎✓✔✅☑]", text[runs[-1][-1][1].end : entry[0].start])
         if near:
             runs[-1].append(entry)
         else:

@@ -73,7 +73,7 @@ CONCLUDING = caseless(
     r"this| it| that)? to|point(?:s|ing)?(?: me| us| strongly| clearly)? (?:to|towards?)"
     r"|(?<!would )(?<!could )(?<!might )(?<!may )(?:suggests?|favou?rs?|indicates?|supports?)|go(?:ing|es)? (?:with"
     r"|for)|lock(?:ing|ed)?(?: it)? in(?: as)?"
-    r"|lean(?:s|ing)?(?: to| towards?)?|settl(?:e|ing) (?:on|for)|stick(?:ing)? (?:with|to)|opt(?:ing)? for"
+    r"|lean(?:s|ing)?(?: to| towards?)?|settl(?:e|ing) (?:on|for)|st(?:ick|ay)(?:ing)? (?:with|to)|opt(?:ing)? for"
     r"|vot(?:e|ing)(?: is| goes)? (?:for|to)|bet(?: is)?(?: on)?|choos(?:e|ing)|pick(?:ing)?|select(?:ing)?|mark"
     r"|tick|circle"
     r"|guess(?: is)?|say|think|believe|corresponds? to|confident (?:in|about)|sure (?:of|about)|decid\w+ (?:for|on)"
@@ -83,13 +83,14 @@ CONCLUDING = caseless(
     r"|must be|has to be|should be|would be|got to be|gotta be|money(?:'s| is) on|prefer|vote(?: is)?|pick(?: is)?"
     r"|match is"
     r"|fit is|is clearly|is|winner(?: is)?|final|verdict|conclusion|key|decision|result|summary|short|brief|diagnosis"
+    r"|gives|yields|clinches|secures|confirms|establishes|proves"
     r"|correct|best|answer|chosen|selected|lands? (?:us )?on|hence the|arrive at|only"
     r"|(?:rather than|instead of)\s+[^.,;:\n]{1,40}(?=,))\b"
-    rf"|=>|[→⇒:–—]|->|####|\[\[|<<)\s*[:,]?\s*{LEAD_END}"
+    rf"|\bi\.e\.|\bviz\.|=>|[→⇒:–—]|->|####|\[\[|<<)\s*[:,]?\s*{LEAD_END}"
 )
 CLAUSE_END = caseless(
     r"[)\]}\"'”’>»]*\s*(?:$|[.!,;:\n(\[{—–✓✔✅☀-➿\U0001f300-\U0001faff]|-\s|\b(?:because|since|as|given|based|due|for"
-    r"|here|then|it is|is "
+    r"|here|then|instead|after all|in the end|any day|every time|it is|is "
     r"(?:my|the)|than|right|correct|imh?o|tbh|lol|mate|obviously|definitely|probably|for sure|I (?:think|guess"
     r"|reckon|'d say)|rather than|instead of|over|to me|all day|(?:most|more|much more) (?:likely|plausible|probable"
     r"|consistent)|(?:the|a|my) (?:best|most|more|correct|only|clear|obvious"
@@ -193,7 +194,7 @@ VERDICT = caseless(
     r"|must be|has to be|(?=(?:more|most) (?:likely|plausible|probable)))|'s)\s*"
     r"\b(?:(?:the|a|your|our|definitely|a bit|a little|slightly|somewhat|marginally|still|just|most|more|much|far"
     r"|better|best|single|only|clearly|definitely|indeed|actually|therefore|by far)\s+)*"
-    r"(?:correct|right(?=\W*(?:$|[.,;:!?\n–—)]|\b(?:because|since|answer|choice|option|one|as|given)\b))|best|better"
+    r"(?:correct|right(?=\W*(?:$|[.,;:!?\n–—)]|\b(?:because|since|answer|choice|option|one|as|given)\b))|best|better|next step"
     r"|appropriate|likely|plausible|probable|fitting|winner|it(?=\W*(?:$|[.,;!\n]))"
     r"|answer|choice|consistent|accurate|suitable|my (?:final )?(?:answer|choice|pick|vote|guess)|true|(?:only "
     r")?one)\b"
@@ -245,10 +246,13 @@ TICK = caseless(
 )
 SIGN = caseless(rf"(?P<no>\bcorrect\W{{1,6}}(?:false|no)\b|{NO})|(?P<yes>{YES})")
 AT_ONCE = caseless(
-    r"[^\w\n✗✘❌✖×☒❎👎🚫✓✔✅☑👍?]*(?:\b(?:is|was|are|would be|seems|appears|looks|option|answer|this|it|s|also"
+    r"[^\w\n✗✘❌✖×☒❎👎🚫✓✔✅☑👍?]*(?:\b(?:is|was|are|would be|can be|could be|has been|had been|was then|seems|appears|looks|option|answer|this|it|s|also"
     r"|clearly|definitely"
     r"|probably|very|quite|a|an|the|just|simply|therefore|thus|because)\b[^\w\n✗✘❌✖×✓✔✅?]*)*"
 )
+ROW = re.compile(r"[^\w\n|]{0,8}\|(?P<cells>[^\n]{1,400})\|[^\S\n]*(?:\n|$)")
+"""The rest of a row of a table after its letter."""
+STOP = re.compile(r"[)\]\"']*[.!]\s")
 INDENT = re.compile(r"[^\w\n]*")
 LINE_START = caseless(rf"{INDENT.pattern}(?:{NOUN}{INDENT.pattern})?")
 LINE_END = re.compile(r"[.)][ \t]|[^\w\n]*(?:\n|$)")
@@ -261,7 +265,7 @@ LISTING = caseless(
     r"\b(?:each|every|one by one|step by step|in turn|options|choices|go through|going through|analy[sz]\w+|evaluat\w+"
     r"|consider\w*|examin\w+|review\w*|look at|break\w*|discuss\w*|assess\w*|compar\w+|weigh\w*)\b[^\n]*$"
 )
-NEW_SENTENCE = re.compile(r"(?:[.!?,;]\s+|\n\s*)\W*$")
+NEW_SENTENCE = re.compile(r"(?:[.!?,;]\s+|\n\s*)(?:\|\s*1\s*\|)?\W*$")
 ANNOUNCED = caseless(rf"\b(?:{NOUN}|conclusion|final|verdict|summary)\W*\n\W*$")
 NAMED = caseless(rf"\b{SINGLE}\s*[:\-]?\s*[(\"“'\[]?$")
 NEGATION = caseless(
@@ -319,6 +323,11 @@ NO_SUCH_OPTION = re.compile(
     rf"|\n|[.,;:)]))"
 )
 
+NOT_CHANGED = caseless(
+    r"\b(?:consider\w*|thought (?:about|of)|tempted to|might|could|would(?! now)|not|no (?:need|reason) to|if|why|never|without|was going to"
+    r"|thinking (?:about|of))\s+(?:\w+\s+)?$|n't\s+(?:\w+\s+)?$"
+)
+"""Text before a change of mind that did not take place."""
 CHANGED = caseless(
     r"(?:\b(?:revis(?:ed|ing|ion)|correct(?:ed|ion)|correcting (?:myself|that)|edit(?:ed)?(?=\s*[:\-–—])"
     r"|updated?(?=\s*(?:[:\-–—]|answer|choice))"
@@ -333,6 +342,7 @@ CHANGED = caseless(
     r"|apologies)|apolog\w+"
     r"|I (?:misread|misspoke|meant|stand corrected|take (?:that|it) back|was (?:wrong|mistaken)|made an? (?:\w+ "
     r")?(?:mistake|error))"
+    r"|(?:go(?:ing)?|went|com(?:e|ing)|revert(?:ing)?|return(?:ing)?|switch(?:ing)?)(?: back)? to my (?:original|first|initial)(?: answer| choice)?"
     r"|let me (?:correct|revise|rethink|fix|change)|make that|make it|or rather|new answer|better answer"
     r"|no,(?=\W*(?:it|[A-J]\b))"
     r"|thinking (?:again|more|it over|about it more)|from [A-J] to|that (?:was|is) (?:wrong|a mistake|incorrect)"
@@ -441,7 +451,7 @@ POSITIONS = (
     caseless(
         r"(?:\bI(?:'d|'ll| would| will| am|'m)?\s+(?:\w+\s+)?(?:choose|chose|choosing|take|taking|pick|picking"
         r"|select|say|vote for"
-        r"|go(?:ing)? (?:with|for)|opt for)|\b(?:answer|choice|pick|vote|guess|bet)\s*(?:is|would be|:)"
+        r"|go(?:ing)? (?:with|for)|opt for)|\b(?:answer|choice|pick|vote|guess|bet)\s*(?:,? (?:then|therefore),?\s*)?(?:is|would be|:)"
         r"|^\W*(?:it(?:'s| is)\s+)?"
         rf"(?:(?:definitely|probably|clearly|so|likely)\W+)*)\s*(?:the\s+)?{PLACE}"
         r"(?=\W*$|[.,;:!)\n]|\s+(?:because|since|as|given|for|is|here|imo|tbh)\b)"

@@ -153,6 +153,8 @@ def _changed(reply: Reply) -> str | None:
     first = min((mark.start for mark in reply.marks), default=len(text))
     changes = [match for match in phrases.CHANGED.finditer(text) if match.start() > first or not match.start()]
     for match in reversed(changes[-phrases.CHANGES :]):
+        if phrases.NOT_CHANGED.search(text[max(0, match.start() - phrases.NEAR) : match.start()]):
+            continue
         after = text[match.end() : match.end() + phrases.AFTERTHOUGHT]
         later = _marked(after, reply.options)
         for rule in (_alone, _final, _statement, _concluding, _verdict, _opening, _last_word, _lone_letter):
@@ -188,7 +190,9 @@ def _opening(reply: Reply) -> str | None:
         return None
     if phrases.NAMES.match(text, first.end) and _breaks_off(text) and not _is_judged_right(text, first):
         return None
-    rejected = "no" in (_sign_at_once(reply, first), _sign_before(text, first))
+    rejected = "no" in (_sign_at_once(reply, first), _sign_before(text, first)) or any(
+        phrases.DENIED.match(text, end) for end in _ends(reply, first)
+    )
     if rejected or phrases.WITHDRAWN.match(text, first.end) or _outweighs(reply, first):
         return None
     # 'The answer is A' is a statement, of which the last decides.
@@ -355,10 +359,22 @@ def _weighed(reply: Reply) -> str | None:
         return ticked.pop() if len(ticked) == 1 else None
     for index, mark in enumerate(letters):
         after = letters[index + 1].start if index + 1 < len(letters) else len(reply.text)
-        if sign := phrases.SIGN.search(reply.text, mark.end, min(after, mark.end + phrases.WEIGHED)):
-            signs[str(sign.lastgroup)].add(mark.letter)
+        if sign := _sign_after(reply.text, mark.end, min(after, mark.end + phrases.WEIGHED), mark.start):
+            signs[sign].add(mark.letter)
     right = signs["yes"] - signs["no"]
     return right.pop() if len(right) == 1 and signs["no"] else None
+
+
+def _sign_after(text: str, start: int, end: int, letter: int) -> str | None:
+    """What the text after a letter makes of it; of a row of a table, the last cell that judges."""
+    if row := phrases.ROW.match(text, start):
+        signs = (phrases.SIGN.match(cell.strip()) for cell in reversed(row["cells"].split("|")))
+        if sign := next(filter(None, signs), None):
+            return sign.lastgroup
+    elif phrases.STOP.match(text, start) and not phrases.SENTENCE_START.search(text[max(0, letter - phrases.NEAR) : letter]):
+        return None
+    sign = phrases.SIGN.search(text, start, end)
+    return sign.lastgroup if sign else None
 
 
 def _sign_at_once(reply: Reply, mark: Mark) -> str | None:
@@ -501,7 +517,12 @@ def _mention(reply: Reply) -> str | None:
         )
         and not _is_denied(reply, mark)
     ]
-    return None if any(_is_unsettled(reply, mark) for mark in named) else _single_letter(named)
+    chosen = _single_letter(named)
+    # Where another letter stands unrejected, as in 'C comes next; a scan (B) may follow', it may be the one meant.
+    rivals = (
+        mark for mark in reply.marks if mark.by_letter and mark.letter != chosen and not _is_denied(reply, mark)
+    )
+    return None if any(_is_unsettled(reply, mark) for mark in named) or any(rivals) else chosen
 
 
 def _is_unsettled(reply: Reply, mark: Mark) -> bool:
@@ -559,15 +580,17 @@ def _concluded_words(reply: Reply) -> str | None:
 
 
 def _position(reply: Reply) -> str | None:
-    """An option is named by its place in the list, and none by its letter or words."""
-    if reply.marks or "?" in reply.text:
+    """An option is named by its place in the list, after words of options if there are any, and none by its letter."""
+    if any(mark.by_letter for mark in reply.marks) or "?" in reply.text:
         return None
+    first = min((mark.start for mark in reply.marks), default=0)
     order = list(reply.options)
     places = {
         _place(match["place"].lower())
         for pattern in phrases.POSITIONS
         for match in pattern.finditer(reply.text)
-        if not phrases.UNMEANT.search(reply.text[max(0, match.start() - phrases.LED) : match.start()])
+        if match.start() >= first
+        and not phrases.UNMEANT.search(reply.text[max(0, match.start() - phrases.LED) : match.start()])
     }
     index = places.pop() if len(places) == 1 else len(order)
     return order[index] if -len(order) <= index < len(order) else None
