@@ -14,6 +14,8 @@ SET_ASIDE = caseless(
     r"\b(?:rather than|instead of|as opposed to|unlike|mimicking|masquerading as|mis\w+ (?:as|for)"
     r"|but not|less likely(?! than)|ruled? out|excluding"
     r"|(?<=more likely )than|(?<=more probable )than|not(?! less))\b(?:(?!\bbut\b)[^,;.])*"
+    r"|\bwhat (?:may |might |could |at first )?(?:look|seem|appear|present|start|began|begin|sound)\w* (?:like|as|to be)\b"
+    r"[^.;]{1,80}?(?=\b(?:is|was|turns)\b)"
     r"|\b(?:while|although|though|whereas|despite|besides)\b[^,;.]{0,400}(?:,|$)"
 )
 """Parts of a statement that name a diagnosis only to set it aside."""
