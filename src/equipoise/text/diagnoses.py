@@ -107,12 +107,6 @@ class Diagnoses(Frozen):
             if (first := seen.get(_key(name), name)) != name:
                 message = f"{place}, {name!r}: is a wording of {first!r}: give that, or remove it from the group"
                 raise ValueError(message)
-        for name in self.translations:
-            if name not in names:
-                raise ValueError(f"translations, {name!r}: does not begin a group: give a group's first wording")
-        for language, rows in self.phrases.items():
-            if CUES not in rows:
-                raise ValueError(f"phrases, {language!r}: has no {CUES!r}: give phrases that tell the language")
         for broader, narrower in self.kinds.items():
             for name in narrower:
                 if name not in names:
@@ -120,6 +114,17 @@ class Diagnoses(Frozen):
                     raise ValueError(message)
             if broader in self._narrower_names(broader):
                 raise ValueError(f"kinds, {broader!r}: is below itself: remove it there")
+        return self
+
+    @model_validator(mode="after")
+    def _translated(self) -> Self:
+        names = {group[0] for group in self.groups}
+        for name in self.translations:
+            if name not in names:
+                raise ValueError(f"translations, {name!r}: does not begin a group: give a group's first wording")
+        for language, rows in self.phrases.items():
+            if CUES not in rows:
+                raise ValueError(f"phrases, {language!r}: has no {CUES!r}: give phrases that tell the language")
         return self
 
     def meaning(self, text: str) -> Meaning:

@@ -1,7 +1,7 @@
 """Replies that are laid out as JSON, a table or a ranked list: the one diagnosis that the layout puts first."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import count
 from operator import itemgetter
 from typing import NamedTuple
@@ -39,9 +39,11 @@ TAGGED = caseless(r"<(?P<tag>(?:final_?)?(?:answer|diagnosis))>(?P<answer>[^<]{1
 LIST_TAG = caseless(r"<(?P<item>li\b)[^<>]{0,80}>|</?(?:li|ol|ul)\b[^<>]{0,80}>")
 ROW = re.compile(r"^[^|\n]*\|[^\n]*$|^[^\t\n]+\t[^\n]*$", re.MULTILINE)
 CSV = caseless(
-    r"^(?=[^\n]*(?:diagnos|condition|cause|disease))[a-z ]+,[a-z ,]+\n(?:[^,\n]+,[ ]?[\d.]+[ ]?%?[ ]*(?:\n|\Z)){2,}", re.MULTILINE
+    r"^(?=[^\n]*(?:diagnos|condition|cause|disease))[a-z ]+,[a-z ,]+\n(?:[^,\n]+,[ ]?[\d.]+[ ]?%?[ ]*(?:\n|\Z)){2,}",
+    re.MULTILINE,
 )
 """Rows of diagnoses and their shares that are separated by commas."""
+FRAME = re.compile(r"^[ \t]*\+[-=+]+[ \t]*(?:\n|\Z)", re.MULTILINE)
 RULE = re.compile(r"[\s|:\-–—+=]+")
 NAME_COLUMN = caseless(r"diagnos|condition|cause|disease|disorder|hypothes|candidate|possibilit|explanation|problem")
 RANK_COLUMN = caseless(r"^\W*(?:rank\w*|no\.?|number|order|position|priority|place)\W*$|^\s*#?\s*$")
@@ -49,7 +51,9 @@ SHARE_COLUMN = caseless(
     r"probab|likel|%|percent|chance|confiden|certain|score|weight|odds|estimate|share|verdict|status|plausib|rating"
     r"|decision|conclusion|outcome|chosen|selected|^fit$|^p$|match|strength|support"
 )
-ADVERSE_COLUMN = caseless(r"against|contra|missing|absent|danger|severity|urgen|prevalen|common|frequency|risk|exclu|ruled")
+ADVERSE_COLUMN = caseless(
+    r"against|contra|missing|absent|danger|severity|urgen|prevalen|common|frequency|risk|exclu|ruled"
+)
 """The head of a column whose largest word is not that of the likeliest diagnosis."""
 ENTRY = caseless(rf"(?:{NAME})\W*")
 """The first cell of a row whose second cell is the diagnosis."""
@@ -63,7 +67,8 @@ NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 WORDS = (
     (
         caseless(
-            r"\b(?:exclu\w+|ruled out|very (?:low|unlikely)|least|lowest|negligible|minimal|remote|none|no|not|reject\w*"
+            r"\b(?:exclu\w+|ruled out|very (?:low|unlikely)|least|lowest|negligible|minimal|remote|none|no|not"
+            r"|reject\w*"
             r"|dismiss\w*|discard\w*)\b|[✗✘❌🚫❎]"
         ),
         1,
@@ -71,7 +76,8 @@ WORDS = (
     (caseless(r"\b(?:low|less|unlikely|improbable|small|weak|poor|doubtful|partial\w*)\b"), 2),
     (
         caseless(
-            r"\b(?:(?:very|highly|extremely) (?:high|likely|strong|probable)|most|highest|leading|top|best|yes|accept\w*"
+            r"\b(?:(?:very|highly|extremely) (?:high|likely|strong|probable)|most|highest|leading|top|best|yes"
+            r"|accept\w*"
             r"|confirm\w*|chosen|select\w*|favou?red|correct|certain|definite)\b|[✓✔✅☑]"
         ),
         5,
@@ -86,8 +92,9 @@ ITEM = re.compile(
     r"|dx)[ ]?)?\(?(?P<number>\d{1,2})[.):](?=[ *_])|(?:^|(?<=[\s;,.]))\#(?P<hash>\d{1,2})\b[.:)]?"
     r"|^[ \t]*(?P<roman>I{1,3}|IV|V)[.)](?=\s)|^[ \t]*(?P<letter>[A-Ha-h])[.)](?=\s)|^[ \t]*(?P<bullet>[-*•–])(?=\s)"
     r"|(?:^[ \t]*|(?<=[;,.:][ ])(?:and[ ]|then[ ])?)[*_]{0,2}(?:in[ ])?"
-    r"(?P<ordinal>1st|2nd|3rd|4th|first|second|third|fourth)(?:ly)?[*_]{0,2}"
-    r"(?:[ ](?:choice|place|on[ ](?:the|my)[ ]list))?(?:(?:[ ]?[:,–—]|[ ](?:is|comes|would[ ]be|I[ ](?:put|place|rank)))|(?=[ ]))"
+    r"(?:number[ ])?(?P<ordinal>1st|2nd|3rd|4th|first|second|third|fourth|one|two|three)(?:ly)?[*_]{0,2}"
+    r"(?:[ ](?:choice|place|on[ ](?:the|my)[ ]list))?(?:(?:[ ]?[:,–—]|[ ](?:is|comes|would[ ]be|I[ ](?:put|place"
+    r"|rank)))|(?=[ ]))"
     r"[*_]{0,2})[ \t]*",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -98,10 +105,12 @@ ORDINAL = caseless(
 )
 """A rank before the name of an item."""
 IN_ORDER = caseless(
-    r"\b(?:(?:most|least)(?: likely| probable)?\W{1,3}(?:to )?(?:most|least)|(?:most|least) (?:likely |probable )?first"
-    r"|in (?:descending |decreasing |ascending |increasing )?order"
-    r"|by likelihood|ranked|ranking|from (?:most|least) likely)\b[^:\n.]{0,60}:[ ]?"
-    r"(?P<name>[^,;:\n]{1,80})[,;](?:[^,;\n]*[,;])*(?P<last>[^\n]*)"
+    r"\b(?:(?:most|least|lowest|highest)(?: likely| probable| probability| likelihood)?\W{1,3}(?:to )?(?:the )?"
+    r"(?:most|least|lowest|highest)|(?:most|least) (?:likely |probable )?first"
+    r"|in (?:descending |decreasing |ascending |increasing )?order|(?:descending|decreasing|ascending|increasing) \w+"
+    r"|by (?:likelihood|probability)|ranked|ranking|from (?:most|least) likely)\b[^:\n.]{0,60}?(?::| (?:is|are"
+    r"|would be)\b)[ ]?"
+    r"(?P<name>[^,;:\n]{1,80})[,;](?:[^,;\n]*(?:[,;]| and\b| then\b))*(?P<last>[^\n.]*)[^\n]*"
 )
 """A sentence that lists diagnoses by rank."""
 PLACED = caseless(
@@ -115,7 +124,8 @@ AS_LISTED = caseless(
     r"^\W*(?P<name>[^;,\n]{2,60})[;,][^\n]{2,200}\bin (?:this|that|descending|decreasing) order\b[^\n]*", re.MULTILINE
 )
 REVERSED = caseless(
-    r"\bleast\b[^:\n]{0,30}\b(?:to|first)\b|\b(?:ascending|increasing)\b|\bmost (?:likely|probable) (?:last|at the (?:end|bottom))\b"
+    r"\b(?:least|lowest)\b[^:\n]{0,30}\b(?:to|first)\b|\b(?:ascending|increasing)\b|\bmost (?:likely"
+    r"|probable) (?:last|at the (?:end|bottom))\b"
 )
 UNORDERED = caseless(
     r"\b(?:no (?:particular|specific|set|fixed) order|not (?:ranked|ordered|in (?:any )?order)|unranked|unordered"
@@ -154,7 +164,9 @@ LONGEST_ITEM = 14
 LONGEST_INTRODUCTION = 80
 LONGEST_GRADE = 3
 FEWEST_ITEMS = 2
-FIRST = frozenset({"1", "a", "i", "1st", "first"})
+WHOLE = (95, 105)
+"""Range of the sum of shares in percent that leave nothing over."""
+FIRST = frozenset({"1", "a", "i", "1st", "first", "one"})
 
 
 class _Block(NamedTuple):
@@ -178,6 +190,7 @@ def lay_out(text: str) -> str:
         found = _from_json(_parse(text[opened.start() :]))
         if found is not None:
             return f"Diagnosis: {found}" if re.search(r"\w", found) else ""
+    text = FRAME.sub("", text)
     text = CSV.sub(lambda rows: rows[0].replace(",", " | "), text)
     fields = [(_rank(one["key"]), one["value"]) for one in FIELD.finditer(text)]
     answers = [(rank, value) for rank, value in fields if value and rank in {0, 1}]
@@ -315,9 +328,12 @@ def _table(text: str) -> _Block | None:
                 rows.append([*_cells(below[0]), *[""] * len(header)][: len(header)])
         if (entry := _entry([header, *rows])) is not None:
             return _Block(line.start(), end, entry)
+        if (across := _across(header, rows)) is not None:
+            return _Block(line.start(), end, across)
         column = _name_column(header)
         if column is not None and len(rows) >= FEWEST_ITEMS:
-            name = rows[_first_row(header, rows, column)][column]
+            first = _first_row(header, rows, column)
+            name = "" if first is None else rows[first][column]
             return _Block(line.start(), end, name if len(name.split()) <= LONGEST_ITEM else "")
     return None
 
@@ -333,6 +349,15 @@ def _entry(rows: Sequence[Sequence[str]]) -> str | None:
     return next((row[1] for row in named if "final" in row[0].lower()), named[-1][1])
 
 
+def _across(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str | None:
+    """Return the likeliest diagnosis of a table with a column for each; None for other tables."""
+    if any(column.search(cell) for cell in header for column in (NAME_COLUMN, SHARE_COLUMN, ADVERSE_COLUMN)):
+        return None
+    shares = next((row[1:] for row in rows if SHARE_COLUMN.search(row[0])), [])
+    best = _likeliest(shares) if len(shares) >= FEWEST_ITEMS else None
+    return None if best is None else header[best + 1]
+
+
 def _name_column(header: Sequence[str]) -> int | None:
     """Return the place of the column of diagnoses: by its head, else the first beside a rank or a share."""
     named = next((at for at, cell in enumerate(header) if NAME_COLUMN.search(cell)), None)
@@ -340,8 +365,8 @@ def _name_column(header: Sequence[str]) -> int | None:
     return others[0] if named is None and others and len(others) < len(header) else named
 
 
-def _first_row(header: Sequence[str], rows: Sequence[Sequence[str]], column: int) -> int:
-    """Return the row of the first rank, else of the largest share, else the first."""
+def _first_row(header: Sequence[str], rows: Sequence[Sequence[str]], column: int) -> int | None:
+    """Return the row of the first rank, else of the largest share, else the first; None if two shares are largest."""
     for at, cell in enumerate(header):
         if at != column and RANK_COLUMN.match(cell):
             ranks = [NUMBER.search(row[at]) for row in rows]
@@ -350,9 +375,11 @@ def _first_row(header: Sequence[str], rows: Sequence[Sequence[str]], column: int
                 return values.index(min(values))
     for at, cell in enumerate(header):
         if at != column and SHARE_COLUMN.search(cell):
-            best = _likeliest([row[at] for row in rows])
+            cells = [row[at] for row in rows]
+            best = _likeliest(cells)
             if best is not None:
-                return best
+                is_tied = NUMBER.search(cells[best]) is not None and cells.count(cells[best]) > 1
+                return None if is_tied else best
     for at in reversed(range(len(header))):
         grades = [_grade(row[at]) for row in rows]
         if at != column and all(grades) and len(set(grades)) > 1 and not ADVERSE_COLUMN.search(header[at]):
@@ -378,9 +405,10 @@ def _shares(text: str) -> _Block | None:
     if len(lines) < FEWEST_ITEMS or text[lines[0].end() : lines[1].start()].strip(" ,;\norand"):
         return None
     inline = "\n" not in text[lines[0].end() : lines[1].start()]
-    if inline and not all("(" in line[0] for line in lines) and not INTRODUCED.search(text):
-        return None
     shares = [float(line["share"]) for line in lines]
+    is_whole = WHOLE[0] <= sum(shares) <= WHOLE[1]
+    if inline and not is_whole and not all("(" in line[0] for line in lines) and not INTRODUCED.search(text):
+        return None
     return _Block(lines[0].start(), lines[-1].end(), _leading(lines, shares))
 
 
@@ -407,13 +435,9 @@ def _ranked(text: str) -> _Block | None:
         return _Block(start, len(text) if end < 0 else end, first)
     if placed := PLACED.search(text) or AS_LISTED.search(text):
         return _Block(placed.start(), placed.end(), placed["name"])
-    marks = list(_marks(text))
-    if len(marks) < FEWEST_ITEMS:
-        named = IN_ORDER.search(text)
-        if named is None:
-            return None
-        last = re.sub(r"^\s*(?:and|finally|then)\b", "", named["last"])
-        return _Block(named.start(), named.end(), last if REVERSED.search(text, named.start()) else named["name"])
+    marks = _marks(text)
+    if not marks:
+        return _in_order(text)
     ends = [mark.start() for mark in marks[1:]]
     last = re.search(r"\n|$", text[marks[-1].end() :])
     ends.append(marks[-1].end() + (last.start() if last else 0))
@@ -431,6 +455,15 @@ def _ranked(text: str) -> _Block | None:
     if REVERSED.search(text, start, marks[0].start()):
         kept.reverse()
     return _Block(start, ends[-1], names[(chosen if len(chosen) == 1 else kept or [0])[0]] or "")
+
+
+def _in_order(text: str) -> _Block | None:
+    """Read a sentence that lists diagnoses by rank."""
+    named = IN_ORDER.search(text)
+    if named is None:
+        return None
+    last = re.sub(r"^\s*(?:and|finally|then)\b", "", named["last"])
+    return _Block(named.start(), named.end(), last if REVERSED.search(text, named.start()) else named["name"])
 
 
 def _marks(text: str) -> Sequence[re.Match[str]]:
@@ -459,5 +492,7 @@ def _introduction(text: str, start: int) -> int:
 def _item_name(item: str) -> str | None:
     """Return the name that an item begins with; None if it is a sentence."""
     item = ORDINAL.sub("", item.strip("* "))
-    name = re.split(r"\s+[–—-]+\s+|:\s|\n|\*\*|\.\s|,\s+(?:because|since|as|if|given|due)\b", item, maxsplit=1)[0].strip(" *_.")
+    name = re.split(r"\s+[–—-]+\s+|:\s|\n|\*\*|\.\s|,\s+(?:because|since|as|if|given|due)\b", item, maxsplit=1)[
+        0
+    ].strip(" *_.")
     return None if not name or len(name.split()) > LONGEST_ITEM or VERB.search(name) else name

@@ -53,7 +53,7 @@ SECTION = re.compile(r"[:*#]\W*$|^\s*#")
 CLAUSES = caseless(
     r"[;,:()\[\]…]\s+|[()]|(?<!\s)\s+[–—-]+\s+|[–—]|\.{3}\s*|\?"
     r"|(?:,|(?<![\s,]))(?<!\bis)(?<!\bare)(?<!\bbe)\s+(?:but|yet|however|though|although|while|whereas|so(?! far)|hence"
-    r"|therefore|thus|because|since|given|and(?= (?:now )?(?:diagnose|conclude|settle|opt|go for)))\b"
+    r"|therefore|thus|because|since|given|and(?= (?:now )?(?:diagnose|conclude|settle|opt|go for|against)))\b"
 )
 AGAINST = caseless(
     r"\b(?:no|not|nothing|little|hardly|is out|off the table|never|nor|neither|without|\w+n't|can ?not|exclud\w+"
@@ -73,7 +73,8 @@ AGAINST = caseless(
     r"|trigger\w*|stereotyp\w*|assum\w+|tempt\w+|avoid|also|too|secondarily|comorbid\w*|coexist\w*|co-exist\w*|family"
     r"|precipitat\w+|provoked|exacerbated|worsened|other (?:condition|cause|possibilit|diagnos|option)\w*"
     r"|can (?:also |sometimes |often )?(?:look|present|appear|cause|be|resemble|mimic)|risks?|screen\w*|tests?"
-    r"|testing|(?<!patient)'s (?:explanation|impression|diagnosis|view|opinion|verdict|theory|idea|label|assessment)|look like|looks like|come next|runner-up|instead of|why)\b"
+    r"|testing|(?<!patient)'s (?:explanation|impression|diagnosis|view|opinion|verdict|theory|idea|label|assessment)"
+    r"|look like|looks like|come next|runner-up|instead of|why)\b"
 )
 """Words of a clause that does not assert the diagnosis that it names."""
 NEGATED = caseless(
@@ -95,7 +96,8 @@ CONCLUDES = caseless(
     r"|(?:diagnosis|cause) is"
     r"|diagnosis (?:of|would|should|remains)|most (?:likely|probable|plausible)|likeliest|(?:it|this|that|he"
     r"|she)(?:'s| is| has)"
-    r"|call (?:this|it)|is the|are the|mine is|actual\w*|real|true|remains?|explain\w*|accounts? for|points? (?:clearly "
+    r"|call (?:this|it)|is the|are the|mine is|actual\w*|real|true|remains?|explain\w*|accounts? for"
+    r"|points? (?:clearly "
     r"|strongly )?to\w*"
     r"|favou?rs?|suggests?|supports?|aligns?|consistent with|means?|makes?|I(?:'d| would)? (?:say|suspect|diagnose"
     r"|conclude|go|think|believe)|does|fits"
@@ -105,9 +107,10 @@ CONCLUDES = caseless(
 LESSER = caseless(
     r"^\W*(?:\w+ )?(?:second\w*|third|alternatives?|differentials?|ddx|d/dx|less|least|unlikely|others?|also|rule out"
     r"|exclude\w*|ruled out"
-    r"|against|comorbid\w*|background|history|past|not(?! the)|consider|runner-up|chart|notes|triage|referral|previous\w*"
+    r"|against|comorbid\w*|background|history|past|not(?! the)|consider|runner-up|chart|notes|triage|referral"
+    r"|previous\w*"
     r"|initial\w*"
-    r"|old|first impression|label)\b"
+    r"|old|first impression|label|further|lower|below|then|next|followed)\b"
 )
 """What stands before the colon in front of a diagnosis that is not the likeliest."""
 EITHER = caseless(r"\b(?:or|versus|vs)\b|/")
@@ -141,15 +144,19 @@ BRACKETS = re.compile(r"\([^()]*\)")
 CLOSING = caseless(
     r"\b(?:is|are|was|be|remains?|has|have|speaks?|argues?|leaves?|left|points?|due to|because of|called|fits?|matches"
     r"|explains?|ties|unif\w+|solves?|answers?|wins?|land\w* on|settl\w+ on|com(?:es?|ing) down (?:on|to)|ends? up"
-    r"|arriv\w+ at|opt\w* for|choose|pick|go(?:es|ing)? (?:for|with)|call|diagnos\w+|conclu\w+|think|believe|say)\b"
+    r"|arriv\w+ at|bet\w* on|put (?:it|this) down to|leads? (?:me |us )?to|sits|plump\w* for|comes? back to|lean\w*"
+    r"|opt\w* for|choose|pick|go(?:es|ing)? (?:for|with)|call|diagnos\w+|conclu\w+|think|believe|say)\b"
 )
 """Verbs by which the last sentence of a long reply names its diagnosis."""
 ADVICE = caseless(
-    r"\b(?:should|needs?|must(?! not be missed)|manag\w+|treat\w*|therap\w+|recommend\w*|advis\w+|refer\w*|common\w*|prevalen\w+)\b"
+    r"\b(?:should|needs?|must(?! not be missed)|manag\w+|treat\w*|therap\w+|recommend\w*|advis\w+|refer\w*|common\w*"
+    r"|prevalen\w+)\b"
 )
 DRAW = caseless(
-    r"\b(?:(?:can(?:'t|not| not)|could(?:n't| not)|(?:un|not )able to|impossible to|hard to|difficult to|won't|will not)"
-    r" (?:be sure |really |reliably |confidently )?(?:say|tell|decide|distinguish|choose|determine|separate|pick|know|commit)"
+    r"\b(?:(?:can(?:'t|not| not)|could(?:n't| not)|(?:un|not )able to|impossible to|hard to|difficult to|won't"
+    r"|will not)"
+    r" (?:be sure |really |reliably |confidently )?(?:say|tell|decide|distinguish|choose|determine|separate|pick|know"
+    r"|commit)"
     r"|equally (?:likely|probable|plausible|possible|well)|toss[- ]up|coin[- ]flip|fifty[- ]fifty|50[/:-]50"
     r"|(?:undecided|torn) between|either (?:is|one|could|of (?:these|them|the two))|can(?:'t|not| not) be (?:told apart"
     r"|separated|distinguished))\b"
@@ -239,10 +246,9 @@ def _settled(text: str, answers: Answers, meanings: Meanings, diagnoses: Diagnos
     if headings and not same:
         line = text.count("\n", 0, headings[-1].end())
         mentions = [one for one in mentions if one.line == line or (one.line > line and one.concludes)]
-    if not is_short and not any(mention.asserted for mention in mentions):
-        closing = _closing(last, meanings, diagnoses)
-        if not same or closing in same:
-            return closing
+    closing = None if is_short else _closing(last, meanings, diagnoses)
+    if closing and (not same or closing in same):
+        return closing
     if not same and _names_another(text, meanings, diagnoses):
         return None
     return _weighed(mentions, same, is_first=bool(headings or opening))
@@ -337,13 +343,18 @@ def _clauses(text: str) -> Iterator[_Clause]:
 def _mentions(text: str, meanings: Meanings, diagnoses: Diagnoses, *, is_short: bool) -> Iterator[_Mention]:
     """Yield how each clause treats the answers that it names; in a long text only a conclusion asserts one."""
     clauses = list(_clauses(text))
+    lesser = None
     for place, clause in enumerate(clauses):
         named = _named(clause.text, meanings, diagnoses)
+        previous = clauses[place - 1].text if place and clause.before == ":" else ""
+        if LESSER.match(previous) and not _named(previous, meanings, diagnoses):
+            lesser = clause.sentence
         if not named:
             continue
-        previous = clauses[place - 1].text if place and clause.before == ":" else ""
         following = clauses[place + 1] if place + 1 < len(clauses) else None
-        denied = clause.after == "?" or (LESSER.match(previous) and not _named(previous, meanings, diagnoses))
+        # `Less likely: asthma, anxiety` is about the whole list.
+        is_lesser = lesser == clause.sentence and clause.before in {":", ","}
+        denied = clause.after == "?" or is_lesser
         if following and following.sentence == clause.sentence and VERDICT.match(following.text):
             denied = denied or not _named(following.text, meanings, diagnoses)
         concludes = clause.closes or CONCLUDES.search(clause.text) is not None

@@ -23,6 +23,13 @@ class Translator:
     def __init__(
         self, names: Mapping[str, Sequence[str]], phrases: Mapping[str, Mapping[str, Sequence[str]]], cues: str
     ) -> None:
+        """Compile the tables.
+
+        Args:
+            names: The wordings of each diagnosis, by its English name.
+            phrases: For each language, the phrases by their English wording.
+            cues: The row of a language's phrases that tell that a text is in it.
+        """
         self._names = _Table(names)
         self._languages = [
             (_Table({cues: rows[cues]}), _Table({english: own for english, own in rows.items() if english != cues}))
@@ -33,9 +40,7 @@ class Translator:
         """Rewrite a text's names, and the phrases of the language of which it has the most cues."""
         named = self._names.replace(text)
         is_foreign = named != text and not ENGLISH.search(text)
-        counts = [
-            table.count(named) if cues.count(named) or is_foreign else 0 for cues, table in self._languages
-        ]
+        counts = [table.count(named) if cues.count(named) or is_foreign else 0 for cues, table in self._languages]
         if any(counts):
             named = self._languages[counts.index(max(counts))][1].replace(named.translate(STOPS))
         return named
