@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 from equipoise.core.row import Frozen, Text
 from equipoise.core.yamlfile import load_yaml
 from equipoise.text.patterns import normalize_unicode
+from equipoise.text.translating import Translator
 
 FILE = "data/diagnoses.yaml"
 """Path of the lexicon, from the repository's root."""
@@ -58,6 +59,8 @@ SPELLINGS = (
 """British spellings and their American forms; a word of neither kind changes in the same way in every text."""
 SHORTEST_STEM = 4
 LONGEST_ABBREVIATION = 5
+CUES = "cues"
+"""Row of a language's phrases that tell that a text is in it."""
 
 
 Wordings = Annotated[tuple[Text, ...], Field(min_length=2)]
@@ -77,7 +80,8 @@ class Meaning(NamedTuple):
 class Diagnoses(Frozen):
     """The lexicon: wordings with one meaning, broader diagnoses, and words that exclude each other.
 
-    Names listed under `apart` contain the words of another diagnosis but do not name it.
+    Names listed under `apart` contain the words of another diagnosis but do not name it. `translations` and `phrases`
+    are names and connecting phrases of other languages, by their English wording.
     """
 
     version: Literal[1]
@@ -86,6 +90,8 @@ class Diagnoses(Frozen):
     apart: tuple[Text, ...] = ()
     kinds: dict[Text, Annotated[tuple[Text, ...], Field(min_length=1)]] = {}
     opposites: tuple[Wordings, ...] = ()
+    translations: dict[Text, tuple[Text, ...]] = {}
+    phrases: dict[Text, dict[Text, tuple[Text, ...]]] = {}
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -108,6 +114,17 @@ class Diagnoses(Frozen):
                     raise ValueError(message)
             if broader in self._narrower_names(broader):
                 raise ValueError(f"kinds, {broader!r}: is below itself: remove it there")
+        return self
+
+    @model_validator(mode="after")
+    def _translated(self) -> Self:
+        names = {group[0] for group in self.groups}
+        for name in self.translations:
+            if name not in names:
+                raise ValueError(f"translations, {name!r}: does not begin a group: give a group's first wording")
+        for language, rows in self.phrases.items():
+            if CUES not in rows:
+                raise ValueError(f"phrases, {language!r}: has no {CUES!r}: give phrases that tell the language")
         return self
 
     def meaning(self, text: str) -> Meaning:
@@ -142,6 +159,14 @@ class Diagnoses(Frozen):
         """Return all wordings of the diagnosis with this name; empty if the lexicon does not have the name."""
         first = self._wordings.get(_key(name))
         return next((group for group in self.groups if group[0] == first), ())
+
+    def to_english(self, text: str) -> str:
+        """Rewrite the names of diagnoses in other languages, and the phrases around them."""
+        return self._translator.to_english(text)
+
+    @cached_property
+    def _translator(self) -> Translator:
+        return Translator(self.translations, self.phrases, CUES)
 
     def _narrower_names(self, name: str) -> set[str]:
         """Return all narrower diagnoses, recursively."""

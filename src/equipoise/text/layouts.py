@@ -1,12 +1,12 @@
 """Replies that are laid out as JSON, a table or a ranked list: the one diagnosis that the layout puts first."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import count
 from operator import itemgetter
 from typing import NamedTuple
 
-from equipoise.text.conclusions import DECIDES, HEADING
+from equipoise.text.conclusions import DECIDES, HEADING, NAME
 from equipoise.text.naming import VERB
 from equipoise.text.patterns import caseless
 
@@ -38,18 +38,50 @@ NOT_FINAL = frozenset(
 TAGGED = caseless(r"<(?P<tag>(?:final_?)?(?:answer|diagnosis))>(?P<answer>[^<]{1,2000})</(?P=tag)>")
 LIST_TAG = caseless(r"<(?P<item>li\b)[^<>]{0,80}>|</?(?:li|ol|ul)\b[^<>]{0,80}>")
 ROW = re.compile(r"^[^|\n]*\|[^\n]*$|^[^\t\n]+\t[^\n]*$", re.MULTILINE)
+CSV = caseless(
+    r"^(?=[^\n]*(?:diagnos|condition|cause|disease))[a-z ]+,[a-z ,]+\n(?:[^,\n]+,[ ]?[\d.]+[ ]?%?[ ]*(?:\n|\Z)){2,}",
+    re.MULTILINE,
+)
+"""Rows of diagnoses and their shares that are separated by commas."""
+FRAME = re.compile(r"^[ \t]*\+[-=+]+[ \t]*(?:\n|\Z)", re.MULTILINE)
 RULE = re.compile(r"[\s|:\-–—+=]+")
 NAME_COLUMN = caseless(r"diagnos|condition|cause|disease|disorder|hypothes|candidate|possibilit|explanation|problem")
 RANK_COLUMN = caseless(r"^\W*(?:rank\w*|no\.?|number|order|position|priority|place)\W*$|^\s*#?\s*$")
 SHARE_COLUMN = caseless(
     r"probab|likel|%|percent|chance|confiden|certain|score|weight|odds|estimate|share|verdict|status|plausib|rating"
-    r"|^fit$|^p$"
+    r"|decision|conclusion|outcome|chosen|selected|^fit$|^p$|match|strength|support"
 )
+ADVERSE_COLUMN = caseless(
+    r"against|contra|missing|absent|danger|severity|urgen|prevalen|common|frequency|risk|exclu|ruled"
+)
+"""The head of a column whose largest word is not that of the likeliest diagnosis."""
+ENTRY = caseless(rf"(?:{NAME})\W*")
+"""The first cell of a row whose second cell is the diagnosis."""
+OTHER_ENTRY = caseless(
+    r"^\W*(?:alternativ|also|other|differential|next|plan|treatment|management|confiden|certain|probab|likel|reason"
+    r"|rational|evidence|support|key|findings?|against|for\b|excluded|ruled|secondary|less|comment|notes?|urgen|action"
+    r"|icd|recommend|investig|tests?\b|work-?up|age|patient|complaint|step)"
+)
+"""The first cell of another row of such a table."""
 NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 WORDS = (
-    (caseless(r"\b(?:exclu\w+|ruled out|very (?:low|unlikely)|least|lowest|negligible|minimal|remote|none)\b"), 1),
-    (caseless(r"\b(?:low|less|unlikely|improbable|small|weak|poor)\b"), 2),
-    (caseless(r"\b(?:very (?:high|likely|strong)|most|highest|leading|top|best)\b"), 5),
+    (
+        caseless(
+            r"\b(?:exclu\w+|ruled out|very (?:low|unlikely)|least|lowest|negligible|minimal|remote|none|no|not"
+            r"|reject\w*"
+            r"|dismiss\w*|discard\w*)\b|[✗✘❌🚫❎]"
+        ),
+        1,
+    ),
+    (caseless(r"\b(?:low|less|unlikely|improbable|small|weak|poor|doubtful|partial\w*)\b"), 2),
+    (
+        caseless(
+            r"\b(?:(?:very|highly|extremely) (?:high|likely|strong|probable)|most|highest|leading|top|best|yes"
+            r"|accept\w*"
+            r"|confirm\w*|chosen|select\w*|favou?red|correct|certain|definite)\b|[✓✔✅☑]"
+        ),
+        5,
+    ),
     (caseless(r"\b(?:moderate|medium|intermediate|possible|fair|plausible)\b"), 3),
     (caseless(r"\b(?:high|likely|probable|strong|large|good)\b"), 4),
 )
@@ -59,17 +91,47 @@ ITEM = re.compile(
     r"(?:(?:^|(?<=[\s:;,.]))(?:\#[ ]?|(?:No\.|rank|choice|option|diagnosis"
     r"|dx)[ ]?)?\(?(?P<number>\d{1,2})[.):](?=[ *_])|(?:^|(?<=[\s;,.]))\#(?P<hash>\d{1,2})\b[.:)]?"
     r"|^[ \t]*(?P<roman>I{1,3}|IV|V)[.)](?=\s)|^[ \t]*(?P<letter>[A-Ha-h])[.)](?=\s)|^[ \t]*(?P<bullet>[-*•–])(?=\s)"
-    r"|(?:^|(?<=[\s;,.]))(?P<ordinal>1st|2nd|3rd|4th|first|second|third|fourth)(?:ly)?(?:[ ]choice|[ ]place)?:)[ \t]*",
+    r"|(?:^[ \t]*|(?<=[;,.:][ ])(?:and[ ]|then[ ])?)[*_]{0,2}(?:in[ ])?"
+    r"(?:number[ ])?(?P<ordinal>1st|2nd|3rd|4th|first|second|third|fourth|one|two|three)(?:ly)?[*_]{0,2}"
+    r"(?:[ ](?:choice|place|on[ ](?:the|my)[ ]list))?(?:(?:[ ]?[:,–—]|[ ](?:is|comes|would[ ]be|I[ ](?:put|place"
+    r"|rank)))|(?=[ ]))"
+    r"[*_]{0,2})[ \t]*",
     re.MULTILINE | re.IGNORECASE,
 )
 """The mark of an item of a list: a number, a letter, a bullet or an ordinal."""
+ORDINAL = caseless(
+    r"^(?:1st|2nd|3rd|4th|first|second|third|fourth|(?:most|next most|second most|less|least)? ?(?:likely|probable))"
+    r"(?:ly)?(?: (?:choice|place))?[*_]*\s*[:–—-][\s*_]*"
+)
+"""A rank before the name of an item."""
 IN_ORDER = caseless(
-    r"\b(?:most\W{1,3}(?:to )?least|in (?:descending |decreasing )?order|by likelihood|ranked"
-    r"|from most likely)\b[^:\n.]{0,60}:[ ]?"
-    r"(?P<name>[^,;:\n]{1,80})[,;][^\n]*"
+    r"\b(?:(?:most|least|lowest|highest)(?: likely| probable| probability| likelihood)?\W{1,3}(?:to )?(?:the )?"
+    r"(?:most|least|lowest|highest)|(?:most|least) (?:likely |probable )?first"
+    r"|in (?:descending |decreasing |ascending |increasing )?order|(?:descending|decreasing|ascending|increasing) \w+"
+    r"|by (?:likelihood|probability)|ranked|ranking|from (?:most|least) likely)\b[^:\n.]{0,60}?(?::| (?:is|are"
+    r"|would be)\b)[ ]?"
+    r"(?P<name>[^,;:\n]{1,80})[,;](?:[^,;\n]*(?:[,;]| and\b| then\b))*(?P<last>[^\n.]*)[^\n]*"
 )
 """A sentence that lists diagnoses by rank."""
-REVERSED = caseless(r"\bleast to most\b|\b(?:ascending|increasing)\b")
+PLACED = caseless(
+    r"(?:^|(?<=[:.] ))\W*(?:(?:I|we)(?:'d| would|'ll| will)? (?:put|place|rank|list) )?(?P<name>[^,;:.\n]{2,60}?),? "
+    r"(?:comes? |is )?(?:\(?(?:1st|first|#1|no\.? 1)\)?|in first place|at the top|on top)"
+    r"(?:[,;.]| and| then| with| followed by) [^,;:\n]{2,60} \(?(?:2nd|second|#2|no\.? 2|below|after)\b[^\n]*",
+    re.MULTILINE,
+)
+"""Diagnoses with their place behind them: `PE first, anxiety second`."""
+AS_LISTED = caseless(
+    r"^\W*(?P<name>[^;,\n]{2,60})[;,][^\n]{2,200}\bin (?:this|that|descending|decreasing) order\b[^\n]*", re.MULTILINE
+)
+REVERSED = caseless(
+    r"\b(?:least|lowest)\b[^:\n]{0,30}\b(?:to|first)\b|\b(?:ascending|increasing)\b|\bmost (?:likely"
+    r"|probable) (?:last|at the (?:end|bottom))\b"
+)
+UNORDERED = caseless(
+    r"\b(?:no (?:particular|specific|set|fixed) order|not (?:ranked|ordered|in (?:any )?order)|unranked|unordered"
+    r"|(?:arbitrary|random|alphabetical)(?:ly)?|in any order|equally (?:likely|probable|plausible))\b"
+)
+"""Words of a list that puts no diagnosis first."""
 CHAIN = re.compile(r"(?<=\w|\)|%)\s*(?:>{1,2}|≫|→|»)\s*(?!least\b)(?=\w)")
 SHARED = re.compile(
     r"(?:^|(?<=[,;:])|(?<= or)|(?<= and))[ \t*•–\-\d.)#]{0,12}(?P<name>[A-Za-z][^:\n,;%|\d(]{0,80}?)[ ]?[*_]{0,3}"
@@ -77,6 +139,13 @@ SHARED = re.compile(
     re.MULTILINE,
 )
 """A diagnosis with its share, on a line or in a series."""
+GRADED = caseless(
+    r"(?:^|(?<=[,;.]))[ \t*•–\-\d.)#]{0,12}(?P<name>[A-Za-z][^:\n,;%(]{1,60}?)[ *_]{0,4}[:(=–—\-]{1,3}[ *_]{0,4}"
+    r"(?P<share>(?:(?:very|most|least|highly|less) )?(?:high|low|moderate|medium|intermediate|likely|unlikely|probable"
+    r"|improbable|possible)|[✓✔✅☑✗✘❌])(?: (?:likelihood|probability|suspicion))?[ \t)*_.]{0,8}(?=[,;.\n]|$)",
+    re.MULTILINE,
+)
+"""A diagnosis with a word for how likely it is, on a line or in a series."""
 FIELD = re.compile(r"^[ \t]*(?P<key>[a-z][a-z_ ]{1,40}):[ \t]*(?P<value>\S[^\n]*)?$", re.MULTILINE)
 """A line of YAML."""
 INTRODUCED = caseless(
@@ -87,10 +156,17 @@ DISMISSED = caseless(
     r"|doesn't fit|argues? against|rejected|not supported)\b|❌|✗|✘"
 )
 CHOSEN = caseless(r"\bmost (?:likely|probable)\b|✅|✓|✔")
+SURE = 4
+"""The word from which an answer is put first beside cells without such words."""
 DEEPEST = 50
 """Levels of nested JSON that are read."""
 LONGEST_ITEM = 14
+LONGEST_INTRODUCTION = 80
+LONGEST_GRADE = 3
 FEWEST_ITEMS = 2
+WHOLE = (95, 105)
+"""Range of the sum of shares in percent that leave nothing over."""
+FIRST = frozenset({"1", "a", "i", "1st", "first", "one"})
 
 
 class _Block(NamedTuple):
@@ -114,20 +190,23 @@ def lay_out(text: str) -> str:
         found = _from_json(_parse(text[opened.start() :]))
         if found is not None:
             return f"Diagnosis: {found}" if re.search(r"\w", found) else ""
+    text = FRAME.sub("", text)
+    text = CSV.sub(lambda rows: rows[0].replace(",", " | "), text)
     fields = [(_rank(one["key"]), one["value"]) for one in FIELD.finditer(text)]
     answers = [(rank, value) for rank, value in fields if value and rank in {0, 1}]
     if len(fields) > 1 and answers:
         return f"Diagnosis: {min(reversed(answers), key=itemgetter(0))[1]}"
-    for read in (_table, _shares, _ranked):
+    for read in (_table, _shares, _grades, _ranked):
         block = read(text)
         if block is None:
             continue
+        block = block._replace(name="") if UNORDERED.search(text[: block.start + LONGEST_INTRODUCTION]) else block
         outside = text[: _introduction(text, block.start)], text[block.end :]
         stated = any(pattern.search(part) for pattern in (HEADING, DECIDES) for part in outside)
         if not stated and re.search(r"\w", block.name):
             return f"{outside[0]}\n\nDiagnosis: {block.name.strip(' .')}.\n\n{outside[1]}"
-        if read is _table:
-            # The head of a column is no heading of a statement.
+        if read is _table or not block.name:
+            # The head of a column is no heading of a statement, and a list without an order states nothing.
             return "\n\n".join(outside)
     return text
 
@@ -230,7 +309,8 @@ def _likeliest(cells: Sequence[str]) -> int | None:
         shares = [float(number[0].replace(",", ".")) for number in numbers if number]
     else:
         shares = [float(next((size for word, size in WORDS if word.search(cell)), 0)) for cell in cells]
-        shares = shares if all(shares) else [float(len(re.findall(r"[+★⭐●✓]", cell))) for cell in cells]
+        if not all(shares) and max(shares, default=0) < SURE:
+            shares = [float(len(re.findall(r"[+★⭐●]", cell))) for cell in cells]
     return shares.index(max(shares)) if any(shares) else None
 
 
@@ -239,24 +319,54 @@ def _table(text: str) -> _Block | None:
     lines = list(ROW.finditer(text))
     for place, line in enumerate(lines):
         header = _cells(line[0])
-        column = next((at for at, cell in enumerate(header) if NAME_COLUMN.search(cell)), None)
-        if column is None:
-            continue
         rows, end = [], line.end()
         for below in lines[place + 1 :]:
             if text[end : below.start()].strip(" \t\r") != "\n":
                 break
             end = below.end()
-            if not RULE.fullmatch(below[0]) and len(cells := _cells(below[0])) > column:
-                rows.append([*cells, *[""] * len(header)][: len(header)])
-        if len(rows) >= FEWEST_ITEMS:
-            name = rows[_first_row(header, rows, column)][column]
+            if not RULE.fullmatch(below[0]):
+                rows.append([*_cells(below[0]), *[""] * len(header)][: len(header)])
+        if (entry := _entry([header, *rows])) is not None:
+            return _Block(line.start(), end, entry)
+        if (across := _across(header, rows)) is not None:
+            return _Block(line.start(), end, across)
+        column = _name_column(header)
+        if column is not None and len(rows) >= FEWEST_ITEMS:
+            first = _first_row(header, rows, column)
+            name = "" if first is None else rows[first][column]
             return _Block(line.start(), end, name if len(name.split()) <= LONGEST_ITEM else "")
     return None
 
 
-def _first_row(header: Sequence[str], rows: Sequence[Sequence[str]], column: int) -> int:
-    """Return the row of the first rank, else of the largest share, else the first."""
+def _entry(rows: Sequence[Sequence[str]]) -> str | None:
+    """Return the diagnosis of a table of two columns with an entry in each row; None for other tables."""
+    if any(len(row) != FEWEST_ITEMS for row in rows) or not any(OTHER_ENTRY.match(row[0]) for row in rows):
+        return None
+    named = [row for row in rows if ENTRY.fullmatch(row[0])]
+    # A column of diagnoses has the heads of both columns in its first row.
+    if not named or (named == [rows[0]] and SHARE_COLUMN.search(named[0][1])):
+        return None
+    return next((row[1] for row in named if "final" in row[0].lower()), named[-1][1])
+
+
+def _across(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str | None:
+    """Return the likeliest diagnosis of a table with a column for each; None for other tables."""
+    if any(column.search(cell) for cell in header for column in (NAME_COLUMN, SHARE_COLUMN, ADVERSE_COLUMN)):
+        return None
+    shares = next((row[1:] for row in rows if SHARE_COLUMN.search(row[0])), [])
+    best = _likeliest(shares) if len(shares) >= FEWEST_ITEMS else None
+    return None if best is None else header[best + 1]
+
+
+def _name_column(header: Sequence[str]) -> int | None:
+    """Return the place of the column of diagnoses: by its head, else the first beside a rank or a share."""
+    named = next((at for at, cell in enumerate(header) if NAME_COLUMN.search(cell)), None)
+    others = [at for at, cell in enumerate(header) if not RANK_COLUMN.match(cell) and not SHARE_COLUMN.search(cell)]
+    return others[0] if named is None and others and len(others) < len(header) else named
+
+
+def _first_row(header: Sequence[str], rows: Sequence[Sequence[str]], column: int) -> int | None:
+    """Return the row of the first rank, else of the largest share, else the first; None if two shares are largest."""
     for at, cell in enumerate(header):
         if at != column and RANK_COLUMN.match(cell):
             ranks = [NUMBER.search(row[at]) for row in rows]
@@ -265,10 +375,22 @@ def _first_row(header: Sequence[str], rows: Sequence[Sequence[str]], column: int
                 return values.index(min(values))
     for at, cell in enumerate(header):
         if at != column and SHARE_COLUMN.search(cell):
-            best = _likeliest([row[at] for row in rows])
+            cells = [row[at] for row in rows]
+            best = _likeliest(cells)
             if best is not None:
-                return best
+                is_tied = NUMBER.search(cells[best]) is not None and cells.count(cells[best]) > 1
+                return None if is_tied else best
+    for at in reversed(range(len(header))):
+        grades = [_grade(row[at]) for row in rows]
+        if at != column and all(grades) and len(set(grades)) > 1 and not ADVERSE_COLUMN.search(header[at]):
+            return grades.index(max(grades))
     return 0
+
+
+def _grade(cell: str) -> int:
+    """Return how likely a short cell is, up to its reasons, from 1 to 5; 0 for other cells."""
+    words = re.split(r"\s*[–—,;(:]|\s-", cell.strip(), maxsplit=1)[0]
+    return next((size for word, size in WORDS if word.search(words)), 0) if len(words.split()) <= LONGEST_GRADE else 0
 
 
 def _cells(line: str) -> list[str]:
@@ -283,10 +405,26 @@ def _shares(text: str) -> _Block | None:
     if len(lines) < FEWEST_ITEMS or text[lines[0].end() : lines[1].start()].strip(" ,;\norand"):
         return None
     inline = "\n" not in text[lines[0].end() : lines[1].start()]
-    if inline and not all("(" in line[0] for line in lines) and not INTRODUCED.search(text):
+    shares = [float(line["share"]) for line in lines]
+    is_whole = WHOLE[0] <= sum(shares) <= WHOLE[1]
+    if inline and not is_whole and not all("(" in line[0] for line in lines) and not INTRODUCED.search(text):
         return None
-    best = max(lines, key=lambda line: float(line["share"]))
-    return _Block(lines[0].start(), lines[-1].end(), best["name"])
+    return _Block(lines[0].start(), lines[-1].end(), _leading(lines, shares))
+
+
+def _grades(text: str) -> _Block | None:
+    """Read lines of diagnoses with a word for how likely each is."""
+    lines = list(GRADED.finditer(text))
+    if len(lines) < FEWEST_ITEMS or text[lines[0].end() : lines[1].start()].strip(" ,;.\nand"):
+        return None
+    sizes = [next((size for word, size in WORDS if word.search(line["share"])), 0) for line in lines]
+    return _Block(lines[0].start(), lines[-1].end(), _leading(lines, sizes))
+
+
+def _leading(lines: Sequence[re.Match[str]], sizes: Sequence[float]) -> str:
+    """Return the name with the largest size; empty if two have it."""
+    largest = max(sizes)
+    return lines[sizes.index(largest)]["name"] if sizes.count(largest) == 1 else ""
 
 
 def _ranked(text: str) -> _Block | None:
@@ -295,10 +433,11 @@ def _ranked(text: str) -> _Block | None:
         start, end = text.rfind("\n", 0, chain.start()) + 1, text.find("\n", chain.end())
         first = re.sub(r"^[^:]*:", "", text[start : chain.start()])
         return _Block(start, len(text) if end < 0 else end, first)
-    marks = list(_marks(text))
-    if len(marks) < FEWEST_ITEMS:
-        named = IN_ORDER.search(text)
-        return _Block(named.start(), named.end(), named["name"]) if named else None
+    if placed := PLACED.search(text) or AS_LISTED.search(text):
+        return _Block(placed.start(), placed.end(), placed["name"])
+    marks = _marks(text)
+    if not marks:
+        return _in_order(text)
     ends = [mark.start() for mark in marks[1:]]
     last = re.search(r"\n|$", text[marks[-1].end() :])
     ends.append(marks[-1].end() + (last.start() if last else 0))
@@ -308,7 +447,8 @@ def _ranked(text: str) -> _Block | None:
     if marks[0]["bullet"] and not introduced:
         return None
     names = [_item_name(item) for item in items]
-    if not all(names[:2]) or (re.search(r"\w", text[:start]) and not introduced):
+    around = text[:start] + (text[ends[-1] :] if marks[0]["ordinal"] else "")
+    if not all(names[:2]) or (re.search(r"\w", around) and not introduced):
         return None
     chosen = [place for place, item in enumerate(items) if CHOSEN.search(item)]
     kept = [place for place, item in enumerate(items) if not DISMISSED.search(item)]
@@ -317,20 +457,29 @@ def _ranked(text: str) -> _Block | None:
     return _Block(start, ends[-1], names[(chosen if len(chosen) == 1 else kept or [0])[0]] or "")
 
 
-def _marks(text: str) -> Iterator[re.Match[str]]:
-    """Yield the marks of the first list, all of one kind; numbers count from one."""
-    kind, count = None, 0
-    for mark in ITEM.finditer(text):
-        own = mark.lastgroup
-        first = own == "bullet" or (mark[own or 0].lower() in {"1", "a", "i", "1st", "first"})
-        if kind is None and first:
-            kind, count = own, 1
-            yield mark
-        elif own == kind:
-            count += 1
-            if own in {"number", "hash"} and mark[own] != str(count):
-                return
-            yield mark
+def _in_order(text: str) -> _Block | None:
+    """Read a sentence that lists diagnoses by rank."""
+    named = IN_ORDER.search(text)
+    if named is None:
+        return None
+    last = re.sub(r"^\s*(?:and|finally|then)\b", "", named["last"])
+    return _Block(named.start(), named.end(), last if REVERSED.search(text, named.start()) else named["name"])
+
+
+def _marks(text: str) -> Sequence[re.Match[str]]:
+    """Return the marks of the first list of at least two, all of one kind; numbers count from one."""
+    found = list(ITEM.finditer(text))
+    for kind in dict.fromkeys(mark.lastgroup or "" for mark in found):
+        marks: list[re.Match[str]] = []
+        for mark in found:
+            if mark.lastgroup != kind or not (marks or kind == "bullet" or mark[kind].lower() in FIRST):
+                continue
+            if kind in {"number", "hash"} and mark[kind] != str(len(marks) + 1):
+                break
+            marks.append(mark)
+        if len(marks) >= FEWEST_ITEMS:
+            return marks
+    return []
 
 
 def _introduction(text: str, start: int) -> int:
@@ -342,5 +491,8 @@ def _introduction(text: str, start: int) -> int:
 
 def _item_name(item: str) -> str | None:
     """Return the name that an item begins with; None if it is a sentence."""
-    name = re.split(r"\s+[–—-]+\s+|:\s|\n|\*\*|\.\s", item.strip("* "), maxsplit=1)[0].strip(" *_.")
+    item = ORDINAL.sub("", item.strip("* "))
+    name = re.split(r"\s+[–—-]+\s+|:\s|\n|\*\*|\.\s|,\s+(?:because|since|as|if|given|due)\b", item, maxsplit=1)[
+        0
+    ].strip(" *_.")
     return None if not name or len(name.split()) > LONGEST_ITEM or VERB.search(name) else name

@@ -11,9 +11,13 @@ from equipoise.text.conclusions import HEADING, MARKUP, REFUSAL, SUMMARY, UNDECI
 from equipoise.text.patterns import caseless, end_of_match
 
 SET_ASIDE = caseless(
-    r"\b(?:rather than|instead of|as opposed to|unlike|mimicking|masquerading as|mis\w+ (?:as|for)"
+    r"\b(?:rather than|instead of|as opposed to|unlike|mimicking|masquerading as|mis\w+ (?:by [^,;.]{1,40}? )?(?:as"
+    r"|for)"
     r"|but not|less likely(?! than)|ruled? out|excluding"
     r"|(?<=more likely )than|(?<=more probable )than|not(?! less))\b(?:(?!\bbut\b)[^,;.])*"
+    r"|\bwhat (?:may |might |could |at first )?(?:look|seem|appear|present|start|began|begin|sound)\w* (?:like|as"
+    r"|to be)\b"
+    r"[^.;]{1,80}?(?=\b(?:is|was|turns)\b)"
     r"|\b(?:while|although|though|whereas|despite|besides)\b[^,;.]{0,400}(?:,|$)"
 )
 """Parts of a statement that name a diagnosis only to set it aside."""
@@ -39,8 +43,10 @@ NOTHING = caseless(
 """Text in place of a diagnosis when none is given."""
 VAGUE = caseless(
     r"(?:(?:an?|the|some|any|his|her|their|this|that|it|other|another|one|these|those|many|several|various|multiple|few"
-    r"|different|underlying|serious|significant|acute|chronic|possible|clinical|primary|secondary|specific|organic|medical|physical|biological|cardiac|cardiovascular|pulmonary|respiratory"
-    r"|neurologic(?:al)?|gastrointestinal|abdominal|psychiatric|psychological|metabolic|infectious|inflammatory|systemic"
+    r"|different|underlying|serious|significant|acute|chronic|possible|clinical|primary|secondary|specific|organic"
+    r"|medical|physical|biological|cardiac|cardiovascular|pulmonary|respiratory"
+    r"|neurologic(?:al)?|gastrointestinal|abdominal|psychiatric|psychological|metabolic|infectious|inflammatory"
+    r"|systemic"
     r"|autoimmune|vascular|treatable|of|or|and|origin|[ae]*etiology|cause|process|condition|pathology|problem|issue"
     r"|diagnosis|illness|disease|disorder|source|nature|emergency|concern|findings?|patient"
     r"|conditions|causes|disorders|diagnoses|possibilities|problems|illnesses|diseases)\b\W*)+"
@@ -71,8 +77,10 @@ SUBJECT = caseless(
     r"^\W*(?:(?:and|so|thus|hence|the|an?|my|this|that|these|those|his|her|their"
     # Not `the` and the like before `likely`, which are matched already: a second way to match doubles the time.
     rf"|(?:(?:our|by|far|single|overall|strongly|highly|very|therefore|clearly|now|also|still) {BY_FAR})?{LIKELY}) )*"
-    r"(?:diagnos[ei]s|explanation|cause|condition|answer|impression|problem|culprit|he|she|it|they|this|that|these|patient"
-    r"|man|woman|symptoms?|presentation|findings?|picture|features?|case|history|signs?|evidence|combination|constellation|what)\b"
+    r"(?:diagnos[ei]s|explanation|cause|condition|answer|impression|problem|culprit|he|she|it|they|this|that|these"
+    r"|patient"
+    r"|man|woman|symptoms?|presentation|findings?|picture|features?|case|history|signs?|evidence|combination"
+    r"|constellation|what)\b"
 )
 """Subjects of a verb that are not a diagnosis."""
 NAMES = caseless(
@@ -102,7 +110,8 @@ LEANS = caseless(
 HAS = caseless(r"(?<!should )(?<!would )(?<!could )\b(?:has|have|had|developed|having|this is)\b(?! been\b)")
 """`She has tuberculosis`: used if no clearer pattern matches."""
 SENTENCE = caseless(
-    r"^(?:given|based|in)\b|\b(?:presentation|findings?|symptoms?|picture|features?|case|history|signs|patient|he|she|they"
+    r"^(?:given|based|in)\b|\b(?:presentation|findings?|symptoms?|picture|features?|case|history|signs|patient|he|she"
+    r"|they"
     r"|these|this|it|results?|combination|constellation|pattern|evidence|tests?|examination)\b"
 )
 """Words that occur in a sentence but not in a bare name."""
@@ -135,7 +144,8 @@ GROUNDS = caseless(
 """The end of a name, where its reasons begin."""
 LEAD = caseless(
     r"^(?:\W|\d{1,2}[.)]\s|\b(?:an?|the|that of|of|most|likely|probabl[ey]|suspect(?:ed)?|presumed"
-    r"|presumptive|possibl[ey]|is|he|she|has|patient|case|diagnosis|having|been|definitely|certainly|clearly|single|overall|strongly|but|either"
+    r"|presumptive|possibl[ey]|is|he|she|has|patient|case|diagnosis|having|been|definitely|certainly|clearly|single"
+    r"|overall|strongly|but|either"
     r"|so|therefore|thus|hence|it|this|highly|very|best|to be|classic|textbook|presents? with)\b(?!-))*"
 )
 PERSON = caseless(

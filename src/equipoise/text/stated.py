@@ -52,8 +52,8 @@ TRAILING = caseless(
 SECTION = re.compile(r"[:*#]\W*$|^\s*#")
 CLAUSES = caseless(
     r"[;,:()\[\]…]\s+|[()]|(?<!\s)\s+[–—-]+\s+|[–—]|\.{3}\s*|\?"
-    r"|(?:,|(?<![\s,]))\s+(?:but|yet|however|though|although|while|whereas|so|hence|therefore|thus|because|since"
-    r"|given)\b"
+    r"|(?:,|(?<![\s,]))(?<!\bis)(?<!\bare)(?<!\bbe)\s+(?:but|yet|however|though|although|while|whereas|so(?! far)|hence"
+    r"|therefore|thus|because|since|given|and(?= (?:now )?(?:diagnose|conclude|settle|opt|go for|against)))\b"
 )
 AGAINST = caseless(
     r"\b(?:no|not|nothing|little|hardly|is out|off the table|never|nor|neither|without|\w+n't|can ?not|exclud\w+"
@@ -73,7 +73,8 @@ AGAINST = caseless(
     r"|trigger\w*|stereotyp\w*|assum\w+|tempt\w+|avoid|also|too|secondarily|comorbid\w*|coexist\w*|co-exist\w*|family"
     r"|precipitat\w+|provoked|exacerbated|worsened|other (?:condition|cause|possibilit|diagnos|option)\w*"
     r"|can (?:also |sometimes |often )?(?:look|present|appear|cause|be|resemble|mimic)|risks?|screen\w*|tests?"
-    r"|testing|look like|looks like|come next|runner-up|instead of|why)\b"
+    r"|testing|(?<!patient)'s (?:explanation|impression|diagnosis|view|opinion|verdict|theory|idea|label|assessment)"
+    r"|look like|looks like|come next|runner-up|instead of|why)\b"
 )
 """Words of a clause that does not assert the diagnosis that it names."""
 NEGATED = caseless(
@@ -95,19 +96,21 @@ CONCLUDES = caseless(
     r"|(?:diagnosis|cause) is"
     r"|diagnosis (?:of|would|should|remains)|most (?:likely|probable|plausible)|likeliest|(?:it|this|that|he"
     r"|she)(?:'s| is| has)"
-    r"|call (?:this|it)|is the|are the|actual\w*|real|true|remains?|explain\w*|accounts? for|points? (?:clearly "
+    r"|call (?:this|it)|is the|are the|mine is|actual\w*|real|true|remains?|explain\w*|accounts? for"
+    r"|points? (?:clearly "
     r"|strongly )?to\w*"
     r"|favou?rs?|suggests?|supports?|aligns?|consistent with|means?|makes?|I(?:'d| would)? (?:say|suspect|diagnose"
     r"|conclude|go|think|believe)|does|fits"
     r"|shows?|reveals?|confirms?|proves?|establish\w*|indicates?|says|tells|settles?|treat \w+ as|that leaves"
-    r"|which leaves)\b"
+    r"|which leaves|that of|speaks? (?:clearly |strongly )?(?:for|in favou?r)|argues? for)\b"
 )
 LESSER = caseless(
     r"^\W*(?:\w+ )?(?:second\w*|third|alternatives?|differentials?|ddx|d/dx|less|least|unlikely|others?|also|rule out"
     r"|exclude\w*|ruled out"
-    r"|against|comorbid\w*|background|history|past|not|consider|runner-up|chart|notes|triage|referral|previous\w*"
+    r"|against|comorbid\w*|background|history|past|not(?! the)|consider|runner-up|chart|notes|triage|referral"
+    r"|previous\w*"
     r"|initial\w*"
-    r"|old|first impression|label)\b"
+    r"|old|first impression|label|further|lower|below|then|next|followed)\b"
 )
 """What stands before the colon in front of a diagnosis that is not the likeliest."""
 EITHER = caseless(r"\b(?:or|versus|vs)\b|/")
@@ -137,6 +140,28 @@ SHORTHAND = {
 ARROW = re.compile(r"(?<=\S) [-=]> ")
 CROSS, TICK = re.compile("[❌✗✘🚫❎]\ufe0f?"), re.compile("[✅✓✔☑]\ufe0f?")
 STRUCK = re.compile(r"~~[^~\n]{1,200}~~|<(?P<tag>del|s|strike)>[^<\n]{1,200}</(?P=tag)>")
+BRACKETS = re.compile(r"\([^()]*\)")
+CLOSING = caseless(
+    r"\b(?:is|are|was|be|remains?|has|have|speaks?|argues?|leaves?|left|points?|due to|because of|called|fits?|matches"
+    r"|explains?|ties|unif\w+|solves?|answers?|wins?|land\w* on|settl\w+ on|com(?:es?|ing) down (?:on|to)|ends? up"
+    r"|arriv\w+ at|bet\w* on|put (?:it|this) down to|leads? (?:me |us )?to|sits|plump\w* for|comes? back to|lean\w*"
+    r"|opt\w* for|choose|pick|go(?:es|ing)? (?:for|with)|call|diagnos\w+|conclu\w+|think|believe|say)\b"
+)
+"""Verbs by which the last sentence of a long reply names its diagnosis."""
+ADVICE = caseless(
+    r"\b(?:should|needs?|must(?! not be missed)|manag\w+|treat\w*|therap\w+|recommend\w*|advis\w+|refer\w*|common\w*"
+    r"|prevalen\w+)\b"
+)
+DRAW = caseless(
+    r"\b(?:(?:can(?:'t|not| not)|could(?:n't| not)|(?:un|not )able to|impossible to|hard to|difficult to|won't"
+    r"|will not)"
+    r" (?:be sure |really |reliably |confidently )?(?:say|tell|decide|distinguish|choose|determine|separate|pick|know"
+    r"|commit)"
+    r"|equally (?:likely|probable|plausible|possible|well)|toss[- ]up|coin[- ]flip|fifty[- ]fifty|50[/:-]50"
+    r"|(?:undecided|torn) between|either (?:is|one|could|of (?:these|them|the two))|can(?:'t|not| not) be (?:told apart"
+    r"|separated|distinguished))\b"
+)
+"""Words by which the last sentence leaves the answer open."""
 LONGEST_OPENING = 10
 LONGEST_SHORT = 60
 """Words of a short reply, whose every clause is about its diagnosis."""
@@ -179,9 +204,8 @@ def stated_answer(reply: str, answers: Answers, diagnoses: Diagnoses) -> AnswerK
     Returns:
         The kind of the answer that the reply states as its diagnosis; None if it states none, another or several.
     """
-    reply = STRUCK.sub(" ", plain_letters(reply))
+    reply = diagnoses.to_english(STRUCK.sub(" ", plain_letters(reply)))
     reply = ARROW.sub(": ", reply)
-    reply = TICK.sub("; ", CROSS.sub("; not ", reply))
     for short, words in SHORTHAND.items():
         reply = re.sub(rf"(?<!\w){short}(?![\w/])", words, reply, flags=re.IGNORECASE)
     meanings = {kind: _meanings(answer, diagnoses) for kind, answer in answers.items()}
@@ -204,10 +228,15 @@ def _meanings(answer: Answer, diagnoses: Diagnoses) -> list[Meaning]:
 def _settled(text: str, answers: Answers, meanings: Meanings, diagnoses: Diagnoses) -> AnswerKind | None:
     """Read a text's answer by its final diagnosis, which its clauses may overrule; by them if that is no answer."""
     is_short = len(text.split()) <= LONGEST_SHORT
-    text = lay_out(_without_trailing(text))
+    # A layout compares marks.
+    text = TICK.sub("; ", CROSS.sub("; not ", lay_out(_without_trailing(text))))
     # The reply has ended: a last line without a full stop is not cut short.
     same = _same(f"{text}.", answers, diagnoses) or _same(text, answers, diagnoses)
     headings = list(HEADING.finditer(text))
+    spans = sentence_spans(text, longest=len(text) + 1)
+    last = text[spans[-1].start : spans[-1].end] if spans else ""
+    if (drawn := DRAW.search(last)) and len(_named(last[drawn.end() :], meanings, diagnoses)) != 1 and not headings:
+        return None
     if headings and not is_short:
         return same[0] if len(same) == 1 else None
     opening = None if headings else _opening(text, answers, diagnoses)
@@ -215,11 +244,22 @@ def _settled(text: str, answers: Answers, meanings: Meanings, diagnoses: Diagnos
         same = [opening]
     mentions = list(_mentions(text, meanings, diagnoses, is_short=is_short))
     if headings and not same:
-        last = text.count("\n", 0, headings[-1].end())
-        mentions = [one for one in mentions if one.line == last or (one.line > last and one.concludes)]
+        line = text.count("\n", 0, headings[-1].end())
+        mentions = [one for one in mentions if one.line == line or (one.line > line and one.concludes)]
+    closing = None if is_short else _closing(last, meanings, diagnoses)
+    if closing and (not same or closing in same):
+        return closing
     if not same and _names_another(text, meanings, diagnoses):
         return None
     return _weighed(mentions, same, is_first=bool(headings or opening))
+
+
+def _closing(sentence: str, meanings: Meanings, diagnoses: Diagnoses) -> AnswerKind | None:
+    """Return the answer that the last sentence of a long text asserts."""
+    if not CLOSING.search(sentence) or ADVICE.search(sentence):
+        return None
+    kinds = {one.kind for one in _mentions(sentence, meanings, diagnoses, is_short=True) if one.asserted}
+    return kinds.pop() if len(kinds) == 1 else None
 
 
 def _weighed(mentions: list[_Mention], same: list[AnswerKind], *, is_first: bool) -> AnswerKind | None:
@@ -303,13 +343,18 @@ def _clauses(text: str) -> Iterator[_Clause]:
 def _mentions(text: str, meanings: Meanings, diagnoses: Diagnoses, *, is_short: bool) -> Iterator[_Mention]:
     """Yield how each clause treats the answers that it names; in a long text only a conclusion asserts one."""
     clauses = list(_clauses(text))
+    lesser = None
     for place, clause in enumerate(clauses):
         named = _named(clause.text, meanings, diagnoses)
+        previous = clauses[place - 1].text if place and clause.before == ":" else ""
+        if LESSER.match(previous) and not _named(previous, meanings, diagnoses):
+            lesser = clause.sentence
         if not named:
             continue
-        previous = clauses[place - 1].text if place and clause.before == ":" else ""
         following = clauses[place + 1] if place + 1 < len(clauses) else None
-        denied = clause.after == "?" or (LESSER.match(previous) and not _named(previous, meanings, diagnoses))
+        # `Less likely: asthma, anxiety` is about the whole list.
+        is_lesser = lesser == clause.sentence and clause.before in {":", ","}
+        denied = clause.after == "?" or is_lesser
         if following and following.sentence == clause.sentence and VERDICT.match(following.text):
             denied = denied or not _named(following.text, meanings, diagnoses)
         concludes = clause.closes or CONCLUDES.search(clause.text) is not None
@@ -364,6 +409,7 @@ def _names_another(text: str, meanings: Meanings, diagnoses: Diagnoses) -> bool:
     return any(
         _foreign(SET_ASIDE.sub(" ", clause), meanings, diagnoses)
         for span in sentence_spans(text)
-        for clause in CLAUSES.split(text[span.start : span.end])
+        # What is in brackets is not the diagnosis but its findings.
+        for clause in CLAUSES.split(BRACKETS.sub(" ", text[span.start : span.end]))
         if (span.start == 0 or CONCLUDES.search(clause)) and not AGAINST.search(clause)
     )
