@@ -220,7 +220,7 @@ SENTENCE_START = caseless(
     r")\s*[(\"“'\[]*$"
 )
 NO = (
-    r"(?:\b(?:incorrect|wrong|false|no|not(?! (?:option )?[A-J]\b)|none|never|unlikely|less|least|ruled out"
+    r"(?:\b(?:(?:fits?|match\w*|explains?) (?:\w+ )?(?:poorly|badly|less)|incorrect|wrong|false|no|not(?! (?:option )?[A-J]\b)|none|never|unlikely|less|least|ruled out"
     r"|excluded?|eliminated?|rejected|out|implausible"
     r"|improbable|inconsistent|inappropriate|contraindicated|unsafe|cannot|can't|isn't|wasn't|doesn't|don't|does "
     r"?n[o']t"

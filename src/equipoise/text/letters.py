@@ -371,7 +371,9 @@ def _sign_after(text: str, start: int, end: int, letter: int) -> str | None:
         signs = (phrases.SIGN.match(cell.strip()) for cell in reversed(row["cells"].split("|")))
         if sign := next(filter(None, signs), None):
             return sign.lastgroup
-    elif phrases.STOP.match(text, start) and not phrases.SENTENCE_START.search(text[max(0, letter - phrases.NEAR) : letter]):
+    elif phrases.STOP.match(text, start) and not phrases.SENTENCE_START.search(
+        text[max(0, letter - phrases.NEAR) : letter]
+    ):
         return None
     sign = phrases.SIGN.search(text, start, end)
     return sign.lastgroup if sign else None
@@ -519,9 +521,7 @@ def _mention(reply: Reply) -> str | None:
     ]
     chosen = _single_letter(named)
     # Where another letter stands unrejected, as in 'C comes next; a scan (B) may follow', it may be the one meant.
-    rivals = (
-        mark for mark in reply.marks if mark.by_letter and mark.letter != chosen and not _is_denied(reply, mark)
-    )
+    rivals = (mark for mark in reply.marks if mark.by_letter and mark.letter != chosen and not _is_denied(reply, mark))
     return None if any(_is_unsettled(reply, mark) for mark in named) or any(rivals) else chosen
 
 
