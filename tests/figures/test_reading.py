@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,17 +14,33 @@ from equipoise.figures.reading import MEASURED, Errors, Reader, reader_of, readi
 from equipoise.studies.registry import STUDIES
 from equipoise.text.letters import read_letter
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "text"))
+from test_stated import reading  # noqa: E402  (how its tests read a row)
+
 HELD = Path(__file__).parents[1] / "text/replies"
+
+
+def replies(*names: str) -> list[dict[str, Any]]:
+    """Read replies that no rule was tuned on."""
+    return [json.loads(line) for name in names for line in (HELD / name).read_text("utf-8").splitlines()]
 
 
 def test_the_error_on_letters_is_that_of_the_replies_held_aside() -> None:
     """Another letter than the gold is `other`; none where there is one is `unread`."""
-    rows = [json.loads(line) for line in (HELD / "letters_held.jsonl").read_text("utf-8").splitlines()]
+    rows = replies("letters_held3.jsonl")
     read = [(read_letter(row["response"], row["options"]).letter, row["gold"]) for row in rows]
     other = sum(given is not None and given != gold for given, gold in read)
     unread = sum(given is None and gold is not None for given, gold in read)
 
     assert MEASURED["letters"] == Errors(len(rows), other, unread)
+
+
+def test_the_error_on_diagnoses_is_that_of_the_replies_held_aside() -> None:
+    """A reading of neither answer, where one is meant, is `unread`; any other that differs from the gold is `other`."""
+    rows = replies("diagnoses_held2.jsonl", "diagnoses_held3.jsonl")
+    wrong = [given for row in rows if (given := reading(row)) != row["gold"]]
+
+    assert MEASURED["diagnoses"] == Errors(len(rows), len(wrong) - wrong.count("other"), wrong.count("other"))
 
 
 def test_answers_read_from_likelihoods_have_no_reader() -> None:

@@ -217,7 +217,14 @@ def test_agreement_with_released_flags(anchors: Path, model: str, least: float) 
 
 @pytest.mark.parametrize(
     ("name", "right", "wrong"),
-    [("reported", 1.0, 0.0), ("tuned", 0.97, 0.01), ("held", 0.97, 0.01), ("kinds", 0.97, 0.01), ("held2", 0.97, 0.01)],
+    [
+        ("reported", 1.0, 0.0),
+        ("tuned", 0.97, 0.01),
+        ("held", 0.97, 0.01),
+        ("kinds", 0.97, 0.01),
+        ("held2", 0.97, 0.01),
+        ("held3", 0.93, 0.01),
+    ],
 )
 def test_replies_are_read_as_a_person_reads_them(name: str, right: float, wrong: float) -> None:
     """Nearly every reply is read right, and hardly any as another letter; of the rest no letter is read."""

@@ -33,7 +33,8 @@ def reading(row: dict[str, str]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("half", "right", "opposite"), [("tuned", 0.95, 0.01), ("held", 0.95, 0.01), ("held2", 0.92, 0.01)]
+    ("half", "right", "opposite"),
+    [("tuned", 0.95, 0.01), ("held", 0.95, 0.01), ("held2", 0.92, 0.03), ("held3", 0.92, 0.03)],
 )
 def test_replies_are_read(half: str, right: float, opposite: float) -> None:
     """Most replies are read right, and next to none as the answer that they reject."""

@@ -44,7 +44,8 @@ WORDS = "AI"
 """Letters that are also English words."""
 CLAUSE = (
     r"(?:because|since|as|due|is|and|or|correct|fits?|seems|appears|looks|sounds|more likely|'s|remains|explains"
-    r"|wins|makes|matches|definitely|here|all day|hands down|any day|every time|after all|(?:on|for|in|from|by|with) (?:this|the|that|these|those|her|him)"
+    r"|wins|makes|matches|definitely|here|all day|hands down|any day|every time|after all|(?:on|for|in"
+    r"|from|by|with) (?:this|the|that|these|those|her|him)"
     r"|obviously|for (?:sure|me)|without|most likely|best|given|based on)\b"
 )
 NOT_ARTICLE = re.compile(

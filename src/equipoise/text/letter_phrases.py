@@ -194,7 +194,8 @@ VERDICT = caseless(
     r"|must be|has to be|(?=(?:more|most) (?:likely|plausible|probable)))|'s)\s*"
     r"\b(?:(?:the|a|your|our|definitely|a bit|a little|slightly|somewhat|marginally|still|just|most|more|much|far"
     r"|better|best|single|only|clearly|definitely|indeed|actually|therefore|by far)\s+)*"
-    r"(?:correct|right(?=\W*(?:$|[.,;:!?\n–—)]|\b(?:because|since|answer|choice|option|one|as|given)\b))|best|better|next step"
+    r"(?:correct|right(?=\W*(?:$|[.,;:!?\n–—)]|\b(?:because|since|answer|choice|option|one|as|given)\b))"
+    r"|best|better|next step"
     r"|appropriate|likely|plausible|probable|fitting|winner|it(?=\W*(?:$|[.,;!\n]))"
     r"|answer|choice|consistent|accurate|suitable|my (?:final )?(?:answer|choice|pick|vote|guess)|true|(?:only "
     r")?one)\b"
@@ -220,7 +221,8 @@ SENTENCE_START = caseless(
     r")\s*[(\"“'\[]*$"
 )
 NO = (
-    r"(?:\b(?:(?:fits?|match\w*|explains?) (?:\w+ )?(?:poorly|badly|less)|incorrect|wrong|false|no|not(?! (?:option )?[A-J]\b)|none|never|unlikely|less|least|ruled out"
+    r"(?:\b(?:(?:fits?|match\w*|explains?) (?:\w+ )?(?:poorly|badly|less)|incorrect|wrong|false|no"
+    r"|not(?! (?:option )?[A-J]\b)|none|never|unlikely|less|least|ruled out"
     r"|excluded?|eliminated?|rejected|out|implausible"
     r"|improbable|inconsistent|inappropriate|contraindicated|unsafe|cannot|can't|isn't|wasn't|doesn't|don't|does "
     r"?n[o']t"
@@ -246,7 +248,8 @@ TICK = caseless(
 )
 SIGN = caseless(rf"(?P<no>\bcorrect\W{{1,6}}(?:false|no)\b|{NO})|(?P<yes>{YES})")
 AT_ONCE = caseless(
-    r"[^\w\n✗✘❌✖×☒❎👎🚫✓✔✅☑👍?]*(?:\b(?:is|was|are|would be|can be|could be|has been|had been|was then|seems|appears|looks|option|answer|this|it|s|also"
+    r"[^\w\n✗✘❌✖×☒❎👎🚫✓✔✅☑👍?]*(?:\b(?:is|was|are|would be|can be|could be|has been|had been|was then|seems"
+    r"|appears|looks|option|answer|this|it|s|also"
     r"|clearly|definitely"
     r"|probably|very|quite|a|an|the|just|simply|therefore|thus|because)\b[^\w\n✗✘❌✖×✓✔✅?]*)*"
 )
@@ -324,7 +327,8 @@ NO_SUCH_OPTION = re.compile(
 )
 
 NOT_CHANGED = caseless(
-    r"\b(?:consider\w*|thought (?:about|of)|tempted to|might|could|would(?! now)|not|no (?:need|reason) to|if|why|never|without|was going to"
+    r"\b(?:consider\w*|thought (?:about|of)|tempted to|might|could|would(?! now)|not|no (?:need"
+    r"|reason) to|if|why|never|without|was going to"
     r"|thinking (?:about|of))\s+(?:\w+\s+)?$|n't\s+(?:\w+\s+)?$"
 )
 """Text before a change of mind that did not take place."""
@@ -342,7 +346,8 @@ CHANGED = caseless(
     r"|apologies)|apolog\w+"
     r"|I (?:misread|misspoke|meant|stand corrected|take (?:that|it) back|was (?:wrong|mistaken)|made an? (?:\w+ "
     r")?(?:mistake|error))"
-    r"|(?:go(?:ing)?|went|com(?:e|ing)|revert(?:ing)?|return(?:ing)?|switch(?:ing)?)(?: back)? to my (?:original|first|initial)(?: answer| choice)?"
+    r"|(?:go(?:ing)?|went|com(?:e|ing)|revert(?:ing)?|return(?:ing)?"
+    r"|switch(?:ing)?)(?: back)? to my (?:original|first|initial)(?: answer| choice)?"
     r"|let me (?:correct|revise|rethink|fix|change)|make that|make it|or rather|new answer|better answer"
     r"|no,(?=\W*(?:it|[A-J]\b))"
     r"|thinking (?:again|more|it over|about it more)|from [A-J] to|that (?:was|is) (?:wrong|a mistake|incorrect)"
@@ -451,7 +456,8 @@ POSITIONS = (
     caseless(
         r"(?:\bI(?:'d|'ll| would| will| am|'m)?\s+(?:\w+\s+)?(?:choose|chose|choosing|take|taking|pick|picking"
         r"|select|say|vote for"
-        r"|go(?:ing)? (?:with|for)|opt for)|\b(?:answer|choice|pick|vote|guess|bet)\s*(?:,? (?:then|therefore),?\s*)?(?:is|would be|:)"
+        r"|go(?:ing)? (?:with|for)|opt for)|\b(?:answer|choice|pick|vote|guess|bet)\s*(?:,? (?:then"
+        r"|therefore),?\s*)?(?:is|would be|:)"
         r"|^\W*(?:it(?:'s| is)\s+)?"
         rf"(?:(?:definitely|probably|clearly|so|likely)\W+)*)\s*(?:the\s+)?{PLACE}"
         r"(?=\W*$|[.,;:!)\n]|\s+(?:because|since|as|given|for|is|here|imo|tbh)\b)"
