@@ -15,7 +15,7 @@ from equipoise.studies.registry import STUDIES
 from equipoise.text.letters import read_letter
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "text"))
-from test_stated import reading  # noqa: E402  (how its tests read a row)
+from test_stated import reading
 
 HELD = Path(__file__).parents[1] / "text/replies"
 
