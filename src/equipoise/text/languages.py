@@ -101,8 +101,8 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (MINE, "(?<=[A-J])\\)? (?:ही )?(?:सही|अंतिम) (?:उत्तर|विकल्प|जवाब)(?: है| हैं)?"),
         (RIGHT, "(?<=[A-J])\\)? (?:ही )?सही है"),
         (WRONG, "(?:गलत|ग़लत)(?: है)?|सही नहीं(?: है)?|नहीं(?: है)?(?:, ?बल्कि)?"),
-        (IT_IS, "(?:मेरा )?(?:सही |अंतिम |सबसे उपयुक्त )*(?:उत्तर|जवाब|निदान)(?: है)?(?: ?:)?(?: विकल्प)?"
-            "|(?:सही |अंतिम )+विकल्प(?: है)?(?: ?:)?"),
+        (IT_IS, ("(?:मेरा )?(?:सही |अंतिम |सबसे उपयुक्त )*(?:उत्तर|जवाब|निदान)(?: है)?(?: ?:)?(?: विकल्प)?"
+            "|(?:सही |अंतिम )+विकल्प(?: है)?(?: ?:)?")),
         (OPTION, "विकल्प"),
         (BECAUSE, "क्योंकि"),
         (".", "(?:होगा|हैं|है)"),
@@ -133,8 +133,8 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
             "por)")),
         (NOT, "no es(?: la)?"),
         (BUT, "sino(?: que)?(?: es)?(?: la)?"),
-        (WRONG, "(?:se descarta|(?:es|son|queda|fue|ha sido|est[aá]|puede ser) (?:excluid[ao]"
-            "|incorrect[ao]s?|fals[ao]s?|descartad[ao]|err[oó]ne[ao]))"),
+        (WRONG, ("(?:se descarta|(?:es|son|queda|fue|ha sido|est[aá]|puede ser) (?:excluid[ao]"
+            "|incorrect[ao]s?|fals[ao]s?|descartad[ao]|err[oó]ne[ao]))")),
         ("leaves", "(?:solo |s[oó]lo )?(?:nos )?queda(?: solo| s[oó]lo)?(?=(?: +(?:la|el|option))* +[A-J]\\b)"),
         (RIGHT, "es (?:la |el )?(?:correct[ao]|verdader[ao]|ciert[ao])"),
         (IS, "es|ser[ií]a|ser[aá]"), (THE, "la|el|letra"), (BECAUSE, ("porque|ya que|debido "
@@ -152,8 +152,8 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
             "op[cç][aã]o|a|o))?")),
         (NOT, "n[aã]o [eé](?: a)?"),
         (BUT, "(?:e )?sim(?: a)?|mas sim(?: a)?"),
-        (WRONG, "(?:[eé]|est[aá]|foi|fica|pode ser|deve ser) (?:exclu[ií]d[ao]|incorret[ao]"
-            "|fals[ao]|errad[ao]|descartad[ao])"),
+        (WRONG, ("(?:[eé]|est[aá]|foi|fica|pode ser|deve ser) (?:exclu[ií]d[ao]|incorret[ao]"
+            "|fals[ao]|errad[ao]|descartad[ao])")),
         ("leaves", "(?:s[oó] )?(?:resta|sobra)(?: apenas| s[oó])?(?=(?: +(?:a|o|option))* +[A-J]\\b)"),
         (RIGHT, "(?:[eé]|est[aá]) (?:[ao] )?(?:corret[ao]|cert[ao]|verdadeir[ao])"),
         (IS, "é a|é o|é|seria a|seria"), (BECAUSE, "porque|pois|j[aá] que"), (SO, "portanto"),
@@ -170,8 +170,8 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (CHOOSE, "je (?:choisis|choisirais|s[eé]lectionne|retiens|dirais|opte pour|pencherais pour)"),
         (NOT, "n'est pas(?: la)?"),
         (BUT, "mais(?: plut[oô]t)?(?: bien)?(?: la)?"),
-        (WRONG, "(?:est|sont|a [eé]t[eé]|peut [eê]tre) (?:[eé]cart[eé]e?|incorrecte?s?|fausse?s?"
-            "|faux|exclue?|[eé]limin[eé]e?|erron[eé]e?)"),
+        (WRONG, ("(?:est|sont|a [eé]t[eé]|peut [eê]tre) (?:[eé]cart[eé]e?|incorrecte?s?|fausse?s?"
+            "|faux|exclue?|[eé]limin[eé]e?|erron[eé]e?)")),
         ("leaves", "(?:il )?(?:ne )?reste(?: que| donc)?(?=(?: +(?:la|le|answer|option))* +[A-J]\\b)"),
         (RIGHT, "est (?:la |le )?(?:bonne|correcte?|exacte?|vraie?|juste)"),
         (IT_IS, "c'est(?: donc)?(?: bien)?"),
@@ -189,8 +189,8 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (CHOOSE, "(?:io )?(?:scelgo|sceglierei|seleziono|opto per|direi)"),
         (NOT, "non [eè](?: la)?"),
         (BUT, "ma(?: bens[iì])?(?: la)?|bens[iì](?: la)?"),
-        (WRONG, "(?:[eè]|sono|[eè] stat[ao]|va|pu[oò] essere) (?:errat[aoe]|sbagliat[aoe]"
-            "|fals[aoe]|esclus[aoe]|scorrett[aoe])"),
+        (WRONG, ("(?:[eè]|sono|[eè] stat[ao]|va|pu[oò] essere) (?:errat[aoe]|sbagliat[aoe]"
+            "|fals[aoe]|esclus[aoe]|scorrett[aoe])")),
         ("leaves", "(?:resta|rimane)(?: solo| quindi)?(?=(?: +(?:la|il|option))* +[A-J]\\b)"),
         (RIGHT, "[eè] (?:quella |la )?(?:corrett[ao]|giust[ao]|ver[ao]|esatt[ao])"),
         (IS, "è|sarebbe"), (THE, "la|il|lettera"), (BECAUSE, "perch[eé]|poich[eé]"), (SO, "quindi|dunque|pertanto"),
@@ -207,8 +207,8 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (CHOOSE, "ich (?:w[aä]hle|w[uü]rde sagen|nehme|entscheide mich f[uü]r|tippe auf)"),
         (NOT, "(?:ist )?nicht"),
         (BUT, "sondern"),
-        (WRONG, "scheide[tn](?: \\w+)? aus|(?:ist|sind|wurde|kann) (?:falsch|inkorrekt|ausgeschlossen"
-            "|unwahrscheinlich|nicht (?:richtig|korrekt))(?: werden)?"),
+        (WRONG, ("scheide[tn](?: \\w+)? aus|(?:ist|sind|wurde|kann) (?:falsch|inkorrekt|ausgeschlossen"
+            "|unwahrscheinlich|nicht (?:richtig|korrekt))(?: werden)?")),
         ("leaves", "bleib(?:t|en)(?: nur| also| somit| noch)*(?=(?: +(?:die|option|answer))* +[A-J]\\b)"),
         (RIGHT, "(?:ist|w[aä]re) (?:die |das )?(?:richtige?|korrekt|zutreffend)"),
         (IS, "ist|w[aä]re|lautet"), (THE, ("die|der|das"
@@ -252,8 +252,8 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
             "?[—–:-])?")), (NOT, "не"), (BECAUSE, "тому що"),
     ),
     "Persian, Urdu": (
-        (IT_IS, "(?:پاسخ|جواب)(?: (?:صحیح|درست|نهایی))*(?: گزینه)?"
-            "|گزینه(?: (?:صحیح|درست|نهایی))+"), (OPTION, "گزینه"), (".", "(?:است|ہے)"), (WRONG, "نادرست|غلط"),
+        (IT_IS, ("(?:پاسخ|جواب)(?: (?:صحیح|درست|نهایی))*(?: گزینه)?"
+            "|گزینه(?: (?:صحیح|درست|نهایی))+")), (OPTION, "گزینه"), (".", "(?:است|ہے)"), (WRONG, "نادرست|غلط"),
     ),
     "Greek": ((IT_IS, "(?:σωστή )?απάντηση(?: είναι)?(?: η| το)?"),),
     "Hebrew": ((IT_IS, "(?:התשובה|תשובה)(?: (?:הנכונה|הסופית))*(?: (?:היא|הוא))?"),),
