@@ -35,10 +35,10 @@ REASONS = """## Where the ratios come from
   token are the same. A third of our step is the fused attention, which computes every head of every row separately, so
   larger batches gain little: 42 rows gave 131 tokens per second, the default of 16 gave 124.
 - **Quantisation.** For this model no format both passes the gate and is faster, so none is offered; a larger one keeps
-  the blocks that its weights were published in, exactly ([blocks](decisions/0028-blocks.md)). One scale for all activations is
-  fast, but a few outliers determine it. 8 bits with a scale per 32 weights preserve the letters, but on processors
-  without int8 instructions their kernels prefill more slowly than float32. 4 bits quantise weights published in 4 bits
-  a second time, in other blocks, and change letters.
+  the blocks that its weights were published in, exactly ([blocks](decisions/0028-blocks.md)). One scale for all
+  activations is fast, but a few outliers determine it. 8 bits with a scale per 32 weights preserve the letters, but on
+  processors without int8 instructions their kernels prefill more slowly than float32. 4 bits quantise weights published
+  in 4 bits a second time, in other blocks, and change letters.
 - **Judging.** Batches contain pairs of equal length, so nothing is padded (padding adds 35 % of tokens at batch 8, 64 %
   at 64); identical pairs are judged once; each core computes its own batch; the last layer is computed only for the
   first token, from which the label is predicted. On a busy machine the alternative loses more, since its threads wait

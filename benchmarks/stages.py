@@ -53,7 +53,7 @@ ADDED = "race-added"
 """The id of the new pair."""
 IDLE_RUNS, HELPS = 3, 5
 """Repetitions of quick commands; the median counts."""
-KEPT = {"prompts_asked": "response", "pairs_judged": "entailment"}
+KEPT = {"prompts_asked": "response"}
 """The tables of our caches, each in a file named after its plural, by the work that a new row represents."""
 TRIAL: dict[str, dict[str, dict[str, Any]]] = {
     "params.yaml": {

@@ -57,12 +57,11 @@ def stage_lines(figures: Mapping[str, Any]) -> Iterator[str]:
     yield f"| **total** | | **{cold['seconds']:.1f}** | **{cold['cpu_seconds']:.1f}** | **{most:,}** |"
     first = figures["first"]["seconds"]
     yield (
-        f"\nThe first figures, those of `dvc repro measure@vignettes`, took {first:.0f} s; installing precedes it. The "
-        f"model answered {cold['prompts_asked']:,} prompts, and the judge {cold['pairs_judged']:,} pairs of passage "
-        "and hypothesis. The same clone afterwards:\n"
+        f"\nThe first figures, those of `dvc repro measure@vignettes`, took {first:.0f} s; installing precedes them. "
+        f"The model answered {cold['prompts_asked']:,} prompts. The same clone afterwards:\n"
     )
-    yield "| changed | seconds | of the cold run | prompts | judged pairs | stages that ran | target |"
-    yield "| --- | ---: | ---: | ---: | ---: | --- | --- |"
+    yield "| changed | seconds | of the cold run | prompts | stages that ran | target |"
+    yield "| --- | ---: | ---: | ---: | --- | --- |"
     verdicts = {
         "idle": _verdict(f"{IDLE:g} s", figures["idle"]["seconds"], IDLE),
         "new_pair": _verdict(f"{SHARE:.0%}", figures["new_pair"]["seconds"], SHARE * cold["seconds"]),
@@ -71,7 +70,7 @@ def stage_lines(figures: Mapping[str, Any]) -> Iterator[str]:
         run = figures[name]
         ran = ", ".join(dict.fromkeys(row["stage"].partition("@")[0] for row in run["stages"])) or "none"
         cells = [what, f"{run['seconds']:.1f}", f"{run['seconds'] / cold['seconds']:.1%}"]
-        yield _row([*cells, run["prompts_asked"], run["pairs_judged"], ran, verdicts.get(name, "")])
+        yield _row([*cells, run["prompts_asked"], ran, verdicts.get(name, "")])
     helped = figures["help"]
     verdict = _verdict(f"{HELP:g} s", helped["seconds"], HELP)
     yield (

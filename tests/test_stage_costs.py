@@ -78,7 +78,7 @@ def test_a_run_is_told_stage_by_stage(project: Project) -> None:
     assert small["peak_mib"] < 50
     assert large["seconds"] + small["seconds"] < found["seconds"]
     assert large["cpu_seconds"] + small["cpu_seconds"] < found["cpu_seconds"]
-    assert (found["prompts_asked"], found["pairs_judged"]) == (2, 0)
+    assert found["prompts_asked"] == 2
     assert (again["stages"], again["prompts_asked"]) == ([], 0)
 
 
@@ -141,7 +141,7 @@ def read(path: Path) -> Any:
 def run(seconds: float, stages: list[dict[str, Any]], asked: int = 0) -> dict[str, Any]:
     """Make up the figures of a run, one processor second more than wall seconds."""
     used = {"seconds": seconds, "cpu_seconds": seconds + 1}
-    return {**used, "prompts_asked": asked, "pairs_judged": 3 * asked, "stages": stages}
+    return {**used, "prompts_asked": asked, "stages": stages}
 
 
 def costs(new_pair: float) -> dict[str, Any]:
@@ -170,8 +170,8 @@ def test_the_page_tells_what_a_small_change_costs(seconds: float, verdict: str) 
     assert "| DVC's overhead | | 3.0 | 4.0 | |" in lines
     assert "| **total** | | **100.0** | **101.0** | **1,234** |" in lines
     (row,) = [line for line in lines if line.startswith("| one new pair")]
-    assert row.endswith(f"| {seconds:.1f} | {seconds:.1f}% | 2 | 6 | build, infer | {verdict} |")
-    assert any(line.endswith("| 2.0 | 2.0% | 0 | 0 | none | 5 s: reached |") for line in lines)
+    assert row.endswith(f"| {seconds:.1f} | {seconds:.1f}% | 2 | build, infer | {verdict} |")
+    assert any(line.endswith("| 2.0 | 2.0% | 0 | none | 5 s: reached |") for line in lines)
     assert "takes 0.51 s, the median of 5 (0.5 s: missed)" in lines[-1]
 
 

@@ -73,7 +73,9 @@ def case_effects(
                 yield row
     pairs = case_pairs(cases, judgements)
     if pairs:
-        unread = {role: [getattr(pair, role).answer == "unparsed" for pair in pairs] for role in ROLES}
+        unread: dict[str, list[bool]] = {
+            role: [getattr(pair, role).answer == "unparsed" for pair in pairs] for role in ROLES
+        }
         yield from unread_by_arm(NAME, unread, alpha)
     yield from paired_effects(pairs, options)
 

@@ -77,7 +77,9 @@ def vignette_effects(
     rows += _influence_effects(groups, pairs, options.alpha, wordings)
     rows += amplification_effects(pairs, options.alpha)
     # A likelihood always names an answer, so that what was written is counted, whichever reading the figures use.
-    written = {role: [getattr(pair, role).answer_generated == "unparsed" for pair in pairs] for role in ROLES}
+    written: dict[str, list[bool]] = {
+        role: [getattr(pair, role).answer_generated == "unparsed" for pair in pairs] for role in ROLES
+    }
     rows += unread_by_arm(NAME, written, options.alpha)
     # Labels were drawn from the main pairs only.
     for group, members in main if labels else ():
