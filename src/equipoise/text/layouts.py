@@ -110,7 +110,7 @@ IN_ORDER = caseless(
     r"|in (?:descending |decreasing |ascending |increasing )?order|(?:descending|decreasing|ascending|increasing) \w+"
     r"|by (?:likelihood|probability)|ranked|ranking|from (?:most|least) likely)\b[^:\n.]{0,60}?(?::| (?:is|are"
     r"|would be)\b)[ ]?"
-    r"(?P<name>[^,;:\n]{1,80})[,;](?:[^,;\n]*(?:[,;]| and\b| then\b))*(?P<last>[^\n.]*)[^\n]*"
+    r"(?P<name>[^,;:\n]{1,80})[,;](?P<others>[^\n.]*)[^\n]*"
 )
 """A sentence that lists diagnoses by rank."""
 PLACED = caseless(
@@ -462,7 +462,7 @@ def _in_order(text: str) -> _Block | None:
     named = IN_ORDER.search(text)
     if named is None:
         return None
-    last = re.sub(r"^\s*(?:and|finally|then)\b", "", named["last"])
+    last = re.split(r"[,;]|\b(?:and|then|finally)\b", named["others"], flags=re.IGNORECASE)[-1]
     return _Block(named.start(), named.end(), last if REVERSED.search(text, named.start()) else named["name"])
 
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from equipoise.text.patterns import caseless, normalize_unicode, plain_letters
 
-IDEOGRAPH = re.compile("[\u3400-\u9fff]")
+IDEOGRAPHS = "\u3400-\u9fff"
+IDEOGRAPH = re.compile(f"[{IDEOGRAPHS}]")
 SPACED_STOP = re.compile(r"(?<=\w)[ ](?=[.,;:!?)])")
 ENGLISH = caseless(r"\b(?:the|is|are|of|with|and|this|not|was|has|it|by|to|for)\b")
 """Words of an English text, in which a name alone does not tell a language."""
@@ -53,8 +54,17 @@ class _Table:
         self._english = {
             key: english for english, own in rows.items() for one in own for key in _keys(plain_letters(one).lower())
         }
+        # The longest first; by their first letter, so that few are tried at each place.
         longest = sorted(self._english, key=len, reverse=True)
-        self._pattern = caseless("|".join(map(_expression, longest)))
+        ideographs = [one for one in longest if IDEOGRAPH.search(one)]
+        letters = {
+            one[0]: [other for other in longest if other[0] == one[0]] for one in longest if one not in ideographs
+        }
+        groups = [f"(?={re.escape(letter)})(?:{'|'.join(map(_expression, own))})" for letter, own in letters.items()]
+        alternatives = [rf"(?<![^\W\d_])(?:{'|'.join(groups)})"] if groups else []
+        if ideographs:
+            alternatives.append(f"(?=[{IDEOGRAPHS}A-Za-z])(?:{'|'.join(map(_expression, ideographs))})")
+        self._pattern = caseless("|".join(alternatives))
 
     def count(self, text: str) -> int:
         """Return the number of letters in a text's matches."""
@@ -89,4 +99,4 @@ def _expression(wording: str) -> str:
     if IDEOGRAPH.search(wording):
         return words
     end = "" if wording.endswith("'") else r"(?![^\W\d_])"
-    return rf"(?<![^\W\d_]){words}{end}"
+    return f"{words}{end}"
