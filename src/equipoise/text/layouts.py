@@ -322,6 +322,8 @@ def _table(text: str) -> _Block | None:
     lines = list(ROW.finditer(text))
     for place, line in enumerate(lines):
         header = _cells(line[0])
+        if not header:
+            continue
         rows, end = [], line.end()
         for below in lines[place + 1 :]:
             if text[end : below.start()].strip(" \t\r") != "\n":
