@@ -114,14 +114,17 @@ IN_ORDER = caseless(
 )
 """A sentence that lists diagnoses by rank."""
 PLACED = caseless(
-    r"(?:^|(?<=[:.] ))\W*(?:(?:I|we)(?:'d| would|'ll| will)? (?:put|place|rank|list) )?(?P<name>[^,;:.\n]{2,60}?),? "
+    r"(?:^|(?<=[:.] ))[ \t*_-]{0,9}(?:(?:I|we)(?:'d| would|'ll| will)? (?:put|place|rank|list) )?"
+    r"(?P<name>\w[^,;:.\n]{1,60}?),? "
     r"(?:comes? |is )?(?:\(?(?:1st|first|#1|no\.? 1)\)?|in first place|at the top|on top)"
     r"(?:[,;.]| and| then| with| followed by) [^,;:\n]{2,60} \(?(?:2nd|second|#2|no\.? 2|below|after)\b[^\n]*",
     re.MULTILINE,
 )
 """Diagnoses with their place behind them: `PE first, anxiety second`."""
 AS_LISTED = caseless(
-    r"^\W*(?P<name>[^;,\n]{2,60})[;,][^\n]{2,200}\bin (?:this|that|descending|decreasing) order\b[^\n]*", re.MULTILINE
+    r"^[ \t*_-]{0,9}(?P<name>\w[^;,\n]{1,60})[;,][^\n]{2,200}"
+    r"\bin (?:this|that|descending|decreasing) order\b[^\n]*",
+    re.MULTILINE,
 )
 REVERSED = caseless(
     r"\b(?:least|lowest)\b[^:\n]{0,30}\b(?:to|first)\b|\b(?:ascending|increasing)\b|\bmost (?:likely"
@@ -319,6 +322,8 @@ def _table(text: str) -> _Block | None:
     lines = list(ROW.finditer(text))
     for place, line in enumerate(lines):
         header = _cells(line[0])
+        if not header:
+            continue
         rows, end = [], line.end()
         for below in lines[place + 1 :]:
             if text[end : below.start()].strip(" \t\r") != "\n":
