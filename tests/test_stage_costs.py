@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import projects
 from equipoise.core.errors import EquipoiseError
 from equipoise.materials.stories.library import load_library
 from equipoise.studies.vignettes.profiles import build_pairs
@@ -178,7 +179,7 @@ def test_the_page_tells_what_a_small_change_costs(seconds: float, verdict: str) 
 def test_the_stages_of_the_page_are_those_of_the_pipeline() -> None:
     """Every stage of dvc.yaml was measured, those of a study once for each that params.yaml names, and no other."""
     measured = [row["stage"] for row in json.loads(FIGURES.read_text(encoding="utf-8"))["cold"]["stages"]]
-    stages, studies = read(ROOT / "dvc.yaml")["stages"], read(ROOT / "params.yaml")["studies"]
+    stages, studies = read(ROOT / "dvc.yaml")["stages"], projects.committed_settings().studies
     expected = [f"{name}@{study}" for name, stage in stages.items() if "foreach" in stage for study in studies]
 
     assert sorted(measured) == sorted([*expected, *(name for name, stage in stages.items() if "foreach" not in stage)])

@@ -9,6 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+import projects
 from equipoise.cli.results import results
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
@@ -68,8 +69,12 @@ def test_a_study_that_is_unknown_or_was_not_run_is_named(data: Path) -> None:
         invoke("stigma", "--data", str(data))
 
 
-def test_recorded_phantoms_come_first(data: Path) -> None:
+def test_recorded_phantoms_come_first(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted bias is the first row, then the planted fair model; this run is the last one, with what it means."""
+    # The checkout's own settings name the model of the last run.
+    (data / "params.yaml").write_text(projects.committed("params.yaml"), encoding="utf-8")
+    (data / "results").symlink_to(ROOT / "results")
+    monkeypatch.chdir(data)
     printed = invoke("vignettes", "--data", str(data))
     rows = [line for line in printed.splitlines() if line.startswith("│ ")]
     models = [row.split("│")[1].strip() for row in rows]

@@ -49,6 +49,8 @@ TRAILING = caseless(
     r"|other possibilities)(?: diagnos[ei]s)?\b)"
 )
 """The start of a sentence after the diagnosis that does not state it."""
+ALONE = caseless(r"\A\W*(?:(?:final|most likely|working) )?(?:diagnosis|answer|impression)\s*[:*]+")
+"""The heading of a reply that is nothing but a diagnosis."""
 SECTION = re.compile(r"[:*#]\W*$|^\s*#")
 CLAUSES = caseless(
     r"[;,:()\[\]…]\s+|[()]|(?<!\s)\s+[–—-]+\s+|[–—]|\.{3}\s*|\?"
@@ -204,6 +206,8 @@ def stated_answer(reply: str, answers: Answers, diagnoses: Diagnoses) -> AnswerK
     Returns:
         The kind of the answer that the reply states as its diagnosis; None if it states none, another or several.
     """
+    if (named := _exactly(reply, answers)) is not None:
+        return named
     reply = diagnoses.to_english(STRUCK.sub(" ", plain_letters(reply)))
     reply = ARROW.sub(": ", reply)
     for short, words in SHORTHAND.items():
@@ -218,6 +222,17 @@ def stated_answer(reply: str, answers: Answers, diagnoses: Diagnoses) -> AnswerK
         if re.search(r"diagnos|answer|impression", revisions[-1][0], re.IGNORECASE):
             return None
     return _settled(reply, answers, meanings, diagnoses)
+
+
+def _exactly(reply: str, answers: Answers) -> AnswerKind | None:
+    """Return the one answer of which a wording is all that a reply says, but for a heading."""
+    said = ALONE.sub("", reply).strip(" \t\n.*_").casefold()
+    named = [
+        kind
+        for kind, answer in answers.items()
+        if said in {wording.casefold() for wording in (answer.label, *answer.synonyms)}
+    ]
+    return named[0] if len(named) == 1 else None
 
 
 def _meanings(answer: Answer, diagnoses: Diagnoses) -> list[Meaning]:

@@ -36,7 +36,7 @@ PIPELINES: dict[str, dict[str, Any]] = {
 def test_deps_hold_the_import_closure(folder: str, name: str) -> None:
     """A stage depends on the code that it can import; not on packages' docstrings, which would train anew."""
     stage = PIPELINES[folder][name]
-    named = {path for path in paths(stage, "deps") if path.endswith(".py")}
+    named = {path for path in paths(stage, "deps") if path.endswith((".py", "thinking.yaml"))}
     expected = {path for path in closure(f"judge/stages/{name}.py") if not path.endswith("__init__.py")}
 
     assert {os.path.normpath(Path(folder) / path) for path in named} == expected
