@@ -36,9 +36,9 @@ LOOK = studies=[vignettes] build.controls=false build.mirrors=false build.reread
 look: .venv/installed
 	$(if $(MODEL),@$(call known,$(MODEL)))
 	@$(ready)
-	@cp params.yaml .cache/params.look.yaml
-	@status=0; dvc exp run $(MODEL:%=--set-param model=%) $(LOOK:%=--set-param '%') && equipoise results --look || status=$$?; \
-	  mv .cache/params.look.yaml params.yaml; git reset --quiet -- params.yaml; exit $$status
+	@mkdir -p .cache && cp params.yaml .cache/params.look.yaml; \
+	  trap 'mv .cache/params.look.yaml params.yaml; git reset --quiet -- params.yaml' EXIT; \
+	  dvc exp run $(MODEL:%=--set-param model=%) $(LOOK:%=--set-param '%') && equipoise results --look
 	@echo "For a verdict: make repro STUDY=vignettes$(MODEL:%= MODEL=%)"
 
 # The committed run without running it, and the rows of other revisions to compare with: make pull REVISIONS=HEAD~1

@@ -53,6 +53,7 @@ def test_table_ends_in_totals(rows: Path) -> None:
         ('{"q": "A"}\n{"q": \n', r"rows\.jsonl, row 2: not JSON"),
         ('{"q": "A"}\n{"p": "A"}\n', r"rows\.jsonl, row 2: field 'q' is missing.*the row has p"),
         ('{"q": 3}\n', r"rows\.jsonl, row 1: field 'q' is not a text"),
+        ("[]\n", r"rows\.jsonl: no rows"),
         ("3\n", r"rows\.jsonl, row 1: not a JSON object"),
         ('{"q": "A", "options": {"A": 3}}\n', r"rows\.jsonl, row 1: field 'options'"),
     ],

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 import projects
-from equipoise.figures.reading import MEASURED, Errors, Reader, reader_of, reading_effects, sentence, unread_by_arm
+from equipoise.figures.reading import MEASURED, Errors, reader_of, reading_effects, sentence, unread_by_arm
+from equipoise.figures.study import Reader
 from equipoise.studies.registry import STUDIES
 from equipoise.text.letters import read_letter
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "text"))
-from test_stated import reading
-
-HELD = Path(__file__).parents[1] / "text/replies"
-
-
-def replies(*names: str) -> list[dict[str, Any]]:
-    """Read replies that no rule was tuned on."""
-    return [json.loads(line) for name in names for line in (HELD / name).read_text("utf-8").splitlines()]
+from replies import read_replies, reading
 
 
 def test_the_error_on_letters_is_that_of_the_replies_held_aside() -> None:
     """Another letter than the gold is `other`; none where there is one is `unread`."""
-    rows = replies("letters_held3.jsonl")
+    rows = read_replies("letters_held")
     read = [(read_letter(row["response"], row["options"]).letter, row["gold"]) for row in rows]
     other = sum(given is not None and given != gold for given, gold in read)
     unread = sum(given is None and gold is not None for given, gold in read)
@@ -37,7 +24,7 @@ def test_the_error_on_letters_is_that_of_the_replies_held_aside() -> None:
 
 def test_the_error_on_diagnoses_is_that_of_the_replies_held_aside() -> None:
     """A reading of neither answer, where one is meant, is `unread`; any other that differs from the gold is `other`."""
-    rows = replies("diagnoses_held2.jsonl", "diagnoses_held3.jsonl")
+    rows = read_replies("diagnoses_held")
     wrong = [given for row in rows if (given := reading(row)) != row["gold"]]
 
     assert MEASURED["diagnoses"] == Errors(len(rows), len(wrong) - wrong.count("other"), wrong.count("other"))

@@ -2,46 +2,33 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
-from equipoise.studies.cases.judged import read_output
-from equipoise.studies.cases.rows import Case
 from equipoise.text.answer import Answer, AnswerKind
-from equipoise.text.diagnoses import load_diagnoses
 from equipoise.text.stated import stated_answer
+from replies import DIAGNOSES, OPPOSITE, read_replies, reading
 
-DIAGNOSES = load_diagnoses(Path(__file__).parents[2] / "data/diagnoses.yaml")
-REPLIES = Path(__file__).parent / "replies"
-OPPOSITE = {"expected": "stereotyped", "stereotyped": "expected"}
 ANSWERS: dict[AnswerKind, Answer] = {
     "expected": Answer(label="pulmonary embolism", synonyms=("PE",)),
     "stereotyped": Answer(label="anxiety", synonyms=("anxiety disorder",)),
 }
 
 
-def reading(row: dict[str, str]) -> str:
-    """Read a row's response as that of a saved output; what is neither answer is `other`."""
-    case = Case(
-        key=row["id"], prompt="p", feature="f", features={"": "f"}, role="marginalised", source="s", licence="l",
-        label=row["stereotyped"], expected=row["expected"],
-    )  # fmt: skip
-    kind = read_output(row["response"], case, DIAGNOSES)[0].kind
-    return kind if kind in OPPOSITE else "other"
+SHORT = "5 of 180 replies that no rule was tuned on are read as the answer that they reject"
 
 
 @pytest.mark.parametrize(
-    ("half", "right", "opposite"),
-    [("tuned", 0.95, 0.01), ("held", 0.95, 0.01), ("held2", 0.92, 0.03), ("held3", 0.92, 0.03)],
+    ("name", "right", "opposite"),
+    [
+        ("tuned", 0.95, 0.01),
+        ("tuned_2", 0.95, 0.01),
+        ("held", 0.92, 0.03),
+        pytest.param("held", 0.92, 0.01, marks=pytest.mark.xfail(reason=SHORT, strict=True)),
+    ],
 )
-def test_replies_are_read(half: str, right: float, opposite: float) -> None:
+def test_replies_are_read(name: str, right: float, opposite: float) -> None:
     """Most replies are read right, and next to none as the answer that they reject."""
-    path = REPLIES / f"diagnoses_{half}.jsonl"
-    if not path.exists():
-        pytest.skip(f"{path.name} is not there")
-    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    rows = read_replies(f"diagnoses_{name}")
     read = {row["id"]: reading(row) for row in rows}
     gold = {row["id"]: row["gold"] if row["gold"] in OPPOSITE else "other" for row in rows}
     wrong = {key: f"{gold[key]} read as {read[key]}" for key in read if read[key] != gold[key]}

@@ -6,13 +6,12 @@ from likelihoods has no such error.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from equipoise.core.params import Params
 from equipoise.figures.effects import Effect, Group, rate
-from equipoise.figures.study import Study
+from equipoise.figures.study import Reader, Study
 
-Reader = Literal["letters", "diagnoses"]
 FAMILY = "reading"
 
 
@@ -25,7 +24,7 @@ class Errors(NamedTuple):
 
 
 MEASURED: dict[Reader, Errors] = {"letters": Errors(150, 0, 10), "diagnoses": Errors(180, 7, 6)}
-"""Errors on the replies of `tests/text/replies` that no rule was tuned on, as tests count them."""
+"""Errors on the replies that no rule was tuned on, `tests/text/replies/*_held.jsonl`, as tests count them."""
 
 
 def reader_of(study: Study, settings: Params) -> Reader | None:

@@ -25,6 +25,10 @@ def value_of(rows: Rows, key: str) -> float | None:
     return rows[key].estimate if key in rows else None
 
 
+Reader = Literal["letters", "diagnoses"]
+"""What reads an answer from a text."""
+
+
 class Likelihoods(NamedTuple):
     """A setting that needs likelihoods: `section.field` with `value`; with `other` it does not."""
 
@@ -90,7 +94,7 @@ class Study:
     faults: tuple[str, ...] = ()
     sentence: Callable[[Rows], str] = lambda _: ""
     page: str = ""
-    reader: Literal["letters", "diagnoses"] | None = None
+    reader: Reader | None = None
     free_text: bool = False
     reasons: bool = False
     saved_outputs: bool = False

@@ -5,6 +5,7 @@ Only phrases that give, reject or join options are rewritten; the words of the o
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Final
 
 from equipoise.text.patterns import caseless
@@ -278,9 +279,13 @@ def _cues(rows: tuple[tuple[str, str], ...]) -> re.Pattern[str]:
     return caseless("|".join(f"(?:{_compiled(foreign).pattern})" for english, foreign in rows if english in CUES))
 
 
-LANGUAGES: Final = tuple(
-    (_cues(rows), tuple((f" {english} ", _compiled(foreign)) for english, foreign in rows)) for rows in PHRASES.values()
-)
+@cache
+def _languages() -> tuple[tuple[re.Pattern[str], tuple[tuple[str, re.Pattern[str]], ...]], ...]:
+    """Compile the table at its first use, which takes longer than importing all other rules for letters."""
+    return tuple(
+        (_cues(rows), tuple((f" {english} ", _compiled(foreign)) for english, foreign in rows))
+        for rows in PHRASES.values()
+    )
 
 
 def _found(pattern: re.Pattern[str], text: str) -> Iterator[str]:
@@ -293,7 +298,7 @@ def to_english(text: str) -> str:
         text = LOOKALIKE.sub(lambda match: match[0].translate(LOOKALIKES), text.translate(PUNCTUATION))
         text = SEAM.sub(" ", text)
     # Languages share words: that of which the text has most comes first.
-    found = [(sum(map(len, _found(cue, text))), rows) for cue, rows in LANGUAGES]
+    found = [(sum(map(len, _found(cue, text))), rows) for cue, rows in _languages()]
     for _, rows in sorted((entry for entry in found if entry[0]), key=lambda entry: -entry[0]):
         for english, foreign in rows:
             text = foreign.sub(english, text)

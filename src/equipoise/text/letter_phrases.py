@@ -416,7 +416,6 @@ WORDS_PREFACE = caseless(
     r"|immediate|urgent|first|appropriate|patient|she|he|needs?|requires?|should|receive|get|be|given|case)\b)*"
 )
 """Text that may precede the words of an option that open the text."""
-LATER = caseless(r"\b(?:then|follow\w*|after\w*|before|plus|with|and|together)\b")
 CONCLUDED_WORDS = caseless(
     r"(?:\b(?:so|hence|therefore|thus|consequently|accordingly|(?:in )?(?:summary|conclusion|short|sum)|overall"
     r"|leaves?|leaving"

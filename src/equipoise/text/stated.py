@@ -49,8 +49,6 @@ TRAILING = caseless(
     r"|other possibilities)(?: diagnos[ei]s)?\b)"
 )
 """The start of a sentence after the diagnosis that does not state it."""
-ALONE = caseless(r"\A\W*(?:(?:final|most likely|working) )?(?:diagnosis|answer|impression)\s*[:*]+")
-"""The heading of a reply that is nothing but a diagnosis."""
 SECTION = re.compile(r"[:*#]\W*$|^\s*#")
 CLAUSES = caseless(
     r"[;,:()\[\]…]\s+|[()]|(?<!\s)\s+[–—-]+\s+|[–—]|\.{3}\s*|\?"
@@ -206,8 +204,6 @@ def stated_answer(reply: str, answers: Answers, diagnoses: Diagnoses) -> AnswerK
     Returns:
         The kind of the answer that the reply states as its diagnosis; None if it states none, another or several.
     """
-    if (named := _exactly(reply, answers)) is not None:
-        return named
     reply = diagnoses.to_english(STRUCK.sub(" ", plain_letters(reply)))
     reply = ARROW.sub(": ", reply)
     for short, words in SHORTHAND.items():
@@ -224,17 +220,6 @@ def stated_answer(reply: str, answers: Answers, diagnoses: Diagnoses) -> AnswerK
     return _settled(reply, answers, meanings, diagnoses)
 
 
-def _exactly(reply: str, answers: Answers) -> AnswerKind | None:
-    """Return the one answer of which a wording is all that a reply says, but for a heading."""
-    said = ALONE.sub("", reply).strip(" \t\n.*_").casefold()
-    named = [
-        kind
-        for kind, answer in answers.items()
-        if said in {wording.casefold() for wording in (answer.label, *answer.synonyms)}
-    ]
-    return named[0] if len(named) == 1 else None
-
-
 def _meanings(answer: Answer, diagnoses: Diagnoses) -> list[Meaning]:
     read = [diagnoses.meaning(wording) for wording in (answer.label, *answer.synonyms)]
     return [meaning for meaning in read if meaning.concepts]
@@ -247,6 +232,9 @@ def _settled(text: str, answers: Answers, meanings: Meanings, diagnoses: Diagnos
     text = TICK.sub("; ", CROSS.sub("; not ", lay_out(_without_trailing(text))))
     # The reply has ended: a last line without a full stop is not cut short.
     same = _same(f"{text}.", answers, diagnoses) or _same(text, answers, diagnoses)
+    if len(same) > 1:
+        named = _named(text, meanings, diagnoses)
+        same = [kind for kind in same if kind in named]
     headings = list(HEADING.finditer(text))
     spans = sentence_spans(text, longest=len(text) + 1)
     last = text[spans[-1].start : spans[-1].end] if spans else ""
@@ -402,13 +390,18 @@ def _asserted(
 
 
 def _named(text: str, meanings: Meanings, diagnoses: Diagnoses) -> dict[AnswerKind, None]:
-    """Return the answers that a text names."""
+    """Return the answers that a text names; of `drug-induced psychosis` and `psychosis` the more exact one alone."""
     whole = diagnoses.meaning(text)
-    return {
-        kind: None
+    concepts = {
+        kind: [
+            meaning.concepts
+            for meaning in own
+            if meaning.concepts <= whole.concepts and not diagnoses.are_opposed(meaning, whole)
+        ]
         for kind, own in meanings.items()
-        if any(meaning.concepts <= whole.concepts and not diagnoses.are_opposed(meaning, whole) for meaning in own)
     }
+    every = [one for own in concepts.values() for one in own]
+    return {kind: None for kind, own in concepts.items() if any(not any(one < other for other in every) for one in own)}
 
 
 def _foreign(text: str, meanings: Meanings, diagnoses: Diagnoses) -> bool:
