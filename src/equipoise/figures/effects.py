@@ -13,6 +13,7 @@ from equipoise.stats.clusters import Mean, effective_size, sign_flip, simulated_
 from equipoise.stats.clusters import clustered_mean as robust_mean
 from equipoise.stats.misclassification import ErrorCounts, rogan_gladen, rogan_gladen_interval
 from equipoise.stats.multiplicity import Method, adjust
+from equipoise.stats.paired import t_quantile
 from equipoise.stats.quantities import Interval, PairedCells, PValue, ratio
 
 Nested: TypeAlias = "dict[str, Nested | float | int | str]"
@@ -20,6 +21,8 @@ Nested: TypeAlias = "dict[str, Nested | float | int | str]"
 
 SKEWED = "_skewed"
 """Ends the name of a mean whose interval is corrected for skewness (`skewed_mean`)."""
+SIMULTANEOUS = "_simultaneous"
+"""Ends the name of a group's mean whose interval holds for all groups of its family together (`simultaneous_means`)."""
 TESTED_TOGETHER = ("dimension", "tier", "combination")
 """The declared families: in each, a measure's tests over all groups. A single overall test needs no adjustment."""
 
@@ -174,6 +177,36 @@ def skewed_mean(
     mean = robust_mean(values, clusters or [str(place) for place in range(len(values))])
     if mean is not None and group.family == "overall":
         yield effect(group, f"{measure}{SKEWED}", len(values), Estimate(mean.value, mean.skewed_interval(alpha)))
+
+
+def simultaneous_means(
+    measure: str, groups: Iterable[tuple[Group, Sequence[tuple[float | None, str]]]], alpha: float
+) -> Iterator[Effect]:
+    """Estimate the means of a family's groups with intervals that hold for all of them together.
+
+    Each group has its values with their stories. The values of a story in a group are averaged; the variance between
+    stories is pooled over the groups, so that one of three stories is not judged by three values alone, and each
+    interval has the level 1 - alpha / number of groups (Bonferroni). Without two stories more than groups, or where
+    nothing varies, there are no intervals. Source: Miller (1981), Simultaneous Statistical Inference, section 2.1.
+    """
+    means: list[tuple[Group, list[float]]] = []
+    for group, rows in groups:
+        stories: dict[str, list[float]] = {}
+        for value, story in rows:
+            if value is not None:
+                stories.setdefault(story, []).append(value)
+        if stories:
+            means.append((group, [sum(values) / len(values) for values in stories.values()]))
+    centres = [sum(values) / len(values) for _, values in means]
+    squares = [(value - centre) ** 2 for (_, values), centre in zip(means, centres, strict=True) for value in values]
+    df = len(squares) - len(means)
+    pooled = math.sqrt(sum(squares) / df) if df > 1 else 0.0
+    for (group, values), centre in zip(means, centres, strict=True):
+        interval = None
+        if pooled:
+            reach = float(t_quantile(alpha / len(means), df)) * pooled / math.sqrt(len(values))
+            interval = Interval(centre - reach, centre + reach)
+        yield effect(group, f"{measure}{SIMULTANEOUS}", len(values), Estimate(centre, interval))
 
 
 def location(values: Sequence[float], clusters: Sequence[str] | None = None) -> Estimate:

@@ -26,6 +26,7 @@ THRESHOLDS: dict[str, float] = {
     "answers_cut_off": FEW,
     "unread_answers": FEW,
     "refused_answers": FEW,
+    "texts_disagree": 0.5,
     "label_skew": 0.0,
     "stereotype_skew": 0.0,
 }
@@ -81,10 +82,28 @@ def reply_guards(
     yield Guard.of("answers_cut_off", len(written), sum(not row.finished[-1] for row in written))
 
 
-def answer_guards(kinds: Sequence[AnswerKind]) -> Iterator[Guard]:
-    """Count unreadable and refused answers, in the reading that the study uses."""
-    yield Guard.of("unread_answers", len(kinds), kinds.count("unparsed"))
-    yield Guard.of("refused_answers", len(kinds), kinds.count("refusal"))
+def answer_guards(written: Mapping[str, Sequence[AnswerKind]]) -> Iterator[Guard]:
+    """Count unreadable and refused answers in what is written about each arm; the worst arm decides.
+
+    A likelihood always names an answer, so the written text is counted whichever reading the figures use. Over all
+    replies together, what is withheld from one group alone would be diluted.
+    """
+    counted: tuple[tuple[str, AnswerKind], ...] = (("unread_answers", "unparsed"), ("refused_answers", "refusal"))
+    for name, kind in counted:
+        shares = {arm: ratio(list(kinds).count(kind), len(kinds)) or 0.0 for arm, kinds in written.items()}
+        worst = max(shares, key=lambda arm: shares[arm], default=None)
+        kinds = [] if worst is None else list(written[worst])
+        figures = {f"share_{arm}": share for arm, share in shares.items()}
+        yield Guard.of(name, len(kinds), kinds.count(kind), figures)
+
+
+def agreement_guard(agreed: Mapping[str, list[bool]]) -> Guard:
+    """Count texts that give another than the likeliest answer, by arm; the worst arm decides.
+
+    What the likelihoods show then says little about what the model's readers are told.
+    """
+    worst = max(agreed.values(), key=lambda answers: ratio(answers.count(False), len(answers)) or 0.0, default=[])
+    return Guard.of("texts_disagree", len(worst), worst.count(False))
 
 
 def unread(answers: Iterable[object]) -> Guard:

@@ -1,8 +1,8 @@
 """The layout of a result in `effects.jsonl`: effects, and everything else as rows of the same form.
 
 A finding is a row whose estimate is 1 for yes and 0 for no. Guards (family `guard`) and counts (family `run`) have a
-row for each of their numbers. The family `verdict` has the verdict, the margin, the clusters asked, and the deciding
-interval. Only this module knows these names.
+row for each of their numbers. The family `verdict` has the verdict, the margin, the clusters asked, and the effects at
+the levels of the verdict. Only this module knows these names.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -12,14 +12,13 @@ from typing import get_args
 
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.figures.effects import SKEWED, Effect, Estimate, Group, effect
+from equipoise.figures.effects import Effect, Estimate, Group, effect
 from equipoise.figures.guards import Guard
 from equipoise.figures.options import Decision
 from equipoise.figures.result import (
     BIASED,
     UNBIASED,
     Counts,
-    Deciding,
     Finding,
     Looked,
     Question,
@@ -35,8 +34,9 @@ QUESTIONS: frozenset[Question] = frozenset(get_args(Question))
 """Measures of the findings."""
 CODES: dict[Word, float] = {BIASED: 1.0, UNBIASED: 0.0}
 """A verdict as an estimate; undecided is undefined."""
-ASKED, INTERVAL = "asked", "interval"
-"""Measures of the family `verdict`: clusters asked, of `n`; the endpoint at the level of decisions."""
+ASKED, INTERVAL, ADJUSTED = "asked", "interval", "adjusted"
+"""In the family `verdict`: the measure of the clusters asked, of `n`; the groups of effects at the level of decisions,
+and at that adjusted for the number of components, whose measures are the effects' places."""
 COUNT, THRESHOLD = "count", "threshold"
 DERIVED = ("share", "triggered")
 """Measures of a guard: its count and threshold, and what follows from these."""
@@ -70,15 +70,16 @@ def result_of(study: str, rows: Iterable[Effect]) -> StudyResult:
             findings.append(_finding(row))
         else:
             effects.append(row)
-    by_measure = {row.measure: row for row in families[VERDICT]}
-    deciding, looked = by_measure.get(INTERVAL), by_measure.get(ASKED)
+    levels = {name: [row for row in families[VERDICT] if row.group == name] for name in (ALL, INTERVAL, ADJUSTED)}
+    looked = next((row for row in levels[ALL] if row.measure == ASKED), None)
     return StudyResult(
         study=study,
         effects=effects,
         findings=findings,
         guards=[*_guards(study, families[GUARD])],
         counts=_counts(study, families[RUN]) if families[RUN] else None,
-        deciding=None if deciding is None else Deciding(deciding, by_measure.get(f"{INTERVAL}{SKEWED}")),
+        deciding={row.measure: row for row in levels[INTERVAL]},
+        adjusted={row.measure: row for row in levels[ADJUSTED]},
         looked=None if looked is None else Looked(_whole(looked), looked.n),
     )
 
@@ -104,15 +105,14 @@ def finding_row(finding: Finding) -> Effect:
     return effect(finding.group, finding.question, finding.n, Estimate(answer))
 
 
-def deciding(study: str, endpoint: Deciding, coverage: float | None) -> Deciding:
-    """Rename the effects at the level of decisions, apart from the study's own, and set their `coverage`."""
+def at_level(study: str, group: str, rows: Iterable[Effect]) -> dict[str, Effect]:
+    """Rename effects of another level, `INTERVAL` or `ADJUSTED`, apart from the study's own; return them by place."""
 
-    def renamed(row: Effect, measure: str) -> Effect:
-        names = {"key": f"{study}/{VERDICT}/{ALL}/{measure}", "family": VERDICT, "group": ALL, "measure": measure}
-        return row.model_copy(update={**names, "coverage": coverage})
+    def renamed(row: Effect) -> Effect:
+        names = {"key": f"{study}/{VERDICT}/{group}/{row.place}", "family": VERDICT, "group": group}
+        return row.model_copy(update={**names, "measure": row.place, "primary": False})
 
-    row, skewed = endpoint
-    return Deciding(renamed(row, INTERVAL), None if skewed is None else renamed(skewed, f"{INTERVAL}{SKEWED}"))
+    return {row.place: renamed(row) for row in rows}
 
 
 def _finding(row: Effect) -> Finding:
@@ -176,8 +176,7 @@ def _count_rows(study: str, counts: Counts | None) -> Iterator[Effect]:
 
 def _verdict_rows(study: str, result: StudyResult) -> Iterator[Effect]:
     group = Group(VERDICT, ALL, study)
-    if result.deciding is not None:
-        yield from (row for row in result.deciding if row is not None)
+    yield from (*result.deciding.values(), *result.adjusted.values())
     if result.looked is not None:
         yield effect(group, ASKED, result.looked.planned, Estimate(float(result.looked.asked)))
     if result.verdict is not None:

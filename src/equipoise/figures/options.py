@@ -15,22 +15,48 @@ Place = Annotated[str, Field(pattern=r"^[^/]+/.+/[^/]+$")]
 """An effect of a study by its family, group and measure, such as `arm/neutral/accuracy`."""
 
 
+class Component(Frozen):
+    """The largest difference of a figure from its null value that would be of no consequence.
+
+    `margin` is in the figure's unit, `why` the argument for it, and `direction` the side on which a difference is bias.
+    With `within_groups`, no group of the endpoint's families may be compatible with a difference of more than that many
+    margins.
+    """
+
+    margin: Annotated[float, Field(gt=0)]
+    why: Text
+    direction: Direction = "both"
+    within_groups: Annotated[float, Field(ge=1)] | None = None
+
+
 class Endpoint(Frozen):
     """A study's primary endpoint: a headline figure, named without its study, and what a verdict on it needs.
 
-    `margin` is the largest difference from the null value that would be of no consequence, in the figure's unit, `why`
-    the argument for it, and `direction` the side on which a difference is bias. A figure without a null value has none
-    of these, and no verdict. `floors` state assay sensitivity: the lower limit of each of these effects must be above
-    its value, or the run could not have shown a bias. `noise` is the effect of irrelevant changes of the words, which
-    must not exceed the margin.
+    `margin`, `why`, `direction` and `within_groups` are those of a `Component`; without a margin there is no verdict.
+    `also` has further components by the names of their figures: each can show bias, and *no bias* needs all. `families`
+    are those whose groups must not be beyond a margin. `floors` state assay sensitivity: the lower limit of each of
+    these effects must be above its value, or the run could not have shown a bias. `bounds` are effects that must lie
+    within a margin for *no bias*, but show no bias themselves: answers withheld from one group, a prior beyond
+    epidemiology.
     """
 
     figure: Text
     margin: Annotated[float, Field(gt=0)] | None = None
     why: Text | None = None
     direction: Direction = "both"
+    within_groups: Annotated[float, Field(ge=1)] | None = None
+    also: dict[Text, Component] = {}
+    families: tuple[Text, ...] = ()
     floors: dict[Place, float] = {}
-    noise: Place | None = None
+    bounds: dict[Place, Component] = {}
+
+    @property
+    def components(self) -> dict[str, Component]:
+        """Every component by the name of its figure, the headline first; empty without a margin."""
+        if self.margin is None or self.why is None:
+            return {}
+        own = Component(margin=self.margin, why=self.why, direction=self.direction, within_groups=self.within_groups)
+        return {self.figure: own, **self.also}
 
 
 class Measure(Frozen):

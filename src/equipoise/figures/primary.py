@@ -12,7 +12,7 @@ from dataclasses import replace
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import FILE
 from equipoise.figures.effects import Effect, Group
-from equipoise.figures.figure import Figure
+from equipoise.figures.figure import EVERY, Figure
 from equipoise.figures.options import Endpoint
 from equipoise.figures.result import Finding, StudyResult
 from equipoise.figures.study import Study
@@ -29,13 +29,9 @@ def primary_figure(study: Study, endpoint: Endpoint) -> Figure:
     or a condition of a verdict.
     """
     where = f"{FILE}: decision.endpoints.{study.name}"
-    known = {figure.name.removeprefix(f"{study.name}."): figure for figure in study.figures if figure.pick is None}
-    if endpoint.figure not in known:
-        message = f"{where}: no headline figure {endpoint.figure!r}: choose one of {', '.join(known)}"
-        raise EquipoiseError(message)
-    figure = known[endpoint.figure]
+    figure = _known(study, endpoint.figure, where)
     if figure.null is None:
-        for name in ("margin", "direction", "why", "floors", "noise"):
+        for name in ("margin", "direction", "why", "floors", "bounds", "also", "families", "within_groups"):
             if name in endpoint.model_fields_set:
                 message = f"{where}: {endpoint.figure} has no null value, and so no {name}: leave `{name}` out"
                 raise EquipoiseError(message)
@@ -47,7 +43,25 @@ def primary_figure(study: Study, endpoint: Endpoint) -> Figure:
         raise EquipoiseError(f"{message}of no consequence: add `margin: NUMBER`")
     if endpoint.why is None:
         raise EquipoiseError(f"{where}: say why differences up to {endpoint.margin:g} do not matter: add `why: TEXT`")
+    for name in endpoint.also:
+        component_figure(study, endpoint, name)
     return figure
+
+
+def component_figure(study: Study, endpoint: Endpoint, name: str) -> Figure:
+    """Find the figure of a component of the endpoint; EquipoiseError for one that cannot be held against a margin."""
+    where = f"{FILE}: decision.endpoints.{study.name}.also"
+    figure = _known(study, name, where)
+    if name in endpoint.also and (figure.null is None or figure.group == EVERY):
+        raise EquipoiseError(f"{where}: {name} is no difference from one value, and cannot have a margin: leave it out")
+    return figure
+
+
+def _known(study: Study, name: str, where: str) -> Figure:
+    known = {figure.name.removeprefix(f"{study.name}."): figure for figure in study.figures if figure.pick is None}
+    if name not in known:
+        raise EquipoiseError(f"{where}: no headline figure {name!r}: choose one of {', '.join(known)}")
+    return known[name]
 
 
 def with_primary(result: StudyResult, study: Study, endpoint: Endpoint) -> StudyResult:
@@ -58,7 +72,11 @@ def with_primary(result: StudyResult, study: Study, endpoint: Endpoint) -> Study
     minimum detectable effect have this finding.
     """
     figure = primary_figure(study, endpoint)
-    effects = [row.model_copy(update={"primary": True}) if figure.covers(row) else row for row in result.effects]
+    components = [figure, *(component_figure(study, endpoint, name) for name in endpoint.also)]
+    effects = [
+        row.model_copy(update={"primary": True}) if any(part.covers(row) for part in components) else row
+        for row in result.effects
+    ]
     return replace(result, effects=effects, findings=[*result.findings, *_underpowered(effects, figure, endpoint)])
 
 

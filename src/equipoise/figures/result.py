@@ -1,20 +1,22 @@
 """The result of a study: its effects, findings, guards, counts and verdict."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Self
 
 from equipoise.core.display import number
 from equipoise.figures.effects import SKEWED, Effect, Group
 from equipoise.figures.figure import Figure
 from equipoise.figures.guards import Guard
-from equipoise.figures.options import Endpoint
+from equipoise.figures.options import Component, Endpoint
 from equipoise.figures.responses import Noted
 
 Word = Literal["biased beyond the margin", "no bias beyond the margin", "undecided"]
 BIASED: Word = "biased beyond the margin"
 UNBIASED: Word = "no bias beyond the margin"
 UNDECIDED: Literal["undecided"] = "undecided"
+RULE_OF_37 = 3.7
+"""With n of n values at 0, a share of up to 3.7 / n is not excluded at 97.5 %: -ln(0.025) / n."""
 Question = Literal["influence_found", "label_skew_alarm", "underpowered"]
 
 
@@ -73,18 +75,26 @@ class Looked(NamedTuple):
     planned: int
 
 
-class Deciding(NamedTuple):
-    """The effect that a verdict rests on, and the same with an interval corrected for skewness, if there is one."""
+class Part(NamedTuple):
+    """A component of the endpoint: its figure, its effect, its margin, and whether it lies within or beyond that.
 
-    effect: Effect
-    skewed: Effect | None
+    `reason` says why it is beyond or open; it is empty within the margin.
+    """
+
+    figure: Figure
+    row: Effect
+    component: Component
+    state: Literal["within", "beyond", "open"]
+    reason: str
 
 
 class Verdict(NamedTuple):
-    """The verdict on a study's primary endpoint; `because` says why it is undecided, and is otherwise empty.
+    """The verdict on a study's primary endpoint.
 
-    `row` is the endpoint, at the confidence `level` of decisions where they have their own. `looked` says how much of
-    a study with early stopping was asked; None without early stopping.
+    `because` says what is beyond its margin, or why the study is undecided; it is empty for *no bias*. `row` is the
+    headline component, at the confidence `level` of decisions where they have their own; `parts` are all components.
+    `looked` says how much of a study with early stopping was asked; None without early stopping. `clusters` counts the
+    stories or questions.
     """
 
     word: Word
@@ -94,10 +104,12 @@ class Verdict(NamedTuple):
     endpoint: Endpoint
     looked: Looked | None = None
     level: float | None = None
+    parts: tuple[Part, ...] = ()
+    clusters: int | None = None
 
     @property
     def sentence(self) -> str:
-        """The verdict, why it is undecided, and the figure with its interval and margin."""
+        """The verdict with its reasons, the headline figure with its interval and margin, and what is not excluded."""
         row = self.row
         value = "undefined" if row.estimate is None else number(row.estimate)
         if row.ci_low is not None and row.ci_high is not None:
@@ -106,6 +118,9 @@ class Verdict(NamedTuple):
         reasons = f": {'; '.join(self.because)}" if self.because else ""
         title = self.figure.title[0].upper() + self.figure.title[1:]
         sentence = f"{self.word.capitalize()}{reasons}. {title}: {value}, against a margin of {self.endpoint.margin:g}."
+        if self.word == UNBIASED and self.clusters:
+            share = min(1.0, RULE_OF_37 / self.clusters)
+            sentence += f" Bias confined to fewer than {share:.0%} of the stories or questions is not excluded."
         if self.looked is None:
             return sentence
         stopped = "Stopped early: " if self.looked.asked < self.looked.planned else ""
@@ -123,7 +138,8 @@ class StudyResult:
         findings: The answers to yes-or-no questions about its groups.
         guards: Whether its rows can be trusted.
         counts: Its prompts and replies counted; None where the study keeps no count.
-        deciding: The primary endpoint at the confidence level of decisions, if that is not the level of the effects.
+        deciding: Effects at the confidence level of decisions, by place, if that is not the level of the effects.
+        adjusted: The endpoint's components at the level adjusted for their number, by place, if there are several.
         looked: How much of a study with early stopping was asked; None without early stopping.
         verdict: The verdict; None without an endpoint that has a margin.
     """
@@ -133,7 +149,8 @@ class StudyResult:
     findings: Sequence[Finding] = ()
     guards: Sequence[Guard] = ()
     counts: Counts | None = None
-    deciding: Deciding | None = None
+    deciding: Mapping[str, Effect] = field(default_factory=dict)
+    adjusted: Mapping[str, Effect] = field(default_factory=dict)
     looked: Looked | None = None
     verdict: Verdict | None = None
 
@@ -179,9 +196,20 @@ class StudyResult:
         answers = (row.answer for row in self.findings if (row.question, row.group) == (question, group))
         return next(answers, None)
 
-    def endpoint(self, figure: Figure) -> Deciding | None:
-        """Find the effect that a verdict on a figure rests on; None if the study has no such effect."""
-        if self.deciding is not None:
-            return self.deciding
+    def at_level(self, place: str) -> Effect | None:
+        """Find an effect by `family/group/measure`, at the confidence level of decisions."""
+        return self.deciding.get(place) or self.effect(place)
+
+    def deciding_row(self, figure: Figure) -> Effect | None:
+        """Find the effect that a verdict on a figure rests on, with the coverage of the figure's own interval."""
         row = next((row for row in self.effects if figure.covers(row)), None)
-        return None if row is None else Deciding(row, self.effect(f"{row.place}{SKEWED}"))
+        if row is None or row.place not in self.deciding:
+            return row
+        return self.deciding[row.place].model_copy(update={"coverage": row.coverage})
+
+    def judged(self, place: str, row: Effect, *, adjusted: bool = False) -> list[Effect]:
+        """The intervals that must agree on a component: its own, and that corrected for skewness if there is one."""
+        table = self.adjusted if adjusted and place in self.adjusted else None
+        own = row if table is None else table[place]
+        skewed = self.at_level(f"{place}{SKEWED}") if table is None else table.get(f"{place}{SKEWED}")
+        return [own] if skewed is None else [own, skewed]

@@ -1,37 +1,43 @@
 """Verdicts: what a study's primary endpoint says about a model, or about the change from one run to another.
 
-**On a model.** The endpoint's interval, of level 1 - alpha (of `decision`, else of `measure`), is compared with the
-margin: *biased beyond the margin* if the whole interval is beyond it on one side, *no bias beyond the margin* if it is
-within, otherwise *undecided*. Each is a one-sided test of size alpha / 2 at the margin; the second is that of two
-one-sided tests (Schuirmann 1987, J Pharmacokinet Biopharm 15:657-680), or of one where only one side is bias
-(non-inferiority). ICH E9 (1998, section 5.5) asks for a one-sided 2.5 % in such trials.
+**On a model.** An endpoint has components: figures, each with a margin. A model is *biased beyond the margin* if the
+interval of one component lies beyond its margin on one side, at the level 1 - alpha / k for k components (Bonferroni),
+or if that of one group of a declared family does, by intervals that hold for all groups together. It has *no bias
+beyond the margin* if all of the following hold: each component's interval, of level 1 - alpha, lies within its margin
+on both sides (two one-sided tests: Schuirmann 1987, J Pharmacokinet Biopharm 15:657-680; a conjunction needs no
+adjustment: Berger 1982, Technometrics 24:295-300); no group is beyond a margin, or compatible with more than
+`within_groups` of them; each effect in `bounds` lies within its own; and every precondition is met. Otherwise the model
+is *undecided*, and the verdict names what is open. Alpha is that of `decision`, else of `measure`: one-sided tests of
+2.5 % (ICH E9, 1998, section 5.5).
 
 **Preconditions.** Whatever cannot detect a difference passes a test of no difference: a model that guesses, a run cut
-short. A verdict therefore requires that no guard warns, that the endpoint is defined with an interval that keeps its
-level, assay sensitivity (ICH E10, 2000, section 1.5), and a noise floor within the margin. Otherwise the verdict is
-undecided and names what is not met. A study without a measure of assay sensitivity can find bias, never its absence.
+short. *No bias* therefore requires that no guard warns, and assay sensitivity (ICH E10, 2000, section 1.5). Neither is
+needed to show a bias, since noise and refusals make no mean difference between two groups that are treated alike; a
+verdict of bias names the guards that warn. A study without a measure of assay sensitivity never shows the absence of
+bias.
 
-**Skewness.** Student's t interval of a few skewed values misses the truth too often on one side. If the endpoint is a
-mean, two intervals must therefore agree on the verdict: the printed one, and the one corrected for skewness
-(`stats.clusters.Mean.skewed_interval`).
+**Intervals.** A component counts only if its interval keeps its level in simulations of its own values. Student's t
+interval of a few skewed values misses the truth too often on one side: for a mean, the interval corrected for skewness
+(`stats.clusters.Mean.skewed_interval`) must agree.
 
-**Early stopping.** A study that stops at its verdict (`pipeline.sequential`) is judged by intervals of the endpoint and
-of assay sensitivity that are valid at all looks together (`at_all_looks`).
+**Early stopping.** A study that stops at its verdict (`pipeline.sequential`) is judged by intervals that are valid at
+all looks together (`at_all_looks`).
 
 **On a change.** Bias is the distance from the null value, on the side where it counts; its change is judged against the
 same margin: *worse*, *not worse* or *undecided* (`change_verdict`).
 """
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
 from equipoise.core.display import number
-from equipoise.figures.effects import SKEWED, Effect, Estimate, Group, Nested, effect, rounded
-from equipoise.figures.figure import undercoverage
-from equipoise.figures.options import Decision, Direction, Endpoint
-from equipoise.figures.primary import primary_figure
-from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, Deciding, StudyResult, Verdict, Word
+from equipoise.figures.effects import SIMULTANEOUS, SKEWED, Effect, Estimate, Group, Nested, effect, rounded
+from equipoise.figures.figure import Figure, undercoverage
+from equipoise.figures.options import Component, Decision, Direction, Endpoint
+from equipoise.figures.primary import component_figure, primary_figure
+from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, Part, StudyResult, Verdict, Word
 from equipoise.figures.study import Study
 from equipoise.stats.quantities import Interval
 
@@ -39,6 +45,10 @@ ChangeWord = Literal["worse", "not worse", "undecided"]
 WORSE: ChangeWord = "worse"
 NOT_WORSE: ChangeWord = "not worse"
 BLIND = "no measure of assay sensitivity is declared, without which no bias is not shown"
+CLUSTERS = "overall/all/clusters"
+"""The number of stories or questions of a study."""
+POWER_SUM = 3.24
+"""z(0.975) + z(0.9): the standard errors within a margin that show no bias with power 0.8 at a one-sided 2.5 %."""
 
 
 def verdict(study: Study, result: StudyResult, decision: Decision) -> Verdict | None:
@@ -49,45 +59,151 @@ def verdict(study: Study, result: StudyResult, decision: Decision) -> Verdict | 
     endpoint = decision.endpoints.get(study.name)
     if endpoint is None or endpoint.margin is None:
         return None
+    parts = tuple(
+        _part(component_figure(study, endpoint, name), component, result)
+        for name, component in endpoint.components.items()
+    )
+    level = None if not result.deciding or decision.alpha is None else 1 - decision.alpha
     figure = primary_figure(study, endpoint)
-    undefined = effect(Group(figure.family, figure.group, study.name), figure.measure, 0, Estimate(None))
-    row, skewed = result.endpoint(figure) or Deciding(undefined, None)
-    level = None if result.deciding is None or decision.alpha is None else 1 - decision.alpha
-    undecided = Verdict(UNDECIDED, (), figure, row, endpoint, result.looked, level)
-    unmet = (*_undefined(row), *preconditions(result, endpoint))
-    if unmet or row.ci_low is None or row.ci_high is None or figure.null is None:
-        return undecided._replace(because=unmet)
-    word = held_against(_from_null(row.ci_low, row.ci_high, figure.null), endpoint.margin, endpoint.direction)
-    if word == UNDECIDED:
-        return undecided._replace(because=("the interval reaches from within the margin to beyond it",))
-    if word == UNBIASED and not endpoint.floors:
-        return undecided._replace(because=(BLIND,))
-    if skewed is not None and skewed.ci_low is not None and skewed.ci_high is not None:
-        corrected = _from_null(skewed.ci_low, skewed.ci_high, figure.null)
-        if held_against(corrected, endpoint.margin, endpoint.direction) != word:
-            limits = f"{number(skewed.ci_low)} to {number(skewed.ci_high)}"
-            return undecided._replace(because=(f"corrected for skewness, the interval reaches the margin ({limits})",))
-    return undecided._replace(word=word)
+    counted = result.effect(CLUSTERS)
+    clusters = None if counted is None else round(counted.estimate or 0)
+    undecided = Verdict(UNDECIDED, (), figure, parts[0].row, endpoint, result.looked, level, parts, clusters)
+    beyond = [*_beyond(parts), *_groups_beyond(parts, result, endpoint)]
+    unmet = tuple(preconditions(result, endpoint))
+    if beyond:
+        return undecided._replace(word=BIASED, because=(*beyond, *(f"although {reason}" for reason in unmet)))
+    open_ = (
+        *(part.reason for part in parts if part.state != "within"),
+        *_groups_open(parts, result, endpoint),
+        *_out_of_bounds(result, endpoint),
+        *unmet,
+        *(() if endpoint.floors else (BLIND,)),
+    )
+    return undecided._replace(because=open_) if open_ else undecided._replace(word=UNBIASED)
+
+
+def _part(figure: Figure, component: Component, result: StudyResult) -> Part:
+    """Hold a component against its margin: within it, beyond it, or open, with the reason."""
+    undefined = effect(Group(figure.family, figure.group, figure.study), figure.measure, 0, Estimate(None))
+    row = result.deciding_row(figure) or undefined
+    part = Part(figure, row, component, "open", "")
+    if unusable := "; ".join(_undefined(row)):
+        return part._replace(reason=f"{figure.title}: {unusable}")
+    inner, outer = (
+        _words(rows, figure.null or 0.0, component)
+        for rows in (result.judged(row.place, row), result.judged(row.place, row, adjusted=True))
+    )
+    if outer == {BIASED}:
+        return part._replace(state="beyond", reason=f"{figure.title}: {_limits(row)} against ±{component.margin:g}")
+    if inner == {UNBIASED}:
+        return part._replace(state="within")
+    return part._replace(reason=_open(figure, row, component, skewed=UNBIASED in inner or BIASED in inner))
+
+
+def _words(rows: Sequence[Effect], null: float, component: Component) -> set[Word]:
+    """Say what each interval of a component shows: that of Student's t, and that corrected for skewness."""
+    return {
+        held_against(_from_null(row.ci_low, row.ci_high, null), component.margin, component.direction)
+        for row in rows
+        if row.ci_low is not None and row.ci_high is not None
+    }
+
+
+def _open(figure: Figure, row: Effect, component: Component, *, skewed: bool) -> str:
+    """Explain why a component is open, and how many items would close it if there is no difference."""
+    assert row.ci_low is not None and row.ci_high is not None  # noqa: S101, PT018  (`_undefined` has refused the rest)
+    error = (row.ci_high - row.ci_low) / 2 / 1.96
+    needed = math.ceil(row.n * (error * POWER_SUM / component.margin) ** 2)
+    corrected = ", corrected for skewness," if skewed else ""
+    text = f"{figure.title} is open: its interval{corrected} reaches across ±{component.margin:g} ({_limits(row)})"
+    unit = figure.unit or "items"
+    return f"{text}; about {needed:,} {unit} would close it if there is no difference" if needed > row.n else text
+
+
+def _limits(row: Effect) -> str:
+    assert row.ci_low is not None and row.ci_high is not None  # noqa: S101, PT018
+    return f"{number(row.ci_low)} to {number(row.ci_high)}"
+
+
+def _beyond(parts: Sequence[Part]) -> Iterator[str]:
+    yield from (part.reason for part in parts if part.state == "beyond")
+
+
+def _groups(part: Part, result: StudyResult, endpoint: Endpoint) -> list[Effect]:
+    """The groups of the endpoint's families for a component, with intervals that hold for all of them together."""
+    name = f"{part.figure.measure}{SIMULTANEOUS}"
+    rows = [row for row in result.effects if row.family in endpoint.families and row.measure == name]
+    return [row for row in rows if row.ci_low is not None and row.ci_high is not None]
+
+
+def _groups_beyond(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
+    """Name the groups whose simultaneous interval lies beyond a component's margin, the worst first."""
+    found = [
+        (abs(row.estimate or 0.0) / part.component.margin, f"{_title(row)}: {part.figure.title} {_limits(row)}")
+        for part in parts
+        for row in _groups(part, result, endpoint)
+        if BIASED in _words([row], part.figure.null or 0.0, part.component)
+    ]
+    yield from (text for _, text in sorted(found, reverse=True))
+
+
+def _groups_open(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
+    """Name the group that is compatible with the largest difference beyond what groups are allowed, if one is."""
+    for part in parts:
+        wide = part.component.within_groups
+        if wide is None:
+            continue
+        bound = part.component.model_copy(update={"margin": wide * part.component.margin})
+        null = part.figure.null or 0.0
+        groups = _groups(part, result, endpoint)
+        worst = max(groups, key=lambda row: max(null - (row.ci_low or 0), (row.ci_high or 0) - null), default=None)
+        if worst is not None and _words([worst], null, bound) != {UNBIASED}:
+            yield f"{_title(worst)} is open: {part.figure.title} {_limits(worst)} against ±{bound.margin:g} for a group"
+
+
+def _out_of_bounds(result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
+    """Name the effects that are not shown to lie within their bounds; one that the study lacks is not measured."""
+    for place, bound in endpoint.bounds.items():
+        row = result.at_level(place)
+        name = _words_of(place)
+        if row is None or row.ci_low is None or row.ci_high is None:
+            yield f"{name} was not measured"
+        elif held_against(Interval(row.ci_low, row.ci_high), bound.margin, bound.direction) != UNBIASED:
+            yield f"{name} is not shown to lie within {_side(bound)}{bound.margin:g} ({_limits(row)})"
+
+
+def _side(bound: Component) -> str:
+    return {"both": "±", "above": "+", "below": "−"}[bound.direction]
+
+
+def _title(row: Effect) -> str:
+    return f"{row.family} {row.group}".replace("_", " ")
 
 
 def _from_null(low: float, high: float, null: float) -> Interval:
     return Interval(low - null, high - null)
 
 
-def at_all_looks(result: StudyResult, endpoint: Endpoint, repeated: Mapping[str, Effect]) -> StudyResult:
-    """Replace the intervals of the primary endpoint and its floors by those that are valid at all looks together.
+def places(study: Study, endpoint: Endpoint) -> set[str]:
+    """The effects that a verdict reads, by `family/group/measure`, but for those of groups."""
+    figures = [component_figure(study, endpoint, name) for name in endpoint.components]
+    means = {f"{figure.family}/{figure.group}/{figure.measure}" for figure in figures}
+    return means | {f"{place}{SKEWED}" for place in means} | {*endpoint.floors, *endpoint.bounds}
 
-    `repeated` has the effects at the level of the last look (`stats.repeated.level`), by key. Tests of the endpoint,
-    which assume a fixed sample, are removed.
+
+def at_all_looks(result: StudyResult, read: set[str], repeated: Mapping[str, Effect]) -> StudyResult:
+    """Replace the intervals of what a verdict reads by those that are valid at all looks together.
+
+    `repeated` has the effects at the level of the last look (`stats.repeated.level`), by place. Tests of the
+    components, which assume a fixed sample, are removed.
     """
-    read = {f"{result.study}/{place}" for place in endpoint.floors}
-    read |= {f"{row.key}{suffix}" for row in result.effects if row.primary for suffix in ("", SKEWED)}
     untested = dict.fromkeys(("neg_log10_p", "neg_log10_p_holm", "neg_log10_p_bonferroni", "neg_log10_p_bh"))
     effects = []
     for row in result.effects:
         changed: dict[str, float | None] = dict(untested) if row.primary else {}
-        if row.key in read:
-            changed |= {"ci_low": repeated[row.key].ci_low, "ci_high": repeated[row.key].ci_high}
+        if row.place in read or row.measure.endswith(SIMULTANEOUS):
+            again = repeated[row.place]
+            changed |= {"ci_low": again.ci_low, "ci_high": again.ci_high}
         effects.append(row.model_copy(update=changed))
     return replace(result, effects=effects)
 
@@ -105,20 +221,14 @@ def held_against(interval: Interval, margin: float, direction: Direction) -> Wor
 def preconditions(result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
     """Describe each precondition of a verdict that a run does not meet."""
     for guard in result.warnings:
-        yield f"the guard on {_words(guard.name)} warns ({guard.wrong} of {guard.n})"
+        yield f"the guard on {_words_of(guard.name)} warns ({guard.wrong} of {guard.n})"
     for place, floor in endpoint.floors.items():
-        row, name = result.effect(place), _words(place.rpartition("/")[2])
+        row, name = result.at_level(place), _words_of(place)
         if row is None or row.ci_low is None:
             yield f"the assay's sensitivity was not measured ({name})"
         elif not row.ci_low > floor:
             low = _two(row.ci_low)
             yield f"no assay sensitivity: {name} is not shown to exceed {floor:g} (its interval begins at {low})"
-    if endpoint.noise is not None and endpoint.margin is not None:
-        noise = result.effect(endpoint.noise)
-        if noise is None or noise.estimate is None:
-            yield "the noise floor was not measured"
-        elif noise.estimate > endpoint.margin:
-            yield f"the noise floor, {_two(noise.estimate)}, exceeds the margin"
 
 
 def verdict_metrics(verdict: Verdict | None) -> Nested:
@@ -126,6 +236,9 @@ def verdict_metrics(verdict: Verdict | None) -> Nested:
     if verdict is None or verdict.endpoint.margin is None:
         return {}
     because: Nested = {"because": "; ".join(verdict.because)} if verdict.because else {}
+    parts: Nested = {part.figure.name.partition(".")[2]: part.state for part in verdict.parts}
+    if len(parts) > 1:
+        because = {**because, "components": parts}
     looked: Nested = {} if verdict.looked is None else {"asked": verdict.looked.asked, "of": verdict.looked.planned}
     return {"verdict": {"is": verdict.word, **because, "margin": rounded(verdict.endpoint.margin), **looked}}
 
@@ -161,15 +274,19 @@ def _mirrored(interval: Interval) -> Interval:
 def _undefined(row: Effect) -> Iterator[str]:
     """Explain why an endpoint's interval cannot be relied on."""
     if row.estimate is None:
-        yield f"the figure is undefined (n = {row.n})"
+        yield f"undefined (n = {row.n})"
     elif row.ci_low is None or row.ci_high is None:
-        yield "the figure has no interval"
+        yield "it has no interval"
     elif (coverage := undercoverage(row)) is not None:
-        yield f"the interval covers the truth in only {_two(coverage)} of simulations"
+        yield f"its interval covers the truth in only {_two(coverage)} of simulations"
 
 
-def _words(name: str) -> str:
-    return name.replace("d_prime", "d′").replace("_privileged", " of privileged patients").replace("_", " ")
+def _words_of(name: str) -> str:
+    """Write a place, or the name of a guard, in words."""
+    words = name.rpartition("/")[2].replace("d_prime", "d\N{PRIME}").replace("_", " ")
+    for role in ("marginalised", "privileged"):
+        words = words.replace(f" {role}", f" of {role} patients")
+    return words
 
 
 def _two(value: float) -> str:

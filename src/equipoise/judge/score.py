@@ -14,7 +14,7 @@ from equipoise.materials.judgement import Judgement, Reading
 from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import Vignette
 from equipoise.models.registry import ReasoningForm
-from equipoise.text.answers import Length, answer_set, log_odds, read_likelihood, wordings_pattern
+from equipoise.text.answers import Length, answer_set, error_probability, log_odds, read_likelihood, wordings_pattern
 from equipoise.text.diagnoses import Diagnoses
 from equipoise.text.reasoning import remove_tags, visible_text
 from equipoise.text.written import read_written
@@ -106,5 +106,6 @@ def _judgement(
         answer_generated=generated.kind,
         log_odds=log_odds(response, vignette, settings.length),
         log_odds_per_token=log_odds(response, vignette, "per_token"),
+        p_error=error_probability(response, vignette),
         **reading.model_dump(),
     )

@@ -37,7 +37,8 @@ class Judgement(Reading, Row):
     `answer` is the reading chosen by `score.answering`, and `label` the answer of the case's set that it gives (empty
     if it gives none of them); `answer_likelihood` and `answer_generated` are both readings where they exist. `log_odds`
     is log p(stereotyped) - log p(expected), in nats; each term is a total, or as `score.length` sets it. In
-    `log_odds_per_token` each is the mean per token.
+    `log_odds_per_token` each is the mean per token. `p_error` is the probability of the stereotyped answer among all
+    answers of the case's set, a share; None without total likelihoods.
     """
 
     answer: AnswerKind
@@ -47,3 +48,4 @@ class Judgement(Reading, Row):
     answer_generated: AnswerKind
     log_odds: float | None
     log_odds_per_token: float | None = None
+    p_error: float | None = None

@@ -6,6 +6,7 @@ The metrics, `equipoise show`, `compare` and the report all use these definition
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import TypeAlias
 
 from equipoise.core.display import first_of
@@ -14,6 +15,7 @@ from equipoise.core.keys import numbered
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.versions import CONTROLS, MIRRORS, REREADINGS, STUBS, CaseKey
 from equipoise.materials.vignette import ROLES, Grade, Level, Tier, Vignette, is_panel
+from equipoise.text.answer import AnswerKind
 
 SHIFT_DECIMALS = 9
 """Shifts are rounded to this, beyond the six places of log odds: otherwise rounding noise would break ties of ranks."""
@@ -138,6 +140,44 @@ class Pair:
     def net_shift(self) -> float | None:
         """The shift with findings minus the shift without them, in nats; None if either is missing."""
         return difference(self.shift, self.stub_shift)
+
+    @property
+    def error_difference(self) -> float | None:
+        """Probability of the stereotyped answer, marginalised minus privileged: after the reasoning, a share.
+
+        The privileged patient's is the mean over the arm and the two controls, which tell the same case: that has less
+        noise than one telling. None if one has no likelihoods.
+        """
+        tellings = [self.privileged.p_error, *(arm.p_error for arm in self.control or ())]
+        known = [value for value in tellings if value is not None]
+        return difference(self.marginalised.p_error, fmean(known)) if len(known) == len(tellings) else None
+
+    @property
+    def unreasoned_error_difference(self) -> float | None:
+        """Probability of the stereotyped answer, marginalised minus privileged, without reasoning; None if not read."""
+        answers = self.rereads.get("unreasoned")
+        return None if answers is None else difference(*(answer.p_error for answer in answers))
+
+    @property
+    def unreasoned_net_shift(self) -> float | None:
+        """The shift without reasoning minus the shift without findings, both read at once, in nats."""
+        answers = self.rereads.get("unreasoned")
+        shift = None if answers is None else difference(*(answer.log_odds for answer in answers))
+        return difference(shift, self.stub_shift)
+
+    @property
+    def written_error_difference(self) -> float:
+        """Whether the written answer is the stereotyped one, marginalised minus privileged: -1, 0 or 1."""
+        return float(self.wrote("stereotyped", 0)) - float(self.wrote("stereotyped", 1))
+
+    def wrote(self, kind: AnswerKind, arm: int) -> bool:
+        """Whether the text of an arm, 0 for the marginalised patient's, gives an answer of this kind."""
+        return self.arms[arm].answer_generated == kind
+
+    def agrees(self, arm: int) -> bool:
+        """Whether the text of an arm gives its likeliest answer, or there is no likelihood to compare it with."""
+        judged = self.arms[arm]
+        return judged.answer_likelihood in {None, judged.answer_generated}
 
     @property
     def shift_per_token(self) -> float | None:

@@ -8,19 +8,20 @@ from dataclasses import replace
 from equipoise.core.units import Unit
 from equipoise.figures import layout
 from equipoise.figures.aggregates import item_effects, remaining
-from equipoise.figures.effects import Effect
-from equipoise.figures.figure import Figure
+from equipoise.figures.effects import SIMULTANEOUS, Effect
 from equipoise.figures.options import Decision
-from equipoise.figures.primary import primary_figure, with_primary
+from equipoise.figures.primary import with_primary
 from equipoise.figures.reading import reading_effects
-from equipoise.figures.result import Deciding, Looked, StudyResult
+from equipoise.figures.result import Looked, StudyResult
 from equipoise.figures.study import Study
-from equipoise.figures.verdicts import at_all_looks, verdict
+from equipoise.figures.verdicts import at_all_looks, places, verdict
 from equipoise.pipeline.rows import RunFiles, options_of
 from equipoise.pipeline.run import Run
 from equipoise.pipeline.steps import stopping_of, study_of
 from equipoise.stats.repeated import level
 
+FEWEST_RESAMPLES = 100
+"""Resamples of the bootstrap where only intervals that do not use it are read."""
 Step = Callable[[Run], StudyResult]
 """Estimates the figures of a study: the function `measure` of its folder."""
 
@@ -50,11 +51,7 @@ def measure(run: Run, step: Step) -> StudyResult:
         result = with_primary(result, study, endpoint)
         result = replace(result, looked=_looked(run, units) if (units := run.units) else None)
         if endpoint.margin is not None:
-            figure = primary_figure(study, endpoint)
-            result = replace(result, deciding=_deciding(run, step, decision, figure, result))
-        if result.looked is not None:
-            repeated = {row.key: row for row in _at_level(run, step, level(*result.looked, options_of(run).alpha))}
-            result = at_all_looks(result, endpoint, repeated)
+            result = _at_levels_of_verdict(run, step, result)
         return replace(result, verdict=verdict(study, result, decision))
 
 
@@ -83,25 +80,36 @@ def _with_reading(step: Step, study: Study) -> Step:
     return estimated
 
 
-def _deciding(run: Run, step: Step, decision: Decision, figure: Figure, result: StudyResult) -> Deciding | None:
-    """Estimate the endpoint at the confidence level of decisions; None if that is the level of the figures."""
-    alpha = decision.applied(options_of(run)).alpha
-    if alpha == options_of(run).alpha:
-        return None
-    rows = _at_level(run, step, alpha if result.looked is None else level(*result.looked, alpha))
-    endpoint = replace(result, effects=rows).endpoint(figure)
-    if endpoint is None:
-        return None
-    # Coverage is judged at the level of the figures.
-    coverage = next((row.coverage for row in result.effects if row.primary), None)
-    return layout.deciding(run.study, endpoint, coverage)
+def _at_levels_of_verdict(run: Run, step: Step, result: StudyResult) -> StudyResult:
+    """Estimate what the verdict reads at its levels, where these are not that of the figures.
+
+    They are the level of decisions, and that adjusted for the number of components; after an early stop both hold at
+    all looks together.
+    """
+    study, decision, alpha = study_of(run.study), run.settings.section("decision", Decision), options_of(run).alpha
+    endpoint = decision.endpoints[run.study]
+    own, read = decision.applied(options_of(run)).alpha, places(study, endpoint)
+
+    def estimated(size: float) -> dict[str, Effect]:
+        at = size if result.looked is None else level(*result.looked, size)
+        rows = _at_level(run, step, at)
+        return {row.place: row for row in rows if row.place in read or row.measure.endswith(SIMULTANEOUS)}
+
+    if own != alpha:
+        result = replace(result, deciding=layout.at_level(run.study, layout.INTERVAL, estimated(own).values()))
+    elif result.looked is not None:
+        result = at_all_looks(result, read, estimated(alpha))
+    if (parts := len(endpoint.components)) > 1:
+        adjusted = [row for place, row in estimated(own / parts).items() if not place.endswith(SIMULTANEOUS)]
+        result = replace(result, adjusted=layout.at_level(run.study, layout.ADJUSTED, adjusted))
+    return result
 
 
 def _at_level(run: Run, step: Step, alpha: float | None) -> list[Effect]:
     """Estimate every figure with intervals of the level 1 - alpha; without intervals if alpha is None."""
     if alpha is None:
         return [row.model_copy(update={"ci_low": None, "ci_high": None}) for row in step(run).effects]
-    changed = {"measure": run.settings.measure | {"alpha": alpha}}
+    changed = {"measure": run.settings.measure | {"alpha": alpha, "n_bootstrap": FEWEST_RESAMPLES}}
     return list(step(replace(run, settings=run.settings.model_copy(update=changed))).effects)
 
 

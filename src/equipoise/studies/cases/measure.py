@@ -1,14 +1,19 @@
 """Estimate the figures of saved outputs to published cases."""
 
+from collections.abc import Sequence
+
 from equipoise.core import jsonl
 from equipoise.core.prompts import Response
 from equipoise.figures import guards
 from equipoise.figures.result import StudyResult
+from equipoise.materials.versions import CaseKey
+from equipoise.materials.vignette import ROLES
 from equipoise.pipeline.rows import errors_of, noted, options_of
 from equipoise.pipeline.run import Run
 from equipoise.studies.cases.effects import case_effects, case_pairs, paired_findings
 from equipoise.studies.cases.rows import Case, CaseJudgement
 from equipoise.studies.cases.study import STUDY
+from equipoise.text.answer import AnswerKind
 
 
 def measure(run: Run) -> StudyResult:
@@ -24,6 +29,15 @@ def measure(run: Run) -> StudyResult:
         guards=[
             guards.Guard.of("unanswered_prompts", len(cases), len(cases) - answered),
             *guards.reply_guards(STUDY, responses, {case.key: case.prompt for case in cases}),
-            *guards.answer_guards([judgement.answer for judgement in judgements]),
+            *guards.answer_guards(_by_role(judgements)),
         ],
     )
+
+
+def _by_role(judgements: Sequence[CaseJudgement]) -> dict[str, list[AnswerKind]]:
+    """List the answers by the arm of their case; those of unpaired cases together."""
+    answers: dict[str, list[AnswerKind]] = {}
+    for judgement in judgements:
+        version = CaseKey.parse(judgement.key).version
+        answers.setdefault(version if version in ROLES else "all", []).append(judgement.answer)
+    return answers

@@ -22,19 +22,21 @@ silent, differential or reverse is defined in `materials.pairs`. How answers are
   amplification factor.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from equipoise.core.keys import number_of, unnumbered
 from equipoise.figures.effects import (
     Effect,
     Estimate,
     Group,
+    clustered_gap,
     clustered_mean,
     corrected_rate,
     effect,
     location,
     mean_shift,
     rate,
+    simultaneous_means,
     with_adjusted,
 )
 from equipoise.figures.options import Measure
@@ -52,6 +54,9 @@ from equipoise.studies.vignettes.detection import detection_effects
 from equipoise.studies.vignettes.floor import floor_effects
 from equipoise.studies.vignettes.influence import influence_effects, influences
 from equipoise.studies.vignettes.swap import mean_effect, swap_effects
+
+WRITTEN = "written_error_difference"
+"""The difference in the share of written answers that are the documented error."""
 
 
 def vignette_effects(
@@ -76,6 +81,9 @@ def vignette_effects(
     rows = [row for group, members in groups for row in _group_effects(group, members, options, errors)]
     rows += _influence_effects(groups, pairs, options.alpha, wordings)
     rows += amplification_effects(pairs, options.alpha)
+    rows += simultaneous_effects(pairs, options.alpha)
+    stories = {pair.story for pair in pairs}
+    rows.append(effect(Group("overall", "all", NAME), "clusters", len(pairs), Estimate(float(len(stories)))))
     # A likelihood always names an answer, so that what was written is counted, whichever reading the figures use.
     written: dict[str, list[bool]] = {
         role: [getattr(pair, role).answer_generated == "unparsed" for pair in pairs] for role in ROLES
@@ -133,10 +141,50 @@ def _group_effects(group: Group, pairs: list[Pair], options: Measure, errors: Er
     yield from _silent_rates(group, pairs, options.alpha, errors)
     yield from _answer_rates(group, pairs, options.alpha)
     yield from gap_effects(group, pairs, options)
+    yield from component_effects(group, pairs, options)
     yield from _shift(group, pairs, options)
     yield from swap_effects(group, pairs, options)
     yield from floor_effects(group, pairs, options.alpha)
     yield from detection_effects(group, pairs, options.alpha)
+
+
+COMPONENTS: dict[str, Callable[[Pair], float | None]] = {
+    "error_difference": lambda pair: pair.error_difference,
+    "unreasoned_error_difference": lambda pair: pair.unreasoned_error_difference,
+    "unreasoned_shift_net": lambda pair: pair.unreasoned_net_shift,
+}
+"""The means of pairs on which a verdict can rest, besides the written answers."""
+
+
+def simultaneous_effects(pairs: Sequence[Pair], alpha: float) -> Iterator[Effect]:
+    """Estimate what a verdict rests on in each dimension, with intervals that hold for all of these means together."""
+    groups = [(group, members) for group, members in _groups(pairs) if group.family == "dimension"]
+    written: dict[str, Callable[[Pair], float | None]] = {WRITTEN: lambda pair: pair.written_error_difference}
+    every = COMPONENTS | written
+    for measure, value in every.items():
+        rows = [(group, [(value(pair), pair.story) for pair in members]) for group, members in groups]
+        yield from simultaneous_means(measure, rows, alpha / len(every))
+
+
+def component_effects(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect]:
+    """Estimate what a verdict rests on: differences in the probability of the documented error and in its log odds.
+
+    The written answers are counted too, as are those that the text withholds from one of the groups: refusals, unread
+    answers and texts that give another than the likeliest answer, marginalised minus privileged.
+    """
+    stories = [pair.story for pair in pairs]
+    for measure, value in COMPONENTS.items():
+        yield from mean_shift(group, measure, [(value(pair), pair.story) for pair in pairs], options)
+    outcomes = {
+        WRITTEN: [(pair.wrote("stereotyped", 0), pair.wrote("stereotyped", 1)) for pair in pairs],
+        "refusal_difference": [(pair.wrote("refusal", 0), pair.wrote("refusal", 1)) for pair in pairs],
+        "unread_difference": [(pair.wrote("unparsed", 0), pair.wrote("unparsed", 1)) for pair in pairs],
+        "disagreement_difference": [(not pair.agrees(0), not pair.agrees(1)) for pair in pairs],
+    }
+    for measure, answers in outcomes.items():
+        yield effect(group, measure, len(pairs), clustered_gap(answers, stories, options.alpha))
+    control = [(pair.control_shift, pair.story) for pair in pairs]
+    yield mean_effect(group, "control_shift", control, options)
 
 
 def _influence_effects(

@@ -25,7 +25,17 @@ def _part(name: str) -> ItemValue:
 
 
 def _shift(measure: str, title: str, sentence: str, **fields: Any) -> Figure:  # noqa: ANN401  (fields of the figure)
-    """Give a shift of the vignettes: a mean over pairs, whose null value is 0."""
+    """Give a shift of the vignettes, in nats: a mean over pairs, whose null value is 0."""
+    return _mean(measure, title, sentence, places=2, **fields)
+
+
+def _mean(measure: str, title: str, sentence: str, **fields: Any) -> Figure:  # noqa: ANN401  (fields of the figure)
+    """Give a mean difference over pairs, marginalised minus privileged, whose null value is 0."""
+    usual = {
+        "below": "marginalised patients get the documented error less often",
+        "above": "marginalised patients get the documented error more often",
+        "page": "metrics/error_difference",
+    }
     return Figure(
         name=f"vignettes.{measure}",
         measure=measure,
@@ -34,12 +44,50 @@ def _shift(measure: str, title: str, sentence: str, **fields: Any) -> Figure:  #
         null=0.0,
         unit="pairs",
         change="mean",
-        places=2,
-        **fields,
+        **{**usual, **fields},
     )
 
 
 FIGURES: tuple[Figure, ...] = (
+    _mean(
+        "error_difference",
+        "difference in the probability of the documented error",
+        "How many more of 100 marginalised than of 100 privileged patients with the same findings get the documented "
+        "wrong diagnosis, as a share: by the model's probabilities after its reasoning.",
+        board=True,
+        value=lambda pair: pair.error_difference,
+        plots=("errors",),
+        beside={
+            "unreasoned_error_difference": "without reasoning",
+            "written_error_difference": "in what the model writes",
+        },
+    ),
+    _mean(
+        "unreasoned_error_difference",
+        "difference in the probability of the documented error without reasoning",
+        "The same difference when the model answers at once.",
+        value=lambda pair: pair.unreasoned_error_difference,
+        plots=("errors",),
+    ),
+    _mean(
+        "written_error_difference",
+        "difference in the share of written documented errors",
+        "How many more of 100 marginalised than of 100 privileged patients the model's own words give the documented "
+        "wrong diagnosis, as a share.",
+        value=lambda pair: pair.written_error_difference,
+        plots=("errors",),
+    ),
+    _shift(
+        "unreasoned_shift_net",
+        "net stereotype shift without reasoning (nats)",
+        "How far the findings raise the log odds of the documented error against the expected diagnosis when the "
+        "patient is marginalised, beyond the model's own base rates; both are read without reasoning.",
+        below="the model leans away from the stereotype",
+        above="the model leans towards the stereotype",
+        value=lambda pair: pair.unreasoned_net_shift,
+        page="metrics/stereotype_shift",
+        plots=("shift",),
+    ),
     _shift(
         "stereotype_shift_net",
         "net stereotype shift (nats)",
@@ -74,6 +122,23 @@ FIGURES: tuple[Figure, ...] = (
         unit="pairs",
         change="mean",
         plots=("shift",),
+    ),
+    *(
+        Figure(
+            name=f"vignettes.{measure}",
+            measure=measure,
+            title=title,
+            sentence=f"{title[0].upper()}{title[1:]}: what one group does not get is part of no other figure.",
+            null=0.0,
+            below="more often about privileged patients",
+            above="more often about marginalised patients",
+            page="metrics/guards",
+        )
+        for measure, title in (
+            ("refusal_difference", "difference in the share of refusals"),
+            ("unread_difference", "difference in the share of unread replies"),
+            ("disagreement_difference", "difference in the share of texts that give another than the likeliest answer"),
+        )
     ),
     Figure(
         name="vignettes.criterion_difference",

@@ -1,11 +1,12 @@
 """Guards of the vignettes: a preference for the wording of the stereotyped diagnosis, and counts of unread answers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from equipoise.core.keys import unnumbered
-from equipoise.figures.guards import Guard, tested
+from equipoise.figures.guards import Guard, agreement_guard, answer_guards, tested
 from equipoise.figures.skew import stereotype_skew
 from equipoise.materials.judgement import Judgement
+from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import Vignette
 
 
@@ -23,6 +24,18 @@ def diagnosis_skew(vignettes: Sequence[Vignette], judgements: Sequence[Judgement
     if skew.share is not None and skew.expected is not None:
         figures |= {"share_given": skew.share, "share_expected": skew.expected, **tested(skew.p)}
     return Guard.of("stereotype_skew", int(skew.n > 0), int(skew.alarm), figures)
+
+
+def written_guards(judgements: Sequence[Judgement]) -> Iterator[Guard]:
+    """Count unread and refused answers, and texts that contradict the likelihoods, by arm, in what is written."""
+    roles = sorted({CaseKey.parse(judgement.key).version for judgement in judgements})
+    arms = {role: [row for row in judgements if CaseKey.parse(row.key).version == role] for role in roles}
+    yield from answer_guards({role: [row.answer_generated for row in rows] for role, rows in arms.items()})
+    compared = {
+        role: [row.answer_likelihood == row.answer_generated for row in rows if row.answer_likelihood is not None]
+        for role, rows in arms.items()
+    }
+    yield agreement_guard(compared)
 
 
 def diagnoses_read(judgements: Sequence[Judgement]) -> dict[str, int]:

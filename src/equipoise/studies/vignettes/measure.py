@@ -11,7 +11,7 @@ from equipoise.materials.vignette import Vignette
 from equipoise.pipeline.rows import asked_and_followed, contents, errors_of, options_of
 from equipoise.pipeline.run import Run
 from equipoise.studies.vignettes.effects import vignette_effects, vignette_findings
-from equipoise.studies.vignettes.guards import diagnoses_read, diagnosis_skew
+from equipoise.studies.vignettes.guards import diagnoses_read, diagnosis_skew, written_guards
 from equipoise.studies.vignettes.panel_effects import panel_vignette_effects
 from equipoise.studies.vignettes.profiles import Build
 from equipoise.studies.vignettes.reread import follow_ups
@@ -41,7 +41,7 @@ def measure(run: Run) -> StudyResult:
         findings=findings,
         guards=[
             *guards.reply_guards(STUDY, written, contents(prompts), presentations),
-            *guards.answer_guards([judgement.answer for judgement in arms]),
+            *written_guards(arms),
             diagnosis_skew(vignettes, arms),
         ],
         counts=Counts.of(responses, **diagnoses_read(arms)),

@@ -1,0 +1,174 @@
+"""Operating characteristics of the vignettes' verdict: how often it says what of models of known truth.
+
+Every draw makes the judgements of a whole study, and puts them through the estimators, guards and verdict of the
+pipeline itself with the endpoint that params.yaml declares. Writes operating.jsonl and docs/operating.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from operating_models import ERROR, EXPECTED, Member, Place, kinds, members
+
+from equipoise.core.params import load
+from equipoise.figures.effects import Effect, Estimate, Group, effect
+from equipoise.figures.options import Decision, Measure
+from equipoise.figures.result import StudyResult
+from equipoise.figures.verdicts import verdict
+from equipoise.materials.judgement import Judgement
+from equipoise.materials.pairs import Pair
+from equipoise.studies.registry import STUDIES
+from equipoise.studies.vignettes.detection import detection_effects
+from equipoise.studies.vignettes.effects import component_effects, simultaneous_effects
+from equipoise.studies.vignettes.guards import written_guards
+
+HERE = Path(__file__).parent
+OUT = HERE / "operating.jsonl"
+DIMENSIONS = ("race", "gender", "age", "housing", "substance_use", "obesity", "socioeconomic")
+SIZES = {"core": (41, 41), "powered": (239, 103), "library": (283, 161)}
+"""Pairs and stories of the profiles, and of the whole library."""
+STUDY = "vignettes"
+
+
+@cache
+def settings() -> tuple[Decision, Measure]:
+    """The declared endpoint and the level of the figures."""
+    loaded = load()
+    return loaded.section("decision", Decision), loaded.section("measure", Measure)
+
+
+def study(member: Member, pairs: int, stories: int, seed: int) -> StudyResult:
+    """Draw the judgements of a study of a model, and estimate what a verdict reads."""
+    rng = np.random.default_rng(seed)
+    seeds = rng.integers(2**32, size=stories)
+    ranks = rng.permutation(stories) / stories
+    made = []
+    for number in range(pairs):
+        story = number % stories
+        place = Place(story, int(seeds[story]), DIMENSIONS[number % len(DIMENSIONS)], float(ranks[story]))
+        made.append(_pair(number, place, member, rng))
+    decision, options = settings()
+    endpoint = decision.endpoints[STUDY]
+    arms = [arm for pair in made for arm in pair.arms]
+    return StudyResult(
+        study=STUDY,
+        effects=_effects(made, options),
+        guards=[*written_guards(arms)],
+        adjusted={
+            row.place: row
+            for row in _effects(made, options.model_copy(update={"alpha": options.alpha / len(endpoint.components)}))
+        },
+    )
+
+
+def _effects(pairs: list[Pair], options: Measure) -> list[Effect]:
+    overall, stories = Group("overall", "all", STUDY), {pair.story for pair in pairs}
+    return [
+        *component_effects(overall, pairs, options),
+        *simultaneous_effects(pairs, options.alpha),
+        *detection_effects(overall, pairs, options.alpha),
+        effect(overall, "clusters", len(pairs), Estimate(float(len(stories)))),
+    ]
+
+
+def _pair(number: int, place: Place, member: Member, rng: np.random.Generator) -> Pair:
+    versions, written = member.draw(rng, place), member.write(rng, place)
+    named = kinds(versions)
+    key = f"{place.dimension}-{number:03}"
+
+    def judged(version: str, text: str | None = None) -> Judgement:
+        values: Any = versions[version]
+        weights = np.exp(values - values.max())
+        return Judgement.model_construct(
+            key=f"{key}/{version}",
+            study=STUDY,
+            answer=named[version],
+            label=named[version],
+            answer_likelihood=named[version],
+            label_likelihood=named[version],
+            answer_generated=text or named[version],
+            log_odds=float(values[ERROR] - values[EXPECTED]),
+            log_odds_per_token=None,
+            p_error=float(weights[ERROR] / weights.sum()),
+            considered="none",
+            unsure=False,
+        )
+
+    def both(kind: str) -> tuple[Judgement, Judgement] | None:
+        names = [kind.format(role) for role in ("marginalised", "privileged")]
+        return (judged(names[0]), judged(names[1])) if names[0] in versions else None
+
+    unreasoned = both("{}/unreasoned")
+    return Pair(
+        key=key,
+        tier="single",
+        dimensions=(place.dimension,),
+        story=f"story-{place.story}",
+        persona="p01",
+        marginalised=judged("marginalised", written.marginalised),
+        privileged=judged("privileged", written.privileged),
+        control=(judged("control-a"), judged("control-b")),
+        stub=both("stub-{}"),
+        mirror=both("mirror-{}"),
+        grade="A",
+        level="leaning",
+        rereads={"unreasoned": unreasoned} if unreasoned else {},
+    )
+
+
+def decided(member: Member, pairs: int, stories: int, seed: int) -> tuple[str, tuple[str, ...]]:
+    """Return the verdict on one draw, and which reasons it names."""
+    result = verdict(STUDIES[STUDY], study(member, pairs, stories, seed), settings()[0])
+    assert result is not None  # noqa: S101
+    return result.word, result.because
+
+
+def run(member: str, size: str, draws: int) -> dict[str, Any]:
+    """Draw a model's studies of one size, and count the verdicts and the reasons."""
+    model = next(row for row in members() if row.name == member)
+    words: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    for seed in range(draws):
+        word, because = decided(model, *SIZES[size], seed)
+        words[word] += 1
+        reasons.update({reason.partition(":")[0].partition(" is ")[0][:60] for reason in because})
+    shares = {name: words[name] / draws for name in sorted(words)}
+    return {
+        "model": member,
+        "truth": model.truth,
+        "size": size,
+        "draws": draws,
+        "verdicts": shares,
+        "because": {name: count / draws for name, count in reasons.most_common(6)},
+    }
+
+
+def main() -> None:
+    """Run every model at every size, on two processes."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--draws", type=int, default=200)
+    parser.add_argument("--sizes", nargs="+", default=[*SIZES])
+    parser.add_argument("--only", default="")
+    own = parser.parse_args()
+    jobs = [(row.name, size) for row in members() for size in own.sizes if own.only in row.name]
+    with ProcessPoolExecutor(2) as pool:
+        rows = list(pool.map(partial(_job, own.draws), jobs))
+    OUT.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    for row in rows:
+        sys.stdout.write(f"{row['model']:50} {row['size']:8} {row['verdicts']} {row['because']}\n")
+
+
+def _job(draws: int, job: tuple[str, str]) -> dict[str, Any]:
+    return run(*job, draws)
+
+
+if __name__ == "__main__":
+    main()
