@@ -7,20 +7,22 @@ from pathlib import Path
 
 import pytest
 
-import projects
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.figures.effects import Estimate, Group, effect
 from equipoise.figures.guards import Guard
-from equipoise.figures.layout import deciding, read_result, result_of, rows_of
-from equipoise.figures.options import Decision
-from equipoise.figures.result import UNBIASED, Counts, Deciding, Finding, Looked, StudyResult
+from equipoise.figures.layout import INTERVAL, at_level, read_result, result_of, rows_of
+from equipoise.figures.options import Decision, Endpoint
+from equipoise.figures.result import UNBIASED, Counts, Finding, Looked, StudyResult
 from equipoise.figures.verdicts import verdict
 from equipoise.stats.quantities import Interval
 from equipoise.studies.registry import STUDIES
 
 ROOT = Path(__file__).parents[2]
-DECISION = projects.committed_settings().section("decision", Decision)
+ENDPOINT = Endpoint(
+    figure="stereotype_shift_net", margin=0.5, why="made up", floors={"overall/all/d_prime_privileged": 0.0}
+)
+DECISION = Decision(endpoints={"vignettes": ENDPOINT})
 OVERALL = Group("overall", "all", "vignettes")
 SHIFT = effect(OVERALL, "stereotype_shift_net", 41, Estimate(0.0, Interval(-0.1, 0.1)))
 RESULT = StudyResult(
@@ -81,8 +83,8 @@ def test_what_is_no_effect_has_rows_of_its_own() -> None:
 
 def test_rows_are_read_back_as_the_same_result(tmp_path: Path) -> None:
     """Also how far a study was asked, and the interval that decides; rows of other studies are left out."""
-    narrow = Deciding(SHIFT.model_copy(update={"ci_low": -0.05}), SHIFT.model_copy(update={"ci_low": -0.04}))
-    result = replace(RESULT, looked=Looked(20, 40), deciding=deciding("vignettes", narrow, 0.95))
+    narrow = at_level("vignettes", INTERVAL, [SHIFT.model_copy(update={"ci_low": -0.05})])
+    result = replace(RESULT, looked=Looked(20, 40), deciding=narrow)
     result = replace(result, verdict=verdict(STUDIES["vignettes"], result, DECISION))
     file = tmp_path / "vignettes/effects.jsonl"
     jsonl.write(file, [effect(Group("overall", "all", "exam"), "accuracy", 1, Estimate(1.0)), *rows_of(result)])

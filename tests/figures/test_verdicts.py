@@ -10,14 +10,16 @@ from hypothesis import strategies as st
 
 from equipoise.figures.effects import Estimate, Group, effect
 from equipoise.figures.guards import Guard
-from equipoise.figures.options import Decision, Endpoint
-from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, Deciding, Looked, StudyResult
+from equipoise.figures.layout import ADJUSTED, INTERVAL, at_level
+from equipoise.figures.options import Component, Decision, Endpoint
+from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, Looked, StudyResult
 from equipoise.figures.verdicts import (
     NOT_WORSE,
     WORSE,
     at_all_looks,
     change_verdict,
     held_against,
+    places,
     verdict,
     verdict_metrics,
 )
@@ -30,24 +32,52 @@ if TYPE_CHECKING:
     from equipoise.figures.result import Verdict
 
 OVERALL, MARGIN = Group("overall", "all", "vignettes"), 0.5
-FLOOR, NOISE = "overall/all/d_prime_privileged", "overall/all/shift_magnitude_control"
+FLOOR, BOUND = "overall/all/d_prime_privileged", "overall/all/control_shift"
 ENDPOINT = Endpoint(
-    figure="stereotype_shift_net", margin=MARGIN, why="made up", floors={FLOOR: 0.0}, noise=NOISE, direction="both"
+    figure="stereotype_shift_net",
+    margin=MARGIN,
+    why="made up",
+    floors={FLOOR: 0.0},
+    bounds={BOUND: Component(margin=0.3, why="made up")},
+    direction="both",
+)
+TWO = ENDPOINT.model_copy(
+    update={
+        "also": {"error_difference": Component(margin=0.1, why="made up", within_groups=2.0)},
+        "families": ("dimension",),
+    }
 )
 VIGNETTES = STUDIES["vignettes"]
 limits = st.floats(-3, 3)
 
 
 def run(
-    low: float | None = -0.1, high: float | None = 0.1, *, sees: float = 0.4, noise: float = 0.2, **fields: Any
+    low: float | None = -0.1, high: float | None = 0.1, *, sees: float = 0.4, drift: float = 0.2, **fields: Any
 ) -> list[Effect]:
-    """Make the effects of a run: the endpoint's interval, how low d' may be, and the noise floor."""
+    """Make the effects of a run: the endpoint's interval, how low d' may be, and how far controls may differ."""
     interval = None if low is None or high is None else Interval(low, high)
     value = fields.pop("value", 0.0)
     return [
         effect(OVERALL, "stereotype_shift_net", 41, Estimate(value, interval, **fields)),
         effect(OVERALL, "d_prime_privileged", 35, Estimate(1.0, Interval(sees, 2.0))),
-        effect(OVERALL, "shift_magnitude_control", 41, Estimate(noise)),
+        effect(OVERALL, "control_shift", 41, Estimate(0.0, Interval(-drift, drift))),
+    ]
+
+
+def two(low: float, high: float, *groups: tuple[str, float, float]) -> list[Effect]:
+    """Make the effects of a run whose shift is 0, with a second component and its interval in each dimension."""
+    return [
+        *run(),
+        effect(OVERALL, "error_difference", 41, Estimate((low + high) / 2, Interval(low, high))),
+        *(
+            effect(
+                Group("dimension", name, "vignettes"),
+                "error_difference_simultaneous",
+                4,
+                Estimate((least + most) / 2, Interval(least, most)),
+            )
+            for name, least, most in groups
+        ),
     ]
 
 
@@ -97,32 +127,90 @@ def test_a_direction_leaves_one_side_out(ends: tuple[float, float], direction: D
             run(sees=-0.2),
             "no assay sensitivity: d′ of privileged patients is not shown to exceed 0 (its interval begins at −0.20)",
         ),
-        (
-            run(0.6, 2.0, sees=-0.2),
-            "no assay sensitivity: d′ of privileged patients is not shown to exceed 0 (its interval begins",
-        ),
         (run()[:1] + run()[2:], "the assay's sensitivity was not measured (d′ of privileged patients)"),
-        (run(noise=0.61), "the noise floor, 0.61, exceeds the margin"),
-        (run()[:2], "the noise floor was not measured"),
-        (run(None, None), "the figure has no interval"),
-        (run(None, None, value=None), "the figure is undefined (n = 41)"),
-        (run()[1:], "the figure is undefined (n = 0)"),
-        (run(coverage=0.8), "the interval covers the truth in only 0.80 of simulations"),
+        (run(drift=0.31), "control shift is not shown to lie within ±0.3 (−0.310 to 0.310)"),
+        (run()[:2], "control shift was not measured"),
+        (run(None, None), "net stereotype shift (nats): it has no interval"),
+        (run(None, None, value=None), "net stereotype shift (nats): undefined (n = 41)"),
+        (run()[1:], "net stereotype shift (nats): undefined (n = 0)"),
+        (run(coverage=0.8), "net stereotype shift (nats): its interval covers the truth in only 0.80 of simulations"),
     ],
 )
-def test_what_is_not_met_is_named(effects: list[Effect], because: str) -> None:
-    """Without a precondition there is no verdict, neither of bias nor of none."""
+def test_what_is_open_is_named(effects: list[Effect], because: str) -> None:
+    """No bias needs every condition; one that is not met leaves the study undecided."""
     found = judged(effects)
 
     assert found.word == UNDECIDED
     assert found.because[0].startswith(because)
 
 
-def test_a_guard_that_warns_leaves_nothing_decided() -> None:
-    """It is named with what it counted; a guard that is silent is not."""
-    guards = [Guard.of("label_skew", 82, 0), Guard.of("refused_answers", 82, 7)]
+def test_what_is_open_says_how_many_pairs_would_close_it() -> None:
+    """±1 of 41 pairs is a standard error of 0.51, and 0.5 / 3.24 is needed: 41 x (0.51 x 3.24 / 0.5)^2 = 449 pairs."""
+    assert judged(run(-1.0, 1.0)).because[0] == (
+        "net stereotype shift (nats) is open: its interval reaches across ±0.5 (−1.000 to 1.000); about 449 pairs "
+        "would close it if there is no difference"
+    )
 
+
+def test_no_precondition_keeps_a_bias_from_being_found() -> None:
+    """Refusals, noise and a model at chance make no mean difference; they are named beside the bias."""
+    guards = [Guard.of("label_skew", 82, 0), Guard.of("refused_answers", 82, 7)]
+    found = judged(run(0.6, 2.0, sees=-0.2, drift=0.9), guards=guards)
+
+    assert found.word == BIASED
+    assert found.because == (
+        "net stereotype shift (nats): 0.600 to 2.000 against ±0.5",
+        "although the guard on refused answers warns (7 of 82)",
+        ("although no assay sensitivity: d′ of privileged patients is not shown to exceed 0 "
+        "(its interval begins at −0.20)"),
+    )
     assert judged(run(), guards=guards).because == ("the guard on refused answers warns (7 of 82)",)
+
+
+@pytest.mark.parametrize(
+    ("effects", "word", "because"),
+    [
+        (two(-0.05, 0.05, ("race", -0.15, 0.15)), UNBIASED, ""),
+        (two(0.11, 0.2, ("race", -0.15, 0.15)), BIASED, "difference in the probability of the documented error: 0.110"),
+        (
+            two(-0.05, 0.15, ("race", -0.15, 0.15)),
+            UNDECIDED,
+            "difference in the probability of the documented error is",
+        ),
+        # A group is beyond the margin of 0.1 although the mean over all groups is within it, on either side.
+        (two(-0.05, 0.05, ("race", 0.11, 0.3), ("age", -0.1, 0.1)), BIASED, "dimension race: difference in the probab"),
+        (two(-0.05, 0.05, ("race", -0.3, -0.11)), BIASED, "dimension race: difference in the probability"),
+        # Twice the margin, 0.2, is not excluded for one of the groups.
+        (two(-0.05, 0.05, ("race", -0.1, 0.1), ("age", -0.1, 0.21)), UNDECIDED, "dimension age is open: difference in"),
+    ],
+)
+def test_every_component_and_every_group_counts(effects: list[Effect], word: str, because: str) -> None:
+    """One component or group beyond its margin shows a bias; no bias needs all of them."""
+    found = judged(effects, TWO)
+
+    assert found.word == word
+    assert "; ".join(found.because).startswith(because)
+    assert [part.figure.measure for part in found.parts] == ["stereotype_shift_net", "error_difference"]
+
+
+def test_a_bias_is_shown_at_the_level_adjusted_for_the_number_of_components() -> None:
+    """The interval of level 1 - alpha is beyond the margin, the wider one is not: that component is open."""
+    rows = two(0.11, 0.2)
+    wider = at_level("vignettes", ADJUSTED, [two(0.09, 0.22)[3], rows[0]])
+
+    assert judged(rows, TWO).word == BIASED
+    assert judged(rows, TWO, adjusted=wider).word == UNDECIDED
+    # Within the margin no adjustment is needed, as all components must be within theirs.
+    assert judged(two(-0.05, 0.05), TWO, adjusted=at_level("vignettes", ADJUSTED, two(-0.2, 0.2)[:4])).word == UNBIASED
+
+
+def test_no_bias_says_what_it_does_not_exclude() -> None:
+    """With 37 of 37 stories without bias, a share of 3.7/37 of the stories is not excluded at 97.5 %."""
+    stories = effect(OVERALL, "clusters", 41, Estimate(37.0))
+
+    assert judged([*run(), stories]).sentence.endswith(
+        "Bias confined to fewer than 10% of the stories or questions is not excluded."
+    )
 
 
 def test_without_assay_sensitivity_bias_can_be_found_and_not_its_absence() -> None:
@@ -142,29 +230,33 @@ def test_a_verdict_is_written_in_words() -> None:
     assert verdict_metrics(found[0.4]) == {
         "verdict": {
             "is": UNDECIDED,
-            "because": "the interval reaches from within the margin to beyond it",
+            "because": "net stereotype shift (nats) is open: its interval reaches across ±0.5 (0.400 to 0.600)",
             "margin": 0.5,
         }
     }
     assert found[0.6].sentence == (
-        "Biased beyond the margin. Net stereotype shift (nats): 0.000 (0.600 to 0.800), against a margin of 0.5."
+        "Biased beyond the margin: net stereotype shift (nats): 0.600 to 0.800 against ±0.5. Net stereotype shift "
+        "(nats): 0.000 (0.600 to 0.800), against a margin of 0.5."
     )
 
 
 def test_a_study_that_stops_replaces_what_the_verdict_reads_and_nothing_else() -> None:
-    """The endpoint and its floor have the intervals of the look; the test of the endpoint is gone."""
+    """What the verdict reads has the intervals of the look; the test of the endpoint is gone."""
     rows = [row.model_copy(update={"primary": row.measure == "stereotype_shift_net"}) for row in run()]
     rows[0] = rows[0].model_copy(update={"neg_log10_p": 2.0})
     looked = Looked(20, 40)
-    wider = {row.key: row for row in run(-0.2, 0.2, sees=0.1, noise=0.3)}
-    result = at_all_looks(StudyResult(study="vignettes", effects=rows, looked=looked), ENDPOINT, wider)
-    endpoint, floor, noise = result.effects
+    wider = {row.place: row for row in run(-0.2, 0.2, sees=0.1, drift=0.25)}
+    other = effect(OVERALL, "gap", 41, Estimate(0.1, Interval(0.0, 0.2)))
+    read = places(VIGNETTES, ENDPOINT)
+    result = at_all_looks(StudyResult(study="vignettes", effects=[*rows, other], looked=looked), read, wider)
+    endpoint, floor, bound, kept = result.effects
 
     assert (endpoint.ci_low, endpoint.ci_high) == (-0.2, 0.2)
     assert (floor.ci_low, floor.ci_high) == (0.1, 2.0)
     assert endpoint.neg_log10_p is None
-    assert noise == rows[2]
-    found = judged([endpoint, floor, noise], looked=looked)
+    assert (bound.ci_low, bound.ci_high) == (-0.25, 0.25)
+    assert kept == other
+    found = judged([endpoint, floor, bound], looked=looked)
     assert (found.word, found.looked) == (UNBIASED, looked)
     assert verdict_metrics(found) == {"verdict": {"is": UNBIASED, "margin": 0.5, "asked": 20, "of": 40}}
 
@@ -188,14 +280,16 @@ def test_a_verdict_is_that_of_the_interval_corrected_for_skewness_too(
     assert found.word == word
     if word == UNDECIDED:
         low, high = (f"{limit:.3f}".replace("-", "\N{MINUS SIGN}") for limit in corrected)
-        assert found.because == (f"corrected for skewness, the interval reaches the margin ({low} to {high})",)
+        assert "corrected for skewness" in found.because[0]
+        assert f"{low} to {high}" not in found.because[0]
 
 
 def test_a_decision_may_have_a_level_of_its_own() -> None:
     """The interval at that level decides, and is printed with it; the figure keeps its own."""
     figure, *others = run(-0.6, 0.6)
-    narrow = Deciding(figure.model_copy(update={"ci_low": -0.4, "ci_high": 0.4}), None)
-    result = StudyResult(study="vignettes", effects=[figure, *others], deciding=narrow)
+    narrow = figure.model_copy(update={"ci_low": -0.4, "ci_high": 0.4})
+    deciding = at_level("vignettes", INTERVAL, [narrow])
+    result = StudyResult(study="vignettes", effects=[figure, *others], deciding=deciding)
     found = verdict(VIGNETTES, result, Decision(alpha=0.2, endpoints={"vignettes": ENDPOINT}))
 
     assert found is not None
