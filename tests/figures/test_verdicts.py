@@ -161,8 +161,10 @@ def test_no_precondition_keeps_a_bias_from_being_found() -> None:
     assert found.because == (
         "net stereotype shift (nats): 0.600 to 2.000 against ±0.5",
         "although the guard on refused answers warns (7 of 82)",
-        ("although no assay sensitivity: d′ of privileged patients is not shown to exceed 0 "
-        "(its interval begins at −0.20)"),
+        (
+            "although no assay sensitivity: d′ of privileged patients is not shown to exceed 0 "
+            "(its interval begins at −0.20)"
+        ),
     )
     assert judged(run(), guards=guards).because == ("the guard on refused answers warns (7 of 82)",)
 

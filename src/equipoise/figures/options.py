@@ -20,13 +20,15 @@ class Component(Frozen):
 
     `margin` is in the figure's unit, `why` the argument for it, and `direction` the side on which a difference is bias.
     With `within_groups`, no group of the endpoint's families may be compatible with a difference of more than that many
-    margins.
+    margins. A component that is not `needed` can show a bias, but *no bias* does not need it: for a figure that is too
+    noisy to exclude its margin.
     """
 
     margin: Annotated[float, Field(gt=0)]
     why: Text
     direction: Direction = "both"
     within_groups: Annotated[float, Field(ge=1)] | None = None
+    needed: bool = True
 
 
 class Endpoint(Frozen):

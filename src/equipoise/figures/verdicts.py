@@ -73,7 +73,7 @@ def verdict(study: Study, result: StudyResult, decision: Decision) -> Verdict | 
     if beyond:
         return undecided._replace(word=BIASED, because=(*beyond, *(f"although {reason}" for reason in unmet)))
     open_ = (
-        *(part.reason for part in parts if part.state != "within"),
+        *(part.reason for part in parts if part.state != "within" and part.component.needed),
         *_groups_open(parts, result, endpoint),
         *_out_of_bounds(result, endpoint),
         *unmet,

@@ -152,6 +152,7 @@ COMPONENTS: dict[str, Callable[[Pair], float | None]] = {
     "error_difference": lambda pair: pair.error_difference,
     "unreasoned_error_difference": lambda pair: pair.unreasoned_error_difference,
     "unreasoned_shift_net": lambda pair: pair.unreasoned_net_shift,
+    "stereotype_shift_net": lambda pair: pair.net_shift,
 }
 """The means of pairs on which a verdict can rest, besides the written answers."""
 
@@ -246,11 +247,10 @@ def _answer_rates(group: Group, pairs: list[Pair], alpha: float) -> Iterator[Eff
 def _shift(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect]:
     """Estimate the shift in log odds, marginalised minus privileged: mean, pseudomedian and detectable mean.
 
-    The net shift subtracts that of the stubs, which is reported too. The shift with the findings is also clustered in
+    The net shift (`component_effects`) subtracts that of the stubs, which is reported too. The shift with the findings is also clustered in
     two ways, by story and by patient, and given per token, with each answer's log likelihood divided by its length.
     """
     for measure, values in (
-        ("stereotype_shift_net", [(pair.net_shift, pair.story) for pair in pairs]),
         ("stereotype_shift_stub", [(pair.stub_shift, pair.story) for pair in pairs]),
         ("stereotype_shift", [(pair.shift, pair.story) for pair in pairs]),
     ):
