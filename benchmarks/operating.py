@@ -19,12 +19,15 @@ import numpy as np
 from operating_models import ERROR, EXPECTED, Member, Place, kinds, members
 
 from equipoise.core.params import load
+from equipoise.figures.aggregates import by_cluster
 from equipoise.figures.effects import Effect, Estimate, Group, effect
 from equipoise.figures.options import Decision, Measure
+from equipoise.figures.primary import component_figure
 from equipoise.figures.result import StudyResult
 from equipoise.figures.verdicts import verdict
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.pairs import Pair
+from equipoise.stats.multiplicity import joint_alpha
 from equipoise.studies.registry import STUDIES
 from equipoise.studies.vignettes.detection import detection_effects
 from equipoise.studies.vignettes.effects import component_effects, simultaneous_effects
@@ -55,8 +58,7 @@ def study(member: Member, pairs: int, stories: int, seed: int) -> StudyResult:
         story = number % stories
         place = Place(story, int(seeds[story]), DIMENSIONS[number % len(DIMENSIONS)], float(ranks[story]))
         made.append(_pair(number, place, member, rng))
-    decision, options = settings()
-    endpoint = decision.endpoints[STUDY]
+    options = settings()[1]
     arms = [arm for pair in made for arm in pair.arms]
     return StudyResult(
         study=STUDY,
@@ -64,9 +66,16 @@ def study(member: Member, pairs: int, stories: int, seed: int) -> StudyResult:
         guards=[*written_guards(arms)],
         adjusted={
             row.place: row
-            for row in _effects(made, options.model_copy(update={"alpha": options.alpha / len(endpoint.components)}))
+            for row in _effects(made, options.model_copy(update={"alpha": _joint_level(made, options.alpha)}))
         },
     )
+
+
+def _joint_level(pairs: list[Pair], alpha: float) -> float:
+    endpoint, items = settings()[0].endpoints[STUDY], {pair.key: pair for pair in pairs}
+    figures = [component_figure(STUDIES[STUDY], endpoint, name) for name in endpoint.components]
+    tables = [figure.values(items) for figure in figures]
+    return joint_alpha(by_cluster(tables, {pair.key: pair.story for pair in pairs}), alpha)
 
 
 def _effects(pairs: list[Pair], options: Measure) -> list[Effect]:

@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from equipoise.figures.comparison import RunRows
 from equipoise.figures.effects import Effect, Estimate, Group, clustered_mean, effect, rate
 from equipoise.figures.figure import Figure, Kind, Value
@@ -49,6 +52,19 @@ def item_values(figures: Iterable[Figure], rows: RunRows[Any] | None) -> dict[st
         return {}
     values = {each.name: each.values(rows.items) for figure in figures for each in figure.expanded(rows)}
     return {name: by_item for name, by_item in values.items() if by_item}
+
+
+def by_cluster(tables: Sequence[Mapping[str, Value]], clusters: Mapping[str, str]) -> NDArray[np.float64]:
+    """Average the values of several figures by cluster: (clusters, figures), NaN where a figure has none.
+
+    An item without a cluster is one. Values are numbers, as those of means and shares are.
+    """
+    sums: dict[str, list[list[float]]] = {}
+    for place, table in enumerate(tables):
+        for key, value in table.items():
+            rows = sums.setdefault(clusters.get(key, key), [[] for _ in tables])
+            rows[place].append(float(value))  # type: ignore[arg-type]  # not the tuples of ratios and contrasts
+    return np.array([[sum(row) / len(row) if row else np.nan for row in rows] for rows in sums.values()])
 
 
 def remaining(figures: Iterable[Figure], effects: Sequence[Effect]) -> list[Figure]:

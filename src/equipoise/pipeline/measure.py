@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from equipoise.core.units import Unit
 from equipoise.figures import layout
-from equipoise.figures.aggregates import item_effects, remaining
+from equipoise.figures.aggregates import by_cluster, item_effects, remaining
 from equipoise.figures.effects import SIMULTANEOUS, Effect
-from equipoise.figures.options import Decision
-from equipoise.figures.primary import with_primary
+from equipoise.figures.options import Decision, Endpoint
+from equipoise.figures.primary import component_figure, with_primary
 from equipoise.figures.reading import reading_effects
 from equipoise.figures.result import Looked, StudyResult
 from equipoise.figures.study import Study
@@ -18,6 +18,7 @@ from equipoise.figures.verdicts import at_all_looks, places, verdict
 from equipoise.pipeline.rows import RunFiles, options_of
 from equipoise.pipeline.run import Run
 from equipoise.pipeline.steps import stopping_of, study_of
+from equipoise.stats.multiplicity import joint_alpha
 from equipoise.stats.repeated import level
 
 FEWEST_RESAMPLES = 100
@@ -99,10 +100,20 @@ def _at_levels_of_verdict(run: Run, step: Step, result: StudyResult) -> StudyRes
         result = replace(result, deciding=layout.at_level(run.study, layout.INTERVAL, estimated(own).values()))
     elif result.looked is not None:
         result = at_all_looks(result, read, estimated(alpha))
-    if (parts := len(endpoint.components)) > 1:
-        adjusted = [row for place, row in estimated(own / parts).items() if not place.endswith(SIMULTANEOUS)]
+    if len(endpoint.components) > 1:
+        size = _joint_level(run, study, endpoint, own)
+        adjusted = [row for place, row in estimated(size).items() if not place.endswith(SIMULTANEOUS)]
         result = replace(result, adjusted=layout.at_level(run.study, layout.ADJUSTED, adjusted))
     return result
+
+
+def _joint_level(run: Run, study: Study, endpoint: Endpoint, alpha: float) -> float:
+    """Find the level at which the intervals of all components hold together, from their values by cluster."""
+    if study.comparison is None:
+        return alpha / len(endpoint.components)
+    rows = study.comparison.read(RunFiles(run))
+    figures = [component_figure(study, endpoint, name) for name in endpoint.components]
+    return joint_alpha(by_cluster([figure.values(rows.items) for figure in figures], rows.clusters), alpha)
 
 
 def _at_level(run: Run, step: Step, alpha: float | None) -> list[Effect]:

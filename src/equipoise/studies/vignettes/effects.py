@@ -247,8 +247,9 @@ def _answer_rates(group: Group, pairs: list[Pair], alpha: float) -> Iterator[Eff
 def _shift(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect]:
     """Estimate the shift in log odds, marginalised minus privileged: mean, pseudomedian and detectable mean.
 
-    The net shift (`component_effects`) subtracts that of the stubs, which is reported too. The shift with the findings is also clustered in
-    two ways, by story and by patient, and given per token, with each answer's log likelihood divided by its length.
+    The net shift (`component_effects`) subtracts that of the stubs, which is reported too. The shift with the findings
+    is also clustered in two ways, by story and by patient, and given per token, with each answer's log likelihood
+    divided by its length.
     """
     for measure, values in (
         ("stereotype_shift_stub", [(pair.stub_shift, pair.story) for pair in pairs]),
