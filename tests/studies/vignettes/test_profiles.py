@@ -23,12 +23,14 @@ from equipoise.studies.vignettes.profiles import (
     build_versions,
     counts,
     counts_table,
+    profile_pairs,
     validate,
 )
 
 if TYPE_CHECKING:
     from equipoise.materials.stories.schema import Presentation, Stereotype
     from equipoise.materials.vignette import Vignette
+    from equipoise.studies.vignettes.profiles import PlannedPair
 
 ROOT = Path(__file__).parents[3]
 SINGLES = {"race": 8, "gender": 5, "age": 4, "housing": 3, "substance_use": 3, "obesity": 3, "socioeconomic": 3}
@@ -206,6 +208,74 @@ def test_the_ladder_spreads_over_dimensions(library: Library) -> None:
     assert sorted(Counter(row.combination for row in rows).values()) == [1] * 12 + [2]
 
 
+def small_core(library: Library) -> Library:
+    """Leave three core pairs of race alone, of as many stories, in the small library, which else tells all in core."""
+    pairs = {
+        name: row.model_copy(update={"core": row.id in {"race-01", "race-02", "race-03"}})
+        for name, row in rows(library)
+    }
+    return replace(library, pairs=pairs)
+
+
+def rows(library: Library) -> list[tuple[str, Any]]:
+    """Give the authored pairs with their ids."""
+    return list(library.pairs.items())
+
+
+def told(pairs: list[PlannedPair]) -> set[str]:
+    """Give the stories of some pairs."""
+    return {parts.presentation.id for _, _, parts in pairs}
+
+
+def test_a_verdict_has_so_many_stories_each_told_once(library: Library, authored: Library) -> None:
+    """With n stories it has n pairs of as many stories; in the small library three of core and one each of others."""
+    for found, numbers in ((small_core(library), (3, 5, 12)), (authored, (41, 70, 103, 120))):
+        for number in numbers:
+            pairs = profile_pairs(found, "verdict", stories=number)
+
+            assert len(pairs) == len(told(pairs)) == number
+
+
+def test_a_verdict_never_has_fewer_than_core(library: Library, authored: Library) -> None:
+    """One story is core's three, or 41: what a look has asked is part of every verdict."""
+    for found in (small_core(library), authored):
+        assert profile_pairs(found, "verdict", stories=1) == profile_pairs(found, "core")
+
+
+def test_more_stories_have_all_pairs_of_fewer(library: Library, authored: Library) -> None:
+    """Each number of stories has the pairs of every smaller one, and the whole set has them all."""
+    for found, numbers in ((small_core(library), range(3, 13)), (authored, range(41, 132, 13))):
+        sets = [{pair[0] for pair in profile_pairs(found, "verdict", stories=number)} for number in numbers]
+        whole = {pair[0] for pair in profile_pairs(found, "verdict")}
+
+        assert all(fewer < more for fewer, more in zip(sets, [*sets[1:], whole], strict=True))
+
+
+def test_a_verdict_is_spread_over_dimensions(authored: Library) -> None:
+    """Of 80 stories, 12 of combinations and 8 of race in core, the other twelve dimensions have (80 - 20) / 12 = 5."""
+    pairs = profile_pairs(authored, "verdict", stories=80)
+    singles = Counter(parts.combination for _, tier, parts in pairs if tier == "single")
+
+    assert singles == {**dict.fromkeys(DIMENSIONS, 5), "race": 8}
+
+
+def test_a_verdict_adds_main_pairs_alone(any_library: Library) -> None:
+    """Beyond core's own pairs, none has evidence of grade C or is of the reverse direction, however many there are."""
+    core = {row.pair for row in build_pairs(any_library, "core")}
+    built = build_pairs(any_library, "verdict")
+
+    assert core < {row.pair for row in built}
+    assert not [row.key for row in built if row.pair not in core and (row.grade == "C" or row.reverse)]
+
+
+def test_more_stories_than_there_are_are_refused(library: Library) -> None:
+    """The small library has 14 stories: two with evidence of grade C alone are told in core, and all others have A or B."""
+    with pytest.raises(
+        EquipoiseError, match=r"build\.stories: the library has no 15 stories: write at most 14, or null"
+    ):
+        build_pairs(small_core(library), "verdict", stories=15)
+
+
 @pytest.mark.parametrize("level", ["open", "leaning", "decisive"])
 def test_a_profile_is_built_at_a_level(library: Library, level: Any) -> None:
     """Every row of the core says its level, and the level changes no other field but the text."""
@@ -245,7 +315,7 @@ def test_pairs_told_by_name_are_those_that_have_names(authored: Library) -> None
         assert row.features["race"] not in row.text[start:end].split()
 
 
-@pytest.mark.parametrize("profile", ["core", "full", "powered", "ladder"])
+@pytest.mark.parametrize("profile", get_args(Profile))
 def test_a_profile_is_sorted_and_sound(any_library: Library, profile: Any) -> None:
     """Rows come sorted by key `<pair>/<role>` and pass every check."""
     rows = build_pairs(any_library, profile)
@@ -276,7 +346,7 @@ def test_powered_is_the_same_in_every_process(library: Library, folder: Path) ->
         assert expected == run.stdout.strip()
 
 
-@pytest.mark.parametrize("profile", ["powered", "ladder"])
+@pytest.mark.parametrize("profile", ["powered", "ladder", "verdict"])
 def test_the_order_of_the_authored_rows_does_not_count(any_library: Library, profile: Any) -> None:
     """Personas, stories, contrasts and settings in the reverse order give the same rows."""
     tables = {name: getattr(any_library, name) for name in ("personas", "presentations", "contrasts", "settings")}
@@ -289,7 +359,9 @@ def test_an_unknown_profile_is_refused(library: Library) -> None:
     """A profile that does not exist is refused with those that do."""
     profile: Any = "huge"
 
-    with pytest.raises(EquipoiseError, match="unknown profile 'huge'; write one of core, full, powered, ladder"):
+    with pytest.raises(
+        EquipoiseError, match="unknown profile 'huge'; write one of core, full, powered, ladder, verdict"
+    ):
         build_pairs(library, profile)
 
 

@@ -42,11 +42,13 @@ def build(run: Run) -> None:
         names = dict.fromkeys(row.pair for row in arms)
         decisions = [row for story in names for row in panel_decisions(story, wanted, endpoints)]
     else:
-        arms = build_pairs(library, settings.profile, settings.level, settings.cue)
+        arms = build_pairs(library, settings.profile, settings.level, settings.cue, settings.stories)
         others = build_versions(library, settings)
         decisions = [
             row
-            for pair, _, parts in profile_pairs(library, settings.profile, settings.level, settings.cue)
+            for pair, _, parts in profile_pairs(
+                library, settings.profile, settings.level, settings.cue, settings.stories
+            )
             if parts.level == settings.level
             for row in pair_decisions(pair, parts, wanted, endpoints)
             if row.grade != "C" or settings.extrapolated
