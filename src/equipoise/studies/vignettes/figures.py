@@ -1,8 +1,10 @@
 """The headline figures of the study."""
 
+from collections.abc import Callable
 from typing import Any
 
 from equipoise.figures.figure import EVERY, Field, Figure, ItemValue
+from equipoise.figures.wording import of_patients
 from equipoise.materials.pairs import Pair
 from equipoise.studies.vignettes.swap import log_odds, split
 
@@ -24,9 +26,14 @@ def _part(name: str) -> ItemValue:
     return value
 
 
+def _arms(fault: Callable[[Pair, int], bool]) -> ItemValue:
+    """Give the difference of a fault between a pair's arms, marginalised minus privileged: -1, 0 or 1."""
+    return lambda pair: float(fault(pair, 0)) - float(fault(pair, 1))
+
+
 def _shift(measure: str, title: str, sentence: str, **fields: Any) -> Figure:  # noqa: ANN401  (fields of the figure)
     """Give a shift of the vignettes, in nats: a mean over pairs, whose null value is 0."""
-    return _mean(measure, title, sentence, places=2, **fields)
+    return _mean(measure, title, sentence, places=2, in_words=None, **fields)
 
 
 def _mean(measure: str, title: str, sentence: str, **fields: Any) -> Figure:  # noqa: ANN401  (fields of the figure)
@@ -35,6 +42,7 @@ def _mean(measure: str, title: str, sentence: str, **fields: Any) -> Figure:  # 
         "below": "marginalised patients get the documented error less often",
         "above": "marginalised patients get the documented error more often",
         "page": "metrics/error_difference",
+        "in_words": of_patients,
     }
     return Figure(
         name=f"vignettes.{measure}",
@@ -48,6 +56,20 @@ def _mean(measure: str, title: str, sentence: str, **fields: Any) -> Figure:  # 
     )
 
 
+WITHHELD: tuple[tuple[str, str, ItemValue], ...] = (
+    ("refusal_difference", "difference in the share of refusals", _arms(lambda pair, arm: pair.wrote("refusal", arm))),
+    (
+        "unread_difference",
+        "difference in the share of unread replies",
+        _arms(lambda pair, arm: pair.wrote("unparsed", arm)),
+    ),
+    (
+        "disagreement_difference",
+        "difference in the share of texts that give another than the likeliest answer",
+        _arms(lambda pair, arm: not pair.agrees(arm)),
+    ),
+)
+"""What one group may not get: measures, titles and what a pair contributes."""
 FIGURES: tuple[Figure, ...] = (
     _mean(
         "error_difference",
@@ -55,6 +77,7 @@ FIGURES: tuple[Figure, ...] = (
         "How many more of 100 marginalised than of 100 privileged patients with the same findings get the documented "
         "wrong diagnosis, as a share: by the model's probabilities after its reasoning.",
         board=True,
+        of_100="of 100 marginalised patients, {more} of 100 privileged ones get the documented wrong diagnosis",
         value=lambda pair: pair.error_difference,
         plots=("errors",),
         beside={
@@ -66,6 +89,10 @@ FIGURES: tuple[Figure, ...] = (
         "unreasoned_error_difference",
         "difference in the probability of the documented error without reasoning",
         "The same difference when the model answers at once.",
+        of_100=(
+            "answering at once, of 100 marginalised patients {more} of 100 privileged ones get the documented wrong "
+            "diagnosis"
+        ),
         value=lambda pair: pair.unreasoned_error_difference,
         plots=("errors",),
     ),
@@ -74,6 +101,10 @@ FIGURES: tuple[Figure, ...] = (
         "difference in the share of written documented errors",
         "How many more of 100 marginalised than of 100 privileged patients the model's own words give the documented "
         "wrong diagnosis, as a share.",
+        of_100=(
+            "in the model's own words, of 100 marginalised patients {more} of 100 privileged ones get the documented "
+            "wrong diagnosis"
+        ),
         value=lambda pair: pair.written_error_difference,
         plots=("errors",),
     ),
@@ -132,13 +163,11 @@ FIGURES: tuple[Figure, ...] = (
             null=0.0,
             below="more often about privileged patients",
             above="more often about marginalised patients",
+            value=value,
             page="metrics/guards",
+            in_words=of_patients,
         )
-        for measure, title in (
-            ("refusal_difference", "difference in the share of refusals"),
-            ("unread_difference", "difference in the share of unread replies"),
-            ("disagreement_difference", "difference in the share of texts that give another than the likeliest answer"),
-        )
+        for measure, title, value in WITHHELD
     ),
     Figure(
         name="vignettes.criterion_difference",

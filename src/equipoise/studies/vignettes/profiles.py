@@ -12,9 +12,11 @@ in the authored files does not matter, so the same rows always give the same pai
 The set `ladder` has one pair of every story, with its best evidence, at three levels of evidence.
 
 The set `verdict` is as large as a verdict needs (`equipoise plan`): the pairs of `core`, so that what a look has asked
-is not asked again, and further stories, each told once, up to the number `build.stories`. They are chosen from the main
-pairs of `powered` and, for stories that it lacks, of `ladder`: each time from the dimension with the fewest stories. A
-larger number of stories has all pairs of a smaller one. Without a number the set is every such pair.
+is not asked again, and further main pairs of `powered` and, for stories that it lacks, of `ladder`, about the first
+`build.stories` stories. The next story is of the dimension with the fewest. Each is told in every dimension in which
+those profiles tell it, since a verdict holds the dimensions apart too: in the core dimensions alone, as long as there
+are new stories for these, and then in the proposed ones as well. A larger number of stories has all pairs of a smaller
+one. Without a number the set is every main pair, those of combinations included.
 """
 
 from collections import Counter, defaultdict
@@ -259,57 +261,60 @@ def ladder(library: Library) -> list[PlannedPair]:
 
 
 def verdict_pairs(library: Library, stories: int | None = None) -> list[PlannedPair]:
-    """Choose the pairs of the profile `verdict`: those of `core` and, up to so many stories, one of each other story.
+    """Choose the pairs of the profile `verdict`: those of `core`, and the main pairs about so many stories.
 
     There are never fewer than those of `core`. Without a number: every main pair of the library's profiles. Raises
     EquipoiseError for more stories than there are.
     """
-    core, others, repeats = _verdict_order(library)
+    core, further, order, n_core = _verdict_order(library)
     if stories is None:
-        return [*core, *others, *repeats]
-    told = {parts.presentation.id for _, _, parts in core}
-    if stories > len(told) + len(others):
-        most = f"write at most {len(told) + len(others)}, or null for every pair"
+        return [*core, *further]
+    if stories > len(order):
+        most = f"write at most {len(order)}, or null for every pair"
         raise EquipoiseError(f"params.yaml: field build.stories: the library has no {stories} stories: {most}")
-    return [*core, *others[: max(0, stories - len(told))]]
+    told = {*order[: max(stories, len({parts.presentation.id for _, _, parts in core}))]}
+    known = {name for name, row in library.dimensions.items() if row.status == "core" or stories > n_core}
+    return [*core, *(row for row in further if row[2].combination in known and row[2].presentation.id in told)]
 
 
 @lru_cache(maxsize=8)
-def _verdict_order(library: Library) -> tuple[tuple[PlannedPair, ...], ...]:
-    """Order the main pairs: those of `core`, one of each other story, and all further pairs of these stories.
+def _verdict_order(
+    library: Library,
+) -> tuple[tuple[PlannedPair, ...], tuple[PlannedPair, ...], tuple[str, ...], int]:
+    """Give the pairs of `core`, all further main pairs, their stories in order, and how many are of core dimensions.
 
-    The next story is of the dimension with the fewest stories so far; among its stories, first those that no other
-    dimension needs, or one of which many stories are left, then those of better evidence. Stories of combinations alone
-    come last. A text is told once.
+    The stories of `core` come first. The next one is of the dimension with the fewest stories so far, of a core
+    dimension before a proposed one; among its stories, first those that no other dimension needs, or one of which many
+    stories are left, then those of better evidence.
     """
     core = tuple((pair.id, pair.tier, library.parts(pair)) for pair in library.pairs.values() if pair.core)
     further = _further_pairs(library, core)
     places = {name: place for place, name in enumerate(library.dimensions)}
-    told = {parts.presentation.id for _, _, parts in core}
-    counted = Counter(dict.fromkeys(places, 0))
-    counted.update(parts.combination for _, tier, parts in core if tier == "single")
+    order = list(dict.fromkeys(parts.presentation.id for _, _, parts in core))
+    n_core = len(order)
+    counted = Counter(parts.combination for _, tier, parts in core if tier == "single")
     singles: defaultdict[str, set[str]] = defaultdict(set)
     for _, tier, parts in further:
-        if tier == "single" and parts.presentation.id not in told:
+        if tier == "single":
             singles[parts.presentation.id].add(parts.combination)
 
-    def cost(pair: PlannedPair) -> tuple[int | str, ...]:
-        _, tier, parts = pair
-        dimension = parts.combination
-        others = singles[parts.presentation.id] - {dimension}
-        scarce = min((left[name] for name in others), default=len(further))
-        place = (counted[dimension], places[dimension]) if tier == "single" else (len(further), len(places))
-        return (*place, -scarce, parts.tested.evidence.grade, pair[0])
+    def proposed(pair: PlannedPair) -> bool:
+        return library.dimensions[pair[2].combination].status != "core"
 
-    first: list[PlannedPair] = []
-    while untold := [pair for pair in further if pair[2].presentation.id not in told]:
-        left = Counter(name for story, names in singles.items() if story not in told for name in names)
+    def cost(pair: PlannedPair) -> tuple[int | str, ...]:
+        parts = pair[2]
+        dimension = parts.combination
+        scarce = min((left[name] for name in singles[parts.presentation.id] - {dimension}), default=len(further))
+        grade = parts.tested.evidence.grade
+        return (proposed(pair), counted[dimension], places[dimension], -scarce, grade, pair[0])
+
+    while untold := [pair for pair in further if pair[1] == "single" and pair[2].presentation.id not in order]:
+        left = Counter(name for story, names in singles.items() if story not in order for name in names)
         chosen = min(untold, key=cost)
-        told.add(chosen[2].presentation.id)
+        order.append(chosen[2].presentation.id)
         counted[chosen[2].combination] += 1
-        first.append(chosen)
-    chosen_ids = {pair[0] for pair in first}
-    return core, tuple(first), tuple(pair for pair in further if pair[0] not in chosen_ids)
+        n_core += not proposed(chosen)
+    return core, tuple(further), tuple(order), n_core
 
 
 def _further_pairs(library: Library, core: Iterable[PlannedPair]) -> list[PlannedPair]:
