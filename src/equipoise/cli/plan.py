@@ -159,7 +159,7 @@ def planned(run: Revision, decision: Decision, options: Measure) -> list[Planned
         spreads: Spreads = {key: spread_of(table, clusters.get(name) or None) for key, table in read.items()}
         found = needs(study, endpoint, result, options, spreads)
         known = [spread for one in named if (spread := spreads.get(one.name)) is not None]
-        if not known:
+        if not known or not found.parts:
             continue
         made = {
             part.title: plan(part.spread, part.component, alpha=options.alpha, power=options.power)

@@ -252,7 +252,7 @@ def test_more_stories_have_all_pairs_of_fewer(library: Library, authored: Librar
 
 
 def test_a_verdict_is_spread_over_the_core_dimensions_first(authored: Library) -> None:
-    """With 70 stories the seven of core have at least 7 each, where core has 3; with all, the proposed ones are there."""
+    """With 70 stories the seven of core have at least 7 each, where core has 3; with all, the proposed ones too."""
 
     def dimensions(stories: int) -> Counter[str]:
         pairs = profile_pairs(authored, "verdict", stories=stories)
