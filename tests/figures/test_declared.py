@@ -66,6 +66,8 @@ def vignettes(rng: np.random.Generator) -> tuple[RunRows[Any], Iterable[Effect]]
     """Draw pairs of every grade whose answers were read again after the other arm's reasoning."""
     rows, judged, _ = vignette_rows(drawn_cases(rng, 40))
     judged += [judgement(f"{row.key}/swapped", log_odds=round(float(rng.normal()), 6)) for row in rows]
+    judged += [judgement(f"{row.key}/unreasoned", log_odds=round(float(rng.normal()), 6)) for row in rows]
+    judged = [row.model_copy(update={"p_error": round(float(rng.uniform()), 6)}) for row in judged]
     return VignetteRows(vignettes=rows, answers=judged), vignette_effects(rows, judged, OPTIONS)
 
 

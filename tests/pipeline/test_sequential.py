@@ -196,7 +196,10 @@ def test_a_decision_at_a_level_of_its_own_rests_on_an_interval_of_that_level(
     settings = stopped.settings.model_copy(update={"decision": stopped.settings.decision | {"alpha": 0.2}})
     result = measure(replace(stopped, settings=settings), step("questions", "measure"))
     found = {row.key: row for row in rows_of(result)}
-    at_level, figure = found["questions/verdict/all/interval"], found["questions/overall/all/group_effect"]
+    at_level, figure = (
+        found["questions/verdict/interval/overall/all/group_effect"],
+        found["questions/overall/all/group_effect"],
+    )
     sentence = judged(replace(stopped, settings=settings), found).sentence
 
     assert {key: row for key, row in found.items() if key in whole} == whole

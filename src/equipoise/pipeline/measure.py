@@ -96,10 +96,10 @@ def _at_levels_of_verdict(run: Run, step: Step, result: StudyResult) -> StudyRes
         rows = _at_level(run, step, at)
         return {row.place: row for row in rows if row.place in read or row.measure.endswith(SIMULTANEOUS)}
 
+    if result.looked is not None:
+        result = at_all_looks(result, read, estimated(alpha))
     if own != alpha:
         result = replace(result, deciding=layout.at_level(run.study, layout.INTERVAL, estimated(own).values()))
-    elif result.looked is not None:
-        result = at_all_looks(result, read, estimated(alpha))
     if len(endpoint.components) > 1:
         size = _joint_level(run, study, endpoint, own)
         adjusted = [row for place, row in estimated(size).items() if not place.endswith(SIMULTANEOUS)]

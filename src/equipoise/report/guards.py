@@ -48,6 +48,7 @@ MEANINGS = {
         "Answers that could not be read; in the stigma study sentences in which neither gender was found. They count "
         "as wrong, or are left out."
     ),
+    "texts_disagree": "Written answers that are not the likeliest: the likelihoods say little of what is written.",
     "refused_answers": "Answers that the model refused to give: the figures are about the rest.",
     "label_skew": (
         "Arms in which one letter is given far too often, whatever option is shown there, as by a parser that misreads "

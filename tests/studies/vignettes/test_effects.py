@@ -320,9 +320,16 @@ def test_headlines_begin_with_the_overall_figures(four: dict[str, Effect]) -> No
     """The metrics file has n and the overall figures first, then the dimensions."""
     assert list(headline_metrics(STUDIES["vignettes"].figures, four.values())) == [
         "n",
+        "error_difference",
+        "unreasoned_error_difference",
+        "written_error_difference",
+        "unreasoned_shift_net",
         "stereotype_shift_net",
         "stereotype_shift",
         "stereotype_shift_stub",
+        "refusal_difference",
+        "unread_difference",
+        "disagreement_difference",
         "differential_bias_rate",
         "silent_bias_rate_moved",
         "silent_bias_rate",

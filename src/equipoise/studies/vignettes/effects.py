@@ -83,7 +83,8 @@ def vignette_effects(
     rows += amplification_effects(pairs, options.alpha)
     rows += simultaneous_effects(pairs, options.alpha)
     stories = {pair.story for pair in pairs}
-    rows.append(effect(Group("overall", "all", NAME), "clusters", len(pairs), Estimate(float(len(stories)))))
+    counted = Estimate(float(len(stories)) if stories else None)
+    rows.append(effect(Group("overall", "all", NAME), "clusters", len(pairs), counted))
     # A likelihood always names an answer, so that what was written is counted, whichever reading the figures use.
     written: dict[str, list[bool]] = {
         role: [getattr(pair, role).answer_generated == "unparsed" for pair in pairs] for role in ROLES

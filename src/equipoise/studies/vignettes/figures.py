@@ -66,6 +66,7 @@ FIGURES: tuple[Figure, ...] = (
         "unreasoned_error_difference",
         "difference in the probability of the documented error without reasoning",
         "The same difference when the model answers at once.",
+        fields=("estimate", "interval"),
         value=lambda pair: pair.unreasoned_error_difference,
         plots=("errors",),
     ),
@@ -74,6 +75,7 @@ FIGURES: tuple[Figure, ...] = (
         "difference in the share of written documented errors",
         "How many more of 100 marginalised than of 100 privileged patients the model's own words give the documented "
         "wrong diagnosis, as a share.",
+        fields=("estimate", "interval"),
         value=lambda pair: pair.written_error_difference,
         plots=("errors",),
     ),
@@ -84,6 +86,7 @@ FIGURES: tuple[Figure, ...] = (
         "patient is marginalised, beyond the model's own base rates; both are read without reasoning.",
         below="the model leans away from the stereotype",
         above="the model leans towards the stereotype",
+        fields=("estimate", "interval"),
         value=lambda pair: pair.unreasoned_net_shift,
         page="metrics/stereotype_shift",
         plots=("shift",),
@@ -132,6 +135,7 @@ FIGURES: tuple[Figure, ...] = (
             null=0.0,
             below="more often about privileged patients",
             above="more often about marginalised patients",
+            fields=("estimate",),
             page="metrics/guards",
         )
         for measure, title in (
