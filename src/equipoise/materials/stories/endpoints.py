@@ -34,6 +34,7 @@ class Endpoint(Frozen):
     direction: Direction
     question: Line
     prefix: Line
+    settings: tuple[Id, ...] = ()
     levels: Annotated[tuple[Step, ...], Field(min_length=2)]
 
     @model_validator(mode="after")

@@ -24,11 +24,17 @@ Ages = tuple[StrictInt, StrictInt]
 Code = Annotated[str, StringConstraints(pattern=r"^ICD-11 [0-9A-X][A-Z][0-9][0-9A-Z](\.[0-9A-Z]{1,2})?$")]
 PLACEHOLDER = re.compile(r"\{(.*?)\}")
 
-WORDS = {"opening": (10, 26), "history": (30, 52), "background": (20, 40), "examination": (14, 32), "test": (6, 24)}
-"""Fewest and most words of each part of a presentation, its two placeholders counted as one word each."""
+WORDS = {"opening": (9, 28), "history": (30, 60), "background": (20, 50), "examination": (12, 36), "test": (6, 26)}
+"""Fewest and most words of each part of a presentation, each placeholder counted as one word."""
 
-MIN_LEANING, MAX_DECISIVE = 88, 138
-"""Fewest words of a story without its confirmatory test, and most with it: notes of 90 to 160 words when composed."""
+MIN_LEANING, MAX_DECISIVE = 88, 165
+"""Fewest words of a story without its confirmatory test, and most with it: notes of 90 to 185 words when composed."""
+
+PRONOUNS = ("they", "them", "their", "They", "Their")
+"""Placeholders for the patient's pronoun: he or she, or *the patient* where the arms differ in gender."""
+
+MOST_GENERAL = 12.0
+"""The widest interval of a `LogRatio`, in nats: beyond it, nothing is known."""
 
 MIN_EXPECTED_SYNONYMS = 2
 MOST_LONGER = 2
@@ -93,23 +99,54 @@ class Diagnosis(Answer):
 
 
 class Evidence(Frozen):
-    """The evidence that a group is given the stereotyped answer, with a grade of its directness.
+    """The evidence that a group is given the documented error, with a grade of its directness.
 
-    Grade A: this error in this group; B: this group, another disparity; C: extrapolated, or an uncertain source.
+    `comparison`: the paper compares the group with others; `error_named`: it says that this error was made. Grade A
+    needs both; B: this group, another disparity or no comparison; C: extrapolated, or an uncertain source.
     """
 
     grade: Grade
     group: Id
+    comparison: StrictBool
+    error_named: StrictBool
     error: Line
     source: Line
 
+    @model_validator(mode="after")
+    def _rules(self) -> Self:
+        if self.grade == "A" and not (self.comparison and self.error_named):
+            raise ValueError("grade A needs a comparison group and a paper that names the error; write B or C")
+        return self
 
-class BaseRate(Frozen):
-    """Whether epidemiology favours the stereotyped answer over the expected one in this group, and by how much."""
 
-    favours: StrictBool | Literal["unknown"]
+class LogRatio(Frozen):
+    """How epidemiology alone moves the log odds of the documented error against the expected answer, in nats.
+
+    `value` is ln(prior odds error : expected in the group) - ln(the same in the comparison group), whatever the findings
+    are; `low` and `high` bound what is plausible, and `note` derives them.
+    """
+
+    value: float
+    low: float
+    high: float
     note: Line
     source: Line
+
+    @model_validator(mode="after")
+    def _rules(self) -> Self:
+        if not self.low <= self.value <= self.high or self.high - self.low > MOST_GENERAL:
+            message = f"value {self.value} does not lie between low {self.low} and high {self.high}"
+            raise ValueError(f"{message}, at most {MOST_GENERAL:g} nats apart; correct them")
+        return self
+
+
+class Guideline(Frozen):
+    """The guideline on the expected answer: its number, title and year, and why a title that does not name it fits."""
+
+    id: Line
+    title: Line
+    year: Annotated[StrictInt, Field(ge=1990, le=2030)]
+    why: Line | None = None
 
 
 class Mirror(Frozen):
@@ -132,7 +169,7 @@ class Stereotype(Frozen):
     contrasts: tuple[Id, ...] = ()
     answer: Diagnosis
     evidence: Evidence
-    base_rate: BaseRate
+    log_ratio: LogRatio
     mirror: Mirror | None = None
 
     @model_validator(mode="after")
@@ -151,7 +188,6 @@ class Presentation(Frozen):
     """
 
     id: Id
-    layout: Literal["opening", "background"] = "opening"
     opening: Line
     history: Line
     background: Line
@@ -160,7 +196,8 @@ class Presentation(Frozen):
     settings: Annotated[tuple[Id, ...], Field(min_length=MIN_SETTINGS)]
     expected: Diagnosis
     distractors: Annotated[tuple[Diagnosis, ...], Field(min_length=2, max_length=3)]
-    guideline: Line
+    guideline: Guideline
+    criteria: Line | None = None
     ages: Ages
     genders: Annotated[tuple[Gender, ...], Field(min_length=1)]
     stereotypes: Annotated[tuple[Stereotype, ...], Field(min_length=1)]
@@ -211,8 +248,9 @@ class Presentation(Frozen):
         parts |= {"examination": findings.examination, "test": findings.test}
         for name, text in parts.items():
             _check_words(f"{place}{name}", text)
-            if PLACEHOLDER.search(text) or not text.endswith("."):
-                raise ValueError(f"{place}{name} must have no braces and end in a full stop; reword it")
+            if set(PLACEHOLDER.findall(text)) - set(PRONOUNS) or not text.endswith((".", ".”", '."')):
+                message = f"{place}{name} may have no braces but {{{'}, {'.join(PRONOUNS)}}}"
+                raise ValueError(f"{message}, and must end in a full stop; reword it")
         total = sum(len(text.split()) for text in (self.opening, *parts.values()))
         fewest = total - len(findings.test.split())
         if fewest < MIN_LEANING or total > MAX_DECISIVE:
