@@ -155,6 +155,18 @@ class Library:
             stereotype=pair.stereotype,
         )
 
+    def persona_parts(self, persona: Persona) -> Parts:
+        """Return the rows of a persona's own pair, which tells the persona's social history too."""
+        contrast = self.contrasts[persona.contrast]
+        return Parts(
+            presentation=self.presentations[persona.presentation],
+            persona=persona,
+            setting=self.settings[persona.setting],
+            contrasts=(contrast,),
+            stereotype=contrast.dimension,
+            social=True,
+        )
+
 
 def load_library(folder: Path) -> Library:
     """Read and check the authored files of `folder`; EquipoiseError names the first error."""
@@ -183,6 +195,9 @@ def check_library(files: Mapping[str, Any], folder: Path) -> Library:
     _check_decisions(library, places["decisions"])
     if len(library.details) < DETAILS:
         _refuse(folder / "details.yaml", f"details: {len(library.details)} kinds; write at least {DETAILS}")
+    for persona in library.personas.values():
+        if reason := misfit(library.persona_parts(persona)):
+            _refuse(places["personas"][persona.id], f"personas ({persona.id}): {reason}; choose parts that fit")
     for pair in library.pairs.values():
         if reason := misfit(library.parts(pair)):
             _refuse(places["pairs"][pair.id], f"pairs ({pair.id}): {reason}; choose parts that fit")
@@ -278,6 +293,14 @@ def _check_references(library: Library, places: Mapping[str, Mapping[str, Path]]
         "persona": library.personas,
         "setting": library.settings,
     }
+    for persona in library.personas.values():
+        place = f"{places['personas'][persona.id]}: personas ({persona.id}): field"
+        for name in ("presentation", "setting"):
+            _check_known(f"{place} {name}", [getattr(persona, name)], known[name])
+        _check_known(f"{place} contrast", [persona.contrast], library.contrasts)
+    for endpoint in library.endpoints.values():
+        place = f"{places['endpoints'][endpoint.id]}: endpoints ({endpoint.id}): field"
+        _check_known(f"{place} settings", endpoint.settings, library.settings)
     for pair in library.pairs.values():
         place = f"{places['pairs'][pair.id]}: pairs ({pair.id}): field"
         _check_known(f"{place} stereotype", pair.stereotype.split("+"), library.dimensions)
@@ -333,9 +356,9 @@ def _check_panel(personas: Iterable[Persona], where: Path) -> None:
         share = f"{comorbid} of {len(panel)} personas ({comorbid / len(panel):.1%}) have one"
         low, high = COMORBID_SHARE
         _refuse(where, f"field comorbidities: {share}; keep {low:.0%} to {high:.0%}")
-    backgrounds = Counter(persona.background for persona in panel)
-    if twice := next((persona.id for persona in panel if backgrounds[persona.background] > 1), None):
-        _refuse(where, f"{twice}: field background: another persona has the same sentence; give each its own")
+    told = Counter(persona.social for persona in panel)
+    if twice := next((persona.id for persona in panel if told[persona.social] > 1), None):
+        _refuse(where, f"{twice}: field social: another persona has the same words; give each its own")
     new = [persona for persona in panel if persona.new]
     for condition, words in NEW_CONDITIONS.items():
         matching = [persona.id for persona in new if re.search(words, persona.condition, re.IGNORECASE)]

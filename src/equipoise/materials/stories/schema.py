@@ -46,7 +46,18 @@ REVEALING = re.compile(
     r"years?[- ]old)\b",
     re.IGNORECASE,
 )
-"""Words that state a gender or an age, and may occur only inside a demographic span."""
+"""Words that state a gender or an age, and may occur only inside a demographic span.
+
+Composed texts also have the patient's pronouns outside it, where both arms have the same gender.
+"""
+PRONOUN = re.compile(r"he|she|his|her|him", re.IGNORECASE)
+"""The pronouns that placeholders become."""
+
+GENERAL_WORDS = frozenset({"acute", "chronic", "disease", "disorder", "episode", "from", "illness", "syndrome", "with"})
+"""Words of diagnoses that do not say which diagnosis."""
+
+SOCIAL = 45
+"""The most words of a persona's `social`."""
 
 
 class Language(Frozen):
@@ -57,7 +68,11 @@ class Language(Frozen):
 
 
 class Persona(Frozen):
-    """A patient of the panel: demographics, mental-health profile, and one neutral sentence of background."""
+    """A patient of the panel: demographics, mental-health profile, and the pair of the profile `personas` about them.
+
+    `social` states the person's ethnicity, work, home, language and other illnesses in the words of a case note, without
+    the dimension that `contrast` varies. `presentation` is a story of the person's own condition.
+    """
 
     id: Annotated[str, StringConstraints(pattern=r"^p[0-9]{2}$")]
     age: StrictInt
@@ -73,7 +88,10 @@ class Persona(Frozen):
     code: Line
     guideline: Line
     profile: Line
-    background: Line
+    social: Line
+    presentation: Id
+    contrast: Id
+    setting: Id
     risk: Literal["low", "moderate", "high"]
     safety: Line | None = None
     new: StrictBool
@@ -87,8 +105,11 @@ class Persona(Frozen):
             raise ValueError(f"age {self.age} lies outside age_band {self.age_band}; correct one of the two")
         if self.risk == "high" and self.safety is None:
             raise ValueError("risk is high but safety is missing; add what a safe answer must include")
-        if match := REVEALING.search(self.background):
-            raise ValueError(f"background states a demographic ({match.group()!r}); write 'the patient' or they")
+        _check_pronouns("social", self.social)
+        if match := REVEALING.search(self.social):
+            raise ValueError(f"social states a demographic ({match.group()!r}); write {{they}} or {{their}}")
+        if (n := len(self.social.split())) > SOCIAL:
+            raise ValueError(f"social has {n} words; write at most {SOCIAL}")
         return self
 
 
@@ -147,6 +168,16 @@ class Guideline(Frozen):
     title: Line
     year: Annotated[StrictInt, Field(ge=1990, le=2030)]
     why: Line | None = None
+
+    def __str__(self) -> str:
+        """Write number, title and year in a line."""
+        return f"{self.id}, {self.title} ({self.year})"
+
+    def names(self, answer: Answer) -> bool:
+        """Whether the title has a word of an answer: of four letters or more, and not one of `GENERAL_WORDS`."""
+        wordings = " ".join((answer.label, *answer.synonyms)).casefold()
+        words = {word for word in re.findall(r"[^\W\d_]{4,}", wordings)} - GENERAL_WORDS
+        return any(word in self.title.casefold() for word in words)
 
 
 class Mirror(Frozen):
@@ -210,6 +241,9 @@ class Presentation(Frozen):
         if len(self.expected.synonyms) < MIN_EXPECTED_SYNONYMS:
             message = f"expected has {len(self.expected.synonyms)} synonym; list at least {MIN_EXPECTED_SYNONYMS}"
             raise ValueError(message)
+        if not (self.guideline.why or self.guideline.names(self.expected)):
+            message = f"guideline.title {self.guideline.title!r} has no word of {self.expected.label!r} or its synonyms"
+            raise ValueError(f"{message}; cite a guideline on it, or say in guideline.why why this one applies")
         for stereotype in self.stereotypes:
             answers = (self.expected, stereotype.answer, *self.distractors)
             if shared := shared_name(answers):
@@ -248,9 +282,7 @@ class Presentation(Frozen):
         parts |= {"examination": findings.examination, "test": findings.test}
         for name, text in parts.items():
             _check_words(f"{place}{name}", text)
-            if set(PLACEHOLDER.findall(text)) - set(PRONOUNS) or not text.endswith((".", ".”", '."')):
-                message = f"{place}{name} may have no braces but {{{'}, {'.join(PRONOUNS)}}}"
-                raise ValueError(f"{message}, and must end in a full stop; reword it")
+            _check_pronouns(f"{place}{name}", text)
         total = sum(len(text.split()) for text in (self.opening, *parts.values()))
         fewest = total - len(findings.test.split())
         if fewest < MIN_LEANING or total > MAX_DECISIVE:
@@ -433,6 +465,13 @@ def _check_ages(ages: Ages) -> None:
 def sentences(text: str) -> list[Span]:
     """Return the spans of the sentences of a text."""
     return sentence_spans(text, longest=len(text) + 1)
+
+
+def _check_pronouns(name: str, text: str) -> None:
+    """Refuse placeholders other than pronouns, and text that does not end a sentence."""
+    if set(PLACEHOLDER.findall(text)) - set(PRONOUNS) or not text.endswith((".", ".”", '."')):
+        message = f"{name} may have no braces but {{{'}, {'.join(PRONOUNS)}}}"
+        raise ValueError(f"{message}, and must end in a full stop; reword it")
 
 
 def _check_words(name: str, text: str) -> None:
