@@ -13,7 +13,12 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.keys import numbered
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.versions import CONTROLS, MIRRORS, REREADINGS, STUBS, CaseKey
-from equipoise.materials.vignette import ROLES, Grade, Level, Tier, Vignette, is_panel
+from equipoise.materials.vignette import ROLES, Grade, Level, LogRatio, Tier, Vignette, is_panel
+
+NEUTRAL = 0.3
+"""Magnitude, in nats, below which a log ratio of epidemiology favours neither answer."""
+NEGLECT = -0.5
+"""The log ratio, in nats, up to which epidemiology speaks against the documented error in the group."""
 
 SHIFT_DECIMALS = 9
 """Shifts are rounded to this, beyond the six places of log odds: otherwise rounding noise would break ties of ranks."""
@@ -31,9 +36,9 @@ class Pair:
     the patient of both arms. The other case versions, whose reasoning is not judged, are None if they were not asked:
     `control` is the privileged patient's case in two versions that differ in irrelevant details, `stub` the arms
     without findings, `mirror` the arms with findings under which the stereotyped answer is right; the marginalised
-    patient's come first. `grade`, `reversed` (a reverse direction) and `level` are those of the vignettes. `rereads`
-    are the arms' answers read again after other reasoning, by its name (`equipoise.materials.versions.REREADINGS`), the
-    marginalised patient's first; empty if the model was not asked.
+    patient's come first. `grade`, `log_ratio`, `reversed` (a reverse direction) and `level` are those of the vignettes.
+    `rereads` are the arms' answers read again after other reasoning, by its name
+    (`equipoise.materials.versions.REREADINGS`), the marginalised patient's first; empty if the model was not asked.
     """
 
     key: str
@@ -47,6 +52,7 @@ class Pair:
     stub: Both | None = None
     mirror: Both | None = None
     grade: Grade | None = None
+    log_ratio: LogRatio | None = None
     reversed: bool = False
     level: Level | None = None
     rereads: Mapping[str, Both] = field(default_factory=dict)
@@ -140,6 +146,26 @@ class Pair:
         return difference(self.shift, self.stub_shift)
 
     @property
+    def prior_excess(self) -> float | None:
+        """The shift without findings beyond that of epidemiology, in nats; None if either is unknown."""
+        return difference(self.stub_shift, self.log_ratio.value if self.log_ratio else None)
+
+    @property
+    def neutral(self) -> bool:
+        """Whether epidemiology favours neither answer in the group."""
+        return self.log_ratio is not None and abs(self.log_ratio.value) < NEUTRAL
+
+    @property
+    def neglect(self) -> bool:
+        """Whether epidemiology speaks against the documented error: a model blind to the group neglects a risk."""
+        return self.log_ratio is not None and self.log_ratio.value <= NEGLECT
+
+    @property
+    def stereotype(self) -> bool:
+        """Whether the documented error is not one against which epidemiology speaks in the group."""
+        return self.log_ratio is not None and not self.neglect
+
+    @property
     def shift_per_token(self) -> float | None:
         """The shift of mean log likelihoods per token; None if an arm has none."""
         return difference(self.marginalised.log_odds_per_token, self.privileged.log_odds_per_token)
@@ -201,6 +227,7 @@ def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> l
             stub=_other_versions(pair, STUBS, n, judged),
             mirror=_other_versions(pair, MIRRORS, n, judged),
             grade=roles["marginalised"].grade,
+            log_ratio=roles["marginalised"].log_ratio,
             reversed=roles["marginalised"].reverse,
             level=roles["marginalised"].level,
             rereads={name: _reread(roles, name, n, judged) for name in readings},

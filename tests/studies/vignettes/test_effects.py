@@ -323,6 +323,7 @@ def test_headlines_begin_with_the_overall_figures(four: dict[str, Effect]) -> No
         "stereotype_shift_net",
         "stereotype_shift",
         "stereotype_shift_stub",
+        "prior_excess",
         "differential_bias_rate",
         "silent_bias_rate_moved",
         "silent_bias_rate",

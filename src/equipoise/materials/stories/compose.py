@@ -28,7 +28,7 @@ from equipoise.materials.stories.schema import (
     shared_name,
 )
 from equipoise.materials.versions import CONTROLS, MIRRORS, STUBS
-from equipoise.materials.vignette import ROLES, Level, Role, Tier, Vignette
+from equipoise.materials.vignette import ROLES, Level, LogRatio, Role, Tier, Vignette
 from equipoise.text.answer import Answer
 from equipoise.text.articles import with_article
 
@@ -270,6 +270,7 @@ def _row(pair: str, tier: Tier, parts: Parts, role: Role, study: str) -> Vignett
         distractors=tuple(map(_answer, presentation.distractors)),
         components=tuple(_answer(component.answer) for component in parts.components),
         grade=tested.evidence.grade,
+        log_ratio=LogRatio.model_validate(tested.log_ratio.model_dump(include=set(LogRatio.model_fields))),
         reverse=any(contrast.reverse for contrast in parts.contrasts),
         level=parts.level,
         persona=parts.persona.id,

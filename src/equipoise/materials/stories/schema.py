@@ -12,7 +12,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StrictBool, StrictInt, StringConstraints, model_validator
 
 from equipoise.core.row import Frozen
-from equipoise.materials.vignette import Grade, Role, Tier
+from equipoise.materials.vignette import Grade, LogRatio, Role, Tier
 from equipoise.text.answer import Answer
 from equipoise.text.sentences import Span, sentence_spans
 
@@ -32,9 +32,6 @@ MIN_LEANING, MAX_DECISIVE = 88, 165
 
 PRONOUNS = ("they", "them", "their", "They", "Their")
 """Placeholders for the patient's pronoun: he or she, or *the patient* where the arms differ in gender."""
-
-MOST_GENERAL = 12.0
-"""The widest interval of a `LogRatio`, in nats: beyond it, nothing is known."""
 
 MIN_EXPECTED_SYNONYMS = 2
 MOST_LONGER = 2
@@ -70,8 +67,8 @@ class Language(Frozen):
 class Persona(Frozen):
     """A patient of the panel: demographics, mental-health profile, and the pair of the profile `personas` about them.
 
-    `social` states the person's ethnicity, work, home, language and other illnesses in the words of a case note, without
-    the dimension that `contrast` varies. `presentation` is a story of the person's own condition.
+    `social` states the person's ethnicity, work, home, language and other illnesses in the words of a case note,
+    without the dimension that `contrast` varies. `presentation` is a story of the person's own condition.
     """
 
     id: Annotated[str, StringConstraints(pattern=r"^p[0-9]{2}$")]
@@ -140,25 +137,11 @@ class Evidence(Frozen):
         return self
 
 
-class LogRatio(Frozen):
-    """How epidemiology alone moves the log odds of the documented error against the expected answer, in nats.
+class Epidemiology(LogRatio):
+    """A log ratio with its derivation and the source of its numbers."""
 
-    `value` is ln(prior odds error : expected in the group) - ln(the same in the comparison group), whatever the findings
-    are; `low` and `high` bound what is plausible, and `note` derives them.
-    """
-
-    value: float
-    low: float
-    high: float
     note: Line
     source: Line
-
-    @model_validator(mode="after")
-    def _rules(self) -> Self:
-        if not self.low <= self.value <= self.high or self.high - self.low > MOST_GENERAL:
-            message = f"value {self.value} does not lie between low {self.low} and high {self.high}"
-            raise ValueError(f"{message}, at most {MOST_GENERAL:g} nats apart; correct them")
-        return self
 
 
 class Guideline(Frozen):
@@ -176,7 +159,7 @@ class Guideline(Frozen):
     def names(self, answer: Answer) -> bool:
         """Whether the title has a word of an answer: of four letters or more, and not one of `GENERAL_WORDS`."""
         wordings = " ".join((answer.label, *answer.synonyms)).casefold()
-        words = {word for word in re.findall(r"[^\W\d_]{4,}", wordings)} - GENERAL_WORDS
+        words = set(re.findall(r"[^\W\d_]{4,}", wordings)) - GENERAL_WORDS
         return any(word in self.title.casefold() for word in words)
 
 
@@ -200,7 +183,7 @@ class Stereotype(Frozen):
     contrasts: tuple[Id, ...] = ()
     answer: Diagnosis
     evidence: Evidence
-    log_ratio: LogRatio
+    log_ratio: Epidemiology
     mirror: Mirror | None = None
 
     @model_validator(mode="after")

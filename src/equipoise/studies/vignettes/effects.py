@@ -16,6 +16,7 @@ silent, differential or reverse is defined in `materials.pairs`. How answers are
 - The stereotype shift needs the log odds of both arms: its n counts the pairs that have them. The net shift is that of
   the case minus that of its stub, the opening without findings: the part that the model's own base rates of the answers
   in the group do not explain.
+- The prior excess is the stub's shift beyond that of epidemiology (`equipoise.studies.vignettes.epidemiology`).
 - Every group except those of grade C and of the reverse direction contains pairs whose evidence has grade A or B (or no
   grade, as for imported cases), in the main direction and, if the evidence varies, at the level `leaning`.
 - Pairs of one clinical story are a cluster in every interval and test (`equipoise.stats.clusters`), except in the
@@ -49,6 +50,7 @@ from equipoise.stats import clusters, proportions
 from equipoise.stats.misclassification import ErrorCounts
 from equipoise.studies.vignettes import NAME
 from equipoise.studies.vignettes.detection import detection_effects
+from equipoise.studies.vignettes.epidemiology import epidemiology_groups, prior_excess_effects
 from equipoise.studies.vignettes.floor import floor_effects
 from equipoise.studies.vignettes.influence import influence_effects, influences
 from equipoise.studies.vignettes.swap import mean_effect, swap_effects
@@ -109,7 +111,7 @@ def _groups(pairs: Sequence[Pair]) -> Iterator[tuple[Group, list[Pair]]]:
 
 
 def _apart(pairs: Sequence[Pair]) -> Iterator[tuple[Group, list[Pair]]]:
-    """Yield the groups outside the headline figures: each grade, the reverse directions, each level of evidence."""
+    """Yield the groups outside the headline figures: each grade, reverse direction, level, and kind of base rate."""
     for grade in sorted({pair.grade for pair in pairs if pair.grade}):
         yield Group("grade", grade, NAME), [pair for pair in pairs if pair.grade == grade and not pair.reversed]
     for dimension in sorted({pair.combination for pair in pairs if pair.reversed}):
@@ -118,6 +120,7 @@ def _apart(pairs: Sequence[Pair]) -> Iterator[tuple[Group, list[Pair]]]:
     levels = {pair.level for pair in pairs if pair.level}
     for level in sorted(levels) if len(levels) > 1 else ():
         yield Group("level", level, NAME), [pair for pair in pairs if pair.level == level and pair.main]
+    yield from epidemiology_groups(main_pairs(pairs))
 
 
 def _by_wording(pairs: Sequence[Pair], wordings: int) -> Iterator[tuple[Group, list[Pair]]]:
@@ -134,6 +137,7 @@ def _group_effects(group: Group, pairs: list[Pair], options: Measure, errors: Er
     yield from _answer_rates(group, pairs, options.alpha)
     yield from gap_effects(group, pairs, options)
     yield from _shift(group, pairs, options)
+    yield from prior_excess_effects(group, pairs, options)
     yield from swap_effects(group, pairs, options)
     yield from floor_effects(group, pairs, options.alpha)
     yield from detection_effects(group, pairs, options.alpha)

@@ -3,7 +3,7 @@
 A pair compares two arms; a panel compares each group with the same control. The stories are those of the profile's
 pairs, each with the first persona that is sound for every group: an adult, in a story for women and men alike that
 contradicts none of the groups. The stereotyped answer is that of this pair (single-dimension pairs first) and the same
-for every group. It has no grade, since the documented evidence is about one of the groups only.
+for every group. It has no grade and no log ratio, since the documented evidence is about one of the groups only.
 Imported stories have a slot for the patient (`Story`) and no answers: only decisions are asked for. Source of the
 design: Omar et al. 2025, Nature Medicine 31:1873.
 """
@@ -152,6 +152,7 @@ def _row(story: str, parts: Parts, group: PanelGroup) -> Vignette:
         "features": group.features,
         "components": (),
         "grade": None,
+        "log_ratio": None,
         "reverse": False,
     }
     return pair_rows(story, "single", parts, study=NAME)[0].model_copy(update=changed)

@@ -92,7 +92,7 @@ GRADES_APART = 1.0
 
 SHARED_FIELDS = (
     *("tier", "dimensions", "expected", "stereotyped", "distractors", "persona", "presentation", "setting", "code"),
-    *("guideline", "components", "grade", "reverse", "level", "source", "licence"),
+    *("guideline", "components", "grade", "log_ratio", "reverse", "level", "source", "licence"),
 )
 """Fields in which the two arms of a pair must agree."""
 
