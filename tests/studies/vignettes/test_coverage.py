@@ -10,7 +10,15 @@ import pytest
 
 from equipoise.materials.stories.library import Library
 from equipoise.materials.stories.schema import Diagnosis
-from equipoise.studies.vignettes.coverage import FLOORS, Tally, by_group, coverage, misreadings, shortfalls
+from equipoise.studies.vignettes.coverage import (
+    FLOORS,
+    Evidenced,
+    Tally,
+    by_group,
+    coverage,
+    misreadings,
+    shortfalls,
+)
 from equipoise.studies.vignettes.profiles import profile_pairs
 from equipoise.text.answer import Answer, AnswerKind
 from equipoise.text.diagnoses import load_diagnoses
@@ -53,6 +61,24 @@ def test_pairs_are_counted_by_grade_in_the_main_direction(library: Library) -> N
     # gender-01 to gender-05 of case-8 to case-12, all of grade A; gender-reverse-01 to -04 are left out
     assert found["gender"] == Tally(pairs=5, stories=5, grade_a=5, grade_b=0, grade_c=0)
     assert list(found)[-1] == "pregnancy"
+
+
+def test_evidence_is_counted_by_grade_and_by_what_grade_a_needs(library: Library) -> None:
+    """Of 14 stories, ten have papers with a comparison group, nine also name the error, and seven are of grade A."""
+    found = coverage(library, profile_pairs(library, "core")[:1], items=0).evidence
+    rows = 15  # documented errors of a story: of 13 dimensions, and in two reverse directions
+
+    assert found["library"] == Evidenced(
+        n=14 * rows,
+        grade_a=7 * rows,
+        grade_b=5 * rows,
+        grade_c=2 * rows,
+        comparison=10 * rows,
+        error_named=9 * rows,
+        both=9 * rows,
+    )
+    # race-01 is told of case-0
+    assert found["pairs"] == Evidenced(n=1, grade_a=0, grade_b=0, grade_c=1, comparison=0, error_named=0, both=0)
 
 
 def test_decisions_are_counted_by_their_grade_for_the_pair(library: Library) -> None:

@@ -224,9 +224,6 @@ class Presentation(Frozen):
         if len(self.expected.synonyms) < MIN_EXPECTED_SYNONYMS:
             message = f"expected has {len(self.expected.synonyms)} synonym; list at least {MIN_EXPECTED_SYNONYMS}"
             raise ValueError(message)
-        if not (self.guideline.why or self.guideline.names(self.expected)):
-            message = f"guideline.title {self.guideline.title!r} has no word of {self.expected.label!r} or its synonyms"
-            raise ValueError(f"{message}; cite a guideline on it, or say in guideline.why why this one applies")
         for stereotype in self.stereotypes:
             answers = (self.expected, stereotype.answer, *self.distractors)
             if shared := shared_name(answers):
@@ -237,6 +234,9 @@ class Presentation(Frozen):
         for stereotype in self.stereotypes:
             if stereotype.mirror:
                 self._check_parts(f"stereotypes ({stereotype.dimension}): mirror.", stereotype.mirror)
+        if not (self.guideline.why or self.guideline.names(self.expected)):
+            message = f"guideline.title {self.guideline.title!r} has no word of {self.expected.label!r} or its synonyms"
+            raise ValueError(f"{message}; cite a guideline on it, or say in guideline.why why this one applies")
         return self
 
     @property

@@ -6,11 +6,12 @@ The minimums are those of the project's issue 18 (evidence, mirrors, levels, sto
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 from equipoise.core.row import Frozen
 from equipoise.materials.stories.endpoints import FAMILIES, LEVEL
 from equipoise.materials.stories.library import Library
+from equipoise.materials.stories.schema import Evidence
 from equipoise.materials.vignette import Level
 from equipoise.studies.vignettes.profiles import SINGLE_PAIRS, STORIES, PlannedPair, Profile, ladder
 from equipoise.text.answer import Answer, AnswerKind
@@ -48,11 +49,27 @@ class Tally(Frozen):
     grade_c: int
 
 
+class Evidenced(Frozen):
+    """Numbers of documented errors, of those in each grade, and of those whose paper fulfils a condition of grade A.
+
+    `comparison`: the paper compares the group with others; `error_named`: it names this error; `both`: it does both.
+    """
+
+    n: int
+    grade_a: int
+    grade_b: int
+    grade_c: int
+    comparison: int
+    error_named: int
+    both: int
+
+
 class Coverage(Frozen):
     """Distinct stories, their mirrors, stubs and levels, items, and the pairs of a profile.
 
-    `decided` counts the stories with three decisions or more. Pairs that vary one dimension alone, in the main
-    direction, are counted by dimension; pairs with decisions by the family of these.
+    `decided` counts the stories with three decisions or more, `evidence` the evidence for the pairs and for all rows of
+    the library. Pairs that vary one dimension alone, in the main direction, are counted by dimension; pairs with
+    decisions by the family of these.
     """
 
     stories: int
@@ -61,6 +78,7 @@ class Coverage(Frozen):
     ladder: int
     decided: int
     items: int
+    evidence: dict[Literal["pairs", "library"], Evidenced]
     dimensions: dict[str, Tally]
     decisions: dict[str, Tally]
 
@@ -90,8 +108,26 @@ def coverage(library: Library, pairs: Sequence[PlannedPair], items: int) -> Cove
             n >= FEWEST_DECISIONS for n in Counter(decision.story for decision in library.decisions.values()).values()
         ),
         items=items,
+        evidence={
+            "pairs": _evidenced(parts.tested.evidence for _, _, parts in pairs),
+            "library": _evidenced(row.evidence for story in stories for row in story.stereotypes),
+        },
         dimensions={name: _tally(by_dimension[name]) for name in library.dimensions if name in by_dimension},
         decisions=_decisions(library, pairs),
+    )
+
+
+def _evidenced(rows: Iterable[Evidence]) -> Evidenced:
+    counted = list(rows)
+    grades = Counter(row.grade for row in counted)
+    return Evidenced(
+        n=len(counted),
+        grade_a=grades["A"],
+        grade_b=grades["B"],
+        grade_c=grades["C"],
+        comparison=sum(row.comparison for row in counted),
+        error_named=sum(row.error_named for row in counted),
+        both=sum(row.comparison and row.error_named for row in counted),
     )
 
 
