@@ -94,6 +94,16 @@ def test_decisions_are_counted_by_their_grade_for_the_pair(library: Library) -> 
     assert found.decisions["undertreatment"] == speed
 
 
+def test_a_decision_is_counted_in_the_settings_in_which_it_is_asked(library: Library) -> None:
+    """Of the pairs of case-0, only those in s0 are asked for the speed."""
+    pairs = [pair for pair in profile_pairs(library, "full") if pair[2].presentation.id == "case-0"]
+    speed = library.endpoints["speed"].model_copy(update={"settings": ("s0",)})
+    found = coverage(replace(library, endpoints={**library.endpoints, "speed": speed}), pairs, items=0)
+
+    n = sum(parts.setting.id == "s0" for _, _, parts in pairs)
+    assert found.decisions["undertreatment"].pairs == n < len(pairs)
+
+
 def test_a_core_profile_has_no_proposed_dimensions(library: Library) -> None:
     """What a profile does not vary is not counted as nothing: it is left out."""
     assert "pregnancy" not in coverage(library, profile_pairs(library, "core"), items=0).dimensions

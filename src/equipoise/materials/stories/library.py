@@ -329,6 +329,8 @@ def _check_decisions(library: Library, places: Mapping[str, Path]) -> None:
         place = f"{places[decision.id]}: decisions ({decision.id}): field"
         _check_known(f"{place} story", [decision.story], library.presentations)
         _check_known(f"{place} ask", [decision.ask], library.endpoints)
+        if not any(map(library.endpoints[decision.ask].asked_in, library.presentations[decision.story].settings)):
+            _refuse(f"{place} ask", f"{decision.ask} is asked in no setting of {decision.story}; choose another")
         if fault := decision.fault(library.endpoints[decision.ask].labels):
             _refuse(place.removesuffix(": field"), fault)
         for row in decision.evidence:

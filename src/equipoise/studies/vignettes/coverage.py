@@ -137,7 +137,7 @@ def _decisions(library: Library, pairs: Iterable[PlannedPair]) -> dict[str, Tall
         for pair, _, parts in pairs
         if parts.level == LEVEL
         for decision in library.decisions.values()
-        if decision.story == parts.presentation.id
+        if decision.story == parts.presentation.id and library.endpoints[decision.ask].asked_in(parts.setting.id)
     ]
     return {
         family: _count((pair, story, grade) for of, pair, story, grade in decisions if of == family)
