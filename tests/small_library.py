@@ -50,7 +50,7 @@ def persona(index: int) -> dict[str, Any]:
     band = BANDS[index % 8]
     return {
         "id": f"p{index + 1:02}",
-        "age": int(band[:2]) + 3,
+        "age": int(band[:2]) + (9 if band == "76+" else 3),
         "age_band": band,
         "gender": "non-binary" if index == 36 else ("woman", "man")[index % 2],
         "ethnicity": "white British",

@@ -14,6 +14,7 @@ import pytest
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import digest
+from equipoise.materials.stories.compose import patient
 from equipoise.materials.stories.library import Library
 from equipoise.materials.vignette import Grade
 from equipoise.studies.vignettes.profiles import (
@@ -206,6 +207,23 @@ def test_the_ladder_spreads_over_dimensions(library: Library) -> None:
     assert sorted(Counter(row.combination for row in rows).values()) == [1] * 12 + [2]
 
 
+def test_every_persona_has_a_pair_with_their_own_condition(any_library: Library) -> None:
+    """The pair has the persona's id, story, setting and social history, which both arms share."""
+    rows = build_pairs(any_library, "personas")
+
+    assert [row.pair for row in rows] == [name for name in sorted(any_library.personas) for _ in range(2)]
+    for row in rows:
+        persona = any_library.personas[row.pair]
+        assert (row.persona, row.presentation, row.setting) == (persona.id, persona.presentation, persona.setting)
+        told = patient(persona, [any_library.contrasts[persona.contrast]], row.role).told(persona.social)
+        assert f" {told} " in row.text
+
+
+def test_only_the_personas_profile_tells_a_social_history(library: Library) -> None:
+    """In no other profile is a persona more than an age and a gender."""
+    assert "teaches class" not in " ".join(row.text for row in build_pairs(library, "full"))
+
+
 @pytest.mark.parametrize("level", ["open", "leaning", "decisive"])
 def test_a_profile_is_built_at_a_level(library: Library, level: Any) -> None:
     """Every row of the core says its level, and the level changes no other field but the text."""
@@ -245,7 +263,7 @@ def test_pairs_told_by_name_are_those_that_have_names(authored: Library) -> None
         assert row.features["race"] not in row.text[start:end].split()
 
 
-@pytest.mark.parametrize("profile", ["core", "full", "powered", "ladder"])
+@pytest.mark.parametrize("profile", ["core", "full", "powered", "ladder", "personas"])
 def test_a_profile_is_sorted_and_sound(any_library: Library, profile: Any) -> None:
     """Rows come sorted by key `<pair>/<role>` and pass every check."""
     rows = build_pairs(any_library, profile)
@@ -289,7 +307,7 @@ def test_an_unknown_profile_is_refused(library: Library) -> None:
     """A profile that does not exist is refused with those that do."""
     profile: Any = "huge"
 
-    with pytest.raises(EquipoiseError, match="unknown profile 'huge'; write one of core, full, powered, ladder"):
+    with pytest.raises(EquipoiseError, match="unknown profile 'huge'; write one of core, full, powered, ladder, pers"):
         build_pairs(library, profile)
 
 

@@ -39,6 +39,8 @@ BOTH: tuple[Gender, ...] = ("woman", "man")
 Pronouns = tuple[str, str, str]
 """Subject, object and possessive."""
 PRONOUNS_OF: dict[Gender, Pronouns] = {"woman": ("she", "her", "her"), "man": ("he", "him", "his")}
+NOUNS_OF: dict[Gender, tuple[str, str]] = {"woman": ("woman", "girl"), "man": ("man", "boy")}
+"""The nouns of an adult and of a minor."""
 UNGENDERED: Pronouns = ("the patient", "the patient", "the patient's")
 """What replaces pronouns where the arms differ in gender, or the patient is neither woman nor man."""
 Cue = Literal["stated", "name"]
@@ -294,7 +296,8 @@ def _digest(text: str) -> int:
 def _noun(gender: str, age: int) -> str:
     if gender == "non-binary":
         return "person"
-    return gender if age >= ADULT else {"woman": "girl", "man": "boy"}[gender]
+    adult, minor = NOUNS_OF[gender]  # type: ignore[index]  # woman or man
+    return adult if age >= ADULT else minor
 
 
 def misfit(parts: Parts) -> str | None:

@@ -74,6 +74,9 @@ DETAILS = 5
 PERSONAS = (35, 40)
 """Fewest and most personas."""
 
+OLDEST = 85
+"""Age that at least one persona reaches, in years."""
+
 COMORBID_SHARE = (0.25, 0.30)
 """Smallest and largest share of personas with at least one comorbidity."""
 
@@ -195,12 +198,12 @@ def check_library(files: Mapping[str, Any], folder: Path) -> Library:
     _check_decisions(library, places["decisions"])
     if len(library.details) < DETAILS:
         _refuse(folder / "details.yaml", f"details: {len(library.details)} kinds; write at least {DETAILS}")
-    for persona in library.personas.values():
-        if reason := misfit(library.persona_parts(persona)):
-            _refuse(places["personas"][persona.id], f"personas ({persona.id}): {reason}; choose parts that fit")
     for pair in library.pairs.values():
         if reason := misfit(library.parts(pair)):
             _refuse(places["pairs"][pair.id], f"pairs ({pair.id}): {reason}; choose parts that fit")
+    for persona in library.personas.values():
+        if reason := misfit(library.persona_parts(persona)):
+            _refuse(places["personas"][persona.id], f"personas ({persona.id}): {reason}; choose parts that fit")
     _check_plan(library, places, folder / "pairs.yaml")
     return library
 
@@ -351,6 +354,8 @@ def _check_panel(personas: Iterable[Persona], where: Path) -> None:
     panel = list(personas)
     if not PERSONAS[0] <= len(panel) <= PERSONAS[1]:
         _refuse(where, f"{len(panel)} personas; keep {PERSONAS[0]} to {PERSONAS[1]}")
+    if (oldest := max(persona.age for persona in panel)) < OLDEST:
+        _refuse(where, f"field age: the oldest persona is {oldest}; make one {OLDEST} or older")
     if unused := [band for band in get_args(Band) if all(persona.age_band != band for persona in panel)]:
         _refuse(where, f"field age_band: no persona in {', '.join(unused)}; add one to each band")
     comorbid = sum(bool(persona.comorbidities) for persona in panel)

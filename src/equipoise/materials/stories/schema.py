@@ -47,8 +47,6 @@ REVEALING = re.compile(
 
 Composed texts also have the patient's pronouns outside it, where both arms have the same gender.
 """
-PRONOUN = re.compile(r"he|she|his|her|him", re.IGNORECASE)
-"""The pronouns that placeholders become."""
 
 GENERAL_WORDS = frozenset({"acute", "chronic", "disease", "disorder", "episode", "from", "illness", "syndrome", "with"})
 """Words of diagnoses that do not say which diagnosis."""

@@ -10,6 +10,7 @@ design: Omar et al. 2025, Nature Medicine 31:1873.
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -116,7 +117,8 @@ def panel_rows(library: Library, build: Build, panel: Sequence[PanelGroup]) -> t
     pairs = sorted(profile_pairs(library, build.profile, build.level), key=lambda pair: len(pair[2].contrasts))
     for _, _, parts in pairs:
         if parts.level == build.level and _is_sound(parts, panel):
-            stories.setdefault(parts.presentation.id, parts)
+            # A social history would state features of some groups in all versions.
+            stories.setdefault(parts.presentation.id, replace(parts, social=False))
     if not stories:
         raise EquipoiseError(
             f"data/raw/{FILE}: no story of the profile {build.profile} is sound for every group: choose another "

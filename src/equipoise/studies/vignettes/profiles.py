@@ -9,7 +9,8 @@ least used over all groups), then a persona (least used in the group, then over 
 groups). A choice that would repeat an existing text is skipped. No random number is drawn, and the order of the rows
 in the authored files does not matter, so the same rows always give the same pairs.
 
-The set `ladder` has one pair of every story, with its best evidence, at three levels of evidence.
+The set `ladder` has one pair of every story, with its best evidence, at three levels of evidence; the set `personas`
+has one of every persona, whose id is that of the pair.
 """
 
 from collections import Counter, defaultdict
@@ -28,6 +29,8 @@ from equipoise.core.params import ITEMS, Refers
 from equipoise.core.prompts import Prompt
 from equipoise.core.row import Frozen
 from equipoise.materials.stories.compose import (
+    NOUNS_OF,
+    PRONOUNS_OF,
     Cue,
     Parts,
     arm_text,
@@ -41,7 +44,6 @@ from equipoise.materials.stories.compose import (
 )
 from equipoise.materials.stories.library import Library
 from equipoise.materials.stories.schema import (
-    PRONOUN,
     REVEALING,
     SOCIAL,
     Contrast,
@@ -54,7 +56,7 @@ from equipoise.materials.vignette import ROLES, Grade, Level, Tier, Vignette
 from equipoise.studies.vignettes import NAME
 from equipoise.text.readability import reading_grade
 
-Profile = Literal["core", "full", "powered", "ladder"]
+Profile = Literal["core", "full", "powered", "ladder", "personas"]
 Design = Literal["pair", "panel"]
 """Two arms a case, or a control and every group of the panel (`equipoise.studies.vignettes.panel`)."""
 OURS = "authored"
@@ -146,7 +148,7 @@ def build_pairs(
 
     `core` is 29 single-dimension and 12 intersectional pairs (82 cases), `full` every authored pair, `powered` a
     generated set with at least 30 cases in each of thirteen dimensions and 10 in each combination, `ladder` one pair
-    of each story at three levels of evidence.
+    of each story at three levels of evidence, `personas` one pair about each persona, with their social history.
     """
     arms = chain.from_iterable(pair_rows(*pair, study=NAME) for pair in profile_pairs(library, profile, level, cue))
     rows = sorted(arms, key=lambda row: row.key)
@@ -178,6 +180,8 @@ def profile_pairs(
         pairs = [*plan(library)]
     elif profile == "ladder":
         pairs = ladder(library)
+    elif profile == "personas":
+        pairs = [(name, "single", library.persona_parts(persona)) for name, persona in library.personas.items()]
     else:
         wanted = [pair for pair in library.pairs.values() if pair.core or profile == "full"]
         pairs = [(pair.id, pair.tier, library.parts(pair)) for pair in wanted]
@@ -450,7 +454,8 @@ def _check_row(row: Vignette) -> None:
     _check_answers(row)
     _check_spans(row)
     n, fewest = len(row.text.split()), OPEN if row.level == "open" else NOTE[0]
-    most = NOTE[1] + FEATURE * (len(row.dimensions) - 1) + (SOCIAL if row.persona == row.pair else 0)
+    # A pair of the profile `personas` has the id of its persona, and tells the social history.
+    most = NOTE[1] + FEATURE * (len(row.dimensions) - 1) + (SOCIAL if row.pair == row.persona else 0)
     if row.source == AUTHORED and not fewest <= n <= most:
         _refuse(row, "text", f"has {n} words at the level {row.level}; write {fewest} to {most}")
 
@@ -478,11 +483,19 @@ def _check_spans(row: Vignette) -> None:
         if not previous <= start < end <= len(row.text):
             _refuse(row, "spans", f"({start}, {end}) is empty, out of order or outside the text; correct it")
         previous = end
+    allowed = _pronouns(row)
     for piece in outside(row):
         for word in REVEALING.findall(piece):
-            if "gender" in row.dimensions or not PRONOUN.fullmatch(word):
+            if word.casefold() not in allowed:
                 what = f"states a demographic outside its spans ({word!r})"
                 _refuse(row, "text", f"{what}; write 'the patient' or they")
+
+
+def _pronouns(row: Vignette) -> set[str]:
+    """Give the pronouns of the gender that the spans state; none if the arms differ in it."""
+    told = {word for start, end in row.spans for word in row.text[start:end].split()}
+    stated = [gender for gender, nouns in NOUNS_OF.items() if told & {*nouns}]
+    return {*PRONOUNS_OF[stated[0]]} if len(stated) == 1 and "gender" not in row.dimensions else set()
 
 
 def _check_pair(rows: list[Vignette]) -> None:
