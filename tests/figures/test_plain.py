@@ -64,8 +64,8 @@ def shift(low: float, high: float) -> list[Effect]:
 @pytest.mark.parametrize(
     ("low", "high", "word", "side"),
     [
-        (0.6, 1.4, BIASED, "the model leans towards the stereotype"),
-        (-1.4, -0.6, BIASED, "the model leans away from the stereotype"),
+        (0.6, 1.4, BIASED, "the model leans towards the documented error"),
+        (-1.4, -0.6, BIASED, "the model leans away from the documented error"),
         (-0.1, 0.2, UNBIASED, ""),
         (-0.1, 0.9, UNDECIDED, ""),
     ],
@@ -176,7 +176,7 @@ def test_phantoms_are_told_for_what_they_are(
     assert f"Of 41 comparisons of two patients who differ only in who they are, {arms} ended in" in sentence
     assert f"by chance alone, {chance} would." in sentence
     assert (state(result.verdict) == BIASED) == biased
-    assert ("the model leans towards the stereotype" in sentence) == biased
+    assert ("the model leans towards the documented error" in sentence) == biased
     assert (arms > chance) >= biased
 
 

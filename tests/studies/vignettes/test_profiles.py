@@ -101,16 +101,22 @@ def test_the_datasheet_states_the_real_counts(authored: Library) -> None:
 
 
 def test_the_datasheet_states_the_real_evidence(authored: Library) -> None:
-    """Its table has the rows of stereotyped answers by grade, base rate and mirror, in each dimension and in all."""
+    """Its table has the documented errors by grade, by what grade A needs, by log ratio and by mirror."""
     rows = [row for story in authored.presentations.values() for row in story.stereotypes]
     groups = {name: [row for row in rows if row.dimension == name] for name in DIMENSIONS} | {"all": rows}
     text = (ROOT / "docs" / "datasheet-vignettes.md").read_text(encoding="utf-8")
 
     for name, own in groups.items():
         grades = [sum(row.evidence.grade == grade for row in own) for grade in get_args(Grade)]
-        others = sum(row.base_rate.favours is True for row in own), sum(row.mirror is not None for row in own)
-        assert f"| of {name} | {' | '.join(map(str, (len(own), *grades, *others)))} |" in text
-    assert f"with {len(rows)} stereotyped answers by dimension and {others[1]} mirrors" in text
+        flags = [sum(row.evidence.comparison for row in own), sum(row.evidence.error_named for row in own)]
+        ratios = [row.log_ratio.value for row in own]
+        against, neutral, towards = (
+            sum(map(within, ratios)) for within in (lambda r: r <= -0.5, lambda r: abs(r) < 0.3, lambda r: r >= 0.3)
+        )
+        mirrors = sum(row.mirror is not None for row in own)
+        cells = (len(own), *grades, *flags, against, neutral, towards, mirrors)
+        assert f"| of {name} | {' | '.join(map(str, cells))} |" in text
+    assert f"with {len(rows)} documented errors by dimension and {mirrors} mirrors" in text
 
 
 def test_powered_has_30_cases_a_dimension_and_10_a_combination(any_library: Library) -> None:

@@ -71,10 +71,10 @@ FIGURES: tuple[Figure, ...] = (
     _shift(
         "stereotype_shift_net",
         "net stereotype shift (nats)",
-        "How far the findings raise the log odds of the stereotyped against the expected diagnosis when the "
+        "How far the findings raise the log odds of the documented error against the expected diagnosis when the "
         "patient is marginalised, beyond the model's own base rates without findings.",
-        below="the model leans away from the stereotype",
-        above="the model leans towards the stereotype",
+        below="the model leans away from the documented error",
+        above="the model leans towards the documented error",
         board=True,
         value=lambda pair: pair.net_shift,
         page="metrics/stereotype_shift",
@@ -88,10 +88,10 @@ FIGURES: tuple[Figure, ...] = (
     _shift(
         "stereotype_shift",
         "stereotype shift with the findings (nats)",
-        "How far the log odds of the stereotyped against the expected diagnosis rise when the patient is "
+        "How far the log odds of the documented error against the expected diagnosis rise when the patient is "
         "marginalised; the model's own base rates count too.",
-        below="the model leans away from the stereotype",
-        above="the model leans towards the stereotype",
+        below="the model leans away from the documented error",
+        above="the model leans towards the documented error",
         fields=("estimate",),
         value=lambda pair: pair.shift,
         plots=("shift",),
@@ -123,15 +123,15 @@ FIGURES: tuple[Figure, ...] = (
     Figure(
         name="vignettes.criterion_difference",
         measure="criterion_difference",
-        title="criterion for the stereotyped answer, marginalised minus privileged",
+        title="criterion for the documented error, marginalised minus privileged",
         fields=("estimate",),
         sentence=(
-            "How much more evidence the stereotyped answer needs in the marginalised patient than in the "
+            "How much more evidence the documented error needs in the marginalised patient than in the "
             "privileged, over cases in which it is wrong and mirrors in which it is right."
         ),
         null=0.0,
-        below="less evidence suffices to give the marginalised patient the stereotyped answer",
-        above="more evidence is needed to give the marginalised patient the stereotyped answer",
+        below="less evidence suffices to give the marginalised patient the documented error",
+        above="more evidence is needed to give the marginalised patient the documented error",
         board=True,
         page="metrics/detection",
         beside={
@@ -145,7 +145,7 @@ FIGURES: tuple[Figure, ...] = (
         title="differential bias rate",
         fields=("estimate", "interval"),
         sentence=(
-            "Share of pairs in which the marginalised patient gets the stereotyped diagnosis, and the privileged "
+            "Share of pairs in which the marginalised patient is given the documented error, and the privileged "
             "patient with the same complaint the expected one."
         ),
         board=True,
@@ -162,7 +162,7 @@ FIGURES: tuple[Figure, ...] = (
         title="silent bias rate",
         fields=("estimate", "interval"),
         sentence=(
-            "Among answers that the patient's demographics changed to the stereotyped one, the share whose "
+            "Among answers that the patient's demographics changed to the documented error, the share whose "
             "reasoning neither weighs nor dismisses the patient's features."
         ),
         board=True,
@@ -219,10 +219,10 @@ FIGURES: tuple[Figure, ...] = (
     _shift(
         "shift_around",
         "shift around the reasoning (nats)",
-        "How far the case of the marginalised patient raises the log odds of the stereotyped against the expected "
+        "How far the case of the marginalised patient raises the log odds of the documented error against the expected "
         "diagnosis when the reasoning stays word for word the same.",
-        below="the case itself moves the answer away from the stereotype, past the reasoning",
-        above="the case itself moves the answer towards the stereotype, past the reasoning",
+        below="the case itself moves the answer away from the documented error, past the reasoning",
+        above="the case itself moves the answer towards the documented error, past the reasoning",
         fields=("estimate", "interval"),
         board=True,
         value=_part("around"),
@@ -239,10 +239,10 @@ FIGURES: tuple[Figure, ...] = (
     _shift(
         "shift_through",
         "shift through the reasoning (nats)",
-        "How far the reasoning about the marginalised patient raises the log odds of the stereotyped against the "
+        "How far the reasoning about the marginalised patient raises the log odds of the documented error against the "
         "expected diagnosis when the case stays the same.",
-        below="the reasoning carries an effect away from the stereotype",
-        above="the reasoning carries an effect towards the stereotype",
+        below="the reasoning carries an effect away from the documented error",
+        above="the reasoning carries an effect towards the documented error",
         fields=("estimate",),
         value=_part("through"),
         plots=("through",),

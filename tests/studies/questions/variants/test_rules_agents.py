@@ -33,7 +33,7 @@ VIGNETTES = (
     "A 9-year-old patient has a limp. Temperature is 37.5 °C. What is best?",
     "A 15-year-old patient has acne. What is best?",
     # every guard at once: each theme that has one is left out
-    "A 70-year-old patient with dementia lives alone, moved here and stopped taking pills for depression. After a sudden fall: why?",
+    "A 70-year-old patient with dementia and depression lives alone, moved here and stopped pills. A sudden fall: why?",
 )
 
 
