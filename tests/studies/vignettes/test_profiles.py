@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -223,6 +224,26 @@ def test_every_persona_has_a_pair_with_their_own_condition(any_library: Library)
         assert (row.persona, row.presentation, row.setting) == (persona.id, persona.presentation, persona.setting)
         told = patient(persona, [any_library.contrasts[persona.contrast]], row.role).told(persona.social)
         assert f" {told} " in row.text
+
+
+def test_every_real_persona_is_told_as_a_whole(authored: Library) -> None:
+    """Their texts state ethnicity, other illnesses, language, interpreter, work and home, unless the pair varies it."""
+    untold = []
+    for row in build_pairs(authored, "personas"):
+        persona, text, varied = authored.personas[row.pair], row.text.casefold(), row.dimensions[0]
+        whole = [*persona.comorbidities]
+        whole += [persona.ethnicity] if varied != "race" else []
+        whole += [persona.language.first] if varied != "language_migration" else []
+        whole += (
+            ["an interpreter is present"] if persona.language.interpreter and varied != "language_migration" else []
+        )
+        untold += [(row.key, words) for words in whole if words.casefold() not in text]
+        for words in (persona.occupation, persona.housing if varied != "housing" else persona.occupation):
+            stems = [word[:5] for word in re.findall(r"[a-z]{4,}", words.casefold())]
+            untold += [] if any(stem in text for stem in stems) else [(row.key, words)]
+
+    assert not untold
+    assert len(authored.personas) == 37
 
 
 def test_only_the_personas_profile_tells_a_social_history(library: Library) -> None:
