@@ -192,7 +192,7 @@ def test_the_ladder_has_every_story_at_three_levels(any_library: Library) -> Non
     """One pair of each story, of its best grade, is told open, leaning and decisive, all else being the same."""
     rows = [row for row in build_pairs(any_library, "ladder") if row.role == "marginalised"]
 
-    assert len(rows) == 3 * len(any_library.presentations)
+    assert len(rows) == 3 * sum(documented_alone(story) for story in any_library.presentations.values())
     by_story: defaultdict[str, list[Vignette]] = defaultdict(list)
     for row in rows:
         by_story[row.presentation].append(row)
@@ -202,8 +202,14 @@ def test_the_ladder_has_every_story_at_three_levels(any_library: Library) -> Non
         assert texts["decisive"].startswith(texts["leaning"])
         assert len(set(texts.values())) == 3
         assert len({(row.stereotyped, row.persona, row.setting, *row.features.values()) for row in told}) == 1
-        best = min(one.evidence.grade for one in any_library.presentations[name].stereotypes)
+        alone = [one for one in any_library.presentations[name].stereotypes if "+" not in one.dimension]
+        best = min(one.evidence.grade for one in alone)
         assert {row.grade for row in told} == {best}
+
+
+def documented_alone(story: Presentation) -> bool:
+    """Whether an error of the story is documented for one dimension, not for an intersection."""
+    return any("+" not in row.dimension for row in story.stereotypes)
 
 
 def test_the_ladder_spreads_over_dimensions(library: Library) -> None:
@@ -234,9 +240,8 @@ def test_every_real_persona_is_told_as_a_whole(authored: Library) -> None:
         whole = [*persona.comorbidities]
         whole += [persona.ethnicity] if varied != "race" else []
         whole += [persona.language.first] if varied != "language_migration" else []
-        whole += (
-            ["an interpreter is present"] if persona.language.interpreter and varied != "language_migration" else []
-        )
+        if persona.language.interpreter and varied != "language_migration":
+            whole.append("an interpreter is present")
         untold += [(row.key, words) for words in whole if words.casefold() not in text]
         for words in (persona.occupation, persona.housing if varied != "housing" else persona.occupation):
             stems = [word[:5] for word in re.findall(r"[a-z]{4,}", words.casefold())]

@@ -31,12 +31,14 @@ FEWEST_OF_GROUP = {"race": ("black", 10), "disability": ("learning-disability", 
 """The patient group with the most documented errors, and its fewest pairs of the dimension in `powered` (point 6)."""
 
 GRADE_A = 0.7
-"""Smallest share of pairs in `core` and in `powered` whose evidence is of this error in this group (point 1)."""
+"""Smallest share of pairs in `core` whose evidence is a comparison of groups that names this error (issue 41, point 3).
+
+`powered` takes the best that there is: the literature has too few such papers for all dimensions."""
 
 PAIN = re.compile(r"\bpain", re.IGNORECASE)
 PSYCHOSIS = "ICD-11 6A2"
-"""A word in the opening of a story of pain, and the beginning of the code of a psychotic disorder: at least one pair
-about Black patients in `powered` must be of each (point 6)."""
+"""A word in the opening or history of a story of pain, and the beginning of the code of a psychotic disorder: at least
+one pair about Black patients in `powered` must be of each (point 6)."""
 
 
 class Tally(Frozen):
@@ -170,7 +172,7 @@ def shortfalls(library: Library, covered: Coverage, profile: Profile, pairs: Seq
                 yield f"{tier} cases of core: {2 * n_pairs[tier]} found, exactly {n} wanted"
     if profile == "powered":
         yield from _powered_shortfalls(library, covered, pairs)
-    if profile in ("core", "powered"):
+    if profile == "core":
         best = sum(parts.tested.evidence.grade == "A" for _, _, parts in pairs)
         if best < GRADE_A * len(pairs):
             yield f"pairs of grade A in {profile}: {best} of {len(pairs)} found, at least {GRADE_A:.0%} wanted"
@@ -200,7 +202,8 @@ def _powered_shortfalls(library: Library, covered: Coverage, pairs: Sequence[Pla
         own = [parts for _, _, parts in _main(pairs) if group in parts.contrasts[0].groups]
         yield from _at_least(f"pairs of {dimension} about the patient group {group}", len(own), fewest)
         if dimension == "race":
-            pain = sum(bool(PAIN.search(parts.presentation.opening)) for parts in own)
+            told = [f"{parts.presentation.opening} {parts.presentation.history}" for parts in own]
+            pain = sum(bool(PAIN.search(text)) for text in told)
             psychosis = sum(parts.tested.answer.code.startswith(PSYCHOSIS) for parts in own)
             yield from _at_least(f"stories of pain about the patient group {group}", pain, 1)
             yield from _at_least(f"stereotyped answers of psychosis about the patient group {group}", psychosis, 1)

@@ -13,6 +13,7 @@ The set `ladder` has one pair of every story, with its best evidence, at three l
 has one of every persona, whose id is that of the pair.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -238,7 +239,10 @@ def plan(library: Library) -> tuple[PlannedPair, ...]:
 
 
 def ladder(library: Library) -> list[PlannedPair]:
-    """Choose a pair of every story, with its best evidence and least used dimension, at three levels of evidence."""
+    """Choose a pair of every story, with its best evidence and least used dimension, at three levels of evidence.
+
+    A story that is documented for an intersection alone has none.
+    """
     used: Counter[object] = Counter()
     texts: set[str] = set()
     pairs: list[PlannedPair] = []
@@ -246,6 +250,8 @@ def ladder(library: Library) -> list[PlannedPair]:
     cases = [case for reverse, single in singles for case in _cases(library, single, reverse=reverse)]
     for _, story in sorted(library.presentations.items()):
         own = sorted((case for case in cases if case[0] is story), key=lambda case: (case[3], used[case[1]]))
+        if all("+" in row.dimension for row in story.stereotypes):
+            continue
         parts = next(filter(None, (_fill(library, case, Counter(), used, texts) for case in own)), None)
         if parts is None:
             raise EquipoiseError(f"data/raw: no persona fits {story.id}; widen its ages, or add a persona")
@@ -493,7 +499,7 @@ def _check_spans(row: Vignette) -> None:
 
 def _pronouns(row: Vignette) -> set[str]:
     """Give the pronouns of the gender that the spans state; none if the arms differ in it."""
-    told = {word for start, end in row.spans for word in row.text[start:end].split()}
+    told = {word for start, end in row.spans for word in re.findall(r"\w+", row.text[start:end])}
     stated = [gender for gender, nouns in NOUNS_OF.items() if told & {*nouns}]
     return {*PRONOUNS_OF[stated[0]]} if len(stated) == 1 and "gender" not in row.dimensions else set()
 
