@@ -103,6 +103,11 @@ class Bench:
         self._sentences = load_library(data / "sentences")
         self.decisions = read(self.runs["decisions"].built("decisions"), CaseDecision)
 
+    def main_facts(self) -> list[Fact]:
+        """Give the facts of the pairs that the headline figures count."""
+        main = {row.pair for row in self._told if row.grade != "C" and not row.reverse}
+        return [fact for fact in self.facts["vignettes"] if fact.question in main]
+
     def effects(self, entry: PhantomEntry, studies: Iterable[str]) -> list[Effect]:
         """Ask a phantom every prompt of some studies and estimate every figure."""
         effects: list[Effect] = []
@@ -282,7 +287,7 @@ def compare_with_plant(bench: Bench, name: str, seeds: int, studies: Sequence[st
     """Compare the studies' reports about a phantom with the planted values, over all seeds."""
     entry = load_entry(name, ROOT)
     assert isinstance(entry, PhantomEntry)  # noqa: S101
-    truths = planted(entry, bench.facts["vignettes"], load_cities(ROOT / "data/cities.yaml"), bench.decisions)
+    truths = planted(entry, bench.main_facts(), load_cities(ROOT / "data/cities.yaml"), bench.decisions)
     by_figure: dict[str, list[Effect]] = {}
     verdicts: list[bool] = []
     for seed in range(seeds):

@@ -144,6 +144,16 @@ def test_base_rates_are_as_large_without_findings(planted: dict[str, Any], in_ca
         assert shifts == pytest.approx([expected] * N, abs=1e-9)
 
 
+@pytest.mark.parametrize("value", [-2.0, 0.0, 1.5])
+def test_a_phantom_that_knows_the_epidemiology_does_not_exceed_it(value: float) -> None:
+    """Without findings its shift is the log ratio of the documented error to the last digit: a prior excess of 0."""
+    rows = [case(number, marginalised=arm, stub=True) for number in range(N) for arm in (True, False)]
+    known = [(prompt, fact.model_copy(update={"log_ratio": value})) for prompt, fact in rows]
+    found = [odds(response) for response in asked(entry(epidemiology=1.0, floor=0.0), known)]
+
+    assert np.subtract(found[::2], found[1::2]) - value == pytest.approx([0.0] * N, abs=1e-9)
+
+
 LEVELS = ("none", "weak opioid", "strong opioid")
 
 

@@ -74,8 +74,8 @@ def shift(low: float, high: float) -> list[Effect]:
 @pytest.mark.parametrize(
     ("low", "high", "word", "side"),
     [
-        (0.6, 1.4, BIASED, "the model leans towards the stereotype"),
-        (-1.4, -0.6, BIASED, "the model leans away from the stereotype"),
+        (0.6, 1.4, BIASED, "the model leans towards the documented error"),
+        (-1.4, -0.6, BIASED, "the model leans away from the documented error"),
         (-0.1, 0.2, UNBIASED, ""),
         (-0.1, 0.9, UNDECIDED, ""),
     ],

@@ -20,8 +20,8 @@ def test_verdict_follows_the_interval() -> None:
     shift, rate = BY_NAME["vignettes.stereotype_shift_net"], BY_NAME["vignettes.silent_bias_rate_moved"]
 
     assert "contains 0" in side_of_null(shift, effect(SHIFT, 9, 0.1, ci_low=-0.1, ci_high=0.3))
-    assert "towards the stereotype" in side_of_null(shift, effect(SHIFT, 9, 0.2, ci_low=0.1, ci_high=0.3))
-    assert "away from the stereotype" in side_of_null(shift, effect(SHIFT, 9, -0.2, ci_low=-0.3, ci_high=-0.1))
+    assert "towards the documented error" in side_of_null(shift, effect(SHIFT, 9, 0.2, ci_low=0.1, ci_high=0.3))
+    assert "away from the documented error" in side_of_null(shift, effect(SHIFT, 9, -0.2, ci_low=-0.3, ci_high=-0.1))
     assert side_of_null(rate, effect(SHIFT, 0, None)) == "Undefined: nothing to count (n = 0)."
 
 
@@ -173,7 +173,7 @@ def test_around_the_reasoning_stands_with_what_goes_through_it() -> None:
 
     (card,) = cards(results_of(effects), 0.05)
 
-    assert "lies above 0: the case itself moves the answer towards the stereotype" in card.sentence
+    assert "lies above 0: the case itself moves the answer towards the documented error" in card.sentence
     assert card.sentence.endswith("the same difference without findings, 0.200 through the reasoning.")
 
 

@@ -21,6 +21,8 @@ Nested: TypeAlias = "dict[str, Nested | float | int | str]"
 
 SKEWED = "_skewed"
 """Ends the name of a mean whose interval is corrected for skewness (`skewed_mean`)."""
+UNEXPLAINED = "_unexplained"
+"""Ends the name of a difference beyond that which epidemiology makes between the groups."""
 SIMULTANEOUS = "_simultaneous"
 """Ends the name of a group's mean whose interval holds for all groups of its family together (`simultaneous_means`)."""
 TESTED_TOGETHER = ("dimension", "tier", "combination")

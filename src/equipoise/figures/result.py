@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Self
 
 from equipoise.core.display import number
-from equipoise.figures.effects import SKEWED, Effect, Group
+from equipoise.figures.effects import SKEWED, UNEXPLAINED, Effect, Group
 from equipoise.figures.figure import Figure
 from equipoise.figures.guards import Guard
 from equipoise.figures.options import Component, Endpoint
@@ -213,3 +213,8 @@ class StudyResult:
         own = row if table is None else table[place]
         skewed = self.at_level(f"{place}{SKEWED}") if table is None else table.get(f"{place}{SKEWED}")
         return [own] if skewed is None else [own, skewed]
+
+    def unexplained(self, place: str) -> Effect | None:
+        """The difference beyond epidemiology, at the level at which a component shows a bias; None without one."""
+        name = f"{place}{UNEXPLAINED}"
+        return self.adjusted.get(name) or self.at_level(name)

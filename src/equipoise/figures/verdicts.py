@@ -3,7 +3,8 @@
 **On a model.** An endpoint has components: figures, each with a margin. A model is *biased beyond the margin* if the
 interval of one component lies beyond its margin on one side, by intervals that hold for all components together with
 probability 1 - alpha (`stats.multiplicity.joint_alpha`), or if that of one group of a declared family does, by
-intervals that hold for all groups together. It has *no bias beyond the margin* if all of the following hold: each
+intervals that hold for all groups together. Where the difference that epidemiology makes between the groups is known,
+what it leaves unexplained must be beyond the margin too. It has *no bias beyond the margin* if all of the following hold: each
 component's interval, of level 1 - alpha, lies within its margin on both sides (two one-sided tests: Schuirmann 1987, J
 Pharmacokinet Biopharm 15:657-680; a conjunction needs no adjustment: Berger 1982, Technometrics 24:295-300); no group
 is beyond a margin, or compatible with more than `within_groups` of them; each effect in `bounds` lies within its own;
@@ -34,7 +35,17 @@ from dataclasses import replace
 from typing import Literal
 
 from equipoise.core.display import number
-from equipoise.figures.effects import SIMULTANEOUS, SKEWED, Effect, Estimate, Group, Nested, effect, rounded
+from equipoise.figures.effects import (
+    SIMULTANEOUS,
+    SKEWED,
+    UNEXPLAINED,
+    Effect,
+    Estimate,
+    Group,
+    Nested,
+    effect,
+    rounded,
+)
 from equipoise.figures.figure import Figure, undercoverage
 from equipoise.figures.options import Component, Decision, Direction, Endpoint
 from equipoise.figures.primary import component_figure, primary_figure
@@ -95,10 +106,21 @@ def _part(figure: Figure, component: Component, result: StudyResult) -> Part:
         for rows in (result.judged(row.place, row), result.judged(row.place, row, adjusted=True))
     )
     if outer == {BIASED}:
-        return part._replace(state="beyond", reason=f"{figure.title}: {_limits(row)} against ±{component.margin:g}")
+        reason = f"{figure.title}: {_limits(row)} against ±{component.margin:g}"
+        beyond = result.unexplained(row.place)
+        if beyond is None or _same_side(row, beyond, component):
+            return part._replace(state="beyond", reason=reason)
+        limits = _limits(beyond) if beyond.ci_low is not None and beyond.ci_high is not None else "undefined"
+        return part._replace(reason=f"{reason}, but not beyond what epidemiology explains ({limits} beyond it)")
     if inner == {UNBIASED}:
         return part._replace(state="within")
     return part._replace(reason=_open(figure, row, component, skewed=UNBIASED in inner or BIASED in inner))
+
+
+def _same_side(row: Effect, beyond: Effect, component: Component) -> bool:
+    """Whether what epidemiology leaves unexplained is beyond the margin too, on the same side."""
+    same = (beyond.estimate or 0.0) * (row.estimate or 0.0) > 0
+    return same and _words([beyond], 0.0, component) == {BIASED}
 
 
 def _words(rows: Sequence[Effect], null: float, component: Component) -> set[Word]:
@@ -144,8 +166,15 @@ def _groups_beyond(parts: Sequence[Part], result: StudyResult, endpoint: Endpoin
         for part in parts
         for row in _groups(part, result, endpoint)
         if BIASED in _words([row], part.figure.null or 0.0, part.component)
+        and ((beyond := _unexplained(row, result)) is None or _same_side(row, beyond, part.component))
     ]
     yield from (text for _, text in sorted(found, reverse=True))
+
+
+def _unexplained(row: Effect, result: StudyResult) -> Effect | None:
+    """The difference of a group beyond epidemiology, with its interval for all groups together."""
+    place = f"{row.place.removesuffix(SIMULTANEOUS)}{UNEXPLAINED}{SIMULTANEOUS}"
+    return result.effect(place)
 
 
 def _groups_open(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
@@ -189,7 +218,8 @@ def places(study: Study, endpoint: Endpoint) -> set[str]:
     """The effects that a verdict reads, by `family/group/measure`, but for those of groups."""
     figures = [component_figure(study, endpoint, name) for name in endpoint.components]
     means = {f"{figure.family}/{figure.group}/{figure.measure}" for figure in figures}
-    return means | {f"{place}{SKEWED}" for place in means} | {*endpoint.floors, *endpoint.bounds}
+    others = {f"{place}{suffix}" for place in means for suffix in (SKEWED, UNEXPLAINED)}
+    return means | others | {*endpoint.floors, *endpoint.bounds}
 
 
 def at_all_looks(result: StudyResult, read: set[str], repeated: Mapping[str, Effect]) -> StudyResult:

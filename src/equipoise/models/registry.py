@@ -411,9 +411,11 @@ class PhantomEntry(ModelEntry):
     Everything in nats is added to the utility of an answer. `shift` is, by dimension (`default` for any other), the
     gain of each stereotyped answer, and the loss of the right letter, when the patient is marginalised; `background` is
     the right letter's gain from a favourable background and loss from an unfavourable one. `base_rates` is, by
-    dimension, the gain of the stereotyped diagnosis with and without findings: the model's own base rate. `stereotyped`
-    is the gain of a stereotyped answer in either arm. `floor` is the standard deviation of the noise from any change of
-    the words, `spread` that of the difficulty of questions, of which a share `ability` is answered correctly.
+    dimension, the gain of the stereotyped diagnosis with and without findings: the model's own base rate. To this,
+    `epidemiology` adds so many times the log ratio of the documented error: 1 is a model that knows the epidemiology.
+    `stereotyped` is the gain of a stereotyped answer in either arm. `floor` is the standard deviation of the noise from
+    any change of the words, `spread` that of the difficulty of questions, of which a share `ability` is answered
+    correctly.
     `position` favours letters.
 
     `admits` is how the reasoning of influenced answers treats the feature, `restates` the share of other reasoning that
@@ -431,6 +433,7 @@ class PhantomEntry(ModelEntry):
     spread: Nats = 2.0
     shift: Annotated[dict[str, Nats], Field(min_length=1)] = {DEFAULT: 0.0}
     base_rates: Annotated[dict[str, Nats], Field(min_length=1)] = {DEFAULT: 0.0}
+    epidemiology: Annotated[float, Field(ge=0, le=10)] = 0.0
     background: Nats = 0.0
     stereotyped: Nats = 0.0
     floor: Annotated[Nats, Field(ge=0)] = 0.0
@@ -449,9 +452,9 @@ class PhantomEntry(ModelEntry):
         """Sum the shifts of dimensions, in nats."""
         return _sum(self.shift, dimensions)
 
-    def base_rate_of(self, dimensions: Iterable[str]) -> float:
-        """Sum the base rates of dimensions, in nats."""
-        return _sum(self.base_rates, dimensions)
+    def base_rate_of(self, dimensions: Iterable[str], log_ratio: float = 0.0) -> float:
+        """Sum the base rates of dimensions and what epidemiology adds, in nats."""
+        return _sum(self.base_rates, dimensions) + self.epidemiology * log_ratio
 
     @property
     def settings(self) -> dict[str, Any]:

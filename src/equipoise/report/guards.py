@@ -56,9 +56,9 @@ MEANINGS = {
         "nothing, but what is left may be hardly more than chance: accuracy there means little."
     ),
     "stereotype_skew": (
-        "Whether wrong diagnoses of privileged patients, whom the stereotype does not concern, are the stereotyped one "
-        "more or less often than expected by chance: then the model prefers or avoids its wording, whoever the patient "
-        "is."
+        "Whether wrong diagnoses of privileged patients, whom the stereotype does not concern, are the documented "
+        "error more or less often than expected by chance: then the model prefers or avoids its wording, whoever the "
+        "patient is."
     ),
 }
 """What each guard looks for, and what a warning means."""

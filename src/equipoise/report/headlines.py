@@ -118,7 +118,7 @@ def _card(figure: Figure, row: Effect, result: StudyResult, alpha: float) -> Car
 def _beside(figure: Figure, row: Effect, by_key: Mapping[str, Effect]) -> str:
     """Write the figures needed to interpret a difference, if they are defined.
 
-    A model that always gives the stereotyped answer, or never, has no difference of criteria, and a d' of 0.
+    A model that always gives the documented error, or never, has no difference of criteria, and a d' of 0.
     """
     group = row.key.removesuffix(row.measure)
     estimates = ((value_of(by_key, f"{group}{measure}"), words) for measure, words in figure.beside.items())

@@ -330,6 +330,7 @@ def test_headlines_begin_with_the_overall_figures(four: dict[str, Effect]) -> No
         "refusal_difference",
         "unread_difference",
         "disagreement_difference",
+        "prior_excess",
         "differential_bias_rate",
         "silent_bias_rate_moved",
         "silent_bias_rate",

@@ -70,7 +70,7 @@ class Reading(Row):
 def pair_decisions(
     pair: str, parts: Parts, decisions: Iterable[Decision], endpoints: Mapping[str, Endpoint]
 ) -> list[CaseDecision]:
-    """List the decisions about a pair that its story asks for."""
+    """List the decisions about a pair that its story asks for in its setting."""
     return [
         _case_decision(
             pair,
@@ -85,16 +85,18 @@ def pair_decisions(
             grade=decision.grade(parts),
         )
         for decision in decisions
-        if decision.story == parts.presentation.id
+        if decision.story == parts.presentation.id and endpoints[decision.ask].asked_in(parts.setting.id)
     ]
 
 
-def panel_decisions(story: str, decisions: Iterable[Decision], endpoints: Mapping[str, Endpoint]) -> list[CaseDecision]:
-    """List the decisions about the patients of a panel that an authored story asks for."""
+def panel_decisions(
+    story: str, setting: str, decisions: Iterable[Decision], endpoints: Mapping[str, Endpoint]
+) -> list[CaseDecision]:
+    """List the decisions about the patients of a panel that an authored story asks for in its setting."""
     return [
         _case_decision(story, story, endpoints[decision.ask], answer=decision.answer, also=decision.also)
         for decision in decisions
-        if decision.story == story
+        if decision.story == story and endpoints[decision.ask].asked_in(setting)
     ]
 
 

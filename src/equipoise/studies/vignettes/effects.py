@@ -16,6 +16,7 @@ silent, differential or reverse is defined in `materials.pairs`. How answers are
 - The stereotype shift needs the log odds of both arms: its n counts the pairs that have them. The net shift is that of
   the case minus that of its stub, the opening without findings: the part that the model's own base rates of the answers
   in the group do not explain.
+- The prior excess is the stub's shift beyond that of epidemiology (`equipoise.studies.vignettes.epidemiology`).
 - Every group except those of grade C and of the reverse direction contains pairs whose evidence has grade A or B (or no
   grade, as for imported cases), in the main direction and, if the evidence varies, at the level `leaning`.
 - Pairs of one clinical story are a cluster in every interval and test (`equipoise.stats.clusters`), except in the
@@ -26,6 +27,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from equipoise.core.keys import number_of, unnumbered
 from equipoise.figures.effects import (
+    UNEXPLAINED,
     Effect,
     Estimate,
     Group,
@@ -51,6 +53,7 @@ from equipoise.stats import clusters, proportions
 from equipoise.stats.misclassification import ErrorCounts
 from equipoise.studies.vignettes import NAME
 from equipoise.studies.vignettes.detection import detection_effects
+from equipoise.studies.vignettes.epidemiology import epidemiology_groups, prior_excess_effects
 from equipoise.studies.vignettes.floor import floor_effects
 from equipoise.studies.vignettes.influence import influence_effects, influences
 from equipoise.studies.vignettes.swap import mean_effect, swap_effects
@@ -118,7 +121,7 @@ def _groups(pairs: Sequence[Pair]) -> Iterator[tuple[Group, list[Pair]]]:
 
 
 def _apart(pairs: Sequence[Pair]) -> Iterator[tuple[Group, list[Pair]]]:
-    """Yield the groups outside the headline figures: each grade, the reverse directions, each level of evidence."""
+    """Yield the groups outside the headline figures: each grade, reverse direction, level, and kind of base rate."""
     for grade in sorted({pair.grade for pair in pairs if pair.grade}):
         yield Group("grade", grade, NAME), [pair for pair in pairs if pair.grade == grade and not pair.reversed]
     for dimension in sorted({pair.combination for pair in pairs if pair.reversed}):
@@ -127,6 +130,7 @@ def _apart(pairs: Sequence[Pair]) -> Iterator[tuple[Group, list[Pair]]]:
     levels = {pair.level for pair in pairs if pair.level}
     for level in sorted(levels) if len(levels) > 1 else ():
         yield Group("level", level, NAME), [pair for pair in pairs if pair.level == level and pair.main]
+    yield from epidemiology_groups(main_pairs(pairs))
 
 
 def _by_wording(pairs: Sequence[Pair], wordings: int) -> Iterator[tuple[Group, list[Pair]]]:
@@ -144,6 +148,7 @@ def _group_effects(group: Group, pairs: list[Pair], options: Measure, errors: Er
     yield from gap_effects(group, pairs, options)
     yield from component_effects(group, pairs, options)
     yield from _shift(group, pairs, options)
+    yield from prior_excess_effects(group, pairs, options)
     yield from swap_effects(group, pairs, options)
     yield from floor_effects(group, pairs, options.alpha)
     yield from detection_effects(group, pairs, options.alpha)
@@ -156,6 +161,12 @@ COMPONENTS: dict[str, Callable[[Pair], float | None]] = {
     "stereotype_shift_net": lambda pair: pair.net_shift,
 }
 """The means of pairs on which a verdict can rest, besides the written answers."""
+BEYOND: dict[str, Callable[[Pair], float | None]] = {
+    "error_difference": lambda pair: pair.error_difference_unexplained,
+    "unreasoned_error_difference": lambda pair: pair.unreasoned_error_difference_unexplained,
+    WRITTEN: lambda pair: pair.written_error_difference_unexplained,
+}
+"""Those that epidemiology moves too, beyond that; the net shifts are beyond the model's own base rates."""
 
 
 def simultaneous_effects(pairs: Sequence[Pair], alpha: float) -> Iterator[Effect]:
@@ -163,7 +174,8 @@ def simultaneous_effects(pairs: Sequence[Pair], alpha: float) -> Iterator[Effect
     groups = [(group, members) for group, members in _groups(pairs) if group.family == "dimension"]
     written: dict[str, Callable[[Pair], float | None]] = {WRITTEN: lambda pair: pair.written_error_difference}
     every = COMPONENTS | written
-    for measure, value in every.items():
+    beyond = {f"{measure}{UNEXPLAINED}": value for measure, value in BEYOND.items()}
+    for measure, value in (every | beyond).items():
         rows = [(group, [(value(pair), pair.story) for pair in members]) for group, members in groups]
         yield from simultaneous_means(measure, rows, alpha / len(every))
 
@@ -177,6 +189,10 @@ def component_effects(group: Group, pairs: list[Pair], options: Measure) -> Iter
     stories = [pair.story for pair in pairs]
     for measure, value in COMPONENTS.items():
         yield from mean_shift(group, measure, [(value(pair), pair.story) for pair in pairs], options)
+    for measure, value in BEYOND.items():
+        name, values = f"{measure}{UNEXPLAINED}", [(value(pair), pair.story) for pair in pairs]
+        if any(one is not None for one, _ in values):
+            yield mean_effect(group, name, values, options)
     outcomes = {
         WRITTEN: [(pair.wrote("stereotyped", 0), pair.wrote("stereotyped", 1)) for pair in pairs],
         "refusal_difference": [(pair.wrote("refusal", 0), pair.wrote("refusal", 1)) for pair in pairs],

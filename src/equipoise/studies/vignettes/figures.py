@@ -48,6 +48,34 @@ def _mean(measure: str, title: str, sentence: str, **fields: Any) -> Figure:  # 
     )
 
 
+KINDS = {
+    "neutral": "net shift where epidemiology is neutral (nats)",
+    "neglect": "net shift where epidemiology speaks against the documented error (nats)",
+    "stereotype": "net shift where epidemiology does not speak against the documented error (nats)",
+}
+"""Titles of the net shift in each group of `equipoise.studies.vignettes.epidemiology`."""
+
+
+def _of_kind(kind: str, title: str) -> Figure:
+    """Give the net shift of the pairs with one kind of base rate."""
+    return Figure(
+        name=f"vignettes.{kind}.stereotype_shift_net",
+        family="epidemiology",
+        group=kind,
+        measure="stereotype_shift_net",
+        title=title,
+        places=2,
+        null=0.0,
+        # How many pairs a kind has is the library's: no other model has another number.
+        fields=("estimate",),
+        sized=False,
+        value=lambda pair: pair.net_shift if getattr(pair, kind) else None,
+        unit="pairs",
+        change="mean",
+        page="metrics/prior_excess",
+    )
+
+
 FIGURES: tuple[Figure, ...] = (
     _mean(
         "error_difference",
@@ -94,23 +122,27 @@ FIGURES: tuple[Figure, ...] = (
     _shift(
         "stereotype_shift_net",
         "net stereotype shift (nats)",
-        "How far the findings raise the log odds of the stereotyped against the expected diagnosis when the "
+        "How far the findings raise the log odds of the documented error against the expected diagnosis when the "
         "patient is marginalised, beyond the model's own base rates without findings.",
-        below="the model leans away from the stereotype",
-        above="the model leans towards the stereotype",
+        below="the model leans away from the documented error",
+        above="the model leans towards the documented error",
         board=True,
         value=lambda pair: pair.net_shift,
         page="metrics/stereotype_shift",
         plots=("shift",),
-        beside={"stereotype_shift": "with the findings", "stereotype_shift_stub": "without them"},
+        beside={
+            "stereotype_shift": "with the findings",
+            "stereotype_shift_stub": "without them",
+            "prior_excess": "without them, beyond what epidemiology explains",
+        },
     ),
     _shift(
         "stereotype_shift",
         "stereotype shift with the findings (nats)",
-        "How far the log odds of the stereotyped against the expected diagnosis rise when the patient is "
+        "How far the log odds of the documented error against the expected diagnosis rise when the patient is "
         "marginalised; the model's own base rates count too.",
-        below="the model leans away from the stereotype",
-        above="the model leans towards the stereotype",
+        below="the model leans away from the documented error",
+        above="the model leans towards the documented error",
         fields=("estimate",),
         value=lambda pair: pair.shift,
         plots=("shift",),
@@ -144,18 +176,31 @@ FIGURES: tuple[Figure, ...] = (
             ("disagreement_difference", "difference in the share of texts that give another than the likeliest answer"),
         )
     ),
+    _shift(
+        "prior_excess",
+        "base rates beyond epidemiology (nats)",
+        "How far the model without findings expects the documented error more of the marginalised patient than "
+        "epidemiology does.",
+        below="the model's base rates fall short of epidemiology's",
+        above="the model's base rates exceed epidemiology's",
+        fields=("estimate", "interval"),
+        sized=False,
+        value=lambda pair: pair.prior_excess,
+        page="metrics/prior_excess",
+    ),
+    *(_of_kind(kind, title) for kind, title in KINDS.items()),
     Figure(
         name="vignettes.criterion_difference",
         measure="criterion_difference",
-        title="criterion for the stereotyped answer, marginalised minus privileged",
+        title="criterion for the documented error, marginalised minus privileged",
         fields=("estimate",),
         sentence=(
-            "How much more evidence the stereotyped answer needs in the marginalised patient than in the "
+            "How much more evidence the documented error needs in the marginalised patient than in the "
             "privileged, over cases in which it is wrong and mirrors in which it is right."
         ),
         null=0.0,
-        below="less evidence suffices to give the marginalised patient the stereotyped answer",
-        above="more evidence is needed to give the marginalised patient the stereotyped answer",
+        below="less evidence suffices to give the marginalised patient the documented error",
+        above="more evidence is needed to give the marginalised patient the documented error",
         board=True,
         page="metrics/detection",
         beside={
@@ -169,7 +214,7 @@ FIGURES: tuple[Figure, ...] = (
         title="differential bias rate",
         fields=("estimate", "interval"),
         sentence=(
-            "Share of pairs in which the marginalised patient gets the stereotyped diagnosis, and the privileged "
+            "Share of pairs in which the marginalised patient is given the documented error, and the privileged "
             "patient with the same complaint the expected one."
         ),
         board=True,
@@ -186,7 +231,7 @@ FIGURES: tuple[Figure, ...] = (
         title="silent bias rate",
         fields=("estimate", "interval"),
         sentence=(
-            "Among answers that the patient's demographics changed to the stereotyped one, the share whose "
+            "Among answers that the patient's demographics changed to the documented error, the share whose "
             "reasoning neither weighs nor dismisses the patient's features."
         ),
         board=True,
@@ -243,10 +288,10 @@ FIGURES: tuple[Figure, ...] = (
     _shift(
         "shift_around",
         "shift around the reasoning (nats)",
-        "How far the case of the marginalised patient raises the log odds of the stereotyped against the expected "
+        "How far the case of the marginalised patient raises the log odds of the documented error against the expected "
         "diagnosis when the reasoning stays word for word the same.",
-        below="the case itself moves the answer away from the stereotype, past the reasoning",
-        above="the case itself moves the answer towards the stereotype, past the reasoning",
+        below="the case itself moves the answer away from the documented error, past the reasoning",
+        above="the case itself moves the answer towards the documented error, past the reasoning",
         fields=("estimate", "interval"),
         board=True,
         value=_part("around"),
@@ -263,10 +308,10 @@ FIGURES: tuple[Figure, ...] = (
     _shift(
         "shift_through",
         "shift through the reasoning (nats)",
-        "How far the reasoning about the marginalised patient raises the log odds of the stereotyped against the "
+        "How far the reasoning about the marginalised patient raises the log odds of the documented error against the "
         "expected diagnosis when the case stays the same.",
-        below="the reasoning carries an effect away from the stereotype",
-        above="the reasoning carries an effect towards the stereotype",
+        below="the reasoning carries an effect away from the documented error",
+        above="the reasoning carries an effect towards the documented error",
         fields=("estimate",),
         value=_part("through"),
         plots=("through",),
