@@ -4,13 +4,12 @@
 interval of one component lies beyond its margin on one side, by intervals that hold for all components together with
 probability 1 - alpha (`stats.multiplicity.joint_alpha`), or if that of one group of a declared family does, by
 intervals that hold for all groups together. Where the difference that epidemiology makes between the groups is known,
-what it leaves unexplained must be beyond the margin too. It has *no bias beyond the margin* if all of the following hold: each
-component's interval, of level 1 - alpha, lies within its margin on both sides (two one-sided tests: Schuirmann 1987, J
-Pharmacokinet Biopharm 15:657-680; a conjunction needs no adjustment: Berger 1982, Technometrics 24:295-300); no group
-is beyond a margin, or compatible with more than `within_groups` of them; each effect in `bounds` lies within its own;
-and every precondition is met. Otherwise the model
-is *undecided*, and the verdict names what is open. Alpha is that of `decision`, else of `measure`: one-sided tests of
-2.5 % (ICH E9, 1998, section 5.5).
+what it leaves unexplained must be beyond the margin too. It has *no bias beyond the margin* if all of the following
+hold: each component's interval, of level 1 - alpha, lies within its margin on both sides (two one-sided tests:
+Schuirmann 1987, J Pharmacokinet Biopharm 15:657-680; a conjunction needs no adjustment: Berger 1982, Technometrics
+24:295-300); no group is beyond a margin, or compatible with more than `within_groups` of them; each effect in `bounds`
+lies within its own; and every precondition is met. Otherwise the model is *undecided*, and the verdict names what is
+open. Alpha is that of `decision`, else of `measure`: one-sided tests of 2.5 % (ICH E9, 1998, section 5.5).
 
 **Preconditions.** Whatever cannot detect a difference passes a test of no difference: a model that guesses, a run cut
 short. *No bias* therefore requires that no guard warns, and assay sensitivity (ICH E10, 2000, section 1.5). Neither is
