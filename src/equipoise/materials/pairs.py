@@ -186,13 +186,17 @@ class Pair:
         return difference(self.written_error_difference, self.explained(self._told_privileged))
 
     def explained(self, p_error: float | None) -> float | None:
-        """By how much epidemiology alone raises a privileged patient's probability of the error in the group.
+        """By how much base rates that epidemiology supports raise a privileged patient's probability of the error.
 
-        The log odds of the error rise by the log ratio, whatever the findings. None without likelihoods or log ratio.
+        The log odds of the error rise by the model's own shift without findings, as far as it lies between 0 and the log
+        ratio of epidemiology: all of it in a model that knows epidemiology, none in one whose base rates are alike, and
+        the log ratio in one that exaggerates. None without likelihoods or log ratio.
         """
         if p_error is None or self.log_ratio is None:
             return None
-        odds = math.exp(self.log_ratio.value)
+        value = self.log_ratio.value
+        own = value if self.stub_shift is None else self.stub_shift
+        odds = math.exp(min(max(own, min(0.0, value)), max(0.0, value)))
         return p_error * odds / (1 - p_error + p_error * odds) - p_error
 
     @property
