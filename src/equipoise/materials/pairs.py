@@ -188,9 +188,9 @@ class Pair:
     def explained(self, p_error: float | None) -> float | None:
         """By how much base rates that epidemiology supports raise a privileged patient's probability of the error.
 
-        The log odds of the error rise by the model's own shift without findings, as far as it lies between 0 and the log
-        ratio of epidemiology: all of it in a model that knows epidemiology, none in one whose base rates are alike, and
-        the log ratio in one that exaggerates. None without likelihoods or log ratio.
+        The log odds of the error rise by the model's own shift without findings, as far as it lies between 0 and the
+        log ratio of epidemiology: all of it in a model that knows epidemiology, none in one whose base rates are alike,
+        and the log ratio in one that exaggerates. None without likelihoods or log ratio.
         """
         if p_error is None or self.log_ratio is None:
             return None
