@@ -84,7 +84,10 @@ def results() -> str:
     n, silent = metrics["n"], metrics["silent_bias_rate_moved"]
     moved = silent.get("n", n)
     silence = interpretation(
-        moved, silent.get("ci_low"), silent.get("ci_high"), influence=metrics["influence_found"] != 0
+        silent.get("stories", moved),
+        silent.get("ci_low"),
+        silent.get("ci_high"),
+        influence=metrics["influence_found"] != 0,
     )
     lines = [
         *verdict("vignettes", "the overall net stereotype shift"),

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from equipoise.core.display import number
 from equipoise.figures import reading
-from equipoise.figures.effects import Effect
+from equipoise.figures.effects import Effect, count_stories
 from equipoise.figures.figure import NOTE_EXTREMES, Figure, endpoint_kind, undercoverage
 from equipoise.figures.result import StudyResult
 from equipoise.figures.silence import interpretation
@@ -131,7 +131,8 @@ def _silence(figure: Figure, row: Effect, result: StudyResult) -> str:
     if not figure.verdict:
         return ""
     influence = result.influence_found is not False
-    return f"In words: {interpretation(row.n, row.ci_low, row.ci_high, influence=influence)}."
+    stories = count_stories(row, result.effects)
+    return f"In words: {interpretation(stories, row.ci_low, row.ci_high, influence=influence)}."
 
 
 def _labelled(row: Effect, by_key: Mapping[str, Effect]) -> str:

@@ -39,6 +39,7 @@ from equipoise.figures.effects import (
     mean_shift,
     rate,
     simultaneous_means,
+    stories_among,
     with_adjusted,
 )
 from equipoise.figures.options import Measure
@@ -235,6 +236,7 @@ def _silent_rates(group: Group, pairs: list[Pair], alpha: float, errors: ErrorCo
         yield rate(group, name, (pair.silent for pair in answers), alpha, of)
         yield rate(group, f"{name}_least", (pair.surely_silent for pair in answers), alpha, of)
         yield rate(group, f"{name}_most", (pair.maybe_silent for pair in answers), alpha, of)
+        yield stories_among(group, name, of)
     silent, stories = [pair.silent for pair in biased], [pair.story for pair in biased]
     if errors is not None:
         yield corrected_rate(group, "silent_bias_rate_corrected", silent, errors, alpha, clusters=stories)
