@@ -66,6 +66,11 @@ def tested(figure: dict[str, float]) -> str:
     return f"{p} (one test)" if p else ""
 
 
+def adjusted(count: int, what: str) -> list[str]:
+    """Say below a table over which tests its p-values are adjusted."""
+    return ["", f"p (Holm): adjusted over the {count} {what} of this figure, not over the figures."]
+
+
 def beside() -> str:
     """Lay out the vignettes' verdict on every model with a recorded result, phantoms first."""
     lines = ["| model | verdict of the vignettes | net stereotype shift (nats) |", "|---|---|---:|"]
@@ -110,6 +115,8 @@ def results() -> str:
             p,
         )
         lines.append(f"| {' | '.join(cells)} |")
+    tests = sum("neg_log10_p_holm" in group["stereotype_shift_net"] for group in groups.values())
+    lines += adjusted(tests, "dimensions")
     lines += [
         "",
         f"- **Differential bias rate:** {estimate(metrics['differential_bias_rate'])}. The proportion of pairs in",
@@ -165,6 +172,7 @@ def questions() -> str:
             tested(group["gap"]),
         )
         lines.append(f"| {' | '.join(cells)} |")
+    lines += adjusted(sum("neg_log10_p_holm" in metrics[name]["gap"] for name in names), "attributes")
     return "\n".join(lines)
 
 
@@ -198,6 +206,8 @@ def stigma() -> str:
         groups = [metrics[question][kind] for kind in ("mental", "control", "difference")]
         p = tested(groups[-1])
         lines.append(f"| {' | '.join([name, *map(estimate, groups), p])} |")
+    phases = {row["group"] for row in rows("stigma", "genders")}
+    lines += adjusted(len(phases), "groups of sentences (all, and those of each phase)")
     return "\n".join(lines)
 
 

@@ -307,6 +307,12 @@ def adjusted_by_family(
     }
 
 
+def count_adjusted(row: Effect, effects: Iterable[Effect]) -> int:
+    """Count the tests over which the p-value of an effect is adjusted: those of its measure in its family's groups."""
+    place = (row.study, row.family, row.measure)
+    return sum((one.study, one.family, one.measure) == place and one.neg_log10_p_holm is not None for one in effects)
+
+
 def rounded(value: float) -> float:
     """Round as data files do; adding 0.0 turns -0.0 into 0.0."""
     return round(value, DECIMALS) + 0.0
