@@ -300,8 +300,26 @@ FIGURES: tuple[Figure, ...] = (
         beside={
             "shift_around_net": "beyond the model's base rates, the same difference without findings",
             "shift_through": "through the reasoning",
-            "shift_through_blinded": "through it with the demographics taken out of both reasonings",
             "share_mediated": "the share of the whole that goes through it",
+        },
+        about_reasoning=True,
+    ),
+    _shift(
+        "shift_through_blinded",
+        "shift through the blinded reasoning (nats)",
+        "How far the reasoning about the marginalised patient raises the log odds of the stereotyped against the "
+        "expected diagnosis when the case stays the same and neither reasoning says who the patient is.",
+        below="the reasoning carries an effect away from the stereotype, beyond a mention of the patient",
+        above="the reasoning carries an effect towards the stereotype, beyond a mention of the patient",
+        fields=("estimate", "interval"),
+        board=True,
+        value=_part("through_blinded"),
+        page="metrics/through_around",
+        plots=("through",),
+        beside={
+            "shift_through": "with the reasonings as written",
+            "shift_through_magnitude": "the mean magnitude of that",
+            "shift_through_magnitude_control": "the noise floor of such an exchange, between two tellings of one case",
         },
         about_reasoning=True,
     ),
