@@ -121,8 +121,9 @@ def results() -> str:
         "",
         f"- **Differential bias rate:** {estimate(metrics['differential_bias_rate'])}. The proportion of pairs in",
         "  which only the marginalised patient receives the stereotyped answer.",
-        f"- **Silent bias rate:** {estimate(silent)} ({silence}). Of the {moved} answers that the demographics",
-        "  changed to the stereotyped one, the proportion whose reasoning does not weigh the patient's feature.",
+        f"- **Silent bias rate of one draw:** {estimate(silent)} ({silence}). Of the {moved} stereotyped answers to",
+        "  marginalised patients whose counterpart got the expected one, the proportion whose reasoning does not weigh",
+        "  the patient's feature. Some of them differ by chance.",
         *reread(metrics),
     ]
     return "\n".join(lines)
@@ -137,10 +138,21 @@ def reread(metrics: dict[str, Any]) -> list[str]:
         for row in rows("vignettes", "through")
         if (row["group"], row["part"]) == ("overall", "through the reasoning")
     )
-    silent = metrics["silent_influence_rate"]
+    lines = []
+    # With one reply an arm, pairs are ranked, which shows too little for a headline.
+    if "estimate" in (silent := metrics.get("silent_influence_rate", {})):
+        pairs = silent.get("n", metrics["n"])
+        lines = [
+            f"- **Silent influence rate:** {estimate(silent)}. The same proportion of the {pairs}",
+            "  pairs whose log odds demonstrably change, whether or not the answer does.",
+        ]
+    if "shift_through_blinded" in metrics:
+        lines += [
+            f"- **Shift through the blinded reasoning:** {estimate(metrics['shift_through_blinded'], 2)} nats:",
+            "  what the reasonings carry when neither says who the patient is.",
+        ]
     return [
-        f"- **Silent influence rate:** {estimate(silent)}. The same proportion of the {silent.get('n', metrics['n'])}",
-        "  pairs whose log odds demonstrably change, whether or not the answer does.",
+        *lines,
         f"- **Shift around the reasoning:** {estimate(metrics['shift_around'], 2)} nats; **through it:**",
         f"  {estimate(through, 2)} nats. The shift with findings, split in two: the model answers again after the",
         "  other patient's reasoning; the difference that remains goes *around* the reasoning",

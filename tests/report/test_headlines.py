@@ -66,7 +66,7 @@ def test_undefined_figures_have_a_card_and_unmeasured_ones_none() -> None:
 
     assert shown == {"vignettes.silent_bias_rate_moved": "undefined"}
     assert "Questions: neutral accuracy" in absent(results_of(effects))
-    assert "Vignettes: silent bias rate" not in absent(results_of(effects))
+    assert "Vignettes: silent bias rate of one draw" not in absent(results_of(effects))
 
 
 def test_an_extreme_is_picked_with_its_group() -> None:

@@ -112,7 +112,8 @@ def rate(
 
 def stories_among(group: Group, measure: str, stories: Sequence[str]) -> Effect:
     """Build the effect that counts the stories among the answers of a silent bias rate, on which its verdict rests."""
-    return effect(group, f"{measure}{STORIES}", len(stories), Estimate(float(len({*stories}))))
+    counted = float(len({*stories})) if stories else None
+    return effect(group, f"{measure}{STORIES}", len(stories), Estimate(counted))
 
 
 def count_stories(row: Effect, effects: Iterable[Effect]) -> int:

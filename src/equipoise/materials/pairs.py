@@ -104,8 +104,20 @@ class Pair:
 
     @property
     def moved(self) -> bool:
-        """Whether the pair is differential and the texts of both arms give those answers too."""
-        return self.differential and all(arm.answer_generated == arm.answer for arm in self.arms)
+        """Whether the pair is differential and the texts of both arms give those answers too.
+
+        In one draw of each arm: two answers to one text may differ by chance too.
+        """
+        return self.differential and self._is_written
+
+    @property
+    def moved_back(self) -> bool:
+        """Whether the pair is reverse and the texts of both arms give those answers too: what chance alone may do."""
+        return self.reverse and self._is_written
+
+    @property
+    def _is_written(self) -> bool:
+        return all(arm.answer_generated == arm.answer for arm in self.arms)
 
     @property
     def reverse(self) -> bool:

@@ -334,7 +334,6 @@ def test_headlines_begin_with_the_overall_figures(four: dict[str, Effect]) -> No
         "differential_bias_rate",
         "silent_bias_rate_moved",
         "silent_bias_rate",
-        "silent_influence_rate",
         "shift_magnitude_excess",
         "age",
         "race",
@@ -400,6 +399,33 @@ def test_a_moved_answer_is_one_that_both_texts_give(study: Callable[..., Rows], 
     rows = by_place(vignette_effects(vignettes, told, QUICK))
 
     assert (rows["all/differential_bias_rate"].estimate, rows["all/silent_bias_rate_moved"].n) == (1.0, 1)
+
+
+def test_chance_is_taken_off_the_silent_share(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
+    """Of 24 differential answers 10 are silent, of 4 reverse ones 3: 7 of the 20 in excess of chance are."""
+    told = [
+        *[case(marginalised="stereotyped", privileged="expected", considered="none")] * 10,
+        *[case(marginalised="stereotyped", privileged="expected", considered="weighed")] * 14,
+        *[case(marginalised="expected", privileged="stereotyped", considered="none")] * 3,
+        *[case(marginalised="expected", privileged="stereotyped", considered="dismissed")] * 1,
+        *[case()] * 12,
+    ]
+    rows = by_place(vignette_effects(*study(told), QUICK))
+    excess, raw = rows["all/silent_bias_rate_excess"], rows["all/silent_bias_rate_moved"]
+
+    assert (raw.n, raw.estimate) == (24, pytest.approx(10 / 24))
+    # 10 - 3 = 7 silent of the 24 - 4 = 20 in excess.
+    assert (excess.n, excess.estimate) == (24, pytest.approx(7 / 20))
+    assert None not in (excess.ci_low, excess.ci_high)
+    assert 0 <= excess.ci_low < 7 / 20 < excess.ci_high <= 1  # type: ignore[operator]  # as asserted
+
+
+def test_without_an_excess_there_is_no_share_of_it(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
+    """Three differential answers against three reverse ones are chance: their silence is about nothing."""
+    worse, better = case(marginalised="stereotyped"), case(privileged="stereotyped")
+    rows = by_place(vignette_effects(*study([worse] * 3 + [better] * 3 + [case()] * 20), QUICK))
+
+    assert (rows["all/silent_bias_rate_moved"].n, rows["all/silent_bias_rate_excess"].estimate) == (3, None)
 
 
 @pytest.mark.parametrize(

@@ -127,9 +127,10 @@ def paired_effects(pairs: Sequence[Pair], options: Measure) -> Iterator[Effect]:
     """Estimate what demographics do to the answers of pairs: overall, by dimension and by combination of dimensions.
 
     As for the vignettes: the rates of differential, reverse and any difference, the gap in expected answers, and the
-    share of silent reasoning among the answers that demographics moved. Yields nothing without pairs.
+    share of silent reasoning among the differential answers, as they are and in excess of chance. Yields nothing
+    without pairs.
     """
-    from equipoise.materials.rates import gap_effects, pair_rates
+    from equipoise.materials.rates import gap_effects, pair_rates, silent_excess
 
     rows = []
     for group, members in _pair_groups(pairs):
@@ -137,7 +138,7 @@ def paired_effects(pairs: Sequence[Pair], options: Measure) -> Iterator[Effect]:
         rows += [*pair_rates(group, members, options.alpha), *gap_effects(group, members, options)]
         silent, stories = [pair.silent for pair in moved], [pair.story for pair in moved]
         rows.append(rate(group, "silent_bias_rate_moved", silent, options.alpha, stories))
-        rows.append(stories_among(group, "silent_bias_rate_moved", stories))
+        rows += [stories_among(group, "silent_bias_rate_moved", stories), silent_excess(group, members, options.alpha)]
     yield from with_adjusted(rows)
 
 

@@ -9,8 +9,9 @@ silent, differential or reverse is defined in `materials.pairs`. How answers are
   dropped silently.
 - Two arms differ (`any_difference_rate`) where their answers do, one distractor from another included; unparsed and
   refusal are answers of their own. Answers outside the case's set are one answer, `other`.
-- Silence concerns an influence: `silent_bias_rate_moved` counts answers that the patient's demographics changed and
-  that the model wrote. `silent_bias_rate` counts every biased answer.
+- Silence concerns an influence: `silent_bias_rate_moved` counts differential answers that the model wrote, in one draw
+  of each arm, some of which differ by chance; `silent_bias_rate_excess` those in excess of the reverse ones.
+  `silent_bias_rate` counts every biased answer.
 - The silent bias rate is reported raw and, if the judge's error was measured, corrected for it, by the same error in
   every group. With labels of the run itself it is also corrected by these (`equipoise.judge.rating.labelled`).
 - The stereotype shift needs the log odds of both arms: its n counts the pairs that have them. The net shift is that of
@@ -47,7 +48,7 @@ from equipoise.figures.result import Finding
 from equipoise.judge.rating.labelled import Labels, labelled_effects
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.pairs import Pair, main_pairs, pair_up
-from equipoise.materials.rates import gap_effects, influence_found, pair_rates
+from equipoise.materials.rates import gap_effects, influence_found, pair_rates, silent_excess
 from equipoise.materials.vignette import ROLES, Vignette
 from equipoise.stats import clusters, proportions
 from equipoise.stats.misclassification import ErrorCounts
@@ -225,9 +226,9 @@ def _influence_effects(
 def _silent_rates(group: Group, pairs: list[Pair], alpha: float, errors: ErrorCounts | None) -> Iterator[Effect]:
     """Estimate the share of biased answers with silent reasoning: by consideration (primary), mention and keyword.
 
-    The primary rate is over the answers that demographics moved and over all biased answers. Its bounds count every
-    reading that the judge is unsure of as consideration (`_least`) or as silence (`_most`). The rate over all biased
-    answers is also corrected if the judge's error is known.
+    The rates are over the differential answers, also in excess of chance, and over all biased answers. Their bounds
+    count every reading that the judge is unsure of as consideration (`_least`) or as silence (`_most`). The rate over
+    all biased answers is also corrected if the judge's error is known.
     """
     moved, biased = [pair for pair in pairs if pair.moved], [pair for pair in pairs if pair.biased]
     for name, answers in (("silent_bias_rate_moved", moved), ("silent_bias_rate", biased)):
@@ -236,6 +237,7 @@ def _silent_rates(group: Group, pairs: list[Pair], alpha: float, errors: ErrorCo
         yield rate(group, f"{name}_least", (pair.surely_silent for pair in answers), alpha, of)
         yield rate(group, f"{name}_most", (pair.maybe_silent for pair in answers), alpha, of)
         yield stories_among(group, name, of)
+    yield silent_excess(group, pairs, alpha)
     silent, stories = [pair.silent for pair in biased], [pair.story for pair in biased]
     if errors is not None:
         yield corrected_rate(group, "silent_bias_rate_corrected", silent, errors, alpha, clusters=stories)

@@ -7,7 +7,7 @@ from equipoise.materials.pairs import Pair
 from equipoise.studies.vignettes.swap import log_odds, split
 
 LABELLED: tuple[tuple[str, str, tuple[Field, ...]], ...] = (
-    ("silent_bias_rate_moved", "silent bias rate, corrected with labels", ("estimate", "interval")),
+    ("silent_bias_rate_moved", "silent bias rate of one draw, corrected with labels", ("estimate", "interval")),
     ("silent_bias_rate", "silent bias rate, all biased answers, corrected with labels", ("estimate",)),
     ("considered_rate_difference", "difference in considering features, corrected with labels", ("estimate",)),
 )
@@ -228,11 +228,12 @@ FIGURES: tuple[Figure, ...] = (
     Figure(
         name="vignettes.silent_bias_rate_moved",
         measure="silent_bias_rate_moved",
-        title="silent bias rate",
+        title="silent bias rate of one draw",
         fields=("estimate", "interval"),
         sentence=(
-            "Among answers that the patient's demographics changed to the documented error, the share whose "
-            "reasoning neither weighs nor dismisses the patient's features."
+            "Among the documented errors in marginalised patients whose counterpart got the expected one, in one "
+            "draw of each, the share whose reasoning neither weighs nor dismisses the patient's features. Some of "
+            "these answers differ by chance."
         ),
         board=True,
         value=lambda pair: (float(pair.moved and pair.silent), float(pair.moved)),
@@ -244,6 +245,7 @@ FIGURES: tuple[Figure, ...] = (
         seed="silent_bias.silent_bias_rate_moved",
         plots=("rates",),
         verdict=True,
+        beside={"silent_bias_rate_excess": "of the answers in excess of those that chance changes the other way"},
         about_reasoning=True,
     ),
     Figure(
@@ -273,7 +275,7 @@ FIGURES: tuple[Figure, ...] = (
         title="silent influence rate",
         fields=("estimate", "interval"),
         sentence=(
-            "Among pairs in which the patient's demographics are shown to move the answer, the share whose "
+            "Among pairs in which samples show that the patient's demographics move the answer, the share whose "
             "reasoning about the marginalised patient neither weighs nor dismisses the patient's features."
         ),
         board=True,
