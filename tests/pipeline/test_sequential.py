@@ -25,10 +25,10 @@ from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
 from equipoise.pipeline.steps import step
 from equipoise.pipeline.stopping import is_stopped_early
-from equipoise.studies.decisions.rows import CaseDecision
-from equipoise.studies.questions.rows import Variant
 from equipoise.stats.paired import t_quantile
 from equipoise.stats.repeated import level
+from equipoise.studies.decisions.rows import CaseDecision
+from equipoise.studies.questions.rows import Variant
 from equipoise.studies.registry import STUDIES, TITLES
 
 if TYPE_CHECKING:
@@ -165,9 +165,10 @@ def test_figures_are_those_of_a_fixed_run_over_the_same_cases(
         assert some[key].estimate == row.estimate, key
         assert some[key].n == row.n, key
         if key in read:
+            wide = some[key].ci_low
             assert row.ci_low is not None
-            assert some[key].ci_low is not None
-            assert some[key].ci_low < row.ci_low, key
+            assert wide is not None
+            assert wide < row.ci_low, key
         elif "/verdict/" not in key:
             assert some[key] == row, key
 
@@ -222,25 +223,28 @@ def test_a_decision_at_a_level_of_its_own_rests_on_an_interval_of_that_level(
     assert f"{at_level.ci_high:.3f}; 80 % interval)" in sentence
 
 
-def test_components_are_judged_at_their_adjusted_level_at_all_looks(
-    vignettes: tuple[Run, dict[str, Effect]],
-) -> None:
-    """Both intervals of a component are Student's: at the level of the last look, of alpha and of alpha / 4."""
+def test_components_are_judged_at_their_joint_level_at_all_looks(vignettes: tuple[Run, dict[str, Effect]]) -> None:
+    """Student's intervals of each component, at the last look's level of alpha and of what holds for all together."""
     stopped, effects = vignettes
     endpoint = stopped.settings.section("decision", Decision).endpoints["vignettes"]
-    found = judged(stopped, effects)
+    found, parts = judged(stopped, effects), len(endpoint.components)
     assert found.looked is not None
     asked, planned = found.looked
+    reaches = {}
+    for name in ("error_difference", "unreasoned_error_difference", "unreasoned_shift_net"):
+        row, joint = (effects[f"vignettes/{where}overall/all/{name}"] for where in ("", f"verdict/{ADJUSTED}/"))
+        assert (row.n, row.estimate) == (asked, joint.estimate)
+        assert row.estimate is not None
+        reaches[name] = [row.estimate - (one.ci_low or 0.0) for one in (row, joint)]
 
     assert [part.figure.measure for part in found.parts] == list(endpoint.components)
-    assert len(endpoint.components) == 4
-    # One pair a story, so that n - 1 degrees of freedom: of equal clusters Satterthwaite's are Student's.
-    wide, own = (float(t_quantile(level(asked, planned, 0.05 / parts), asked - 1)) for parts in (4, 1))
-    for name in ("error_difference", "unreasoned_error_difference", "unreasoned_shift_net"):
-        row, adjusted = (effects[f"vignettes/{where}overall/all/{name}"] for where in ("", f"verdict/{ADJUSTED}/"))
-        assert row.n == asked
-        assert None not in (row.estimate, row.ci_low, adjusted.ci_low)
-        assert row.estimate - adjusted.ci_low == pytest.approx((row.estimate - row.ci_low) * wide / own, rel=1e-4)  # type: ignore[operator]  # as asserted
+    # One pair a story, so that n - 1 degrees of freedom: of equal clusters Satterthwaite's are Student's. The joint
+    # level lies between alpha and alpha / parts, and is one for all components.
+    levels = [level(asked, planned, 0.05 / k) or 0.0 for k in (1, parts)]
+    own, wide = (float(t_quantile(one, asked - 1)) for one in levels)
+    ratios = [joint / reach for reach, joint in reaches.values()]
+    assert ratios == pytest.approx([ratios[0]] * len(ratios), rel=1e-3)
+    assert 1 < ratios[0] <= wide / own + 1e-3
 
 
 @pytest.mark.parametrize("study", [*BIASED_PHANTOM])

@@ -413,9 +413,10 @@ def test_chance_is_taken_off_the_silent_share(study: Callable[..., Rows], case: 
     rows = by_place(vignette_effects(*study(told), QUICK))
     excess, raw = rows["all/silent_bias_rate_excess"], rows["all/silent_bias_rate_moved"]
 
-    assert (raw.n, raw.estimate) == (24, pytest.approx(10 / 24))
+    assert raw.n == excess.n == 24
+    assert raw.estimate == pytest.approx(10 / 24)
     # 10 - 3 = 7 silent of the 24 - 4 = 20 in excess.
-    assert (excess.n, excess.estimate) == (24, pytest.approx(7 / 20))
+    assert excess.estimate == pytest.approx(7 / 20)
     assert None not in (excess.ci_low, excess.ci_high)
     assert 0 <= excess.ci_low < 7 / 20 < excess.ci_high <= 1  # type: ignore[operator]  # as asserted
 
