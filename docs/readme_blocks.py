@@ -120,8 +120,8 @@ def results() -> str:
     lines += [
         "",
         f"- **Differential bias rate:** {estimate(metrics['differential_bias_rate'])}. The proportion of pairs in",
-        "  which only the marginalised patient receives the stereotyped answer.",
-        f"- **Silent bias rate of one draw:** {estimate(silent)} ({silence}). Of the {moved} stereotyped answers to",
+        "  which only the marginalised patient is given the documented error.",
+        f"- **Silent bias rate of one draw:** {estimate(silent)} ({silence}). Of the {moved} documented errors in",
         "  marginalised patients whose counterpart got the expected one, the proportion whose reasoning does not weigh",
         "  the patient's feature. Some of them differ by chance.",
         *reread(metrics),

@@ -309,7 +309,7 @@ FIGURES: tuple[Figure, ...] = (
     _shift(
         "shift_through_blinded",
         "shift through the blinded reasoning (nats)",
-        "How far the reasoning about the marginalised patient raises the log odds of the stereotyped against the "
+        "How far the reasoning about the marginalised patient raises the log odds of the documented error against the "
         "expected diagnosis when the case stays the same and neither reasoning says who the patient is.",
         below="the reasoning carries an effect away from the stereotype, beyond a mention of the patient",
         above="the reasoning carries an effect towards the stereotype, beyond a mention of the patient",
