@@ -66,7 +66,7 @@ def test_undefined_figures_have_a_card_and_unmeasured_ones_none() -> None:
 
     assert shown == {"vignettes.silent_bias_rate_moved": "undefined"}
     assert "Questions: neutral accuracy" in absent(results_of(effects))
-    assert "Vignettes: silent bias rate" not in absent(results_of(effects))
+    assert "Vignettes: silent bias rate of one draw" not in absent(results_of(effects))
 
 
 def test_an_extreme_is_picked_with_its_group() -> None:
@@ -94,11 +94,13 @@ def test_the_detectable_effect_is_on_the_card() -> None:
 def test_p_value_is_given_with_the_interval() -> None:
     """The corrected p-value is given where there is one: an interval alone corrects for nothing."""
     shift = effect(SHIFT, 9, 0.2, ci_low=-0.1, ci_high=0.3, neg_log10_p=2.0, neg_log10_p_holm=1.0)
+    others = [effect(SHIFT.replace("/all/", f"/{name}/"), 9, 0.2, neg_log10_p_holm=1.0) for name in "ab"]
+    other_figure = effect(f"{SHIFT}_other", 9, 0.2, neg_log10_p_holm=1.0)
 
-    (card,) = cards(results_of([shift]), 0.05)
+    card, *_ = cards(results_of([shift, *others, other_figure]), 0.05)
 
     # 10 to the -1.
-    assert card.sentence.endswith("The test's p is 0.1 (after Holm's correction).")
+    assert card.sentence.endswith("The test's p is 0.1 (after Holm's correction over the 3 groups of this figure).")
 
 
 @pytest.mark.parametrize(("low", "p", "agrees"), [(0.1, 2.0, True), (0.1, 1.0, False), (-0.1, 2.0, False)])

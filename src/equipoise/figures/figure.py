@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, TypeAlias
 
-from equipoise.figures.effects import Effect, Nested
+from equipoise.figures.effects import Effect, Nested, count_stories
 
 Kind = Literal["mean", "share", "ratio", "contrast"]
 """How a figure (`figures.aggregates`) and its change (`compare.estimators`) are computed from its items' values."""
@@ -189,7 +189,8 @@ def headline_metrics(
 
     A figure has those of its fields that are defined: `estimate`, `ci_low` and `ci_high`, and `neg_log10_p`, or
     `neg_log10_p_holm` where the tests of several groups are adjusted by Holm's method. A figure with a verdict also has
-    `least` and `most`, its bounds where the judge is unsure. An interval whose simulated coverage is below
+    `least` and `most`, its bounds where the judge is unsure, and `stories` where several of its answers are about one.
+    An interval whose simulated coverage is below
     `LEAST_COVERAGE` has its `coverage`.
     """
     rows = headline_effects(effects, figures)
@@ -216,10 +217,12 @@ def shown(figure: Figure, field: str, value: float) -> float:
 
 
 def _bounds(figure: Figure, row: Effect, effects: Sequence[Effect]) -> Nested:
-    """Bound a figure with a verdict by counting unsure readings either way."""
+    """Bound a figure with a verdict by counting unsure readings either way, and count its stories if they are fewer."""
     bounds = ("least", "most") if figure.verdict else ()
     keys = {f"{row.key}_{bound}": bound for bound in bounds}
-    return {
+    stories = count_stories(row, effects) if figure.verdict else row.n
+    counted: Nested = {} if stories == row.n else {"stories": stories}
+    return counted | {
         keys[other.key]: shown(figure, "estimate", other.estimate)
         for other in effects
         if other.key in keys and other.estimate is not None

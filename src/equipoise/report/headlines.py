@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from equipoise.core.display import number
 from equipoise.figures import reading
-from equipoise.figures.effects import Effect
+from equipoise.figures.effects import Effect, count_adjusted, count_stories
 from equipoise.figures.figure import NOTE_EXTREMES, Figure, endpoint_kind, undercoverage
 from equipoise.figures.result import StudyResult
 from equipoise.figures.silence import interpretation
@@ -96,7 +96,7 @@ def _card(figure: Figure, row: Effect, result: StudyResult, alpha: float) -> Car
         _covered(row),
         _silence(figure, row, result),
         _labelled(row, by_key),
-        _tested(figure, row, alpha),
+        _tested(figure, row, result, alpha),
         "" if figure.in_nats else reading.sentence(result.effects),
     )
     return Card(
@@ -131,7 +131,8 @@ def _silence(figure: Figure, row: Effect, result: StudyResult) -> str:
     if not figure.verdict:
         return ""
     influence = result.influence_found is not False
-    return f"In words: {interpretation(row.n, row.ci_low, row.ci_high, influence=influence)}."
+    stories = count_stories(row, result.effects)
+    return f"In words: {interpretation(stories, row.ci_low, row.ci_high, influence=influence)}."
 
 
 def _labelled(row: Effect, by_key: Mapping[str, Effect]) -> str:
@@ -161,12 +162,15 @@ def _covered(row: Effect) -> str:
     return f"In simulations with these cases' own values, such an interval covers the truth in only {coverage:.0%}."
 
 
-def _tested(figure: Figure, row: Effect, alpha: float) -> str:
+def _tested(figure: Figure, row: Effect, result: StudyResult, alpha: float) -> str:
     """Write the p-value, after Holm's correction if made, since the interval is not corrected for multiple tests.
+
+    The correction is over the groups of the figure's family, not over the figures.
 
     If the two disagree on the null value, the sentence says that the interval is followed.
     """
-    for p, which in ((row.neg_log10_p_holm, "after Holm's correction"), (row.neg_log10_p, "one test, uncorrected")):
+    holm = f"after Holm's correction over the {count_adjusted(row, result.effects)} groups of this figure"
+    for p, which in ((row.neg_log10_p_holm, holm), (row.neg_log10_p, "one test, uncorrected")):
         if p is not None:
             value = f"p is {10**-p:.2g} ({which})"
             excluded = _excluded(figure, row)
