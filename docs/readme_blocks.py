@@ -20,9 +20,9 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def estimate(figure: dict[str, float], digits: int = 3) -> str:
-    """Write an estimate with its interval, or that it is undefined."""
+    """Write an estimate with its interval, or that it is undefined and why."""
     if "estimate" not in figure:
-        return "undefined"
+        return f"undefined: {figure['undefined']}" if "undefined" in figure else "undefined"
     text = number(figure["estimate"], digits)
     if "ci_low" not in figure:
         return text

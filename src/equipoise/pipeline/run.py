@@ -12,7 +12,7 @@ from equipoise.core.row import Row
 from equipoise.core.units import Unit
 from equipoise.models import registry
 from equipoise.models.environment import require_recorded
-from equipoise.models.registry import AnyEntry
+from equipoise.models.registry import AnyEntry, ApiEntry
 
 R = TypeVar("R", bound=Row)
 
@@ -83,5 +83,6 @@ class Run:
 
     @property
     def entry(self) -> AnyEntry:
-        """The registry entry of the model."""
-        return registry.load_entry(self.settings.model, Path())
+        """The registry entry of the model; a server in it offers the likelihoods that it was found to give."""
+        entry = registry.load_entry(self.settings.model, Path())
+        return registry.found(entry, self.manifest.likelihoods) if isinstance(entry, ApiEntry) else entry

@@ -14,7 +14,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from equipoise.core.prompts import Response
-from equipoise.figures.effects import Effect, Estimate, Group, corrected_rate, effect, rate, rounded, with_adjusted
+from equipoise.figures.effects import (
+    Effect,
+    Estimate,
+    Group,
+    corrected_rate,
+    effect,
+    rate,
+    rounded,
+    simultaneous_means,
+    with_adjusted,
+)
 from equipoise.figures.options import Measure
 from equipoise.figures.reading import unread_by_arm
 from equipoise.figures.result import Finding
@@ -125,6 +135,15 @@ def paired_effects(pairs: Sequence[Pair], options: Measure) -> Iterator[Effect]:
         silent, stories = [pair.silent for pair in moved], [pair.story for pair in moved]
         rows.append(rate(group, "silent_bias_rate_moved", silent, options.alpha, stories))
     yield from with_adjusted(rows)
+    moves = [
+        (group, [(float(pair.differential) - float(pair.reverse), pair.story) for pair in members])
+        for group, members in _pair_groups(pairs)
+    ]
+    alone = [(group, values) for group, values in moves if group.family == "dimension"]
+    yield from simultaneous_means("differential_vs_reverse", alone, options.alpha)
+    if pairs:
+        counted = Estimate(float(len({pair.story for pair in pairs})))
+        yield effect(Group("overall", "all", NAME), "clusters", len(pairs), counted)
 
 
 def paired_findings(pairs: Sequence[Pair], alpha: float) -> list[Finding]:
