@@ -195,9 +195,9 @@ def headline_metrics(
     """Lay a study's headline figures out for `metrics/<study>.json`, nested by the parts of their names.
 
     The study's `n`, the largest of its figures, comes first, then its `totals` (`StudyResult.totals`). An undefined
-    figure has its own `n` and says why it is undefined (`undefined`). A defined one has it if it is `sized` and its `n`
-    differs from that of its group's first figure; for that one, and for a figure without a group, if it differs from
-    the study's.
+    figure has its own `n` and, in a run that has no likelihoods for the reason `without`, that reason where it needs
+    them. A defined one has its `n` if it is `sized` and this differs from that of its group's first figure; for that
+    one, and for a figure without a group, if it differs from the study's.
 
     A figure has those of its fields that are defined: `estimate`, `ci_low` and `ci_high`, and `neg_log10_p`, or
     `neg_log10_p_holm` where the tests of several groups are adjusted by Holm's method. A figure with a verdict also has
@@ -214,8 +214,8 @@ def headline_metrics(
             place = place.setdefault(part, {})  # type: ignore[assignment]  # names of figures are not fields
         group = figure.path[:-1]
         place |= _fields(figure, row, sizes.get(group, n)) | _bounds(figure, row, effects)
-        if row.estimate is None:
-            place["undefined"] = undefined(figure, row, without)
+        if row.estimate is None and without and figure.likelihoods:
+            place["undefined"] = without
         sizes.setdefault(group, row.n)
     return metrics
 
