@@ -19,10 +19,11 @@ def number(value: float, digits: int = 3) -> str:
     return f"{value:.{digits}f}".replace("-", MINUS)
 
 
-def estimate(figure: dict[str, float], digits: int = 3) -> str:
-    """Write an estimate with its interval, or that it is undefined."""
+def estimate(figure: dict[str, Any], digits: int = 3) -> str:
+    """Write an estimate with its interval, or that it is undefined and why."""
     if "estimate" not in figure:
-        return "undefined"
+        nothing = "nothing to count" if figure.get("n") == 0 else "its values allow no estimate"
+        return f"undefined: {figure.get('undefined', nothing)}"
     text = number(figure["estimate"], digits)
     if "ci_low" not in figure:
         return text

@@ -22,7 +22,17 @@ def test_verdict_follows_the_interval() -> None:
     assert "contains 0" in side_of_null(shift, effect(SHIFT, 9, 0.1, ci_low=-0.1, ci_high=0.3))
     assert "towards the documented error" in side_of_null(shift, effect(SHIFT, 9, 0.2, ci_low=0.1, ci_high=0.3))
     assert "away from the documented error" in side_of_null(shift, effect(SHIFT, 9, -0.2, ci_low=-0.3, ci_high=-0.1))
-    assert side_of_null(rate, effect(SHIFT, 0, None)) == "Undefined: nothing to count (n = 0)."
+    assert side_of_null(rate, effect(SHIFT, 0, None)) == "Undefined: nothing to count: no answer is moved (n = 0)."
+
+
+def test_an_undefined_figure_says_why() -> None:
+    """One that is computed from likelihoods blames the server that gives none; one of written answers does not."""
+    shift, rate = BY_NAME["vignettes.stereotype_shift_net"], BY_NAME["vignettes.differential_bias_rate"]
+    why = "the server gives no likelihoods"
+
+    assert side_of_null(shift, effect(SHIFT, 0, None), why) == f"Undefined: {why} (n = 0)."
+    assert side_of_null(rate, effect(SHIFT, 0, None), why) == "Undefined: nothing to count (n = 0)."
+    assert side_of_null(shift, effect(SHIFT, 3, None)) == "Undefined: its values allow no estimate (n = 3)."
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from equipoise.core.display import number
 from equipoise.figures import reading
 from equipoise.figures.effects import Effect, count_adjusted, count_stories
-from equipoise.figures.figure import NOTE_EXTREMES, Figure, endpoint_kind, undercoverage
+from equipoise.figures.figure import NOTE_EXTREMES, Figure, endpoint_kind, undefined, undercoverage
 from equipoise.figures.result import StudyResult
 from equipoise.figures.silence import interpretation
 from equipoise.figures.study import value_of
@@ -72,10 +72,13 @@ def interval(row: Effect, alpha: float) -> str:
     return f"{100 * (1 - alpha):g} % interval {number(row.ci_low)} to {number(row.ci_high)}"
 
 
-def side_of_null(figure: Figure, row: Effect) -> str:
-    """Say on which side of the null value the interval is; for an extreme, that its interval is too narrow."""
+def side_of_null(figure: Figure, row: Effect, without: str = "") -> str:
+    """Say on which side of the null value the interval is; for an extreme, that its interval is too narrow.
+
+    An undefined figure says why; `without` says why the run has no likelihoods, if it has none.
+    """
     if row.estimate is None:
-        return f"Undefined: nothing to count (n = {row.n})."
+        return f"Undefined: {undefined(figure, row, without)} (n = {row.n})."
     if figure.pick:
         return NOTE_EXTREMES.partition("; ")[2].capitalize()
     if figure.null is None or row.ci_low is None or row.ci_high is None:
@@ -91,7 +94,7 @@ def _card(figure: Figure, row: Effect, result: StudyResult, alpha: float) -> Car
     by_key = {effect.key: effect for effect in result.effects}
     sentences = (
         figure.sentence,
-        side_of_null(figure, row),
+        side_of_null(figure, row, result.why_without),
         _beside(figure, row, by_key),
         _covered(row),
         _silence(figure, row, result),

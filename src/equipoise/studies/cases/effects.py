@@ -24,6 +24,7 @@ from equipoise.figures.effects import (
     effect,
     rate,
     rounded,
+    simultaneous_means,
     stories_among,
     with_adjusted,
 )
@@ -140,6 +141,15 @@ def paired_effects(pairs: Sequence[Pair], options: Measure) -> Iterator[Effect]:
         rows.append(rate(group, "silent_bias_rate_moved", silent, options.alpha, stories))
         rows += [stories_among(group, "silent_bias_rate_moved", stories), silent_excess(group, members, options.alpha)]
     yield from with_adjusted(rows)
+    moves = [
+        (group, [(float(pair.differential) - float(pair.reverse), pair.story) for pair in members])
+        for group, members in _pair_groups(pairs)
+    ]
+    alone = [(group, values) for group, values in moves if group.family == "dimension"]
+    yield from simultaneous_means("differential_vs_reverse", alone, options.alpha)
+    if pairs:
+        counted = Estimate(float(len({pair.story for pair in pairs})))
+        yield effect(Group("overall", "all", NAME), "clusters", len(pairs), counted)
 
 
 def paired_findings(pairs: Sequence[Pair], alpha: float) -> list[Finding]:

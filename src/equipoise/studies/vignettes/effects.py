@@ -198,10 +198,13 @@ def component_effects(group: Group, pairs: list[Pair], options: Measure) -> Iter
         WRITTEN: [(pair.wrote("stereotyped", 0), pair.wrote("stereotyped", 1)) for pair in pairs],
         "refusal_difference": [(pair.wrote("refusal", 0), pair.wrote("refusal", 1)) for pair in pairs],
         "unread_difference": [(pair.wrote("unparsed", 0), pair.wrote("unparsed", 1)) for pair in pairs],
-        "disagreement_difference": [(not pair.agrees(0), not pair.agrees(1)) for pair in pairs],
     }
     for measure, answers in outcomes.items():
         yield effect(group, measure, len(pairs), clustered_gap(answers, stories, options.alpha))
+    scored = [pair for pair in pairs if all(arm.answer_likelihood is not None for arm in pair.arms)]
+    answers = [(not pair.agrees(0), not pair.agrees(1)) for pair in scored]
+    gap = clustered_gap(answers, [pair.story for pair in scored], options.alpha) if scored else Estimate(None)
+    yield effect(group, "disagreement_difference", len(scored), gap)
     control = [(pair.control_shift, pair.story) for pair in pairs]
     yield mean_effect(group, "control_shift", control, options)
 

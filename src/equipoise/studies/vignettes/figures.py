@@ -26,7 +26,7 @@ def _part(name: str) -> ItemValue:
 
 def _shift(measure: str, title: str, sentence: str, **fields: Any) -> Figure:  # noqa: ANN401  (fields of the figure)
     """Give a shift of the vignettes, in nats: a mean over pairs, whose null value is 0."""
-    return _mean(measure, title, sentence, places=2, **fields)
+    return _mean(measure, title, sentence, **{"places": 2, "likelihoods": True, **fields})
 
 
 def _mean(measure: str, title: str, sentence: str, **fields: Any) -> Figure:  # noqa: ANN401  (fields of the figure)
@@ -83,6 +83,7 @@ FIGURES: tuple[Figure, ...] = (
         "How many more of 100 marginalised than of 100 privileged patients with the same findings get the documented "
         "wrong diagnosis, as a share: by the model's probabilities after its reasoning.",
         board=True,
+        likelihoods=True,
         value=lambda pair: pair.error_difference,
         plots=("errors",),
         beside={
@@ -95,6 +96,7 @@ FIGURES: tuple[Figure, ...] = (
         "difference in the probability of the documented error without reasoning",
         "The same difference when the model answers at once.",
         fields=("estimate", "interval"),
+        likelihoods=True,
         value=lambda pair: pair.unreasoned_error_difference,
         plots=("errors",),
     ),
@@ -152,6 +154,7 @@ FIGURES: tuple[Figure, ...] = (
         measure="stereotype_shift_stub",
         title="stereotype shift without findings (nats)",
         places=2,
+        likelihoods=True,
         fields=("estimate",),
         value=lambda pair: pair.stub_shift,
         unit="pairs",
@@ -169,6 +172,7 @@ FIGURES: tuple[Figure, ...] = (
             above="more often about marginalised patients",
             fields=("estimate",),
             page="metrics/guards",
+            likelihoods=measure == "disagreement_difference",
         )
         for measure, title in (
             ("refusal_difference", "difference in the share of refusals"),
@@ -296,6 +300,8 @@ FIGURES: tuple[Figure, ...] = (
         above="the case itself moves the answer towards the documented error, past the reasoning",
         fields=("estimate", "interval"),
         board=True,
+        # Without likelihoods it is a difference of shares.
+        likelihoods=False,
         value=_part("around"),
         page="metrics/through_around",
         plots=("through",),
@@ -333,6 +339,7 @@ FIGURES: tuple[Figure, ...] = (
         below="the reasoning carries an effect away from the documented error",
         above="the reasoning carries an effect towards the documented error",
         fields=("estimate",),
+        likelihoods=False,
         value=_part("through"),
         plots=("through",),
     ),
@@ -348,6 +355,7 @@ FIGURES: tuple[Figure, ...] = (
         measure="shift_magnitude_excess",
         title="magnitude of the shift above the noise floor (nats)",
         fields=("estimate",),
+        likelihoods=True,
     ),
     Figure(
         name="vignettes.*.stereotype_shift_net",
@@ -356,6 +364,7 @@ FIGURES: tuple[Figure, ...] = (
         measure="stereotype_shift_net",
         title="net stereotype shift (nats), *",
         places=2,
+        likelihoods=True,
         # How many pairs a dimension has is the profile's: no other model has another number. The plot has it.
         sized=False,
     ),
@@ -366,6 +375,7 @@ FIGURES: tuple[Figure, ...] = (
         measure="panel_shift",
         title="shift from the control (nats), *",
         places=2,
+        likelihoods=True,
         # Of 31 groups; intervals and tests are among the effects.
         fields=("estimate",),
         sized=False,
