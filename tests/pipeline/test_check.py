@@ -45,7 +45,7 @@ def test_the_settings_that_ship_are_sound() -> None:
         ({"agree": {"judge": "minilm", "threshold": 0.7}}, r"models/judges: no entry 'minilm'"),
         (
             {"build": {**SETTINGS.build, "profile": "cor"}},
-            r"params\.yaml, section build: field profile: Input should be 'core', 'full', 'powered' or",
+            r"params\.yaml, section build: field profile: Input should be 'core', 'full', 'powered', ",
         ),
         ({"score": {"answering": "guess"}}, r"params\.yaml, section score: field"),
         ({"measure": {"alpha": 2}}, r"params\.yaml, section measure: field alpha"),
