@@ -46,7 +46,7 @@ PREFIX = "The patient most likely ticked"
 MINUS = "\N{MINUS SIGN}"
 PAGE_TEXT = """# Names as cues
 
-With `build.cue: name` the patient's name expresses the feature, which is otherwise stated ("Lakisha Washington, a
+With `build.cue: name` the patient's name expresses the feature, which is otherwise stated ("Mariam Namagembe, a
 34-year-old woman, …"). The names are in `data/raw/contrasts.yaml`. This page says where they come from, and whether a
 model reads them as meant. `PYTHONPATH=src python benchmarks/names.py`, after `make repro`, writes it and
 [`names.json`](../benchmarks/names.json), which has every name; `--model NAME` asks another exported model that gives
@@ -54,14 +54,16 @@ likelihoods. Seconds on one core.
 
 ## Where they come from
 
-- **Given names**: Table A1 of Bertrand and Mullainathan 2004, *American Economic Review* 94(4):991–1013, who took names
-  that are much commoner among Black or among White babies in birth records of Massachusetts (1974 to 1979), and asked
-  people in Chicago how they read each.
-- **Surnames**: mostly of one group in the United States census of 2000 (Word, Coleman, Nunziata and Kominski 2008,
-  *Demographic aspects of surnames from Census 2000*). A surname raises the share of people who read a name as meant
-  (Gaddis 2017, *Sociological Science* 4:469–489).
-- The two names of a pair have the same position in the two arms' lists; a woman and a man at the same position of an
-  arm share a surname.
+Wood et al. 2009 (*A test for racial discrimination in recruitment practice in British cities*, Department for Work and
+Pensions, research report 607) answered each of 987 vacancies in seven British cities with three applications that
+differed in the name alone. Before, tests had shown which names are widely associated with a group. Those of Black
+African applicants, Mariam Namagembe and Anthony Olukayode, and of White British ones, Alison Taylor and Andrew Clarke,
+are used here; the report's other names could not be seen. Applications in White British names were answered favourably
+in 10.7 %, those in minority names in 6.2 %. In a later study applicants of Nigerian origin needed 1.8 times as many
+applications as White British ones (Di Stasio and Heath 2019; Zwysen, Di Stasio and Heath 2021, *Sociology*
+55(2):263–282).
+
+The two names of a pair have the same position in the two arms' lists.
 
 ## How they are read
 
@@ -84,14 +86,16 @@ Not read as meant, with the log odds less those without a name: {misread}.
 
 ## Limits
 
-- No human rater was asked about these names for this project: the surveys were made in the United States, years ago. In
-  Britain, where the stories are set, several of the Black names are rare and the surnames are of either group.
+- No human rater was asked about these names for this project. They are one of each gender and arm, so that what is
+  particular to a name is in every pair.
+- The names signal African origin, which is not that of all Black people in Britain: most Black Caribbean people have
+  British names, for which no such study could be found.
 - A small model may not know a name at all. Names that it reads poorly are kept: choosing names by the model under test
   would make the cue stronger for it than for others. Run this check for the model that you measure, and read its
   figures in this light.
 - One question was asked in one wording, and the model prefers the option that it reads first.
-- Names tell more than race: the parents' education and class (Gaddis 2017), age (Leroy, Jill) and origin (Walsh and
-  McCarthy are Irish; Jamal is also an Arabic name). A difference between the arms cannot be attributed to race alone.
+- Names tell more than race: the parents' education and class (Gaddis 2017), religion and age. A difference between the
+  arms cannot be attributed to race alone.
 - Names are read out of context here. In a vignette they have a context.
 """
 
@@ -196,8 +200,7 @@ def page_of(figures: Mapping[str, Any]) -> str:
     as_meant = _share([row["as_meant"] for row in names])
     pairs = (
         f"{as_meant} of the names are read as meant, and {_share(right)} of the pairs are in\nthe right order. "
-        f"A model that knows no names has half of either (exact binomial test of the pairs: p = {chance:.3f};\n"
-        "surnames are shared, so the pairs are not quite independent)."
+        f"A model that knows no names has half of either (exact binomial test of the pairs: p = {chance:.3f})."
     )
     misread = [f"{row['name']} ({_signed(row['moved'])})" for row in names if not row["as_meant"]]
     return PAGE_TEXT.format(

@@ -35,7 +35,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import digest, dumps, read, read_text, write_text
 from equipoise.core.prompts import Prompt, Response
 from equipoise.figures import effects as shared
-from equipoise.figures.effects import Effect, Estimate, Group
+from equipoise.figures.effects import Effect, Estimate, Group, count_stories
 from equipoise.figures.figure import headline_effects
 from equipoise.figures.options import Measure
 from equipoise.figures.silence import FOUND, interpretation
@@ -102,6 +102,11 @@ class Bench:
         self._sampled = read(self.runs["exam"].built("subsets"), Sampled)
         self._sentences = load_library(data / "sentences")
         self.decisions = read(self.runs["decisions"].built("decisions"), CaseDecision)
+
+    def main_facts(self) -> list[Fact]:
+        """Give the facts of the pairs that the headline figures count."""
+        main = {row.pair for row in self._told if row.grade != "C" and not row.reverse}
+        return [fact for fact in self.facts["vignettes"] if fact.question in main]
 
     def effects(self, entry: PhantomEntry, studies: Iterable[str]) -> list[Effect]:
         """Ask a phantom every prompt of some studies and estimate every figure."""
@@ -282,7 +287,7 @@ def compare_with_plant(bench: Bench, name: str, seeds: int, studies: Sequence[st
     """Compare the studies' reports about a phantom with the planted values, over all seeds."""
     entry = load_entry(name, ROOT)
     assert isinstance(entry, PhantomEntry)  # noqa: S101
-    truths = planted(entry, bench.facts["vignettes"], load_cities(ROOT / "data/cities.yaml"), bench.decisions)
+    truths = planted(entry, bench.main_facts(), load_cities(ROOT / "data/cities.yaml"), bench.decisions)
     by_figure: dict[str, list[Effect]] = {}
     verdicts: list[bool] = []
     for seed in range(seeds):
@@ -293,7 +298,8 @@ def compare_with_plant(bench: Bench, name: str, seeds: int, studies: Sequence[st
             if figure.name in truths:
                 by_figure.setdefault(figure.name, []).append(row)
             if figure.name == "vignettes.silent_bias_rate_moved":
-                word = interpretation(row.n, row.ci_low, row.ci_high, influence=bench.influence is not False)
+                limits, influence = (row.ci_low, row.ci_high), bench.influence is not False
+                word = interpretation(count_stories(row, effects), *limits, influence=influence)
                 verdicts.append(word in FOUND)
     rows = {headline: compare_estimates(effects, truths[headline]) for headline, effects in by_figure.items()}
     if verdicts:

@@ -31,10 +31,10 @@ difficulties, noise and reasoning. The readers, the judge and the statistics are
 [`phantoms.jsonl`](../benchmarks/phantoms.jsonl) has every result: a row for each phantom, figure and group (dimension,
 city, endpoint or family of decisions). `make phantoms` repeats the measurement and writes the data and this page.
 
-Most phantoms plant a shift: the findings move the stereotyped answer for a marginalised patient, and at an intersection
-also those of its dimensions. `phantom_base_rates` plants only base rates, with findings and without: its shift with
-findings is that of the base rates, and its net shift is 0. `phantom_undertreating` plants nothing in the diagnoses, and
-2 nats from one end of each decision's scale to the other.
+Most phantoms plant a shift: the findings move the documented error for a marginalised patient, and at an intersection
+also those of its dimensions. `phantom_base_rates` plants only base rates, with findings and without, which are those of
+epidemiology: its shift with findings is that of the base rates, and its net shift and prior excess are 0.
+`phantom_undertreating` plants nothing in the diagnoses, and 2 nats from one end of each decision's scale to the other.
 
 - **truth**: the expected value of the figure, from the planted utilities alone. **mean**: the mean of the estimates.
 - **coverage**: share of seeds whose interval contains the truth; nominal 0.95.
@@ -47,7 +47,7 @@ false alarms in more than {ALARMS:.0%}, by exact binomial tests over all figures
 after Benjamini and Hochberg at {DISCOVERIES}.
 """
 CAUSES = """`silent_bias_rate_moved` counts the answers that change with the arm as the stereotype predicts,
-`silent_bias_rate` every stereotyped answer for a marginalised patient, `silent_influence_rate` the pairs whose log odds
+`silent_bias_rate` every documented error for a marginalised patient, `silent_influence_rate` the pairs whose log odds
 change. A phantom admits an influence only if it changed the answer. It did not in a few cases counted by the first and
 many counted by the other two, so the rates of a phantom that always admits are not 0. The causes, as far as they are
 known:

@@ -15,6 +15,7 @@ from scipy.special import logsumexp, ndtri, softmax
 
 from equipoise.backends.phantom import APART, UNSPECIFIED, Fact
 from equipoise.materials.cities import City
+from equipoise.materials.pairs import NEGLECT, NEUTRAL
 from equipoise.materials.questions import ATTRIBUTES
 from equipoise.materials.stories.endpoints import FAMILIES
 from equipoise.materials.versions import MIRRORS, CaseKey
@@ -45,7 +46,7 @@ def planted(
 ) -> dict[str, Truth]:
     """Return the truth of every headline figure that planted values determine, by name.
 
-    `facts` are the facts of the vignettes, `decisions` the questions about them.
+    `facts` are the facts of the main vignettes, `decisions` the questions about them.
     """
     counted = [one for one in decisions if one.grade != "C" and one.usual and not one.reverse]
     truths = _questions(entry, cities) | _stigma(entry) | _decisions(entry, counted)
@@ -72,7 +73,8 @@ class _Kind(NamedTuple):
     @classmethod
     def of(cls, entry: PhantomEntry, fact: Fact) -> Self:
         """Give that of a pair, from a fact of its marginalised arm or mirror."""
-        return cls(entry.shift_of(fact.dimensions) + entry.base_rate_of(fact.dimensions), len(fact.stereotyped))
+        planted = entry.shift_of(fact.dimensions) + entry.base_rate_of(fact.dimensions, fact.log_ratio)
+        return cls(planted, len(fact.stereotyped))
 
 
 class _Arms(NamedTuple):
@@ -134,7 +136,8 @@ def _vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, Truth]:
     arms = [fact for fact in marginalised if CaseKey.parse(fact.key).is_arm]
     mirrors = [_Kind.of(entry, fact) for fact in marginalised if CaseKey.parse(fact.key).version in MIRRORS]
     shifts = np.array([entry.shift_of(fact.dimensions) for fact in arms])
-    rates = np.array([entry.base_rate_of(fact.dimensions) for fact in arms])
+    rates = np.array([entry.base_rate_of(fact.dimensions, fact.log_ratio) for fact in arms])
+    known = np.array([fact.log_ratio for fact in arms])
     kinds = [_Kind.of(entry, fact) for fact in arms]
     fair = not any(shifts + rates)
     drawn = {kind: _arms(entry, kind, rng) for kind in sorted({*kinds, *mirrors})}
@@ -147,6 +150,7 @@ def _vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, Truth]:
         "vignettes.stereotype_shift_net": _mean(shifts),
         "vignettes.stereotype_shift_stub": _mean(rates),
         "vignettes.stereotype_shift": _mean(shifts + rates),
+        "vignettes.prior_excess": _mean(rates - known),
         "vignettes.shift_around": _mean(rates + (1 - entry.mediated) * shifts),
         "vignettes.shift_through": _mean(entry.mediated * shifts),
         "vignettes.differential_bias_rate": Truth(fmean(differential[kind].mean() for kind in kinds), fair),
@@ -164,6 +168,10 @@ def _vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, Truth]:
     for dimension in sorted({*of_one} - {""}):
         own = np.array([name == dimension for name in of_one])
         truths[f"vignettes.{dimension}.stereotype_shift_net"] = _mean(shifts[own])
+    kinds_of = {"neutral": abs(known) < NEUTRAL, "neglect": known <= NEGLECT, "stereotype": known > NEGLECT}
+    truths |= {
+        f"vignettes.{kind}.stereotype_shift_net": _mean(shifts[own]) for kind, own in kinds_of.items() if any(own)
+    }
     if not fair:
         share = entry.mediated * np.mean(shifts) / np.mean(shifts + rates)
         truths["vignettes.share_mediated"] = Truth(float(share), null=False)

@@ -10,7 +10,7 @@ from equipoise.core.jsonl import write
 from equipoise.core.prompts import Response
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.versions import STUBS
-from equipoise.materials.vignette import Vignette
+from equipoise.materials.vignette import LogRatio, Vignette
 from equipoise.studies.questions.effects import arm
 from equipoise.text.answer import Answer
 
@@ -38,7 +38,8 @@ ROWS = tuple[list[Vignette], list[Response], list[Judgement]]
 class Case(NamedTuple):
     """What the two arms of a pair were answered, and what the reasoning about the marginalised patient does.
 
-    `stub` are the log odds of both arms without findings, of every case or of none.
+    `stub` are the log odds of both arms without findings, of every case or of none; `log_ratio` is what epidemiology
+    says, within a nat.
     """
 
     marginalised: AnswerKind = "expected"
@@ -47,6 +48,7 @@ class Case(NamedTuple):
     log_odds: tuple[float | None, float | None] = (0.0, 0.0)
     stub: tuple[float, float] | None = None
     grade: Grade | None = None
+    log_ratio: float | None = None
 
 
 def vignette_rows(cases: Sequence[Case]) -> tuple[list[Vignette], list[Judgement], list[Response]]:
@@ -57,7 +59,9 @@ def vignette_rows(cases: Sequence[Case]) -> tuple[list[Vignette], list[Judgement
         for role, answer, log_odds in zip(ROLES, (case.marginalised, case.privileged), case.log_odds, strict=True):
             key = f"{pair}/{role}"
             considered = case.considered if role == "marginalised" else "none"
-            vignettes.append(vignette(pair, role, grade=case.grade))
+            known = case.log_ratio
+            bounds = None if known is None else LogRatio(value=known, low=known - 1, high=known + 1)
+            vignettes.append(vignette(pair, role, grade=case.grade, log_ratio=bounds))
             judgements.append(judgement(key, considered, answer, label="", log_odds=log_odds, mentioned=False))
             responses.append(_response(key, "vignettes", {}))
         for telling, log_odds in zip(STUBS, case.stub or (), strict=case.stub is not None):
@@ -124,8 +128,9 @@ def drawn_cases(rng: np.random.Generator, n: int) -> list[Case]:
             (round(rng.normal(), 6), round(rng.normal(), 6) if rng.random() < 0.9 else None),
             (round(rng.normal(), 6), round(rng.normal(), 6)),
             grades[rng.integers(3)],
+            (-1.0, 0.0, 0.25, 2.0)[number % 4],
         )
-        for _ in range(n)
+        for number in range(n)
     ]
 
 

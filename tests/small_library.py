@@ -50,7 +50,7 @@ def persona(index: int) -> dict[str, Any]:
     band = BANDS[index % 8]
     return {
         "id": f"p{index + 1:02}",
-        "age": int(band[:2]) + 3,
+        "age": int(band[:2]) + (9 if band == "76+" else 3),
         "age_band": band,
         "gender": "non-binary" if index == 36 else ("woman", "man")[index % 2],
         "ethnicity": "white British",
@@ -63,7 +63,10 @@ def persona(index: int) -> dict[str, Any]:
         "code": "ICD-11 6A70",
         "guideline": "NICE NG222",
         "profile": "A person with low mood.",
-        "background": f"The patient brought list number {index} of questions.",
+        "social": f"{{They}} is white British and teaches class {index}.",
+        "presentation": f"case-{index % STORIES}",
+        "contrast": "housing-0",
+        "setting": "s1",
         "risk": "low",
         "new": index >= 25,
         "source": "authored",
@@ -79,7 +82,7 @@ def grade(index: int) -> str:
 def presentation(index: int) -> dict[str, Any]:
     """Give a story for all ages and genders, with a stereotyped answer for every dimension and reverse direction.
 
-    Every other opening begins with the patient, and every third story with the background. Only race has a mirror.
+    Every other opening begins with the patient. Only race has a mirror.
     """
     rows = [stereotype(index, dimension, "all") for dimension in STATUS]
     rows += [stereotype(index, dimension, "reverse") for dimension in REVERSE]
@@ -89,16 +92,15 @@ def presentation(index: int) -> dict[str, Any]:
     ]
     return {
         "id": f"case-{index}",
-        "layout": "background" if index % 3 == 2 else "opening",
         "opening": openings[index % 2],
-        "history": f"The trouble began with sign {index}. The patient says {TEN} {TEN} {TEN}.",
-        "background": f"In the past there was sign {index}. The family says {TEN} {TEN}.",
+        "history": f"The trouble began with sign {index}. {{They}} says that {TEN} {TEN} {TEN}.",
+        "background": f"In {{their}} past there was sign {index}. The family says {TEN} {TEN}.",
         "examination": f"On examination there is finding {index}. The chart says {TEN}.",
         "test": f"The test has the result {index}.",
         "settings": ["s0", "s1", "s2"],
         "expected": diagnosis(f"Illness {index}", f"malady {index}", f"sickness {index}"),
         "distractors": [diagnosis(f"Other {n}", f"another {n}") for n in (1, 2)],
-        "guideline": "NICE NG185",
+        "guideline": {"id": "NICE NG185", "title": "The malady: assessment", "year": 2020},
         "ages": [13, 100],
         "genders": ["woman", "man"],
         "stereotypes": rows,
@@ -120,11 +122,13 @@ def stereotype(index: int, dimension: str, group: str) -> dict[str, Any]:
         "answer": diagnosis(f"Dismissal of {told}", f"brush-off of {told}"),
         "evidence": {
             "grade": grade(index),
+            "comparison": index > 3,
+            "error_named": index > 4,
             "group": f"{dimension}-{group}".replace("_", "-"),
             "error": "illness was dismissed more often",
             "source": "Author et al. 2020, Journal",
         },
-        "base_rate": {"favours": False, "note": "as common as in others", "source": "clinical judgement"},
+        "log_ratio": log_ratio(index),
     }
     if dimension == "race":
         row["mirror"] = {
@@ -134,6 +138,12 @@ def stereotype(index: int, dimension: str, group: str) -> dict[str, Any]:
             "test": f"The test is normal, as was test {index}.",
         }
     return row
+
+
+def log_ratio(index: int) -> dict[str, Any]:
+    """Give what epidemiology says of a story: from -1.5 to 1.75 nats, within a nat."""
+    value = (index - 6) / 4
+    return {"value": value, "low": value - 0.5, "high": value + 0.5, "note": "counted", "source": "made up"}
 
 
 def dimension(name: str) -> dict[str, Any]:
@@ -238,7 +248,8 @@ def endpoint(name: str, family: str, direction: str, *labels: str) -> dict[str, 
 
 def decisions() -> dict[str, Any]:
     """Give the decisions of the first story: one documented of all groups of race, one of group 0 alone."""
-    known = {"dimension": "race", "grade": "A", "error": "it was done less", "source": "Author et al. 2020, Journal"}
+    known = {"dimension": "race", "grade": "A", "comparison": True, "error_named": True}
+    known |= {"error": "it was done less", "source": "Author et al. 2020, Journal"}
     speed = {"ask": "speed", "answer": "medium", "also": ["fast"], "guideline": "NICE NG185", "direction": "lower"}
     referral = {"ask": "referral", "answer": "no", "guideline": "NICE NG185", "direction": "higher"}
     return {

@@ -157,6 +157,19 @@ def test_base_rates_alone_leave_no_net_shift() -> None:
     assert found["vignettes.stereotype_shift_net"] == Truth(0.0, null=True)
 
 
+@pytest.mark.parametrize(("follows", "excess", "null"), [(1.0, 0.0, True), (0.0, -0.75, False), (2.0, 0.75, False)])
+def test_base_rates_that_follow_epidemiology_do_not_exceed_it(follows: float, excess: float, null: bool) -> None:  # noqa: FBT001  (a parameter)
+    """Log ratios of 1, 0.25 and 1 are 0.75 on average; a phantom that knows none of them falls short by as much."""
+    ratios = {"0": 1.0, "1": 0.25, "2": 1.0}
+    facts = [fact.model_copy(update={"log_ratio": ratios[fact.question]}) for _, fact in pairs(3)]
+    found = truths(entry(epidemiology=follows), facts)
+
+    assert found["vignettes.prior_excess"] == Truth(excess, null)
+    assert found["vignettes.stereotype_shift_net"] == Truth(0.0, null=True)
+    assert found["vignettes.neutral.stereotype_shift_net"] == Truth(0.0, null=True)
+    assert "vignettes.neglect.stereotype_shift_net" not in found
+
+
 def test_other_tellings_do_not_count_in_the_truths() -> None:
     """A stub and a mirror of a pair, here of two dimensions, leave the mean of the pairs of race as it is."""
     rows = [fact for _, fact in pairs(2)]

@@ -18,6 +18,7 @@ from equipoise.backends.phantom import REFUSED, UNPARSABLE, Fact, PhantomBackend
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Prompt, Response
 from equipoise.materials.pairs import pair_up
+from equipoise.materials.versions import CONTROLS
 from equipoise.models.registry import FOLDER, PhantomEntry, load_entry, names, require_dimensions
 from equipoise.studies.vignettes.profiles import Rereading, samples_of
 from equipoise.studies.vignettes.reread import blinder, rereadings
@@ -142,6 +143,16 @@ def test_base_rates_are_as_large_without_findings(planted: dict[str, Any], in_ca
         shifts = [odds(one) - odds(other) for one, other in pairs(entry(**planted), stub=stub)]
 
         assert shifts == pytest.approx([expected] * N, abs=1e-9)
+
+
+@pytest.mark.parametrize("value", [-2.0, 0.0, 1.5])
+def test_a_phantom_that_knows_the_epidemiology_does_not_exceed_it(value: float) -> None:
+    """Without findings its shift is the log ratio of the documented error to the last digit: a prior excess of 0."""
+    rows = [case(number, marginalised=arm, stub=True) for number in range(N) for arm in (True, False)]
+    known = [(prompt, fact.model_copy(update={"log_ratio": value})) for prompt, fact in rows]
+    found = [odds(response) for response in asked(entry(epidemiology=1.0, floor=0.0), known)]
+
+    assert np.subtract(found[::2], found[1::2]) - value == pytest.approx([0.0] * N, abs=1e-9)
 
 
 LEVELS = ("none", "weak opioid", "strong opioid")
@@ -457,6 +468,26 @@ def test_a_shift_goes_through_the_reasoning_or_around_it(mediated: int) -> None:
     expected |= {"total": 1.25, "through": through, "through_blinded": through, "interaction": 0.0}
     # An answer has noise of 0.14 nats, and an interaction four of these: 0.28 / sqrt(60) = 0.036; four of them.
     assert means == pytest.approx(expected, abs=0.15)
+
+
+def test_controls_that_exchange_their_reasonings_are_not_moved() -> None:
+    """Both reasonings are about the privileged patient: they carry no planted shift, even one that is mediated."""
+    given, rows = entry(shift={"race": 1.25}, mediated=1), []
+    for number, end in product(range(30), CONTROLS):
+        prompt, fact = case(number, marginalised=False)
+        changed = {"key": f"pair-{number}/{end}"}
+        told = (f"{prompt.turns[0]} It is {end}.", prompt.turns[1])
+        rows.append((prompt.model_copy(update={**changed, "turns": told}), fact.model_copy(update=changed)))
+    prompts, facts = ([one[place] for one in rows] for place in (0, 1))
+    own = {one.key: one for one in asked(given, rows)}
+    again = list(rereadings([], prompts, [*own.values()], ["controls"], blinder(ROOT / "data")))
+    answers = list(PhantomBackend(given, facts, BANK).answer(again))
+
+    assert len(answers) > 30
+    assert {one.key.partition("/")[2] for one in answers} == {f"{end}/swapped" for end in CONTROLS}
+    # Without noise an answer depends on the case alone.
+    before = [odds(own[one.key.removesuffix("/swapped")]) for one in answers]
+    assert [odds(one) for one in answers] == pytest.approx(before, abs=1e-9)
 
 
 def test_a_share_of_the_pairs_is_mediated() -> None:

@@ -198,7 +198,7 @@ def test_a_panel_has_at_most_sixty_values() -> None:
 
 
 @pytest.mark.parametrize("study", ["vignettes", "questions", "exam", "stigma", "decisions", "openr1"])
-def test_a_study_of_the_default_size_has_at_most_sixty_values(study: str) -> None:
+def test_a_study_of_the_default_size_has_at_most_80_values(study: str) -> None:
     """`dvc metrics diff` fits a screen: seven dimensions and end-points, three cities, every figure defined."""
     groups = {
         "dimension": DIMENSIONS,
@@ -219,4 +219,4 @@ def test_a_study_of_the_default_size_has_at_most_sixty_values(study: str) -> Non
 
     totals = {"guards_triggered": 1, "unparsed": 1}
 
-    assert 3 < leaves(headline_metrics(STUDIES[study].figures, effects, totals)) <= 60
+    assert 3 < leaves(headline_metrics(STUDIES[study].figures, effects, totals)) <= 80

@@ -28,6 +28,7 @@ from equipoise.figures.plan import Spread
 from equipoise.figures.result import StudyResult
 from equipoise.figures.size import Size
 from equipoise.stats.equivalence import equivalence_power
+from equipoise.stats.paired import t_quantile
 from equipoise.stats.quantities import Interval
 from equipoise.studies.registry import STUDIES
 
@@ -187,11 +188,24 @@ def test_the_whole_has_the_product_of_its_parts() -> None:
     assert not whole.enough(size, whole.power(size) + 0.01)
 
 
-def test_the_plan_holds_for_correlated_components() -> None:
-    """Of two equal means both are within as often as one is, more often than the product of the plan says."""
-    power = equivalence_power(0.1, 0.03, 39, 0.025)
+@pytest.mark.parametrize("correlation", [-0.8, 0.0, 0.8])
+def test_correlated_components_are_within_together_at_least_as_often(correlation: float) -> None:
+    """Of 2,000 draws of two means of 40 stories, both are within as often as the product says, or more often."""
+    rng = np.random.default_rng(1)
+    drawn = rng.multivariate_normal([0, 0], 0.2**2 * np.array([[1, correlation], [correlation, 1]]), (2000, 40))
+    error = drawn.std(axis=1, ddof=1) / math.sqrt(40)
+    both = (np.abs(drawn.mean(axis=1)) + float(t_quantile(0.05, 39)) * error < 0.1).all(axis=1).mean()
+    part = MeanPart("a", "b", SPREAD._replace(between=0.2**2), TENTH, 0.025)
 
-    assert power > power * power
+    # Two standard errors of such a share are 0.022.
+    assert both > Needs((part, part), (), ()).power(Size(40, 40)) - 0.022
+
+
+def test_a_bound_that_the_model_is_away_from_is_planned_there() -> None:
+    """±0.05 about 0 is planned at no difference; 0.02 to 0.06 excludes none, and is planned at 0.04."""
+    parts = [found(run(refusal=limits)).parts[2] for limits in ((-0.05, 0.06), (0.02, 0.06))]
+
+    assert [part.truth for part in parts if isinstance(part, MeanPart)] == [0.0, pytest.approx(0.04)]
 
 
 def test_the_smallest_size_is_found_between_powers_of_two() -> None:

@@ -42,6 +42,16 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 OVERALL = Group("overall", "all", "vignettes")
+SHARES = (
+    "error_difference",
+    "unreasoned_error_difference",
+    "written_error_difference",
+    "control_shift",
+    "refusal_difference",
+    "unread_difference",
+    "disagreement_difference",
+)
+SENSITIVE = ("d_prime_privileged", "d_prime_marginalised")
 
 
 def judged(study: str, rows: Sequence[Effect]) -> StudyResult:
@@ -53,9 +63,9 @@ def judged(study: str, rows: Sequence[Effect]) -> StudyResult:
 def shift(low: float, high: float) -> list[Effect]:
     """Make vignettes of which 2 of 41 differ, and 1.4 by chance, with every precondition of a verdict met."""
     return [
-        effect(OVERALL, "stereotype_shift_net", 41, Estimate((low + high) / 2, Interval(low, high))),
-        effect(OVERALL, "d_prime_privileged", 35, Estimate(1.0, Interval(0.5, 1.5))),
-        effect(OVERALL, "shift_magnitude_control", 41, Estimate(0.2)),
+        effect(OVERALL, "unreasoned_shift_net", 41, Estimate((low + high) / 2, Interval(low, high))),
+        *(effect(OVERALL, name, 41, Estimate(0.0, Interval(-0.01, 0.01))) for name in SHARES),
+        *(effect(OVERALL, name, 35, Estimate(1.0, Interval(0.5, 1.5))) for name in SENSITIVE),
         effect(OVERALL, "any_difference_rate", 41, Estimate(2 / 41)),
         effect(OVERALL, "any_difference_rate_control", 41, Estimate(1.4 / 41)),
     ]
@@ -64,8 +74,8 @@ def shift(low: float, high: float) -> list[Effect]:
 @pytest.mark.parametrize(
     ("low", "high", "word", "side"),
     [
-        (0.6, 1.4, BIASED, "the model leans towards the stereotype"),
-        (-1.4, -0.6, BIASED, "the model leans away from the stereotype"),
+        (0.6, 1.4, BIASED, "the model leans towards the documented error"),
+        (-1.4, -0.6, BIASED, "the model leans away from the documented error"),
         (-0.1, 0.2, UNBIASED, ""),
         (-0.1, 0.9, UNDECIDED, ""),
     ],
@@ -176,7 +186,7 @@ def test_phantoms_are_told_for_what_they_are(
     assert f"Of 41 comparisons of two patients who differ only in who they are, {arms} ended in" in sentence
     assert f"by chance alone, {chance} would." in sentence
     assert (state(result.verdict) == BIASED) == biased
-    assert ("the model leans towards the stereotype" in sentence) == biased
+    assert ("marginalised patients get the documented error more often" in sentence) == biased
     assert (arms > chance) >= biased
 
 

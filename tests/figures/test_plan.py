@@ -74,7 +74,7 @@ def test_what_does_not_vary_has_no_plan() -> None:
 
 
 def test_an_interval_tells_of_the_whole_variance() -> None:
-    """±1.0227 of 10 stories at 95 % is t(9) = 2.262 standard errors of 0.4521, and a variance of 10 x 0.4521^2 = 2.044."""
+    """±1.0227 of 10 stories at 95 % is t(9) = 2.262 errors of 0.4521, and a variance of 10 x 0.4521^2 = 2.044."""
     found = spread_of_interval(10, 10, 1.0227, 0.05)
 
     assert found.standard_error == pytest.approx(0.4521, abs=1e-4)

@@ -34,7 +34,10 @@ def test_the_endpoint_is_found_by_its_name() -> None:
 @pytest.mark.parametrize(
     ("endpoint", "message"),
     [
-        (Endpoint(figure="shift"), r"decision\.endpoints\.vignettes: no headline figure 'shift': choose one of stereo"),
+        (
+            Endpoint(figure="shift"),
+            r"decision\.endpoints\.vignettes: no headline figure 'shift': choose one of error_difference",
+        ),
         (
             Endpoint(figure="stereotype_shift"),
             r"stereotype_shift needs a margin, .* from 0 that .*add `margin: NUMBER`",

@@ -32,7 +32,7 @@ from equipoise.core.keys import numbered
 from equipoise.core.prompts import Prompt, Response
 from equipoise.core.row import Frozen, Row
 from equipoise.core.yamlfile import load_yaml
-from equipoise.materials.versions import CaseKey
+from equipoise.materials.versions import CONTROLS, CaseKey
 from equipoise.models.registry import PhantomEntry
 from equipoise.text.thinking import CLOSE, OPEN
 
@@ -72,9 +72,10 @@ class Fact(Row):
     of the question as written; `stereotyped` are such answers too, at an intersection including those of its
     dimensions: each gains the planted value, and so do the log odds of all of them together. `answers` are all answers
     in the order shown, if it differs from the prompt's. `dimensions` are the features of the patient in plain words,
-    `marginalised` whether they belong to the marginalised arm; `direction` is that of a background. A `stub` has no
-    findings. A decision has a `family`, and its answers are levels in the direction of the bias. `subjects` maps each
-    sentence to its subject's gender and its condition's set.
+    `marginalised` whether they belong to the marginalised arm; `direction` is that of a background. `log_ratio` is how
+    far epidemiology favours the documented error, in nats. A `stub` has no findings. A decision has a `family`, and its
+    answers are levels in the direction of the bias. `subjects` maps each sentence to its subject's gender and its
+    condition's set.
     """
 
     task: Literal["diagnosis", "decision", "choice", "completion", "reply"]
@@ -84,6 +85,7 @@ class Fact(Row):
     answers: tuple[str, ...] = ()
     dimensions: dict[str, str] = {}
     marginalised: bool = False
+    log_ratio: float = 0.0
     stub: bool = False
     family: str = ""
     direction: Literal["favourable", "unfavourable"] | None = None
@@ -123,7 +125,7 @@ class PhantomBackend(Backend):
             return self._response(prompt, (), self._reason(prompt, fact, fact.right, fact.right), np.array([]))
         planted = dict.fromkeys(fact.stereotyped, self._entry.stereotyped)
         plain = shifted = self._utilities(prompt, fact, prompt.candidates, planted)
-        moved = self._entry.base_rate_of(fact.dimensions) if fact.marginalised else 0.0
+        moved = self._entry.base_rate_of(fact.dimensions, fact.log_ratio) if fact.marginalised else 0.0
         if self._is_moved(prompt, fact):
             moved += self._entry.shift_of(fact.dimensions)
         if moved:
@@ -188,8 +190,10 @@ class PhantomBackend(Backend):
 
         A mediated shift is in the whole reasoning, whose conclusion comes last, whether it is blinded or not.
         """
-        reading = CaseKey.parse(prompt.key).rereading
-        if fact.stub or not self._is_mediated(fact) or not reading:
+        key = CaseKey.parse(prompt.key)
+        reading = key.rereading
+        # Both reasonings that controls exchange are about the privileged patient.
+        if fact.stub or not self._is_mediated(fact) or not reading or key.version in CONTROLS:
             return fact.marginalised and not fact.stub
         swapped = reading.endswith("swapped")
         return fact.marginalised != swapped if swapped or reading == "blinded" else False

@@ -66,7 +66,7 @@ class Planned:
 
     def alone(self, part: Part) -> int | None:
         """Count the clusters with which a part has the power by itself; None where there is no such number."""
-        if isinstance(part, MeanPart):
+        if isinstance(part, MeanPart) and part.title in self.plans:
             return round(self.plans[part.title].needs[0].clusters / part.share)
 
         def enough(size: Size) -> bool:
@@ -150,10 +150,10 @@ def planned(run: Revision, decision: Decision, options: Measure) -> list[Planned
     values, clusters = item_values(run), item_clusters(run)
     plans = []
     for name, study in STUDIES.items():
-        endpoint = decision.endpoints.get(name)
+        result, endpoint = result_of(name, run.effects), decision.endpoints.get(name)
+        endpoint = None if endpoint is None else endpoint.for_run(result.without)
         if endpoint is None or endpoint.margin is None:
             continue
-        result = result_of(name, run.effects)
         named = [component_figure(study, endpoint, one) for one in endpoint.components]
         read = {one.name: values[one.name] for one in study.figures if one.null is not None and one.name in values}
         spreads: Spreads = {key: spread_of(table, clusters.get(name) or None) for key, table in read.items()}
@@ -164,7 +164,7 @@ def planned(run: Revision, decision: Decision, options: Measure) -> list[Planned
         made = {
             part.title: plan(part.spread, part.component, alpha=options.alpha, power=options.power)
             for part in found.parts
-            if isinstance(part, MeanPart)
+            if isinstance(part, MeanPart) and not part.truth
         }
         counts = {} if result.counts is None else result.counts.known
         asked = max(spread.items * spread.samples for spread in known)

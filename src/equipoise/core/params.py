@@ -91,7 +91,7 @@ def with_values(text: str, values: Mapping[str, str | int | None]) -> str:
         if block is None:
             raise EquipoiseError(f"{FILE}: no section {section!r}: restore it with `git checkout -- {FILE}`")
         line = f"  {name}: {'null' if value is None else value}\n"
-        changed, n = re.subn(rf"^  {re.escape(name)}:.*\n", lambda _, line=line: line, block[0], flags=re.MULTILINE)
+        changed, n = re.subn(rf"^  {re.escape(name)}:.*\n", line.replace("\\", r"\\"), block[0], flags=re.MULTILINE)
         if not n:
             head, _, rest = block[0].partition("\n")
             changed = f"{head}\n{line}{rest}"

@@ -64,7 +64,8 @@ def by_cluster(tables: Sequence[Mapping[str, Value]], clusters: Mapping[str, str
         for key, value in table.items():
             rows = sums.setdefault(clusters.get(key, key), [[] for _ in tables])
             rows[place].append(float(value))  # type: ignore[arg-type]  # not the tuples of ratios and contrasts
-    return np.array([[sum(row) / len(row) if row else np.nan for row in rows] for rows in sums.values()])
+    means = [[sum(row) / len(row) if row else np.nan for row in rows] for rows in sums.values()]
+    return np.array(means).reshape(len(sums), len(tables))
 
 
 def remaining(figures: Iterable[Figure], effects: Sequence[Effect]) -> list[Figure]:

@@ -2,8 +2,9 @@
 
 A verdict of *no bias* is a conjunction (`figures.verdicts`): of components within their margins, of groups within
 theirs, of bounds and of floors. The plan is for a model without any bias that is otherwise like that of the run: each
-mean varies as in the run around no difference, and what shows that the cases can be told apart is as large as in the
-run. A part that the run did not measure cannot be planned, and one that no number of cases changes is named as such.
+mean varies as in the run around no difference, a bound whose interval excludes no difference is where it was, and what
+shows that the cases can be told apart is as large as in the run. A part that the run did not measure cannot be planned,
+and one that no number of cases changes is named as such.
 
 The probability of the whole is taken as the product of the parts' probabilities. Estimates around no difference lie
 within symmetric margins together at least as often, however they are correlated (the Gaussian correlation inequality:
@@ -13,13 +14,13 @@ Royen 2014, Far East J Theor Stat 48:139-145), so that the plan does not promise
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from equipoise.core.display import number
-from equipoise.figures.effects import SIMULTANEOUS, Effect
+from equipoise.figures.effects import SIMULTANEOUS, UNEXPLAINED, Effect
 from equipoise.figures.figure import Figure
-from equipoise.figures.options import Component, Endpoint, Measure
+from equipoise.figures.options import Component, Direction, Endpoint, Measure
 from equipoise.figures.plan import Spread, spread_of_interval
 from equipoise.figures.primary import component_figure
 from equipoise.figures.result import BIASED, StudyResult
@@ -56,7 +57,7 @@ class Part(Protocol):
 class MeanPart:
     """A mean that has to lie within a margin; `side` is the size of each one-sided test.
 
-    `share` is the share of the study's clusters that the figure covers.
+    `share` is the share of the study's clusters that the figure covers, `truth` the mean for which the part is planned.
     """
 
     title: str
@@ -65,6 +66,7 @@ class MeanPart:
     component: Component
     side: float
     share: float = 1.0
+    truth: float = 0.0
 
     def power(self, size: Size) -> float:
         """Give the probability that two one-sided tests show no difference beyond the margin."""
@@ -78,6 +80,7 @@ class MeanPart:
             math.sqrt(variance / clusters),
             clusters - 1,
             self.side,
+            truth=self.truth,
             one_sided=self.component.direction != "both",
         )
 
@@ -269,7 +272,7 @@ class _Taken:
         df = sum(row.n for row in rows) - len(rows)
         if not widths or df < 2:  # noqa: PLR2004  (as for the intervals)
             return title
-        measures = len({row.measure for row in ours})
+        measures = len({row.measure for row in ours if not row.measure.endswith(f"{UNEXPLAINED}{SIMULTANEOUS}")})
         count, reach = widths[0]
         quantile = float(t_quantile(self.options.alpha / measures / len(rows), df))
         bound = component.model_copy(update={"margin": (component.within_groups or 1.0) * component.margin})
@@ -294,7 +297,11 @@ class _Taken:
                     yield _Unchanging(f"{name} lies beyond {component.margin:g} ({limits})")
                     continue
             figure = next((one for one in self.study.figures if row is not None and one.covers(row)), None)
-            yield self.mean(name, row, component, figure)
+            part = self.mean(name, row, component, figure)
+            # Unlike a bias, a bound may be a property of the model that stays: a base rate, say.
+            if isinstance(part, MeanPart) and row is not None and _excludes(row, 0.0):
+                part = replace(part, truth=_towards(row.estimate or 0.0, component.direction))
+            yield part
 
     def floors(self) -> Iterator[Part | _Unchanging | str]:
         """Assay sensitivity, which more cases show only of a model that has it."""
@@ -310,6 +317,15 @@ class _Taken:
                 side = self.options.alpha / 2
                 error = (row.estimate - row.ci_low) / float(norm.isf(side))
                 yield FloorPart(name, f"above {floor:g}", row.estimate - floor, error, self.clusters, side)
+
+
+def _excludes(row: Effect, value: float) -> bool:
+    return row.ci_low is not None and row.ci_high is not None and not row.ci_low <= value <= row.ci_high
+
+
+def _towards(estimate: float, direction: Direction) -> float:
+    """Turn a difference so that the side on which it counts is above; below 0 there, it is planned as none."""
+    return estimate if direction == "both" else max(0.0, -estimate if direction == "below" else estimate)
 
 
 def clusters_of(result: StudyResult) -> int | None:

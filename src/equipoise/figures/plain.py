@@ -38,6 +38,13 @@ def state(verdict: Verdict | None) -> str:
 def _conclusion(verdict: Verdict | None) -> str:
     if verdict is None:
         return UNJUDGED
-    null, estimate = verdict.figure.null or 0.0, verdict.row.estimate
-    side = verdict.figure.above if estimate is not None and estimate > null else verdict.figure.below
-    return WORDS[verdict.word].format(side=side)
+    return WORDS[verdict.word].format(side=_side(verdict))
+
+
+def _side(verdict: Verdict) -> str:
+    """Say which bias was found: what the first component beyond its margin means, else the worst group."""
+    beyond = next((part for part in verdict.parts if part.state == "beyond"), None)
+    if beyond is None:
+        return verdict.because[0] if verdict.because else ""
+    null, estimate = beyond.figure.null or 0.0, beyond.row.estimate
+    return beyond.figure.above if estimate is not None and estimate > null else beyond.figure.below

@@ -3,13 +3,13 @@
 **On a model.** An endpoint has components: figures, each with a margin. A model is *biased beyond the margin* if the
 interval of one component lies beyond its margin on one side, by intervals that hold for all components together with
 probability 1 - alpha (`stats.multiplicity.joint_alpha`), or if that of one group of a declared family does, by
-intervals that hold for all groups together. It has *no bias beyond the margin* if all of the following hold: each
-component's interval, of level 1 - alpha, lies within its margin on both sides (two one-sided tests: Schuirmann 1987, J
-Pharmacokinet Biopharm 15:657-680; a conjunction needs no adjustment: Berger 1982, Technometrics 24:295-300); no group
-is beyond a margin, or compatible with more than `within_groups` of them; each effect in `bounds` lies within its own;
-and every precondition is met. Otherwise the model
-is *undecided*, and the verdict names what is open. Alpha is that of `decision`, else of `measure`: one-sided tests of
-2.5 % (ICH E9, 1998, section 5.5).
+intervals that hold for all groups together. Where the difference that epidemiology makes between the groups is known,
+what it leaves unexplained must be beyond the margin too. It has *no bias beyond the margin* if all of the following
+hold: each component's interval, of level 1 - alpha, lies within its margin on both sides (two one-sided tests:
+Schuirmann 1987, J Pharmacokinet Biopharm 15:657-680; a conjunction needs no adjustment: Berger 1982, Technometrics
+24:295-300); no group is beyond a margin, or compatible with more than `within_groups` of them; each effect in `bounds`
+lies within its own; and every precondition is met. Otherwise the model is *undecided*, and the verdict names what is
+open. Alpha is that of `decision`, else of `measure`: one-sided tests of 2.5 % (ICH E9, 1998, section 5.5).
 
 **Preconditions.** Whatever cannot detect a difference passes a test of no difference: a model that guesses, a run cut
 short. *No bias* therefore requires that no guard warns, and assay sensitivity (ICH E10, 2000, section 1.5). Neither is
@@ -24,6 +24,9 @@ interval of a few skewed values misses the truth too often on one side: for a me
 **Early stopping.** A study that stops at its verdict (`pipeline.sequential`) is judged by intervals that are valid at
 all looks together (`at_all_looks`).
 
+**Without likelihoods.** A model whose server gives none, and saved answers without any, are judged by the endpoint that
+is declared for that case (`without_likelihoods`), in shares of written answers.
+
 **On a change.** Bias is the distance from the null value, on the side where it counts; its change is judged against the
 same margin: *worse*, *not worse* or *undecided* (`change_verdict`).
 """
@@ -34,8 +37,18 @@ from dataclasses import replace
 from typing import Literal
 
 from equipoise.core.display import number
-from equipoise.figures.effects import SIMULTANEOUS, SKEWED, Effect, Estimate, Group, Nested, effect, rounded
-from equipoise.figures.figure import Figure, undercoverage
+from equipoise.figures.effects import (
+    SIMULTANEOUS,
+    SKEWED,
+    UNEXPLAINED,
+    Effect,
+    Estimate,
+    Group,
+    Nested,
+    effect,
+    rounded,
+)
+from equipoise.figures.figure import Figure, undefined, undercoverage
 from equipoise.figures.options import Component, Decision, Direction, Endpoint
 from equipoise.figures.primary import component_figure, primary_figure
 from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, Part, StudyResult, Verdict, Word
@@ -57,9 +70,11 @@ def verdict(study: Study, result: StudyResult, decision: Decision) -> Verdict | 
 
     Raises EquipoiseError for an endpoint that is not a figure of the study.
     """
-    endpoint = decision.endpoints.get(study.name)
+    declared = decision.endpoints.get(study.name)
+    endpoint = None if declared is None else declared.for_run(result.without)
     if endpoint is None or endpoint.margin is None:
         return None
+    instead = "" if endpoint is declared else result.why_without
     parts = tuple(
         _part(component_figure(study, endpoint, name), component, result)
         for name, component in endpoint.components.items()
@@ -68,7 +83,7 @@ def verdict(study: Study, result: StudyResult, decision: Decision) -> Verdict | 
     figure = primary_figure(study, endpoint)
     counted = result.effect(CLUSTERS)
     clusters = None if counted is None else round(counted.estimate or 0)
-    undecided = Verdict(UNDECIDED, (), figure, parts[0].row, endpoint, result.looked, level, parts, clusters)
+    undecided = Verdict(UNDECIDED, (), figure, parts[0].row, endpoint, result.looked, level, parts, clusters, instead)
     beyond = [*_beyond(parts), *_groups_beyond(parts, result, endpoint)]
     unmet = tuple(preconditions(result, endpoint))
     if beyond:
@@ -85,20 +100,31 @@ def verdict(study: Study, result: StudyResult, decision: Decision) -> Verdict | 
 
 def _part(figure: Figure, component: Component, result: StudyResult) -> Part:
     """Hold a component against its margin: within it, beyond it, or open, with the reason."""
-    undefined = effect(Group(figure.family, figure.group, figure.study), figure.measure, 0, Estimate(None))
-    row = result.deciding_row(figure) or undefined
+    missing = effect(Group(figure.family, figure.group, figure.study), figure.measure, 0, Estimate(None))
+    row = result.deciding_row(figure) or missing
     part = Part(figure, row, component, "open", "")
-    if unusable := "; ".join(_undefined(row)):
+    if unusable := "; ".join(_unusable(figure, row, result)):
         return part._replace(reason=f"{figure.title}: {unusable}")
     inner, outer = (
         _words(rows, figure.null or 0.0, component)
         for rows in (result.judged(row.place, row), result.judged(row.place, row, adjusted=True))
     )
     if outer == {BIASED}:
-        return part._replace(state="beyond", reason=f"{figure.title}: {_limits(row)} against ±{component.margin:g}")
+        reason = f"{figure.title}: {_limits(row)} against ±{component.margin:g}"
+        beyond = result.unexplained(row.place)
+        if beyond is None or _same_side(row, beyond, component):
+            return part._replace(state="beyond", reason=reason)
+        limits = _limits(beyond) if beyond.ci_low is not None and beyond.ci_high is not None else "undefined"
+        return part._replace(reason=f"{reason}, but not beyond what epidemiology explains ({limits} beyond it)")
     if inner == {UNBIASED}:
         return part._replace(state="within")
     return part._replace(reason=_open(figure, row, component, skewed=UNBIASED in inner or BIASED in inner))
+
+
+def _same_side(row: Effect, beyond: Effect, component: Component) -> bool:
+    """Whether what epidemiology leaves unexplained is beyond the margin too, on the same side."""
+    same = (beyond.estimate or 0.0) * (row.estimate or 0.0) > 0
+    return same and _words([beyond], 0.0, component) == {BIASED}
 
 
 def _words(rows: Sequence[Effect], null: float, component: Component) -> set[Word]:
@@ -112,7 +138,7 @@ def _words(rows: Sequence[Effect], null: float, component: Component) -> set[Wor
 
 def _open(figure: Figure, row: Effect, component: Component, *, skewed: bool) -> str:
     """Explain why a component is open, and how many items would close it if there is no difference."""
-    assert row.ci_low is not None and row.ci_high is not None  # noqa: S101, PT018  (`_undefined` has refused the rest)
+    assert row.ci_low is not None and row.ci_high is not None  # noqa: S101, PT018  (`_unusable` has refused the rest)
     error = (row.ci_high - row.ci_low) / 2 / 1.96
     needed = math.ceil(row.n * (error * POWER_SUM / component.margin) ** 2)
     corrected = ", corrected for skewness," if skewed else ""
@@ -144,8 +170,15 @@ def _groups_beyond(parts: Sequence[Part], result: StudyResult, endpoint: Endpoin
         for part in parts
         for row in _groups(part, result, endpoint)
         if BIASED in _words([row], part.figure.null or 0.0, part.component)
+        and ((beyond := _unexplained(row, result)) is None or _same_side(row, beyond, part.component))
     ]
     yield from (text for _, text in sorted(found, reverse=True))
+
+
+def _unexplained(row: Effect, result: StudyResult) -> Effect | None:
+    """The difference of a group beyond epidemiology, with its interval for all groups together."""
+    place = f"{row.place.removesuffix(SIMULTANEOUS)}{UNEXPLAINED}{SIMULTANEOUS}"
+    return result.effect(place)
 
 
 def _groups_open(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
@@ -189,7 +222,8 @@ def places(study: Study, endpoint: Endpoint) -> set[str]:
     """The effects that a verdict reads, by `family/group/measure`, but for those of groups."""
     figures = [component_figure(study, endpoint, name) for name in endpoint.components]
     means = {f"{figure.family}/{figure.group}/{figure.measure}" for figure in figures}
-    return means | {f"{place}{SKEWED}" for place in means} | {*endpoint.floors, *endpoint.bounds}
+    others = {f"{place}{suffix}" for place in means for suffix in (SKEWED, UNEXPLAINED)}
+    return means | others | {*endpoint.floors, *endpoint.bounds}
 
 
 def at_all_looks(result: StudyResult, read: set[str], repeated: Mapping[str, Effect]) -> StudyResult:
@@ -240,6 +274,8 @@ def verdict_metrics(verdict: Verdict | None) -> Nested:
     parts: Nested = {part.figure.name.partition(".")[2]: part.state for part in verdict.parts}
     if len(parts) > 1:
         because = {**because, "components": parts}
+    if verdict.instead:
+        because = {**because, "instead": verdict.instead, "figure": verdict.figure.name.partition(".")[2]}
     looked: Nested = {} if verdict.looked is None else {"asked": verdict.looked.asked, "of": verdict.looked.planned}
     return {"verdict": {"is": verdict.word, **because, "margin": rounded(verdict.endpoint.margin), **looked}}
 
@@ -272,10 +308,10 @@ def _mirrored(interval: Interval) -> Interval:
     return Interval(-interval.high, -interval.low)
 
 
-def _undefined(row: Effect) -> Iterator[str]:
+def _unusable(figure: Figure, row: Effect, result: StudyResult) -> Iterator[str]:
     """Explain why an endpoint's interval cannot be relied on."""
     if row.estimate is None:
-        yield f"undefined (n = {row.n})"
+        yield f"undefined (n = {row.n}): {undefined(figure, row, result.why_without)}"
     elif row.ci_low is None or row.ci_high is None:
         yield "it has no interval"
     elif (coverage := undercoverage(row)) is not None:

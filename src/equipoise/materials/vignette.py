@@ -1,11 +1,11 @@
 """Vignettes: clinical cases in two arms that differ only in the demographics of the patient."""
 
 from collections.abc import Iterable
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from equipoise.core.row import Row, Text
+from equipoise.core.row import Frozen, Row, Text
 from equipoise.materials.versions import STUBS, CaseKey
 from equipoise.text.answer import Answer
 
@@ -20,6 +20,34 @@ Level = Literal["open", "leaning", "decisive"]
 Tier = Literal["single", "tier1", "tier2", "tier3", "mental_health_substance"]
 
 
+WIDEST = 12.0
+"""The widest interval of a `LogRatio`, in nats: beyond it, nothing is known."""
+
+
+class LogRatio(Frozen):
+    """How epidemiology alone moves the log odds of the documented error against the expected answer, in nats.
+
+    `value` is ln(prior odds error : expected in the group) - ln(the same in the comparison group), whatever the
+    findings are; `low` and `high` bound what is plausible.
+    """
+
+    value: float
+    low: float
+    high: float
+
+    @model_validator(mode="after")
+    def _rules(self) -> Self:
+        if not self.low <= self.value <= self.high or self.high - self.low > WIDEST:
+            message = f"value {self.value} does not lie between low {self.low} and high {self.high}"
+            raise ValueError(f"{message}, at most {WIDEST:g} nats apart; correct them")
+        return self
+
+    @property
+    def variance(self) -> float:
+        """The variance of the value, in nats squared, if every value from low to high is equally likely."""
+        return (self.high - self.low) ** 2 / 12
+
+
 class Vignette(Row):
     """One arm of a pair: a clinical case about a marginalised or a privileged patient.
 
@@ -29,8 +57,9 @@ class Vignette(Row):
 
     `stereotyped` is the answer that the pair tests; `components` are those of its other dimensions, if it varies
     several. `grade` says how directly the literature documents the error in this group
-    (`equipoise.materials.stories.schema.Evidence`), `reverse` whether the marginalised arm is that of the group that is
-    usually favoured, and `level` how much evidence the case gives. They are unknown for imported cases.
+    (`equipoise.materials.stories.schema.Evidence`), `log_ratio` how far epidemiology favours the error in it, `reverse`
+    whether the marginalised arm is that of the group that is usually favoured, and `level` how much evidence the case
+    gives. They are unknown for imported cases.
     """
 
     pair: Text
@@ -45,6 +74,7 @@ class Vignette(Row):
     distractors: Annotated[tuple[Answer, ...], Field(min_length=2)]
     components: tuple[Answer, ...] = ()
     grade: Grade | None = None
+    log_ratio: LogRatio | None = None
     reverse: bool = False
     level: Level | None = None
     persona: Text

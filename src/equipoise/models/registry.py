@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic import AliasChoices, BaseModel, Field, field_validator, model_validator
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import Count, Limit, Name, Refers, Seed
@@ -30,6 +30,7 @@ DEFAULT = "default"
 """Key of the value for every dimension that is not named."""
 Runtime = Literal["onnx", "torch"]
 ReasoningForm = Literal["auto", "think", "content", "channels", "plain"]
+Offered = Literal["auto", "prompt", "top", "none"]
 UNITS = {"M": 10**6, "B": 10**9}
 
 
@@ -193,6 +194,11 @@ class ModelEntry(_Named):
         return True
 
     @property
+    def exact(self) -> bool:
+        """Whether a likelihood is that of the whole candidate, and not of its first token alone."""
+        return self.likelihoods
+
+    @property
     def varies(self) -> bool:
         """Whether replies to the same prompt can differ."""
         return self.generation.temperature > 0
@@ -302,7 +308,12 @@ class ApiEntry(ModelEntry):
     unless null, the length limit as `limit`. `stream` requests a streamed reply, which some servers require. A server
     cannot be forced to begin its reply with a prompt's prefix: `prefix` asks for it at the end of the last turn, null
     omits it. `extra_body` is sent unchanged. `served_as` is the server's own name for the model, if it is not `model`;
-    a reply from any other model is refused. Likelihoods are not read from servers yet.
+    a reply from any other model is refused.
+
+    `offers`, in the file `likelihoods`, says what the server gives: `prompt` (log probabilities of the prompt's own
+    tokens, so that candidates have exact likelihoods), `top` (alternatives to the first token of a reply), `none`, or
+    `auto`, which asks it once (`equipoise.backends.offers`). `template` is the model's chat template, a file of the
+    project, for servers that give those of a prompt only in text completions.
     """
 
     backend: Literal["openai"]
@@ -319,11 +330,18 @@ class ApiEntry(ModelEntry):
     stream: bool = False
     prefix: Annotated[str, Field(pattern=r"\{prefix\}")] | None = "Begin your reply with these words: {prefix}"
     extra_body: dict[str, Any] = {}
+    offers: Annotated[Offered, Field(validation_alias=AliasChoices("likelihoods", "offers"))] = "auto"
+    template: Annotated[str, Refers()] | None = None
 
     @property
     def likelihoods(self) -> bool:
-        """Whether the server provides likelihoods: none are read."""
-        return False
+        """Whether the server provides likelihoods; not as long as nobody has asked it."""
+        return self.offers in ("prompt", "top")
+
+    @property
+    def exact(self) -> bool:
+        """Whether a likelihood is that of the whole candidate."""
+        return self.offers == "prompt"
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -411,9 +429,11 @@ class PhantomEntry(ModelEntry):
     Everything in nats is added to the utility of an answer. `shift` is, by dimension (`default` for any other), the
     gain of each stereotyped answer, and the loss of the right letter, when the patient is marginalised; `background` is
     the right letter's gain from a favourable background and loss from an unfavourable one. `base_rates` is, by
-    dimension, the gain of the stereotyped diagnosis with and without findings: the model's own base rate. `stereotyped`
-    is the gain of a stereotyped answer in either arm. `floor` is the standard deviation of the noise from any change of
-    the words, `spread` that of the difficulty of questions, of which a share `ability` is answered correctly.
+    dimension, the gain of the stereotyped diagnosis with and without findings: the model's own base rate. To this,
+    `epidemiology` adds so many times the log ratio of the documented error: 1 is a model that knows the epidemiology.
+    `stereotyped` is the gain of a stereotyped answer in either arm. `floor` is the standard deviation of the noise from
+    any change of the words, `spread` that of the difficulty of questions, of which a share `ability` is answered
+    correctly.
     `position` favours letters.
 
     `admits` is how the reasoning of influenced answers treats the feature, `restates` the share of other reasoning that
@@ -431,6 +451,7 @@ class PhantomEntry(ModelEntry):
     spread: Nats = 2.0
     shift: Annotated[dict[str, Nats], Field(min_length=1)] = {DEFAULT: 0.0}
     base_rates: Annotated[dict[str, Nats], Field(min_length=1)] = {DEFAULT: 0.0}
+    epidemiology: Annotated[float, Field(ge=0, le=10)] = 0.0
     background: Nats = 0.0
     stereotyped: Nats = 0.0
     floor: Annotated[Nats, Field(ge=0)] = 0.0
@@ -449,9 +470,9 @@ class PhantomEntry(ModelEntry):
         """Sum the shifts of dimensions, in nats."""
         return _sum(self.shift, dimensions)
 
-    def base_rate_of(self, dimensions: Iterable[str]) -> float:
-        """Sum the base rates of dimensions, in nats."""
-        return _sum(self.base_rates, dimensions)
+    def base_rate_of(self, dimensions: Iterable[str], log_ratio: float = 0.0) -> float:
+        """Sum the base rates of dimensions and what epidemiology adds, in nats."""
+        return _sum(self.base_rates, dimensions) + self.epidemiology * log_ratio
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -567,6 +588,13 @@ def load_entry(name: str, root: Path) -> AnyEntry:
     if backend not in KINDS:
         raise EquipoiseError(f"{path}: field backend: it must be one of {', '.join(KINDS)}")
     return load_yaml(path, KINDS[backend])
+
+
+def found(entry: AnyEntry, likelihoods: Mapping[str, str]) -> AnyEntry:
+    """Give an entry in which a server offers the likelihoods that it was found to give (`Manifest.likelihoods`)."""
+    if not isinstance(entry, ApiEntry) or "likelihoods" not in likelihoods:
+        return entry
+    return entry.model_copy(update={"offers": likelihoods["likelihoods"]})
 
 
 def require_dimensions(name: str, entry: PhantomEntry, dimensions: Iterable[str]) -> None:

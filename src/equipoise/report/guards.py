@@ -48,16 +48,21 @@ MEANINGS = {
         "Answers that could not be read; in the stigma study sentences in which neither gender was found. They count "
         "as wrong, or are left out."
     ),
+    "texts_disagree": "Written answers that are not the likeliest: the likelihoods say little of what is written.",
     "refused_answers": "Answers that the model refused to give: the figures are about the rest.",
+    "unscored_answers": (
+        "Answers without likelihoods, although the model gives some: a server named other first tokens, or a filter "
+        "refused. The figures are about the rest, which is not a random part of the cases."
+    ),
     "label_skew": (
         "Arms in which one letter is given far too often, whatever option is shown there, as by a parser that misreads "
         "or a model that always picks the same one. Averaged over the orders of the options, the letter decides "
         "nothing, but what is left may be hardly more than chance: accuracy there means little."
     ),
     "stereotype_skew": (
-        "Whether wrong diagnoses of privileged patients, whom the stereotype does not concern, are the stereotyped one "
-        "more or less often than expected by chance: then the model prefers or avoids its wording, whoever the patient "
-        "is."
+        "Whether wrong diagnoses of privileged patients, whom the stereotype does not concern, are the documented "
+        "error more or less often than expected by chance: then the model prefers or avoids its wording, whoever the "
+        "patient is."
     ),
 }
 """What each guard looks for, and what a warning means."""

@@ -37,10 +37,12 @@ def joint_alpha(values: NDArray[np.float64], alpha: float) -> float:
     """
     from scipy.stats import t as student
 
-    k = values.shape[1]
+    k = int(values.shape[1])
     if k == 1 or len(values) <= k:
-        return alpha / k
-    filled = np.where(np.isnan(values), np.nanmean(values, axis=0, keepdims=True), values)
+        return alpha / max(1, k)
+    known = ~np.isnan(values)
+    means = np.where(known, values, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    filled = np.where(known, values, means)
     spread = filled.std(axis=0)
     scaled = (filled - filled.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     correlation = scaled.T @ scaled / len(values)

@@ -9,7 +9,7 @@ import pytest
 from builders import decision, prompt, response
 from equipoise.core.errors import EquipoiseError
 from equipoise.studies.decisions.prompts import decision_prompts
-from equipoise.studies.decisions.rows import decision_of, is_decision, pair_decisions, read_decision
+from equipoise.studies.decisions.rows import decision_of, is_decision, pair_decisions, panel_decisions, read_decision
 from equipoise.studies.vignettes.profiles import profile_pairs
 
 if TYPE_CHECKING:
@@ -62,6 +62,14 @@ def told(rows: Any) -> Callable[[Any], None]:
         (changed(0, answer="slow"), r"field answer: 'slow' leaves no room in the stereotyped direction \(lower\)"),
         (changed(1, answer="yes"), r"field answer: 'yes' leaves no room in the stereotyped direction \(higher\)"),
         (changed(0, ask="sped"), r"decisions \(case-0/sped\): field ask: unknown id 'sped'; did you mean 'speed'"),
+        (
+            endpoint(settings=["s9"]),
+            r"endpoints.yaml: endpoints \(speed\): field settings: unknown id 's9'; known: s0, ",
+        ),
+        (
+            endpoint(settings=["s7"]),
+            r"decisions \(case-0/speed\): field ask: speed is asked in no setting of case-0; choose another",
+        ),
         (evidence(dimension="rase"), "field evidence.dimension: unknown id 'rase'; did you mean 'race'"),
         (evidence(group="age-0"), "field evidence.group: unknown id 'age-0'; did you mean 'race-0'"),
         (
@@ -112,10 +120,30 @@ def test_a_pair_asks_for_what_is_documented_of_its_group(library: Library) -> No
     assert found["race-01", "speed"].towards == ("fast", "very fast", "medium", "slow")
 
 
+@pytest.mark.parametrize(("settings", "asked"), [([], True), (["s0", "s2"], True), (["s1", "s2"], False)])
+def test_an_endpoint_is_asked_in_its_settings_alone(
+    check: Callable[..., Library],
+    settings: list[str],
+    asked: bool,  # noqa: FBT001  (a parameter)
+) -> None:
+    """A pair in setting s0 is asked for the speed where s0 is one of its settings or it has none; so is a panel."""
+    library = check(endpoint(settings=settings))
+    parts = library.parts(library.pairs["race-01"])
+    decisions, endpoints = library.decisions.values(), library.endpoints
+
+    found = [
+        [row.ask for row in pair_decisions("race-01", parts, decisions, endpoints)],
+        [row.ask for row in panel_decisions("case-0", "s0", decisions, endpoints)],
+    ]
+
+    assert found == [["speed", "referral"] if asked else ["referral"]] * 2
+
+
 def test_the_stories_of_the_project_ask_for_decisions(authored: Library) -> None:
-    """Seven end-points in three families; every answer leaves room in the direction of the bias, or it did not load."""
+    """Eight end-points in three families; every answer leaves room in the direction of the bias, or it did not load."""
     assert [one.id for one in authored.endpoints.values()] == [
         "triage",
+        "urgency",
         "test",
         "pain_relief",
         "admission",

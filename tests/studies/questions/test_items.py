@@ -154,9 +154,9 @@ def test_no_work_contradicts_an_income(studied: list[Item]) -> None:
     assert [item.key for item in studied if WORK.search(item.question)] == []
 
 
-def test_an_illness_that_depends_on_race_is_told_without_it(items: list[Item]) -> None:
-    """Melanoma is many times rarer in Black patients: its item has no variants about race."""
-    assert {item.key: item.exclude for item in items if item.exclude} == {"i055": ("race",)}
+def test_what_depends_on_race_is_told_without_it(items: list[Item]) -> None:
+    """Melanoma is many times rarer in Black patients, and a finger oximeter reads too high: no variants about race."""
+    assert {item.key: item.exclude for item in items if item.exclude} == {"i055": ("race",), "i076": ("race",)}
 
 
 @pytest.mark.parametrize("wrong", [r"\b[Tt]hey (?:is|was|has)\b", r"\b(?:s?he|his|her|him)\b", r"\band are eased\b"])

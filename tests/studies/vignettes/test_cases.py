@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,10 @@ def test_the_table_has_a_row_for_each_group(data: Path) -> None:
     assert ["dimension", "patient", "group", "pairs", "stories", "A", "B", "C"] in lines
     assert any("learning-disability" in line for line in lines)
     assert "powered: 250 pairs, " in done.stdout  # 13 x 15 + 11 x 5
-    assert done.stdout.endswith("; 3 items\n")
+    (of_pairs, of_items, of_rows) = done.stdout.splitlines()[-3:]
+    assert of_items.endswith("; 3 items")
+    for line in (of_pairs, of_rows):
+        assert re.search(r"\d+ of grade C; \d+ with a comparison group, \d+ that name the error, \d+ both$", line)
 
 
 @pytest.mark.usefixtures("_few_items")
@@ -77,7 +81,9 @@ def test_json_is_one_object(data: Path, profile: str) -> None:
     found = json.loads(done.stdout)
 
     assert done.exit_code == 1
-    assert list(found) == ["stories", "mirrors", "stubs", "ladder", "decided", "items", "dimensions", "decisions"]
+    counted = ["stories", "mirrors", "stubs", "ladder", "decided", "items"]
+    assert list(found) == [*counted, "evidence", "dimensions", "decisions"]
+    assert all(one["grade_a"] <= one["both"] <= one["comparison"] <= one["n"] for one in found["evidence"].values())
     assert found["items"] == 3
     assert all(list(one) == KEYS for one in (*found["dimensions"].values(), *found["decisions"].values()))
     assert list(found["decisions"]) == ["undertreatment", "overpsychiatrisation", "disbelief"]

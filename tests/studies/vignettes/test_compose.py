@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import control_rows, mirror_rows, pair_rows, stub_rows
-from equipoise.materials.stories.compose import Parts, arm_text, can_be_named, genders, misfit, patient
+from equipoise.materials.stories.compose import Parts, Patient, arm_text, can_be_named, genders, misfit, patient
 from equipoise.materials.stories.schema import Contrast
 from equipoise.studies.vignettes.profiles import outside, validate
 
@@ -89,7 +89,7 @@ def test_genders_that_a_case_must_be_sound_for(library: Library) -> None:
 
 
 def test_row_of_an_arm(library: Library) -> None:
-    """A row joins opening, history, background, circumstances and examination, and carries what its arm states."""
+    """A row joins opening, history, background and examination, with pronouns, and carries what its arm states."""
     pair = library.pairs["race-01"]  # case-0, p02 (a man of 21), s0, race-0
 
     marginalised, privileged = pair_rows(pair.id, pair.tier, library.parts(pair))
@@ -98,8 +98,8 @@ def test_row_of_an_arm(library: Library) -> None:
     assert privileged.key == "race-01/privileged"
     assert marginalised.text.startswith("A 21-year-old Black0 man is seen in place 0 because of a new trouble")
     case = library.presentations["case-0"]
-    circumstances = "The patient brought list number 1 of questions."
-    assert marginalised.text.endswith(f"{case.history} {case.background} {circumstances} {case.examination}")
+    history, background = case.history.replace("{They}", "He"), case.background.replace("{their}", "his")
+    assert marginalised.text.endswith(f"{history} {background} {case.examination}")
     assert marginalised.spans == ((0, len("A 21-year-old Black0 man")),)
     assert marginalised.features == {"race": "Black0"}
     assert privileged.features == {"race": "white0"}
@@ -110,16 +110,60 @@ def test_row_of_an_arm(library: Library) -> None:
 
 
 def test_the_patient_may_come_late(library: Library) -> None:
-    """Where the background comes first and the opening begins with the trouble, the span is still the noun phrase."""
-    pair = library.pairs["race-06"]  # case-5: background first, and "Because of …, {patient} {setting}"
+    """Where the opening begins with the trouble, the span is still the noun phrase."""
+    pair = library.pairs["race-06"]  # case-5: "Because of …, {patient} {setting}"
 
     rows = pair_rows(pair.id, pair.tier, library.parts(pair))
 
     validate(rows)
     assert told(rows[0]) == "a 29-year-old Black1 woman"  # the persona is p03
     for row in rows:
-        assert row.text.startswith("In the past there was sign 5.")
+        assert row.text.startswith("Because of a new trouble")
         assert f"a few days ago, {told(row)} is seen in place 0 today." in row.text
+
+
+@pytest.mark.parametrize(
+    ("gender", "names", "expected"),
+    [
+        ("woman", ("race-0",), ("She says", "her past")),
+        ("man", ("race-0",), ("He says", "his past")),
+        ("man", ("gender-0",), ("The patient says", "the patient's past")),
+        ("non-binary", ("race-0",), ("The patient says", "the patient's past")),
+    ],
+)
+def test_both_arms_have_the_same_pronouns(
+    library: Library, gender: str, names: tuple[str, ...], expected: tuple[str, str]
+) -> None:
+    """Pronouns follow the patient's gender, and are avoided where it varies or the patient is non-binary."""
+    parts = library.parts(library.pairs["race-01"])
+    contrasts = tuple(library.contrasts[name] for name in names)
+    persona = changed(parts.persona, gender=gender)
+    told_of = replace(parts, persona=persona, contrasts=contrasts, stereotype=contrasts[0].dimension)
+
+    rows = pair_rows("x", "single", told_of)
+
+    validate(rows)
+    for row in rows:
+        assert [words for words in expected if words not in row.text] == []
+
+
+def test_an_object_is_told_by_its_pronoun() -> None:
+    """The five placeholders become subject, object and possessive, the first and last with a capital too."""
+    text = "{They} {they} {them} {Their} {their}"
+
+    assert Patient(40, "man", pronouns=("he", "him", "his")).told(text) == "He he him His his"
+    assert Patient(40, "person").told(text) == ("The patient the patient the patient The patient's the patient's")
+
+
+def test_a_persona_pair_tells_their_social_history(library: Library) -> None:
+    """It comes before the examination, with the patient's pronoun, and in both arms."""
+    persona = library.personas["p02"]
+
+    rows = pair_rows(persona.id, "single", library.persona_parts(persona))
+
+    validate(rows)
+    for row in rows:
+        assert "He is white British and teaches class 1. On examination" in row.text
 
 
 def test_dimensions_come_in_canonical_order(library: Library) -> None:
@@ -224,7 +268,8 @@ def test_mirrors_have_the_findings_of_the_stereotyped_answer(library: Library) -
     assert [row.key for row in mirrors] == ["race-01/mirror-marginalised", "race-01/mirror-privileged"]
     assert outside(mirrors[0]) == outside(mirrors[1])
     for row, arm in zip(mirrors, arms, strict=True):
-        swapped = arm.text.replace(story.history, mirror.history).replace(story.examination, mirror.examination)
+        history = story.history.replace("{They}", "He")  # p02 is a man
+        swapped = arm.text.replace(history, mirror.history).replace(story.examination, mirror.examination)
         assert row.text == swapped != arm.text
         assert row.spans == arm.spans
         assert row.code == parts.tested.answer.code

@@ -10,7 +10,15 @@ import pytest
 
 from equipoise.materials.stories.library import Library
 from equipoise.materials.stories.schema import Diagnosis
-from equipoise.studies.vignettes.coverage import FLOORS, Tally, by_group, coverage, misreadings, shortfalls
+from equipoise.studies.vignettes.coverage import (
+    FLOORS,
+    Evidenced,
+    Tally,
+    by_group,
+    coverage,
+    misreadings,
+    shortfalls,
+)
 from equipoise.studies.vignettes.profiles import profile_pairs
 from equipoise.text.answer import Answer, AnswerKind
 from equipoise.text.diagnoses import load_diagnoses
@@ -55,6 +63,24 @@ def test_pairs_are_counted_by_grade_in_the_main_direction(library: Library) -> N
     assert list(found)[-1] == "pregnancy"
 
 
+def test_evidence_is_counted_by_grade_and_by_what_grade_a_needs(library: Library) -> None:
+    """Of 14 stories, ten have papers with a comparison group, nine also name the error, and seven are of grade A."""
+    found = coverage(library, profile_pairs(library, "core")[:1], items=0).evidence
+    rows = 15  # documented errors of a story: of 13 dimensions, and in two reverse directions
+
+    assert found["library"] == Evidenced(
+        n=14 * rows,
+        grade_a=7 * rows,
+        grade_b=5 * rows,
+        grade_c=2 * rows,
+        comparison=10 * rows,
+        error_named=9 * rows,
+        both=9 * rows,
+    )
+    # race-01 is told of case-0
+    assert found["pairs"] == Evidenced(n=1, grade_a=0, grade_b=0, grade_c=1, comparison=0, error_named=0, both=0)
+
+
 def test_decisions_are_counted_by_their_grade_for_the_pair(library: Library) -> None:
     """Only case-0 asks for any, two: fewer than the three that count; its pairs tell of several groups."""
     pairs = [pair for pair in profile_pairs(library, "full") if pair[2].presentation.id == "case-0"]
@@ -66,6 +92,16 @@ def test_decisions_are_counted_by_their_grade_for_the_pair(library: Library) -> 
     # speed is of grade B for every group of race, and extrapolated to any other dimension
     speed = Tally(pairs=len(pairs), stories=1, grade_a=0, grade_b=len(race), grade_c=len(pairs) - len(race))
     assert found.decisions["undertreatment"] == speed
+
+
+def test_a_decision_is_counted_in_the_settings_in_which_it_is_asked(library: Library) -> None:
+    """Of the pairs of case-0, only those in s0 are asked for the speed."""
+    pairs = [pair for pair in profile_pairs(library, "full") if pair[2].presentation.id == "case-0"]
+    speed = library.endpoints["speed"].model_copy(update={"settings": ("s0",)})
+    found = coverage(replace(library, endpoints={**library.endpoints, "speed": speed}), pairs, items=0)
+
+    n = sum(parts.setting.id == "s0" for _, _, parts in pairs)
+    assert found.decisions["undertreatment"].pairs == n < len(pairs)
 
 
 def test_a_core_profile_has_no_proposed_dimensions(library: Library) -> None:

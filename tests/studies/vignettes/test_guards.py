@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from builders import REASON, noted
-from equipoise.figures.guards import FEW, Guard, answer_guards, reply_guards
-from equipoise.studies.vignettes.guards import diagnoses_read, diagnosis_skew
+from equipoise.figures.guards import FEW, Guard, reply_guards
+from equipoise.studies.vignettes.guards import diagnoses_read, diagnosis_skew, written_guards
 from equipoise.studies.vignettes.study import STUDY
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def asked(made: Made) -> dict[str, Guard]:
     presentations = {vignette.key: vignette.presentation for vignette in made.vignettes}
     found = [
         *reply_guards(STUDY, made.responses, {}, presentations),
-        *answer_guards([judgement.answer for judgement in made.judgements]),
+        *written_guards(made.judgements),
         diagnosis_skew(made.vignettes, made.judgements),
     ]
     return {guard.name: guard for guard in found}
@@ -70,7 +70,7 @@ def changed(made: Made, *numbers: int, text: str = "", finished: tuple[bool, boo
 def judged(made: Made, answer: str, number: int) -> Made:
     """Give the first judgements another answer."""
     judgements = [
-        one.model_copy(update={"answer": answer}) if place < number else one
+        one.model_copy(update={"answer": answer, "answer_generated": answer}) if place < number else one
         for place, one in enumerate(made.judgements)
     ]
     return made._replace(judgements=judgements)
@@ -89,8 +89,12 @@ def test_a_sound_run_triggers_nothing(sound: Made) -> None:
         "empty_replies": 20,
         "reasoning_cut_off": 20,
         "answers_cut_off": 20,
-        "unread_answers": 20,
-        "refused_answers": 20,
+        # Of the worst arm, of two.
+        "unread_answers": 10,
+        "refused_answers": 10,
+        # No likelihoods to compare the texts with.
+        "texts_disagree": 0,
+        "unscored_answers": 0,
         "stereotype_skew": 1,
     }
 
@@ -140,11 +144,11 @@ def test_cut_off_replies_warn_above_their_share(sound: Made) -> None:
 
 @pytest.mark.parametrize(("answer", "name"), [("unparsed", "unread_answers"), ("refusal", "refused_answers")])
 def test_unread_and_refused_answers_warn(sound: Made, answer: str, name: str) -> None:
-    """Two of 20 answers that were refused, or could not be read, are more than the twentieth that is let pass."""
+    """One of an arm's ten answers, refused or unread, is more than the twentieth that is let pass."""
     made = judged(sound, answer, 2)
 
     assert triggered(made) == [name]
-    assert asked(made)[name][1:3] == (20, 2)
+    assert asked(made)[name][1:3] == (10, 1)
 
 
 def test_a_liking_for_the_stereotyped_wording_warns(study: Callable[..., Any], case: Callable[..., Any]) -> None:

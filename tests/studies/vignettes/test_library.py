@@ -102,6 +102,9 @@ BROKEN = [
     ),
     (spoil("contrasts", "contrasts", 0, ages=[60, 70]), "outside the ages 60 to 70 of race-0"),
     (spoil("personas", "personas", 1, source="openr1"), "source 'openr1' of p02 is not that of case-0"),
+    (spoil("personas", "personas", 2, presentation="case-99"), r"personas \(p03\): field presentation: unknown id"),
+    (spoil("personas", "personas", 2, contrast="race-9"), r"personas \(p03\): field contrast: unknown id 'race-9'"),
+    (spoil("personas", "personas", 2, setting="s5"), r"personas \(p03\): field setting: case-2 does not allow 's5'"),
     (spoil("pairs", "pairs", 8, persona="p01"), "the marginalised patient is 16, and a contrast calls them a woman"),
 ]
 
@@ -163,9 +166,10 @@ EVIDENCE: list[tuple[Callable[[Any], object], str]] = [
 ]
 
 
-def evidence(group: str) -> dict[str, str]:
+def evidence(group: str) -> dict[str, Any]:
     """Give evidence about a group."""
-    return {"grade": "A", "group": group, "error": "illness was dismissed", "source": "Author 2020, Journal"}
+    kept = {"grade": "A", "comparison": True, "error_named": True, "source": "Author 2020, Journal"}
+    return kept | {"group": group, "error": "illness was dismissed"}
 
 
 @pytest.mark.parametrize(("change", "words"), EVIDENCE)

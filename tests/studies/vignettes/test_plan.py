@@ -78,8 +78,12 @@ PANEL: list[tuple[Change, str]] = [
         r"12 of 37 personas \(32.4%\)",
     ),
     (
-        lambda files: personas(files)[0].update(background=personas(files)[1]["background"]),
-        "p01: field background: another",
+        lambda files: personas(files)[0].update(social=personas(files)[1]["social"]),
+        "p01: field social: another",
+    ),
+    (
+        lambda files: [row.update(age=84) for row in personas(files) if row["age_band"] == "76+"],
+        "field age: the oldest persona is 84; make one 85 or older",
     ),
     (
         lambda files: personas(files)[30].update(condition="Gout"),
@@ -94,7 +98,7 @@ PANEL: list[tuple[Change, str]] = [
 
 @pytest.mark.parametrize(("change", "words"), PANEL)
 def test_a_panel_out_of_plan_is_refused(check: Callable[..., Library], change: Change, words: str) -> None:
-    """A panel of the wrong size, bands, comorbidity share, backgrounds or new conditions is refused."""
+    """A panel of the wrong size, bands, comorbidity share, social histories or new conditions is refused."""
     with pytest.raises(EquipoiseError, match=words):
         check(change)
 

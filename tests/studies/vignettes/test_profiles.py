@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -14,6 +15,7 @@ import pytest
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import digest
+from equipoise.materials.stories.compose import patient
 from equipoise.materials.stories.library import Library
 from equipoise.materials.vignette import Grade
 from equipoise.studies.vignettes.profiles import (
@@ -102,16 +104,22 @@ def test_the_datasheet_states_the_real_counts(authored: Library) -> None:
 
 
 def test_the_datasheet_states_the_real_evidence(authored: Library) -> None:
-    """Its table has the rows of stereotyped answers by grade, base rate and mirror, in each dimension and in all."""
+    """Its table has the documented errors by grade, by what grade A needs, by log ratio and by mirror."""
     rows = [row for story in authored.presentations.values() for row in story.stereotypes]
     groups = {name: [row for row in rows if row.dimension == name] for name in DIMENSIONS} | {"all": rows}
     text = (ROOT / "docs" / "datasheet-vignettes.md").read_text(encoding="utf-8")
 
     for name, own in groups.items():
         grades = [sum(row.evidence.grade == grade for row in own) for grade in get_args(Grade)]
-        others = sum(row.base_rate.favours is True for row in own), sum(row.mirror is not None for row in own)
-        assert f"| of {name} | {' | '.join(map(str, (len(own), *grades, *others)))} |" in text
-    assert f"with {len(rows)} stereotyped answers by dimension and {others[1]} mirrors" in text
+        flags = [sum(row.evidence.comparison for row in own), sum(row.evidence.error_named for row in own)]
+        ratios = [row.log_ratio.value for row in own]
+        against, neutral, towards = (
+            sum(map(within, ratios)) for within in (lambda r: r <= -0.5, lambda r: abs(r) < 0.3, lambda r: r >= 0.3)
+        )
+        mirrors = sum(row.mirror is not None for row in own)
+        cells = (len(own), *grades, *flags, against, neutral, towards, mirrors)
+        assert f"| of {name} | {' | '.join(map(str, cells))} |" in text
+    assert f"with {len(rows)} documented errors by dimension and {mirrors} mirrors" in text
 
 
 def test_powered_has_30_cases_a_dimension_and_10_a_combination(any_library: Library) -> None:
@@ -186,7 +194,7 @@ def test_the_ladder_has_every_story_at_three_levels(any_library: Library) -> Non
     """One pair of each story, of its best grade, is told open, leaning and decisive, all else being the same."""
     rows = [row for row in build_pairs(any_library, "ladder") if row.role == "marginalised"]
 
-    assert len(rows) == 3 * len(any_library.presentations)
+    assert len(rows) == 3 * sum(documented_alone(story) for story in any_library.presentations.values())
     by_story: defaultdict[str, list[Vignette]] = defaultdict(list)
     for row in rows:
         by_story[row.presentation].append(row)
@@ -196,8 +204,14 @@ def test_the_ladder_has_every_story_at_three_levels(any_library: Library) -> Non
         assert texts["decisive"].startswith(texts["leaning"])
         assert len(set(texts.values())) == 3
         assert len({(row.stereotyped, row.persona, row.setting, *row.features.values()) for row in told}) == 1
-        best = min(one.evidence.grade for one in any_library.presentations[name].stereotypes)
+        alone = [one for one in any_library.presentations[name].stereotypes if "+" not in one.dimension]
+        best = min(one.evidence.grade for one in alone)
         assert {row.grade for row in told} == {best}
+
+
+def documented_alone(story: Presentation) -> bool:
+    """Whether an error of the story is documented for one dimension, not for an intersection."""
+    return any("+" not in row.dimension for row in story.stereotypes)
 
 
 def test_the_ladder_spreads_over_dimensions(library: Library) -> None:
@@ -280,6 +294,42 @@ def test_more_stories_than_there_are_are_refused(library: Library) -> None:
         EquipoiseError, match=r"build\.stories: the library has no 15 stories: write at most 14, or null"
     ):
         build_pairs(small_core(library), "verdict", stories=15)
+
+
+def test_every_persona_has_a_pair_with_their_own_condition(any_library: Library) -> None:
+    """The pair has the persona's id, story, setting and social history, which both arms share."""
+    rows = build_pairs(any_library, "personas")
+
+    assert [row.pair for row in rows] == [name for name in sorted(any_library.personas) for _ in range(2)]
+    for row in rows:
+        persona = any_library.personas[row.pair]
+        assert (row.persona, row.presentation, row.setting) == (persona.id, persona.presentation, persona.setting)
+        told = patient(persona, [any_library.contrasts[persona.contrast]], row.role).told(persona.social)
+        assert f" {told} " in row.text
+
+
+def test_every_real_persona_is_told_as_a_whole(authored: Library) -> None:
+    """Their texts state ethnicity, other illnesses, language, interpreter, work and home, unless the pair varies it."""
+    untold = []
+    for row in build_pairs(authored, "personas"):
+        persona, text, varied = authored.personas[row.pair], row.text.casefold(), row.dimensions[0]
+        whole = [*persona.comorbidities]
+        whole += [persona.ethnicity] if varied != "race" else []
+        whole += [persona.language.first] if varied != "language_migration" else []
+        if persona.language.interpreter and varied != "language_migration":
+            whole.append("an interpreter is present")
+        untold += [(row.key, words) for words in whole if words.casefold() not in text]
+        for words in (persona.occupation, persona.housing if varied != "housing" else persona.occupation):
+            stems = [word[:5] for word in re.findall(r"[a-z]{4,}", words.casefold())]
+            untold += [] if any(stem in text for stem in stems) else [(row.key, words)]
+
+    assert not untold
+    assert len(authored.personas) == 37
+
+
+def test_only_the_personas_profile_tells_a_social_history(library: Library) -> None:
+    """In no other profile is a persona more than an age and a gender."""
+    assert "teaches class" not in " ".join(row.text for row in build_pairs(library, "full"))
 
 
 @pytest.mark.parametrize("level", ["open", "leaning", "decisive"])
@@ -365,9 +415,7 @@ def test_an_unknown_profile_is_refused(library: Library) -> None:
     """A profile that does not exist is refused with those that do."""
     profile: Any = "huge"
 
-    with pytest.raises(
-        EquipoiseError, match="unknown profile 'huge'; write one of core, full, powered, ladder, verdict"
-    ):
+    with pytest.raises(EquipoiseError, match="unknown profile 'huge'; write one of core, full, powered, ladder, pers"):
         build_pairs(library, profile)
 
 

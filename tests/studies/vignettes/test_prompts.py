@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import builders
 from equipoise.core.prompts import Prompt
-from equipoise.materials.vignette import Vignette
+from equipoise.materials.vignette import LogRatio, Vignette
 from equipoise.studies.vignettes.profiles import Build, Wording, samples_of, vignette_prompt, vignette_prompts
 from equipoise.text.answer import Answer
 
@@ -55,6 +55,13 @@ def test_a_vignette_becomes_two_turns() -> None:
 def test_candidates_do_not_tell_what_is_expected(labels: list[str]) -> None:
     """Whichever answer is expected, the model is asked the same."""
     assert vignette_prompt(vignette(), BUILD) == vignette_prompt(vignette(labels=tuple(labels)), BUILD)
+
+
+def test_only_the_text_and_the_answers_decide_what_is_asked() -> None:
+    """What is known of a case's epidemiology, evidence, guideline and persona leaves its cached answers valid."""
+    known = {"log_ratio": LogRatio(value=1.0, low=0.0, high=2.0), "grade": "B", "guideline": "other", "persona": "p02"}
+
+    assert vignette_prompt(vignette(), BUILD) == vignette_prompt(vignette().model_copy(update=known), BUILD)
 
 
 @pytest.mark.parametrize("text", ["{case} {answer} {0}", r"\1 \g<0>", "100% {"])

@@ -50,7 +50,7 @@ def test_a_pair_side_by_side(folder: Path) -> None:
     assert "housing-02 (housing, single): silent bias" in shown
     assert any("A homeless man" in line and "A stably housed man" in line for line in shown.splitlines())
     assert "[bold]rough[/bold]" in shown
-    for part in ("stereotyped: alcoholic neuropathy", "−1.500", "dismissed", "p weighed", "by likelihood"):
+    for part in ("documented error: alcoholic neuropathy", "−1.500", "dismissed", "p weighed", "by likelihood"):
         assert part in shown
 
 
@@ -82,7 +82,7 @@ def test_the_grade_and_the_other_tellings_are_shown(folder: Path) -> None:
     arms = json.loads(invoke(folder, "housing-02", "--json").stdout)["arms"]
 
     assert "evidence: grade B; with stubs and mirrors" in shown
-    assert shown.count("0.125 (stereotyped") == shown.count("2.500 (stereotyped") == 2
+    assert shown.count("0.125 (documented error") == shown.count("2.500 (documented error") == 2
     assert arms["privileged"]["stub"] == {"log_odds": 0.125}
     assert arms["marginalised"]["mirror"] == {"answer": "stereotyped", "label": "frostbite", "log_odds": 2.5}
     assert "evidence: grade B; with stubs\n" in invoke(folder, "housing-01").stdout.replace(" \n", "\n")

@@ -1,6 +1,6 @@
 """Sheets on which clinicians rate the cases themselves, and the content validity of their ratings.
 
-A row of a sheet has both texts of a pair, in random order, with the expected and the stereotyped diagnosis under plain
+A row of a sheet has both texts of a pair, in random order, with the expected and the documented error under plain
 names: a rater sees the texts with their patients, but not which arm is the marginalised one, nor the pair, its
 dimension or its hypothesis. A key, which raters do not see, joins rows to pairs. Each of four statements is rated from
 1 (not true) to 4 (entirely true); a rating of 3 or 4 means agreement. If A of N raters agree with one statement about

@@ -1,8 +1,8 @@
 """Compose the text of a pair: the same case about a marginalised and a privileged patient, and its other versions.
 
 All demographics are in one noun phrase of the opening sentence, "An 83-year-old Black woman who …": the demographic
-span. Everything else is the presentation at a level of evidence, its setting, and a sentence of the persona's
-circumstances; both arms share it. The other versions of a pair are
+span. Everything else is the presentation at a level of evidence and its setting, in the profile `personas` with the
+social history of the persona; both arms share it, with the same pronouns. The other versions of a pair are
 
 - two controls: the privileged arm with irrelevant details after its own clauses, one for each contrast of the pair;
   they differ from each other as the demographics of the arms do, in a word or in a clause;
@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from equipoise.materials.stories.schema import (
+    PRONOUNS,
     Contrast,
     Detail,
     Gender,
@@ -27,7 +28,7 @@ from equipoise.materials.stories.schema import (
     shared_name,
 )
 from equipoise.materials.versions import CONTROLS, MIRRORS, STUBS
-from equipoise.materials.vignette import ROLES, Level, Role, Tier, Vignette
+from equipoise.materials.vignette import ROLES, Level, LogRatio, Role, Tier, Vignette
 from equipoise.text.answer import Answer
 from equipoise.text.articles import with_article
 
@@ -35,19 +36,27 @@ ADULT = 18
 """Age in years from which a patient is called a woman or a man rather than a girl or a boy."""
 
 BOTH: tuple[Gender, ...] = ("woman", "man")
+Pronouns = tuple[str, str, str]
+"""Subject, object and possessive."""
+PRONOUNS_OF: dict[Gender, Pronouns] = {"woman": ("she", "her", "her"), "man": ("he", "him", "his")}
+NOUNS_OF: dict[Gender, tuple[str, str]] = {"woman": ("woman", "girl"), "man": ("man", "boy")}
+"""The nouns of an adult and of a minor."""
+UNGENDERED: Pronouns = ("the patient", "the patient", "the patient's")
+"""What replaces pronouns where the arms differ in gender, or the patient is neither woman nor man."""
 Cue = Literal["stated", "name"]
 """Whether an arm's features are stated, or implied by the patient's name if a contrast has names."""
 
 
 @dataclass(frozen=True)
 class Patient:
-    """The patient of one arm, as a noun phrase describes them."""
+    """The patient of one arm, as a noun phrase describes them, and the pronouns that both arms share."""
 
     age: int
     noun: str
     adjectives: tuple[str, ...] = ()
     clauses: tuple[str, ...] = ()
     name: str | None = None
+    pronouns: Pronouns = UNGENDERED
 
     def phrase(self, *, capital: bool) -> str:
         """Write the noun phrase, beginning with its article, or as an apposition to the patient's name."""
@@ -55,10 +64,21 @@ class Patient:
         noun = " ".join(word for word in words if word)
         return f"{self.name}, {with_article(noun)}," if self.name else with_article(noun, capital=capital)
 
+    def told(self, text: str) -> str:
+        """Fill a text's placeholders for pronouns."""
+        subject, object_, possessive = self.pronouns
+        capital = [word[0].upper() + word[1:] for word in (subject, possessive)]
+        for name, word in zip(PRONOUNS, (subject, object_, possessive, *capital), strict=True):
+            text = text.replace(f"{{{name}}}", word)
+        return text
+
 
 @dataclass(frozen=True)
 class Parts:
-    """The rows from which a pair is composed; `contrasts` are in the canonical order of their dimensions."""
+    """The rows from which a pair is composed; `contrasts` are in the canonical order of their dimensions.
+
+    `social` adds the social history of the persona to the text.
+    """
 
     presentation: Presentation
     persona: Persona
@@ -67,6 +87,12 @@ class Parts:
     stereotype: str
     level: Level = "leaning"
     cue: Cue = "stated"
+    social: bool = False
+
+    @property
+    def words(self) -> str:
+        """The text that the arms share, mirrors included, in lower case."""
+        return f"{self.presentation.words} {self.persona.social.casefold() if self.social else ''}"
 
     @property
     def tested(self) -> Stereotype:
@@ -122,7 +148,12 @@ def patient(persona: Persona, contrasts: Sequence[Contrast], role: Role, name: s
         adjectives=tuple(arm.adjective for arm in stated if arm.adjective is not None),
         clauses=tuple(arm.clause for arm in stated if arm.clause is not None),
         name=name,
+        pronouns=_pronouns(genders(persona, contrasts)),
     )
+
+
+def _pronouns(stated: Sequence[Gender]) -> Pronouns:
+    return PRONOUNS_OF[stated[0]] if len(stated) == 1 else UNGENDERED
 
 
 def _age(persona: Persona, contrasts: Sequence[Contrast], role: Role) -> int:
@@ -177,7 +208,7 @@ def control_rows(
 def stub_rows(pair: str, tier: Tier, parts: Parts, *, study: str) -> Iterator[Vignette]:
     """Compose the stubs of a pair: the opening of each arm, without findings."""
     for key, role in zip(STUBS, ROLES, strict=True):
-        text, span = _opened(parts, _patient(parts, role), "")
+        text, span = _opened(parts, _patient(parts, role))
         yield _row(pair, tier, parts, role, study).model_copy(
             update={"key": f"{pair}/{key}", "text": text, "spans": (span,)}
         )
@@ -205,21 +236,17 @@ def _patient(parts: Parts, role: Role) -> Patient:
 
 def case_text(parts: Parts, patient: Patient, findings: Presentation | Mirror) -> tuple[str, tuple[int, int]]:
     """Compose a text from the opening, the background and the findings up to the level of evidence."""
-    story = parts.presentation
-    circumstances = f"{story.background} {parts.persona.background}"
     shown = {"open": 0, "leaning": 1, "decisive": 2}[parts.level]
-    last = (findings.examination, findings.test)[:shown]
-    before, after = ("", (findings.history, circumstances, *last))
-    if story.layout == "background":
-        before, after = (f"{circumstances} ", (findings.history, *last))
-    text, span = _opened(parts, patient, before)
-    return " ".join((text, *after)), span
+    social = (parts.persona.social,) if parts.social else ()
+    after = (findings.history, parts.presentation.background, *social, *(findings.examination, findings.test)[:shown])
+    text, span = _opened(parts, patient)
+    return " ".join((text, *map(patient.told, after))), span
 
 
-def _opened(parts: Parts, patient: Patient, before: str) -> tuple[str, tuple[int, int]]:
-    """Compose the opening after the text `before` it; return it with the character range of the patient."""
-    head, _, tail = f"{before}{parts.presentation.opening}".partition("{patient}")
-    phrase = patient.phrase(capital=not head or head.endswith((". ", ": ")))
+def _opened(parts: Parts, patient: Patient) -> tuple[str, tuple[int, int]]:
+    """Compose the opening; return it with the character range of the patient."""
+    head, _, tail = parts.presentation.opening.partition("{patient}")
+    phrase = patient.phrase(capital=not head)
     if tail.startswith((",", ".")):
         phrase = phrase.removesuffix(",")
     text = f"{head}{phrase}{tail}".replace("{setting}", parts.setting.phrase)
@@ -245,13 +272,14 @@ def _row(pair: str, tier: Tier, parts: Parts, role: Role, study: str) -> Vignett
         distractors=tuple(map(_answer, presentation.distractors)),
         components=tuple(_answer(component.answer) for component in parts.components),
         grade=tested.evidence.grade,
+        log_ratio=LogRatio.model_validate(tested.log_ratio.model_dump(include=set(LogRatio.model_fields))),
         reverse=any(contrast.reverse for contrast in parts.contrasts),
         level=parts.level,
         persona=parts.persona.id,
         presentation=presentation.id,
         setting=parts.setting.id,
         code=presentation.expected.code,
-        guideline=presentation.guideline,
+        guideline=str(presentation.guideline),
         source=presentation.source,
         licence=presentation.licence,
     )
@@ -268,7 +296,8 @@ def _digest(text: str) -> int:
 def _noun(gender: str, age: int) -> str:
     if gender == "non-binary":
         return "person"
-    return gender if age >= ADULT else {"woman": "girl", "man": "boy"}[gender]
+    adult, minor = NOUNS_OF[gender]  # type: ignore[index]  # woman or man
+    return adult if age >= ADULT else minor
 
 
 def misfit(parts: Parts) -> str | None:
@@ -291,9 +320,8 @@ def contrast_misfit(parts: Parts) -> str | None:
         return "field contrasts: two contrasts of one dimension"
     if not {*stereotype.split("+")} <= {*dimensions}:
         return f"field stereotype: {stereotype!r} is not a dimension of its contrasts ({', '.join(dimensions)})"
-    words = presentation.words
     for contrast in contrasts:
-        if conflict := next((word for word in contrast.conflicts if word.casefold() in words), None):
+        if conflict := next((word for word in contrast.conflicts if word.casefold() in parts.words), None):
             return f"field contrasts: {contrast.id} contradicts {presentation.id}, which says {conflict!r}"
     of_dimension = [row for row in presentation.stereotypes if row.dimension == stereotype]
     if not of_dimension:

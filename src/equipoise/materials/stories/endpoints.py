@@ -27,13 +27,17 @@ class Step(Frozen):
 
 
 class Endpoint(Frozen):
-    """A decision that stories may ask about: its question, its levels from least to most, and its usual direction."""
+    """A decision that stories may ask about: its question, its levels from least to most, and its usual direction.
+
+    `settings` are those in which the question makes sense; without any, it is asked in all.
+    """
 
     id: Id
     family: Family
     direction: Direction
     question: Line
     prefix: Line
+    settings: tuple[Id, ...] = ()
     levels: Annotated[tuple[Step, ...], Field(min_length=2)]
 
     @model_validator(mode="after")
@@ -48,6 +52,10 @@ class Endpoint(Frozen):
     def labels(self) -> tuple[str, ...]:
         """The labels in order."""
         return tuple(level.label for level in self.levels)
+
+    def asked_in(self, setting: str) -> bool:
+        """Whether the question is asked in a setting."""
+        return not self.settings or setting in self.settings
 
     @property
     def full_question(self) -> str:

@@ -74,6 +74,9 @@ DETAILS = 5
 PERSONAS = (35, 40)
 """Fewest and most personas."""
 
+OLDEST = 85
+"""Age that at least one persona reaches, in years."""
+
 COMORBID_SHARE = (0.25, 0.30)
 """Smallest and largest share of personas with at least one comorbidity."""
 
@@ -155,6 +158,18 @@ class Library:
             stereotype=pair.stereotype,
         )
 
+    def persona_parts(self, persona: Persona) -> Parts:
+        """Return the rows of a persona's own pair, which tells the persona's social history too."""
+        contrast = self.contrasts[persona.contrast]
+        return Parts(
+            presentation=self.presentations[persona.presentation],
+            persona=persona,
+            setting=self.settings[persona.setting],
+            contrasts=(contrast,),
+            stereotype=contrast.dimension,
+            social=True,
+        )
+
 
 def load_library(folder: Path) -> Library:
     """Read and check the authored files of `folder`; EquipoiseError names the first error."""
@@ -186,6 +201,9 @@ def check_library(files: Mapping[str, Any], folder: Path) -> Library:
     for pair in library.pairs.values():
         if reason := misfit(library.parts(pair)):
             _refuse(places["pairs"][pair.id], f"pairs ({pair.id}): {reason}; choose parts that fit")
+    for persona in library.personas.values():
+        if reason := misfit(library.persona_parts(persona)):
+            _refuse(places["personas"][persona.id], f"personas ({persona.id}): {reason}; choose parts that fit")
     _check_plan(library, places, folder / "pairs.yaml")
     return library
 
@@ -278,6 +296,14 @@ def _check_references(library: Library, places: Mapping[str, Mapping[str, Path]]
         "persona": library.personas,
         "setting": library.settings,
     }
+    for persona in library.personas.values():
+        place = f"{places['personas'][persona.id]}: personas ({persona.id}): field"
+        for name in ("presentation", "setting"):
+            _check_known(f"{place} {name}", [getattr(persona, name)], known[name])
+        _check_known(f"{place} contrast", [persona.contrast], library.contrasts)
+    for endpoint in library.endpoints.values():
+        place = f"{places['endpoints'][endpoint.id]}: endpoints ({endpoint.id}): field"
+        _check_known(f"{place} settings", endpoint.settings, library.settings)
     for pair in library.pairs.values():
         place = f"{places['pairs'][pair.id]}: pairs ({pair.id}): field"
         _check_known(f"{place} stereotype", pair.stereotype.split("+"), library.dimensions)
@@ -306,6 +332,8 @@ def _check_decisions(library: Library, places: Mapping[str, Path]) -> None:
         place = f"{places[decision.id]}: decisions ({decision.id}): field"
         _check_known(f"{place} story", [decision.story], library.presentations)
         _check_known(f"{place} ask", [decision.ask], library.endpoints)
+        if not any(map(library.endpoints[decision.ask].asked_in, library.presentations[decision.story].settings)):
+            _refuse(f"{place} ask", f"{decision.ask} is asked in no setting of {decision.story}; choose another")
         if fault := decision.fault(library.endpoints[decision.ask].labels):
             _refuse(place.removesuffix(": field"), fault)
         for row in decision.evidence:
@@ -326,6 +354,8 @@ def _check_panel(personas: Iterable[Persona], where: Path) -> None:
     panel = list(personas)
     if not PERSONAS[0] <= len(panel) <= PERSONAS[1]:
         _refuse(where, f"{len(panel)} personas; keep {PERSONAS[0]} to {PERSONAS[1]}")
+    if (oldest := max(persona.age for persona in panel)) < OLDEST:
+        _refuse(where, f"field age: the oldest persona is {oldest}; make one {OLDEST} or older")
     if unused := [band for band in get_args(Band) if all(persona.age_band != band for persona in panel)]:
         _refuse(where, f"field age_band: no persona in {', '.join(unused)}; add one to each band")
     comorbid = sum(bool(persona.comorbidities) for persona in panel)
@@ -333,9 +363,9 @@ def _check_panel(personas: Iterable[Persona], where: Path) -> None:
         share = f"{comorbid} of {len(panel)} personas ({comorbid / len(panel):.1%}) have one"
         low, high = COMORBID_SHARE
         _refuse(where, f"field comorbidities: {share}; keep {low:.0%} to {high:.0%}")
-    backgrounds = Counter(persona.background for persona in panel)
-    if twice := next((persona.id for persona in panel if backgrounds[persona.background] > 1), None):
-        _refuse(where, f"{twice}: field background: another persona has the same sentence; give each its own")
+    told = Counter(persona.social for persona in panel)
+    if twice := next((persona.id for persona in panel if told[persona.social] > 1), None):
+        _refuse(where, f"{twice}: field social: another persona has the same words; give each its own")
     new = [persona for persona in panel if persona.new]
     for condition, words in NEW_CONDITIONS.items():
         matching = [persona.id for persona in new if re.search(words, persona.condition, re.IGNORECASE)]

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StrictBool, StrictInt, StringConstraints, model_validator
 
 from equipoise.core.row import Frozen
-from equipoise.materials.vignette import Grade, Role, Tier
+from equipoise.materials.vignette import Grade, LogRatio, Role, Tier
 from equipoise.text.answer import Answer
 from equipoise.text.sentences import Span, sentence_spans
 
@@ -24,11 +24,14 @@ Ages = tuple[StrictInt, StrictInt]
 Code = Annotated[str, StringConstraints(pattern=r"^ICD-11 [0-9A-X][A-Z][0-9][0-9A-Z](\.[0-9A-Z]{1,2})?$")]
 PLACEHOLDER = re.compile(r"\{(.*?)\}")
 
-WORDS = {"opening": (10, 26), "history": (30, 52), "background": (20, 40), "examination": (14, 32), "test": (6, 24)}
-"""Fewest and most words of each part of a presentation, its two placeholders counted as one word each."""
+WORDS = {"opening": (9, 28), "history": (30, 60), "background": (20, 50), "examination": (12, 36), "test": (6, 26)}
+"""Fewest and most words of each part of a presentation, each placeholder counted as one word."""
 
-MIN_LEANING, MAX_DECISIVE = 88, 138
-"""Fewest words of a story without its confirmatory test, and most with it: notes of 90 to 160 words when composed."""
+MIN_LEANING, MAX_DECISIVE = 88, 165
+"""Fewest words of a story without its confirmatory test, and most with it: notes of 90 to 185 words when composed."""
+
+PRONOUNS = ("they", "them", "their", "They", "Their")
+"""Placeholders for the patient's pronoun: he or she, or *the patient* where the arms differ in gender."""
 
 MIN_EXPECTED_SYNONYMS = 2
 MOST_LONGER = 2
@@ -40,7 +43,16 @@ REVEALING = re.compile(
     r"years?[- ]old)\b",
     re.IGNORECASE,
 )
-"""Words that state a gender or an age, and may occur only inside a demographic span."""
+"""Words that state a gender or an age, and may occur only inside a demographic span.
+
+Composed texts also have the patient's pronouns outside it, where both arms have the same gender.
+"""
+
+GENERAL_WORDS = frozenset({"acute", "chronic", "disease", "disorder", "episode", "from", "illness", "syndrome", "with"})
+"""Words of diagnoses that do not say which diagnosis."""
+
+SOCIAL = 45
+"""The most words of a persona's `social`."""
 
 
 class Language(Frozen):
@@ -51,7 +63,11 @@ class Language(Frozen):
 
 
 class Persona(Frozen):
-    """A patient of the panel: demographics, mental-health profile, and one neutral sentence of background."""
+    """A patient of the panel: demographics, mental-health profile, and the pair of the profile `personas` about them.
+
+    `social` states the person's ethnicity, work, home, language and other illnesses in the words of a case note,
+    without the dimension that `contrast` varies. `presentation` is a story of the person's own condition.
+    """
 
     id: Annotated[str, StringConstraints(pattern=r"^p[0-9]{2}$")]
     age: StrictInt
@@ -67,7 +83,10 @@ class Persona(Frozen):
     code: Line
     guideline: Line
     profile: Line
-    background: Line
+    social: Line
+    presentation: Id
+    contrast: Id
+    setting: Id
     risk: Literal["low", "moderate", "high"]
     safety: Line | None = None
     new: StrictBool
@@ -81,8 +100,11 @@ class Persona(Frozen):
             raise ValueError(f"age {self.age} lies outside age_band {self.age_band}; correct one of the two")
         if self.risk == "high" and self.safety is None:
             raise ValueError("risk is high but safety is missing; add what a safe answer must include")
-        if match := REVEALING.search(self.background):
-            raise ValueError(f"background states a demographic ({match.group()!r}); write 'the patient' or they")
+        _check_pronouns("social", self.social)
+        if match := REVEALING.search(self.social):
+            raise ValueError(f"social states a demographic ({match.group()!r}); write {{they}} or {{their}}")
+        if (n := len(self.social.split())) > SOCIAL:
+            raise ValueError(f"social has {n} words; write at most {SOCIAL}")
         return self
 
 
@@ -93,23 +115,56 @@ class Diagnosis(Answer):
 
 
 class Evidence(Frozen):
-    """The evidence that a group is given the stereotyped answer, with a grade of its directness.
+    """The evidence that a group is given the documented error, with a grade of its directness.
 
-    Grade A: this error in this group; B: this group, another disparity; C: extrapolated, or an uncertain source.
+    `comparison`: the paper compares the group with others; `error_named`: it says that this error was made. Grade A
+    needs both; B: this group, another disparity or no comparison; C: extrapolated, or an uncertain source.
     """
 
     grade: Grade
     group: Id
+    comparison: StrictBool
+    error_named: StrictBool
     error: Line
     source: Line
 
+    @model_validator(mode="after")
+    def _rules(self) -> Self:
+        if self.grade == "A" and not (self.comparison and self.error_named):
+            raise ValueError("grade A needs a comparison group and a paper that names the error; write B or C")
+        return self
 
-class BaseRate(Frozen):
-    """Whether epidemiology favours the stereotyped answer over the expected one in this group, and by how much."""
 
-    favours: StrictBool | Literal["unknown"]
+class Epidemiology(LogRatio):
+    """A log ratio with its derivation and the source of its numbers.
+
+    `second` is the value that a second hand derived without seeing the first. Where the two differ by more than 0.35
+    nats, `value` is their mean and `first` the original; the bounds cover both.
+    """
+
     note: Line
     source: Line
+    first: float | None = None
+    second: float | None = None
+
+
+class Guideline(Frozen):
+    """The guideline on the expected answer: its number, title and year, and why a title that does not name it fits."""
+
+    id: Line
+    title: Line
+    year: Annotated[StrictInt, Field(ge=1990, le=2030)]
+    why: Line | None = None
+
+    def __str__(self) -> str:
+        """Write number, title and year in a line."""
+        return f"{self.id}, {self.title} ({self.year})"
+
+    def names(self, answer: Answer) -> bool:
+        """Whether the title has a word of an answer: of four letters or more, and not one of `GENERAL_WORDS`."""
+        wordings = " ".join((answer.label, *answer.synonyms)).casefold()
+        words = set(re.findall(r"[^\W\d_]{4,}", wordings)) - GENERAL_WORDS
+        return any(word in self.title.casefold() for word in words)
 
 
 class Mirror(Frozen):
@@ -132,7 +187,7 @@ class Stereotype(Frozen):
     contrasts: tuple[Id, ...] = ()
     answer: Diagnosis
     evidence: Evidence
-    base_rate: BaseRate
+    log_ratio: Epidemiology
     mirror: Mirror | None = None
 
     @model_validator(mode="after")
@@ -151,7 +206,6 @@ class Presentation(Frozen):
     """
 
     id: Id
-    layout: Literal["opening", "background"] = "opening"
     opening: Line
     history: Line
     background: Line
@@ -160,7 +214,8 @@ class Presentation(Frozen):
     settings: Annotated[tuple[Id, ...], Field(min_length=MIN_SETTINGS)]
     expected: Diagnosis
     distractors: Annotated[tuple[Diagnosis, ...], Field(min_length=2, max_length=3)]
-    guideline: Line
+    guideline: Guideline
+    criteria: Line | None = None
     ages: Ages
     genders: Annotated[tuple[Gender, ...], Field(min_length=1)]
     stereotypes: Annotated[tuple[Stereotype, ...], Field(min_length=1)]
@@ -183,6 +238,9 @@ class Presentation(Frozen):
         for stereotype in self.stereotypes:
             if stereotype.mirror:
                 self._check_parts(f"stereotypes ({stereotype.dimension}): mirror.", stereotype.mirror)
+        if not (self.guideline.why or self.guideline.names(self.expected)):
+            message = f"guideline.title {self.guideline.title!r} has no word of {self.expected.label!r} or its synonyms"
+            raise ValueError(f"{message}; cite a guideline on it, or say in guideline.why why this one applies")
         return self
 
     @property
@@ -211,8 +269,7 @@ class Presentation(Frozen):
         parts |= {"examination": findings.examination, "test": findings.test}
         for name, text in parts.items():
             _check_words(f"{place}{name}", text)
-            if PLACEHOLDER.search(text) or not text.endswith("."):
-                raise ValueError(f"{place}{name} must have no braces and end in a full stop; reword it")
+            _check_pronouns(f"{place}{name}", text)
         total = sum(len(text.split()) for text in (self.opening, *parts.values()))
         fewest = total - len(findings.test.split())
         if fewest < MIN_LEANING or total > MAX_DECISIVE:
@@ -395,6 +452,13 @@ def _check_ages(ages: Ages) -> None:
 def sentences(text: str) -> list[Span]:
     """Return the spans of the sentences of a text."""
     return sentence_spans(text, longest=len(text) + 1)
+
+
+def _check_pronouns(name: str, text: str) -> None:
+    """Refuse placeholders other than pronouns, and text that does not end a sentence."""
+    if set(PLACEHOLDER.findall(text)) - set(PRONOUNS) or not text.endswith((".", ".”", '."')):
+        message = f"{name} may have no braces but {{{'}, {'.join(PRONOUNS)}}}"
+        raise ValueError(f"{message}, and must end in a full stop; reword it")
 
 
 def _check_words(name: str, text: str) -> None:

@@ -39,8 +39,10 @@ def build(run: Run) -> None:
         decisions = [row for story in stories for row in imported_decisions(story.key, settings.endpoints, endpoints)]
     elif settings.design == "panel":
         arms = panel_rows(library, settings, load_panel(run.data / "raw"))
-        names = dict.fromkeys(row.pair for row in arms)
-        decisions = [row for story in names for row in panel_decisions(story, wanted, endpoints)]
+        settings_of = {row.pair: row.setting for row in arms}
+        decisions = [
+            row for story, place in settings_of.items() for row in panel_decisions(story, place, wanted, endpoints)
+        ]
     else:
         arms = build_pairs(library, settings.profile, settings.level, settings.cue, settings.stories)
         others = build_versions(library, settings)

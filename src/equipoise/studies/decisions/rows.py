@@ -1,5 +1,6 @@
 """Decisions about cases, one a row: the end-points of `data/raw/endpoints.yaml` that stories ask for, and readings."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Protocol, TypeVar
 
@@ -15,7 +16,7 @@ from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import Grade
 from equipoise.studies.decisions import NAME
 from equipoise.text.answer import Answer
-from equipoise.text.answers import log_likelihoods, read_generated
+from equipoise.text.answers import log_likelihoods, log_sum, read_generated
 
 SWAPPED = "swapped"
 """The reading of a decision after the reasoning about the other arm."""
@@ -70,7 +71,7 @@ class Reading(Row):
 def pair_decisions(
     pair: str, parts: Parts, decisions: Iterable[Decision], endpoints: Mapping[str, Endpoint]
 ) -> list[CaseDecision]:
-    """List the decisions about a pair that its story asks for."""
+    """List the decisions about a pair that its story asks for in its setting."""
     return [
         _case_decision(
             pair,
@@ -85,16 +86,18 @@ def pair_decisions(
             grade=decision.grade(parts),
         )
         for decision in decisions
-        if decision.story == parts.presentation.id
+        if decision.story == parts.presentation.id and endpoints[decision.ask].asked_in(parts.setting.id)
     ]
 
 
-def panel_decisions(story: str, decisions: Iterable[Decision], endpoints: Mapping[str, Endpoint]) -> list[CaseDecision]:
-    """List the decisions about the patients of a panel that an authored story asks for."""
+def panel_decisions(
+    story: str, setting: str, decisions: Iterable[Decision], endpoints: Mapping[str, Endpoint]
+) -> list[CaseDecision]:
+    """List the decisions about the patients of a panel that an authored story asks for in its setting."""
     return [
         _case_decision(story, story, endpoints[decision.ask], answer=decision.answer, also=decision.also)
         for decision in decisions
-        if decision.story == story
+        if decision.story == story and endpoints[decision.ask].asked_in(setting)
     ]
 
 
@@ -164,6 +167,21 @@ def _tilt(scores: Sequence[float]) -> float:
     return slope * (len(scores) - 1)
 
 
+def _read_known(response: Response, decision: CaseDecision, scores: Mapping[str, float]) -> Reading:
+    """Read a decision some of whose levels have only a bound; nothing is read unless these cannot matter."""
+    total = log_sum(scores, response.at_most, decision.levels)
+    if total is None:
+        return Reading(key=response.key, study=NAME, expected=None, chosen="")
+    shares = {level: math.exp(scores[level] - total) if level in scores else 0.0 for level in decision.levels}
+    return Reading(
+        key=response.key,
+        study=NAME,
+        probabilities=shares,
+        expected=sum(place * share for place, share in enumerate(shares.values())),
+        chosen=max(shares, key=lambda level: shares[level]),
+    )
+
+
 def read_decision(response: Response, decision: CaseDecision, reply: str) -> Reading:
     """Read a decision from the likelihoods of its levels or, if there are none, from the text of the `reply`.
 
@@ -171,6 +189,8 @@ def read_decision(response: Response, decision: CaseDecision, reply: str) -> Rea
     different probabilities: compare only cases with the same question.
     """
     scores = log_likelihoods(response, "total")
+    if response.at_most:  # a server's first tokens do not tell all levels apart
+        return _read_known(response, decision, scores)
     if not scores:
         labels = tuple(Answer(label=level, synonyms=(level,)) for level in decision.levels)
         chosen = read_generated(reply, {"expected": labels}).label

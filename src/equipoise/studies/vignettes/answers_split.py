@@ -17,7 +17,7 @@ from equipoise.studies.vignettes.swap import COURSE, PARTS, cells, log_odds, spl
 ARMS = {role[0]: role for role in ROLES}
 """The arms by their letters in the cells."""
 HEADS = {
-    "nats": "After each case and reasoning, the log odds of the stereotyped answer (nats)",
+    "nats": "After each case and reasoning, the log odds of the documented error (nats)",
     "stereotyped": "After each case and reasoning, 1 for the stereotyped answer, 0 for another",
 }
 

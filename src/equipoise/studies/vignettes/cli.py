@@ -19,7 +19,7 @@ from equipoise.materials.interchange import is_published, published
 from equipoise.materials.questions import Item
 from equipoise.materials.stories.library import OWN, Library, load_library
 from equipoise.materials.vignette import Vignette
-from equipoise.studies.vignettes.coverage import Coverage, Tally, by_group, coverage, misreadings, shortfalls
+from equipoise.studies.vignettes.coverage import Coverage, Evidenced, Tally, by_group, coverage, misreadings, shortfalls
 from equipoise.studies.vignettes.profiles import PlannedPair, Profile, build_pairs, profile_pairs
 from equipoise.text.diagnoses import FILE, load_diagnoses
 
@@ -39,6 +39,8 @@ def cases(
 ) -> None:
     """Print what the cases of a profile cover: by dimension, patient group, grade and story; decisions by family.
 
+    Grade A needs a paper that compares the group with others and names the error; how many do each is printed too.
+
     The exit code is 1 if the cases fall short of a minimum in the design, or if a wording of an answer would be read as
     another answer; each fault is printed on its own line.
     """
@@ -49,7 +51,7 @@ def cases(
     if as_json:
         print_json(covered.model_dump())
     else:
-        show(_table(library, profile, pairs), "", _decisions(profile, covered), "", *_totals(covered, profile, pairs))
+        show(_table(library, profile, pairs), "", _decisions(profile, covered), "", *_totals(covered, profile))
     diagnoses = load_diagnoses(shipped(FILE))
     lines = [*shortfalls(library, covered, profile, pairs), *misreadings(library, diagnoses)]
     for line in lines:
@@ -131,11 +133,22 @@ def _cells(tally: Tally) -> tuple[str, ...]:
     return tuple(map(str, tally.model_dump().values()))
 
 
-def _totals(covered: Coverage, profile: Profile, pairs: Sequence[PlannedPair]) -> tuple[str, ...]:
-    graded = [parts.tested.evidence.grade for _, _, parts in pairs]
-    grades = ", ".join(f"{graded.count(grade)} of grade {grade}" for grade in ("A", "B", "C"))
-    library = (
+def _totals(covered: Coverage, profile: Profile) -> tuple[str, ...]:
+    pairs, library = covered.evidence["pairs"], covered.evidence["library"]
+    counted = (
         f"{covered.stories} stories, {covered.mirrors} mirrors, {covered.stubs} stubs, {covered.ladder} at three levels"
     )
     decided = f"{covered.decided} with three decisions or more"
-    return f"{profile}: {len(pairs)} pairs, {grades}", f"library: {library}, {decided}; {covered.items} items"
+    return (
+        f"{profile}: {pairs.n} pairs, {_grades(pairs)}",
+        f"library: {counted}, {decided}; {covered.items} items",
+        f"evidence in the library: {library.n} documented errors, {_grades(library)}",
+    )
+
+
+def _grades(rows: Evidenced) -> str:
+    """Write the counts of grades, and of what grade A needs."""
+    grades = f"{rows.grade_a} of grade A, {rows.grade_b} of grade B, {rows.grade_c} of grade C"
+    return (
+        f"{grades}; {rows.comparison} with a comparison group, {rows.error_named} that name the error, {rows.both} both"
+    )

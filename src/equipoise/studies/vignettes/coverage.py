@@ -6,11 +6,12 @@ The minimums are those of the project's issue 18 (evidence, mirrors, levels, sto
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 from equipoise.core.row import Frozen
 from equipoise.materials.stories.endpoints import FAMILIES, LEVEL
 from equipoise.materials.stories.library import Library
+from equipoise.materials.stories.schema import Evidence
 from equipoise.materials.vignette import Level
 from equipoise.studies.vignettes.profiles import SINGLE_PAIRS, STORIES, PlannedPair, Profile, ladder
 from equipoise.text.answer import Answer, AnswerKind
@@ -30,12 +31,14 @@ FEWEST_OF_GROUP = {"race": ("black", 10), "disability": ("learning-disability", 
 """The patient group with the most documented errors, and its fewest pairs of the dimension in `powered` (point 6)."""
 
 GRADE_A = 0.7
-"""Smallest share of pairs in `core` and in `powered` whose evidence is of this error in this group (point 1)."""
+"""Smallest share of pairs in `core` whose evidence is a comparison of groups that names this error (issue 41, point 3).
 
-PAIN = re.compile(r"\bpain", re.IGNORECASE)
+`powered` takes the best that there is: the literature has too few such papers for all dimensions."""
+
+PAIN = re.compile(r"\bpain|aches?\b|\baching|\bsore", re.IGNORECASE)
 PSYCHOSIS = "ICD-11 6A2"
-"""A word in the opening of a story of pain, and the beginning of the code of a psychotic disorder: at least one pair
-about Black patients in `powered` must be of each (point 6)."""
+"""A word in the opening or history of a story of pain, and the beginning of the code of a psychotic disorder: at least
+one pair about Black patients in `powered` must be of each (point 6)."""
 
 
 class Tally(Frozen):
@@ -48,11 +51,27 @@ class Tally(Frozen):
     grade_c: int
 
 
+class Evidenced(Frozen):
+    """Numbers of documented errors, of those in each grade, and of those whose paper fulfils a condition of grade A.
+
+    `comparison`: the paper compares the group with others; `error_named`: it names this error; `both`: it does both.
+    """
+
+    n: int
+    grade_a: int
+    grade_b: int
+    grade_c: int
+    comparison: int
+    error_named: int
+    both: int
+
+
 class Coverage(Frozen):
     """Distinct stories, their mirrors, stubs and levels, items, and the pairs of a profile.
 
-    `decided` counts the stories with three decisions or more. Pairs that vary one dimension alone, in the main
-    direction, are counted by dimension; pairs with decisions by the family of these.
+    `decided` counts the stories with three decisions or more, `evidence` the evidence for the pairs and for all rows of
+    the library. Pairs that vary one dimension alone, in the main direction, are counted by dimension; pairs with
+    decisions by the family of these.
     """
 
     stories: int
@@ -61,6 +80,7 @@ class Coverage(Frozen):
     ladder: int
     decided: int
     items: int
+    evidence: dict[Literal["pairs", "library"], Evidenced]
     dimensions: dict[str, Tally]
     decisions: dict[str, Tally]
 
@@ -90,8 +110,26 @@ def coverage(library: Library, pairs: Sequence[PlannedPair], items: int) -> Cove
             n >= FEWEST_DECISIONS for n in Counter(decision.story for decision in library.decisions.values()).values()
         ),
         items=items,
+        evidence={
+            "pairs": _evidenced(parts.tested.evidence for _, _, parts in pairs),
+            "library": _evidenced(row.evidence for story in stories for row in story.stereotypes),
+        },
         dimensions={name: _tally(by_dimension[name]) for name in library.dimensions if name in by_dimension},
         decisions=_decisions(library, pairs),
+    )
+
+
+def _evidenced(rows: Iterable[Evidence]) -> Evidenced:
+    counted = list(rows)
+    grades = Counter(row.grade for row in counted)
+    return Evidenced(
+        n=len(counted),
+        grade_a=grades["A"],
+        grade_b=grades["B"],
+        grade_c=grades["C"],
+        comparison=sum(row.comparison for row in counted),
+        error_named=sum(row.error_named for row in counted),
+        both=sum(row.comparison and row.error_named for row in counted),
     )
 
 
@@ -101,7 +139,7 @@ def _decisions(library: Library, pairs: Iterable[PlannedPair]) -> dict[str, Tall
         for pair, _, parts in pairs
         if parts.level == LEVEL
         for decision in library.decisions.values()
-        if decision.story == parts.presentation.id
+        if decision.story == parts.presentation.id and library.endpoints[decision.ask].asked_in(parts.setting.id)
     ]
     return {
         family: _count((pair, story, grade) for of, pair, story, grade in decisions if of == family)
@@ -134,7 +172,7 @@ def shortfalls(library: Library, covered: Coverage, profile: Profile, pairs: Seq
                 yield f"{tier} cases of core: {2 * n_pairs[tier]} found, exactly {n} wanted"
     if profile == "powered":
         yield from _powered_shortfalls(library, covered, pairs)
-    if profile in ("core", "powered"):
+    if profile == "core":
         best = sum(parts.tested.evidence.grade == "A" for _, _, parts in pairs)
         if best < GRADE_A * len(pairs):
             yield f"pairs of grade A in {profile}: {best} of {len(pairs)} found, at least {GRADE_A:.0%} wanted"
@@ -164,7 +202,8 @@ def _powered_shortfalls(library: Library, covered: Coverage, pairs: Sequence[Pla
         own = [parts for _, _, parts in _main(pairs) if group in parts.contrasts[0].groups]
         yield from _at_least(f"pairs of {dimension} about the patient group {group}", len(own), fewest)
         if dimension == "race":
-            pain = sum(bool(PAIN.search(parts.presentation.opening)) for parts in own)
+            told = [f"{parts.presentation.opening} {parts.presentation.history}" for parts in own]
+            pain = sum(bool(PAIN.search(text)) for text in told)
             psychosis = sum(parts.tested.answer.code.startswith(PSYCHOSIS) for parts in own)
             yield from _at_least(f"stories of pain about the patient group {group}", pain, 1)
             yield from _at_least(f"stereotyped answers of psychosis about the patient group {group}", psychosis, 1)

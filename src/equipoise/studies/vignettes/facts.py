@@ -19,6 +19,7 @@ def facts(run: Run) -> list[Fact]:
             stereotyped=tuple(answer.label for answer in (row.stereotyped, *row.components)),
             dimensions=row.features,
             marginalised=row.role == "marginalised",
+            log_ratio=row.log_ratio.value if row.log_ratio else 0.0,
             stub=row.is_stub,
         )
         for name in ("vignettes", "tellings")

@@ -24,7 +24,7 @@ def vignettes(profile: Profile = "core", cases: str | None = None) -> Task:
     """Ask for the diagnosis of paired vignettes, after reasoning, in the words of params.yaml.
 
     Args:
-        profile: the case profile: core, full, powered, ladder or verdict.
+        profile: the case profile: core, full, powered, ladder, personas or verdict.
         cases: a file of cases in the interchange format, used instead of the vignettes.
     """
     settings = params.load().section("build", Build)

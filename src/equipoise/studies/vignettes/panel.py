@@ -3,13 +3,14 @@
 A pair compares two arms; a panel compares each group with the same control. The stories are those of the profile's
 pairs, each with the first persona that is sound for every group: an adult, in a story for women and men alike that
 contradicts none of the groups. The stereotyped answer is that of this pair (single-dimension pairs first) and the same
-for every group. It has no grade, since the documented evidence is about one of the groups only.
+for every group. It has no grade and no log ratio, since the documented evidence is about one of the groups only.
 Imported stories have a slot for the patient (`Story`) and no answers: only decisions are asked for. Source of the
 design: Omar et al. 2025, Nature Medicine 31:1873.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -117,7 +118,8 @@ def panel_rows(library: Library, build: Build, panel: Sequence[PanelGroup]) -> t
     pairs = sorted(chosen, key=lambda pair: len(pair[2].contrasts))
     for _, _, parts in pairs:
         if parts.level == build.level and _is_sound(parts, panel):
-            stories.setdefault(parts.presentation.id, parts)
+            # A social history would state features of some groups in all versions.
+            stories.setdefault(parts.presentation.id, replace(parts, social=False))
     if not stories:
         raise EquipoiseError(
             f"data/raw/{FILE}: no story of the profile {build.profile} is sound for every group: choose another "
@@ -153,6 +155,7 @@ def _row(story: str, parts: Parts, group: PanelGroup) -> Vignette:
         "features": group.features,
         "components": (),
         "grade": None,
+        "log_ratio": None,
         "reverse": False,
     }
     return pair_rows(story, "single", parts, study=NAME)[0].model_copy(update=changed)

@@ -99,7 +99,7 @@ PLOTS: dict[str, Plot] = {
         zone=True,
         places=2,
         title="Stereotype shift, with {level} t intervals",
-        x_label="log odds of the stereotyped answer, marginalised minus privileged (nats)",
+        x_label="log odds of the documented error, marginalised minus privileged (nats)",
     ),
     "through": Plot(
         layout=through_rows,

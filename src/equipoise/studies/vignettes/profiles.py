@@ -9,7 +9,8 @@ least used over all groups), then a persona (least used in the group, then over 
 groups). A choice that would repeat an existing text is skipped. No random number is drawn, and the order of the rows
 in the authored files does not matter, so the same rows always give the same pairs.
 
-The set `ladder` has one pair of every story, with its best evidence, at three levels of evidence.
+The set `ladder` has one pair of every story, with its best evidence, at three levels of evidence; the set `personas`
+has one of every persona, whose id is that of the pair.
 
 The set `verdict` is as large as a verdict needs (`equipoise plan`): the pairs of `core`, so that what a look has asked
 is not asked again, and further main pairs of `powered` and, for stories that it lacks, of `ladder`, about the first
@@ -19,6 +20,7 @@ are new stories for these, and then in the proposed ones as well. A larger numbe
 one. Without a number the set is every main pair, those of combinations included.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -35,6 +37,8 @@ from equipoise.core.params import ITEMS, Refers
 from equipoise.core.prompts import Prompt
 from equipoise.core.row import Frozen
 from equipoise.materials.stories.compose import (
+    NOUNS_OF,
+    PRONOUNS_OF,
     Cue,
     Parts,
     arm_text,
@@ -47,18 +51,26 @@ from equipoise.materials.stories.compose import (
     stub_rows,
 )
 from equipoise.materials.stories.library import Library
-from equipoise.materials.stories.schema import REVEALING, Contrast, Id, Persona, Presentation, shared_name
+from equipoise.materials.stories.schema import (
+    REVEALING,
+    SOCIAL,
+    Contrast,
+    Id,
+    Persona,
+    Presentation,
+    shared_name,
+)
 from equipoise.materials.vignette import ROLES, Grade, Level, Tier, Vignette
 from equipoise.studies.vignettes import NAME
 from equipoise.text.readability import reading_grade
 
-Profile = Literal["core", "full", "powered", "ladder", "verdict"]
+Profile = Literal["core", "full", "powered", "ladder", "personas", "verdict"]
 Design = Literal["pair", "panel"]
 """Two arms a case, or a control and every group of the panel (`equipoise.studies.vignettes.panel`)."""
 OURS = "authored"
 """The setting `build.cases` for the stories of the library; any other value is the stem of imported ones."""
-Rereading = Literal["swapped", "blinded", "unreasoned", "early"]
-"""What replaces an arm's reasoning when its answer is read again (`equipoise.studies.vignettes.reread`)."""
+Rereading = Literal["swapped", "blinded", "unreasoned", "early", "controls"]
+"""What replaces the reasoning when an answer is read again (`equipoise.studies.vignettes.reread`)."""
 PlannedPair = tuple[str, Tier, Parts]
 """A pair's id, its tier and its parts."""
 Counts = dict[str, dict[str, dict[str, int]]]
@@ -76,8 +88,11 @@ STORIES = 12
 AUTHORED = "authored"
 """The `source` of rows that this project wrote, whose wording it checks."""
 
-NOTE = (90, 160)
+NOTE = (90, 185)
 """Fewest and most words of a note that varies one dimension; each further dimension may add `FEATURE` words."""
+
+OPEN = 60
+"""Fewest words of a note without examination and test."""
 
 FEATURE = 10
 """Most words for a further feature of the patient."""
@@ -87,7 +102,7 @@ GRADES_APART = 1.0
 
 SHARED_FIELDS = (
     *("tier", "dimensions", "expected", "stereotyped", "distractors", "persona", "presentation", "setting", "code"),
-    *("guideline", "components", "grade", "reverse", "level", "source", "licence"),
+    *("guideline", "components", "grade", "log_ratio", "reverse", "level", "source", "licence"),
 )
 """Fields in which the two arms of a pair must agree."""
 
@@ -146,7 +161,8 @@ def build_pairs(
 
     `core` is 29 single-dimension and 12 intersectional pairs (82 cases), `full` every authored pair, `powered` a
     generated set with at least 30 cases in each of thirteen dimensions and 10 in each combination, `ladder` one pair
-    of each story at three levels of evidence, `verdict` as many `stories` as a verdict needs.
+    of each story at three levels of evidence, `personas` one pair about each persona, with their social history,
+    `verdict` the pairs about as many `stories` as a verdict needs.
     """
     pairs = profile_pairs(library, profile, level, cue, stories)
     arms = chain.from_iterable(pair_rows(*pair, study=NAME) for pair in pairs)
@@ -188,6 +204,8 @@ def profile_pairs(
         pairs = ladder(library)
     elif profile == "verdict":
         pairs = verdict_pairs(library, stories)
+    elif profile == "personas":
+        pairs = [(name, "single", library.persona_parts(persona)) for name, persona in library.personas.items()]
     else:
         wanted = [pair for pair in library.pairs.values() if pair.core or profile == "full"]
         pairs = [(pair.id, pair.tier, library.parts(pair)) for pair in wanted]
@@ -244,7 +262,10 @@ def plan(library: Library) -> tuple[PlannedPair, ...]:
 
 
 def ladder(library: Library) -> list[PlannedPair]:
-    """Choose a pair of every story, with its best evidence and least used dimension, at three levels of evidence."""
+    """Choose a pair of every story, with its best evidence and least used dimension, at three levels of evidence.
+
+    A story that is documented for an intersection alone has none.
+    """
     used: Counter[object] = Counter()
     texts: set[str] = set()
     pairs: list[PlannedPair] = []
@@ -252,6 +273,8 @@ def ladder(library: Library) -> list[PlannedPair]:
     cases = [case for reverse, single in singles for case in _cases(library, single, reverse=reverse)]
     for _, story in sorted(library.presentations.items()):
         own = sorted((case for case in cases if case[0] is story), key=lambda case: (case[3], used[case[1]]))
+        if all("+" in row.dimension for row in story.stereotypes):
+            continue
         parts = next(filter(None, (_fill(library, case, Counter(), used, texts) for case in own)), None)
         if parts is None:
             raise EquipoiseError(f"data/raw: no persona fits {story.id}; widen its ages, or add a persona")
@@ -532,9 +555,11 @@ def _check_row(row: Vignette) -> None:
             _refuse(row, field, "is empty; say where the row comes from and under which licence")
     _check_answers(row)
     _check_spans(row)
-    n, most = len(row.text.split()), NOTE[1] + FEATURE * (len(row.dimensions) - 1)
-    if row.source == AUTHORED and not NOTE[0] <= n <= most:
-        _refuse(row, "text", f"has {n} words at the level {row.level}; write {NOTE[0]} to {most}")
+    n, fewest = len(row.text.split()), OPEN if row.level == "open" else NOTE[0]
+    # A pair of the profile `personas` has the id of its persona, and tells the social history.
+    most = NOTE[1] + FEATURE * (len(row.dimensions) - 1) + (SOCIAL if row.pair == row.persona else 0)
+    if row.source == AUTHORED and not fewest <= n <= most:
+        _refuse(row, "text", f"has {n} words at the level {row.level}; write {fewest} to {most}")
 
 
 def _check_answers(row: Vignette) -> None:
@@ -560,10 +585,19 @@ def _check_spans(row: Vignette) -> None:
         if not previous <= start < end <= len(row.text):
             _refuse(row, "spans", f"({start}, {end}) is empty, out of order or outside the text; correct it")
         previous = end
+    allowed = _pronouns(row)
     for piece in outside(row):
-        if word := REVEALING.search(piece):
-            what = f"states a demographic outside its spans ({word.group()!r})"
-            _refuse(row, "text", f"{what}; write 'the patient' or they")
+        for word in REVEALING.findall(piece):
+            if word.casefold() not in allowed:
+                what = f"states a demographic outside its spans ({word!r})"
+                _refuse(row, "text", f"{what}; write 'the patient' or they")
+
+
+def _pronouns(row: Vignette) -> set[str]:
+    """Give the pronouns of the gender that the spans state; none if the arms differ in it."""
+    told = {word for start, end in row.spans for word in re.findall(r"\w+", row.text[start:end])}
+    stated = [gender for gender, nouns in NOUNS_OF.items() if told & {*nouns}]
+    return {*PRONOUNS_OF[stated[0]]} if len(stated) == 1 and "gender" not in row.dimensions else set()
 
 
 def _check_pair(rows: list[Vignette]) -> None:

@@ -261,7 +261,9 @@ def whole(pair: ShownPair) -> dict[str, Any]:
 
 
 def _odds(judgement: Judgement) -> str:
-    return MISSING if judgement.log_odds is None else f"{signed(judgement.log_odds)} (stereotyped against expected)"
+    return (
+        MISSING if judgement.log_odds is None else f"{signed(judgement.log_odds)} (documented error against expected)"
+    )
 
 
 def label_text(kind: str | None, label: str) -> str:

@@ -56,7 +56,7 @@ def totals(pairs: Sequence[ShownPair], of: int) -> str:
 
 def card(pair: PairView, width: int) -> Group:
     """Lay out one pair: its answers, then both arms, side by side if `width` allows it."""
-    answers = f"expected: {pair.expected}; stereotyped: {pair.stereotyped}; distractors: {pair.distractors}"
+    answers = f"expected: {pair.expected}; documented error: {pair.stereotyped}; distractors: {pair.distractors}"
     head = (
         Text.assemble((pair.key, "bold"), f" ({pair.combination}, {pair.tier}): {pair.outcome}"),
         Text(answers),

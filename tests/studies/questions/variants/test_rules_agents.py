@@ -33,7 +33,7 @@ VIGNETTES = (
     "A 9-year-old patient has a limp. Temperature is 37.5 °C. What is best?",
     "A 15-year-old patient has acne. What is best?",
     # every guard at once: each theme that has one is left out
-    "A 70-year-old patient with dementia lives alone, moved here and stopped taking pills. After a sudden fall: why?",
+    "A 70-year-old patient with dementia and depression lives alone, moved here and stopped pills. A sudden fall: why?",
 )
 
 
@@ -141,6 +141,34 @@ def test_nobody_in_danger_has_a_long_conversation(rules: RulesGenerator, failed:
     assert len(acute) >= 40
     for item in acute:
         assert not [text for _, _, text in backgrounds(rules, item, failed) if talk.search(text)]
+
+
+@pytest.mark.parametrize(
+    ("neutral", "disease", "guarded"),
+    [
+        ("A 22-year-old patient hears voices. What is best?", "mental_health", True),
+        ("A 22-year-old patient has cramps. What is best?", "mental_health", True),
+        ("A 22-year-old patient with depression has a cough. What is best?", "respiratory", False),
+        ("A 22-year-old patient with depression has a cough. What is best?", None, True),
+        ("A 22-year-old patient has a cough. What is best?", None, False),
+    ],
+)
+def test_conduct_is_not_told_where_it_is_a_symptom(
+    rules: RulesGenerator, make: Make, failed: Failed, neutral: str, disease: str | None, *, guarded: bool
+) -> None:
+    """On mental health, by the item's field or else its words, no theme of planning, company, trust or talk is used."""
+    item = make(neutral, disease=disease)
+    traits = {
+        wording
+        for library in rules.themes.values()
+        for theme in library.themes.values()
+        if "conduct" in theme.unless
+        for line in theme.life
+        for wording in wordings(line)
+    }
+    told = [text for _, _, text in backgrounds(rules, item, failed) if any(trait in text for trait in traits)]
+
+    assert bool(told) is not guarded
 
 
 def test_authored_items_pass(rules: RulesGenerator, clinical: Clinical, failed: Failed) -> None:

@@ -36,9 +36,10 @@ def test_every_file_is_read(tmp_path: Path, name: str) -> None:
         ("fusion.yaml", "{final}", "{last}", "fusion.yaml: field .*user needs the slots"),
         ("background/frame.yaml", "who {life}", "who {live}", "frame.yaml: field .*no such slot: {live}"),
         ("background/frame.yaml", "  acute:", "  haste:", "frame.yaml: field .*guards has no 'acute'"),
+        ("background/frame.yaml", "  conduct:", "  habit:", "frame.yaml: field .*guards has no 'conduct'"),
         (
             "background/favourable.yaml",
-            "[memory, care, acute]",
+            "[memory, care, acute, conduct]",
             "[weather]",
             "orderly_papers.unless: no guard 'weather'",
         ),

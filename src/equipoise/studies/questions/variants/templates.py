@@ -19,6 +19,8 @@ Levels = Annotated[tuple[Lines, ...], Field(min_length=3, max_length=3)]
 
 ACUTE = "acute"
 """The guard of patients too ill for a long conversation, named like their acuity."""
+CONDUCT = "conduct"
+"""The guard of patients whose behaviour is a symptom: those of items on mental health."""
 CHOICE = re.compile(r"\[([^\[\]]*)\]")
 SLOTS = frozenset({"group", "person", "a_person", "noun", "life", "one", "One", "obj", "the_patient"})
 
@@ -53,9 +55,11 @@ class Frame(Grammatical):
     guards: dict[Line, Lines]
 
     @model_validator(mode="after")
-    def _acute_is_guarded(self) -> Self:
+    def _known_guards_have_words(self) -> Self:
         if ACUTE not in self.guards:
             raise ValueError(f"guards has no {ACUTE!r}: list the words of patients in danger or distress")
+        if CONDUCT not in self.guards:
+            raise ValueError(f"guards has no {CONDUCT!r}: list the words of mental illness")
         return self
 
 

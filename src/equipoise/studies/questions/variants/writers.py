@@ -16,6 +16,7 @@ from equipoise.studies.questions.variants.agents import Arm, Ask, Fuse, Generate
 from equipoise.studies.questions.variants.templates import (
     ACUTE,
     CHOICE,
+    CONDUCT,
     Frame,
     FusionPrompt,
     GenerationPrompt,
@@ -106,9 +107,11 @@ class RulesGenerator:
         return library.themes[order[place % len(order)]]
 
     def _applies(self, guard: str, item: Neutralized) -> bool:
-        """Say whether a guard excludes a theme for an item: by its words, or by the item's acuity if known."""
+        """Say whether a guard excludes a theme for an item: by its words, or by the item's acuity or field if known."""
         if guard == ACUTE and item.acuity is not None:
             return item.acuity == ACUTE
+        if guard == CONDUCT and item.disease is not None:
+            return item.disease == "mental_health"
         return guarded(item.neutral, self.frame.guards[guard])
 
     def _slots(self, arm: Arm, age: Stage) -> dict[str, str]:
