@@ -24,6 +24,7 @@ from equipoise.figures.needed import (
     Part,
     Spreads,
     needs,
+    planned_size,
     scaled,
     size_of,
     smallest,
@@ -88,7 +89,7 @@ class Planned:
             return self.needs.enough(size, self.power)
 
         if self.sizes:
-            found = [next(filter(enough, self.sizes), None) or max(self.sizes, key=self.needs.power)]
+            found = [planned_size(self.needs, self.power, self.sizes)]
         else:
             sampled = max((each.spread.samples for each in self.plans.values() if each.spread.sampled), default=0)
             made = (

@@ -13,7 +13,7 @@ Royen 2014, Far East J Theor Stat 48:139-145), so that the plan does not promise
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -348,6 +348,17 @@ def size_of(result: StudyResult, spread: Spread) -> Size:
         if row.measure.endswith(SIMULTANEOUS):
             groups.setdefault(row.family, {})[row.group] = row.n
     return Size(spread.clusters, spread.items, spread.samples, groups)
+
+
+def size_of_run(result: StudyResult, row: Effect) -> Size:
+    """The size of a run whose items are those of one of its effects."""
+    clusters = clusters_of(result) or row.n
+    return size_of(result, Spread(row.n, max(1, clusters), 0.0, 1.0, 0.0, 0.0, 0.0, 1))
+
+
+def planned_size(needed: Needs, power: float, sizes: Sequence[Size]) -> Size:
+    """Choose the first of some sizes that is enough; the one with the most power if none is."""
+    return next((size for size in sizes if needed.enough(size, power)), None) or max(sizes, key=needed.power)
 
 
 def scaled(size: Size, clusters: int, per_cluster: float = 1.0, samples: int = 1) -> Size:

@@ -49,6 +49,14 @@ def more_with_limits(estimate: float, low: float | None, high: float | None) -> 
     return f"{told}{limits} {'as' if told == 'as many' else 'than'}"
 
 
+def about(seconds: float) -> str:
+    """Write a duration roughly: `about a minute`, `about 40 minutes`, `about 3.5 hours`."""
+    minutes = seconds / 60
+    if minutes < 1.5:  # noqa: PLR2004
+        return "about a minute"
+    return f"about {minutes:.0f} minutes" if minutes < 100 else f"about {minutes / 60:.1f} hours"  # noqa: PLR2004
+
+
 def listed(parts: Sequence[str]) -> str:
     """Join parts as a list in a sentence."""
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]

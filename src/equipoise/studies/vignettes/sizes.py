@@ -11,19 +11,23 @@ from equipoise.studies.vignettes.profiles import Build, PlannedPair, profile_pai
 FAMILY = "dimension"
 """The family of groups that a verdict holds against the margins too."""
 
+REPLIES = 6
+"""Reasoned replies about a pair in a run for a verdict."""
+
 
 def sizes(settings: Params, data: Path) -> list[Size]:
     """List the sizes of the profile `verdict`: every number of stories, from that of `core`, then every pair."""
     library, build = load_library(data / "raw"), settings.section("build", Build)
+    effort = REPLIES / _replies(build)
     least, whole = (profile_pairs(library, name, build.level, build.cue) for name in ("core", "verdict"))
     found = [
-        _size(profile_pairs(library, "verdict", build.level, build.cue, stories), stories)
+        _size(profile_pairs(library, "verdict", build.level, build.cue, stories), stories, effort)
         for stories in range(len(_stories(least)), len(_stories(whole)) + 1)
     ]
-    return [*found, _size(whole, None)]
+    return [*found, _size(whole, None, effort)]
 
 
-def _size(pairs: Sequence[PlannedPair], stories: int | None) -> Size:
+def _size(pairs: Sequence[PlannedPair], stories: int | None, effort: float) -> Size:
     groups: dict[str, set[str]] = {}
     for _, tier, parts in pairs:
         if tier == "single":
@@ -33,7 +37,13 @@ def _size(pairs: Sequence[PlannedPair], stories: int | None) -> Size:
         items=len(pairs),
         groups={FAMILY: {name: len(told) for name, told in sorted(groups.items())}},
         settings={"build.profile": "verdict", "build.stories": stories},
+        effort=effort,
     )
+
+
+def _replies(build: Build) -> int:
+    """Count the reasoned replies about a pair, which take nearly all of the time: its arms, controls and mirrors."""
+    return 2 + 2 * build.controls + 2 * build.mirrors
 
 
 def _stories(pairs: Sequence[PlannedPair]) -> set[str]:
