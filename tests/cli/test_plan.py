@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pytest
@@ -28,9 +27,6 @@ from equipoise.stats.quantities import Interval
 from equipoise.studies.registry import STUDIES
 from equipoise.studies.vignettes.comparison import VignetteRows
 from runs import Case, vignette_rows
-
-if TYPE_CHECKING:
-    from equipoise.figures.study import Study
 
 app = typer.Typer()
 app.command()(make_plan)
@@ -71,7 +67,7 @@ def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setattr(params, "load", lambda: own)
     monkeypatch.setattr(command, "read_revision", lambda name: run(0 if name == "empty" else 30))
     vignettes = replace(STUDIES["vignettes"], sizes=lambda *_: SIZES)
-    monkeypatch.setitem(cast("dict[str, Study]", STUDIES), "vignettes", vignettes)
+    monkeypatch.setitem(STUDIES, "vignettes", vignettes)
     return tmp_path
 
 
@@ -110,7 +106,7 @@ def test_the_whole_is_the_first_size_of_the_library_with_the_power() -> None:
 def test_a_library_that_is_too_small_gives_the_most_that_it_has(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 20 stories none is enough: the plan is for them, and says with what power."""
     small = replace(STUDIES["vignettes"], sizes=lambda *_: SIZES[:1])
-    monkeypatch.setitem(cast("dict[str, Study]", STUDIES), "vignettes", small)
+    monkeypatch.setitem(STUDIES, "vignettes", small)
     printed = invoke("--write")
 
     assert (

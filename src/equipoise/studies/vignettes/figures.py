@@ -145,8 +145,8 @@ FIGURES: tuple[Figure, ...] = (
         "net stereotype shift without reasoning (nats)",
         "How far the findings raise the log odds of the documented error against the expected diagnosis when the "
         "patient is marginalised, beyond the model's own base rates; both are read without reasoning.",
-        below="the model leans away from the stereotype",
-        above="the model leans towards the stereotype",
+        below="the model leans away from the documented error",
+        above="the model leans towards the documented error",
         fields=("estimate", "interval"),
         value=lambda pair: pair.unreasoned_net_shift,
         page="metrics/stereotype_shift",

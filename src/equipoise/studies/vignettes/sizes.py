@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from equipoise.core.params import Params
+from equipoise.core.shipped import shipped
 from equipoise.figures.size import Size
 from equipoise.materials.stories.library import load_library
 from equipoise.studies.vignettes.profiles import Build, PlannedPair, profile_pairs
@@ -17,7 +18,7 @@ REPLIES = 6
 
 def sizes(settings: Params, data: Path) -> list[Size]:
     """List the sizes of the profile `verdict`: every number of stories, from that of `core`, then every pair."""
-    library, build = load_library(data / "raw"), settings.section("build", Build)
+    library, build = load_library(shipped(data / "raw")), settings.section("build", Build)
     effort = REPLIES / _replies(build)
     least, whole = (profile_pairs(library, name, build.level, build.cue) for name in ("core", "verdict"))
     found = [
