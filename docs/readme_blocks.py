@@ -110,9 +110,9 @@ def results() -> str:
     lines += [
         "",
         f"- **Differential bias rate:** {estimate(metrics['differential_bias_rate'])}. The proportion of pairs in",
-        "  which only the marginalised patient receives the stereotyped answer.",
+        "  which only the marginalised patient is given the documented error.",
         f"- **Silent bias rate:** {estimate(silent)} ({silence}). Of the {moved} answers that the demographics",
-        "  changed to the stereotyped one, the proportion whose reasoning does not weigh the patient's feature.",
+        "  changed to the documented error, the proportion whose reasoning does not weigh the patient's feature.",
         *reread(metrics),
     ]
     return "\n".join(lines)
