@@ -16,6 +16,8 @@ from equipoise.materials.vignette import Grade
 from equipoise.studies.decisions import NAME
 from equipoise.text.answer import Answer
 from equipoise.text.answers import log_likelihoods, read_generated
+from equipoise.text.conclusions import REFUSAL
+from equipoise.text.naming import final_diagnosis
 
 SWAPPED = "swapped"
 """The reading of a decision after the reasoning about the other arm."""
@@ -50,6 +52,10 @@ class CaseDecision(Row):
         """The levels in the direction of the bias, the most stereotyped one last."""
         return self.levels if self.direction == "higher" else self.levels[::-1]
 
+    def allows(self, level: str) -> bool:
+        """Whether a level is the guideline's, or one that it allows."""
+        return level in (self.answer, *self.also)
+
 
 class Reading(Row):
     """The reading of a decision: the probability of each level, their mean, and the chosen level ("" if none is).
@@ -57,7 +63,8 @@ class Reading(Row):
     `expected` is the mean level, counted from 0; without likelihoods it is the position of the chosen level. `log_odds`
     are those of the stereotyped level if there are two levels, in nats. `tilt` is how much likelier the last level is
     than the first on the line through all log probabilities, in nats; it can change when one level has nearly all the
-    probability.
+    probability. `refused` says whether the model declines to answer: in its reply or, where there is none, in its last
+    reply about the case.
     """
 
     probabilities: dict[str, float] = {}
@@ -65,6 +72,7 @@ class Reading(Row):
     chosen: str
     log_odds: float | None = None
     tilt: float | None = None
+    refused: bool = False
 
 
 def pair_decisions(
@@ -158,7 +166,7 @@ def decision_of(key: str) -> str:
     return f"{case.unit}/{case.decision}"
 
 
-def _tilt(scores: Sequence[float]) -> float:
+def tilt_of(scores: Sequence[float]) -> float:
     """Give the rise, from the first level to the last, of the least-squares line through their log likelihoods."""
     middle = (len(scores) - 1) / 2
     steps = [place - middle for place in range(len(scores))]
@@ -166,18 +174,24 @@ def _tilt(scores: Sequence[float]) -> float:
     return slope * (len(scores) - 1)
 
 
-def read_decision(response: Response, decision: CaseDecision, reply: str) -> Reading:
+def declines(reply: str) -> bool:
+    """Whether a reply about a case declines to name a diagnosis."""
+    return REFUSAL.search(reply) is not None and final_diagnosis(reply) is None
+
+
+def read_decision(response: Response, decision: CaseDecision, reply: str, *, declined: bool = False) -> Reading:
     """Read a decision from the likelihoods of its levels or, if there are none, from the text of the `reply`.
 
     Probabilities are a softmax of total log likelihoods, so labels of different length or frequency start with
-    different probabilities: compare only cases with the same question.
+    different probabilities: compare only cases with the same question. Likelihoods refuse nothing: `declined` says
+    whether the last reply about the case does.
     """
     scores = log_likelihoods(response, "total")
     if not scores:
         labels = tuple(Answer(label=level, synonyms=(level,)) for level in decision.levels)
-        chosen = read_generated(reply, {"expected": labels}).label
+        kind, chosen = read_generated(reply, {"expected": labels})
         place = float(decision.levels.index(chosen)) if chosen else None
-        return Reading(key=response.key, study=NAME, expected=place, chosen=chosen)
+        return Reading(key=response.key, study=NAME, expected=place, chosen=chosen, refused=kind == "refusal")
     from scipy.special import softmax
 
     shares = softmax([scores[level] for level in decision.levels])
@@ -189,5 +203,6 @@ def read_decision(response: Response, decision: CaseDecision, reply: str) -> Rea
         expected=float(sum(place * share for place, share in enumerate(shares))),
         chosen=decision.levels[int(shares.argmax())],
         log_odds=scores[stereotyped] - scores[other] if len(scores) == len((stereotyped, other)) else None,
-        tilt=_tilt([scores[level] for level in decision.levels]),
+        tilt=tilt_of([scores[level] for level in decision.levels]),
+        refused=declined,
     )
