@@ -2,9 +2,9 @@
 
 Every draw makes the readings of a whole study, about the decisions of the profile `core` or of three times as many
 stories, and puts them through the estimators, guards and verdict of the pipeline itself with the endpoint that
-params.yaml declares, once with the floors of either kind. A competent model answers near the guideline's level, alike for both patients but for noise between tellings;
-a bias tilts the scale about the marginalised patient, from end to end by so many margins of `decision_tilt`. Writes
-operating_decisions.jsonl.
+params.yaml declares, once with the floors of either kind. A competent model answers near the guideline's level, alike
+for both patients but for noise between tellings; a bias tilts the scale about the marginalised patient, from end to
+end by so many margins of `decision_tilt`. Writes operating_decisions.jsonl.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ def competent(ability: float) -> Callable[[np.random.Generator], Scores]:
     def scores(rng: np.random.Generator, decision: CaseDecision) -> Array:
         levels = np.arange(len(decision.levels))
         guided = decision.levels.index(decision.answer or "") if rng.random() < ability else rng.integers(len(levels))
-        return -SLOPE * np.abs(levels - guided) + rng.normal(0, OWN, len(levels))
+        values: Array = -SLOPE * np.abs(levels - guided) + rng.normal(0, OWN, len(levels))
+        return values
 
     return lambda _: scores
 
@@ -115,6 +116,10 @@ def fixed(_: np.random.Generator) -> Scores:
     return lambda _, decision: 4.0 * np.array([level == FIXED[decision.ask] for level in decision.levels], float)
 
 
+def _everywhere(margins: float) -> Callable[[CaseDecision], float]:
+    return lambda _: MARGIN * margins
+
+
 def _in_family(**margins: float) -> Callable[[CaseDecision], float]:
     return lambda decision: MARGIN * margins.get(decision.family, 0.0)
 
@@ -130,13 +135,7 @@ def members() -> list[Member]:
     for noise in (0.3, 1.0):
         found.append(Member(f"fair, noise of {noise:g} nats", "fair", able, noise))
         found += [
-            Member(
-                f"biased by {size} margins, noise of {noise:g} nats",
-                "biased",
-                able,
-                noise,
-                lambda _, s=size: s * MARGIN,
-            )  # type: ignore[misc]
+            Member(f"biased by {size} margins, noise of {noise:g} nats", "biased", able, noise, _everywhere(size))
             for size in (1, 2, 4)
         ]
         cancelling = _in_family(undertreatment=1.4, overpsychiatrisation=-6.0, disbelief=-4.0)
