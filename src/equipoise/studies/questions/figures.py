@@ -159,6 +159,7 @@ def _questions() -> list[Figure]:
                 title=title,
                 sentence=f"{title[0].upper()}{title[1:]}: what one group does not get counts as wrong elsewhere.",
                 null=0.0,
+                fields=("estimate",),
                 below="more often about privileged patients",
                 above="more often about unprivileged patients",
                 page="metrics/guards",
