@@ -21,19 +21,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import softmax
 
 from equipoise.core.params import load
+from equipoise.figures.aggregates import by_cluster
 from equipoise.figures.effects import Effect, Group, mean_shift
 from equipoise.figures.options import Decision, Endpoint, Measure
+from equipoise.figures.primary import component_figure
 from equipoise.figures.result import StudyResult
 from equipoise.figures.verdicts import verdict
 from equipoise.materials.stories.endpoints import LEVEL
 from equipoise.materials.stories.library import load_library
 from equipoise.materials.vignette import ROLES
+from equipoise.stats.multiplicity import joint_alpha
 from equipoise.studies.decisions.components import COMPONENTS, component_effects, written_guards
 from equipoise.studies.decisions.effects import PairReading, pair_means, pair_readings
-from equipoise.studies.decisions.rows import CaseDecision, Reading, pair_decisions, tilt_of
+from equipoise.studies.decisions.rows import CaseDecision, Reading, by_pair, pair_decisions, tilt_of
 from equipoise.studies.registry import STUDIES
 from equipoise.studies.vignettes.profiles import profile_pairs
 
@@ -211,7 +213,8 @@ def readings(member: Member, decisions: list[CaseDecision], seed: int) -> list[R
 
 
 def _reading(decision: CaseDecision, role: str, values: Array, *, refused: bool) -> Reading:
-    shares = softmax(values)
+    weights = np.exp(values - values.max())
+    shares = weights / weights.sum()
     return Reading.model_construct(
         key=f"{decision.pair}/{role}/{decision.ask}",
         study=STUDY,
@@ -226,16 +229,23 @@ def _reading(decision: CaseDecision, role: str, values: Array, *, refused: bool)
 
 def study(member: Member, copies: int, seed: int) -> StudyResult:
     """Draw the readings of a study of a model, and estimate what a verdict reads."""
-    decisions, (decision, options) = asked(copies), settings()
+    decisions, options = asked(copies), settings()[1]
     read = readings(member, decisions, seed)
     pairs = pair_readings(decisions, read)
-    adjusted = options.model_copy(update={"alpha": options.alpha / len(decision.endpoints[STUDY].components)})
+    adjusted = options.model_copy(update={"alpha": _joint_level(pairs, options.alpha)})
     return StudyResult(
         study=STUDY,
         effects=[*_components(pairs, options), *component_effects(pairs, options)],
         guards=[*written_guards(read)],
         adjusted={row.place: row for row in _components(pairs, adjusted)},
     )
+
+
+def _joint_level(pairs: list[PairReading], alpha: float) -> float:
+    endpoint, items = settings()[0].endpoints[STUDY], by_pair(pairs)
+    figures = [component_figure(STUDIES[STUDY], endpoint, name) for name in endpoint.components]
+    stories = {pair.pair: pair.decision.story for pair in pairs}
+    return joint_alpha(by_cluster([figure.values(items) for figure in figures], stories), alpha)
 
 
 def _components(pairs: list[PairReading], options: Measure) -> list[Effect]:
