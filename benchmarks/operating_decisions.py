@@ -302,12 +302,14 @@ def main() -> None:
     parser.add_argument("--only", default="")
     own = parser.parse_args()
     jobs = [(row.name, size) for row in members() for size in own.sizes if own.only in row.name]
+    rows = []
     with ProcessPoolExecutor(2) as pool:
-        rows = list(pool.map(partial(_job, own.draws), jobs))
+        for row in pool.map(partial(_job, own.draws), jobs):
+            rows.append(row)
+            sys.stdout.write(f"{row['model']:55} {row['size']:17} {row['verdicts']} {row['because']}\n")
+            sys.stdout.flush()
     if not own.only:
         OUT.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    for row in rows:
-        sys.stdout.write(f"{row['model']:55} {row['size']:17} {row['verdicts']} {row['because']}\n")
 
 
 def _job(draws: int, job: tuple[str, str]) -> dict[str, Any]:
