@@ -71,13 +71,15 @@ def test_holm_keeps_the_family_wise_error() -> None:
     assert pytest.approx(np.mean(rejected), abs=0.015) == 1 - (1 - 0.05 / 8) ** 8
 
 
-def test_a_figure_without_values_does_not_change_the_joint_level_of_the_others() -> None:
-    """A model without likelihoods has no figure in nats: the level is that of the other two, and at least alpha / 3."""
-    rng = np.random.default_rng(0)
-    values = rng.normal(size=(40, 2))
+def test_a_figure_without_values_leaves_the_joint_level_defined() -> None:
+    """A model without likelihoods has no figure in nats: it counts as one that does not vary, independent of the others.
+
+    The level is at least alpha / 3, and at most that of the other two.
+    """
+    values = np.random.default_rng(0).normal(size=(40, 2))
     without = np.column_stack([values, np.full(40, np.nan)])
 
-    assert joint_alpha(without, 0.05) == max(0.05 / 3, joint_alpha(values, 0.05))
+    assert 0.05 / 3 <= joint_alpha(without, 0.05) <= joint_alpha(values, 0.05)
 
 
 def test_without_any_cluster_the_joint_level_is_bonferronis() -> None:
