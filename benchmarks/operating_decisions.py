@@ -1,10 +1,10 @@
 """Operating characteristics of the decisions' verdict: how often it says what of models of known truth.
 
-Every draw makes the readings of a whole study, about the decisions of the profile `core` or of three times as many
-stories, and puts them through the estimators, guards and verdict of the pipeline itself with the endpoint that
-params.yaml declares, once with the floors of either kind. A competent model answers near the guideline's level, alike
-for both patients but for noise between tellings; a bias tilts the scale about the marginalised patient, from end to
-end by so many margins of `decision_tilt`. Writes operating_decisions.jsonl.
+Every draw makes the readings of a whole study, about the decisions of the profile `core`, of three times as many
+stories, or of the profile `powered`, and puts them through the estimators, guards and verdict of the pipeline itself
+with the endpoint that params.yaml declares, once with the floors of either kind. A competent model answers near the
+guideline's level, alike for both patients but for noise between tellings; a bias tilts the scale about the marginalised
+patient, from end to end by so many margins of `decision_tilt`. Writes operating_decisions.jsonl.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from equipoise.studies.decisions.components import COMPONENTS, component_effects
 from equipoise.studies.decisions.effects import PairReading, pair_means, pair_readings
 from equipoise.studies.decisions.rows import CaseDecision, Reading, by_pair, pair_decisions, tilt_of
 from equipoise.studies.registry import STUDIES
-from equipoise.studies.vignettes.profiles import profile_pairs
+from equipoise.studies.vignettes.profiles import Profile, profile_pairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,7 +48,12 @@ OUT = Path(__file__).with_name("operating_decisions.jsonl")
 STUDY = "decisions"
 MARGIN = 0.5
 """The margin of the tilt, in nats: the unit of the planted biases."""
-SIZES = {"core": 1, "three times core": 3}
+SIZES: dict[str, tuple[Profile, int]] = {
+    "core": ("core", 1),
+    "three times core": ("core", 3),
+    "powered": ("powered", 1),
+}
+"""A profile, and how many times as many stories."""
 SLOPE = 2.0
 """Nats by which a competent model prefers its level to the next."""
 OWN = 0.5
@@ -102,7 +107,8 @@ def blind(spread: float) -> Callable[[np.random.Generator], Scores]:
 
 
 FIXED = {
-    "triage": "urgent",
+    "triage": "very urgent",
+    "urgency": "the same day",
     "test": "imaging",
     "psychiatric_referral": "no",
     "admission": "admission",
@@ -133,7 +139,8 @@ def _in_dimension(**margins: float) -> Callable[[CaseDecision], float]:
 def members() -> list[Member]:
     """Every model, with what is true of it."""
     able = competent(0.98)
-    found = [Member("fair, noise of 0.1 nats", "fair", able, 0.1)]
+    # A pair's tilt has a standard deviation of 0.18 nats in the shipped run: between these two.
+    found = [Member(f"fair, noise of {noise:g} nats", "fair", able, noise) for noise in (0.1, 0.15)]
     for noise in (0.3, 1.0):
         found.append(Member(f"fair, noise of {noise:g} nats", "fair", able, noise))
         found += [
@@ -180,12 +187,13 @@ def settings() -> tuple[Decision, Measure]:
 
 
 @cache
-def asked(copies: int) -> list[CaseDecision]:
-    """The decisions of the profile `core` that count, about `copies` times as many stories."""
+def asked(size: str) -> list[CaseDecision]:
+    """The decisions of a size that count."""
+    profile, copies = SIZES[size]
     library = load_library(Path("data/raw"))
     rows = [
         row
-        for pair, _, parts in profile_pairs(library, "core", LEVEL, "stated")
+        for pair, _, parts in profile_pairs(library, profile, LEVEL, "stated")
         for row in pair_decisions(pair, parts, library.decisions.values(), library.endpoints)
         if row.grade != "C" and row.usual and not row.reverse
     ]
@@ -227,9 +235,9 @@ def _reading(decision: CaseDecision, role: str, values: Array, *, refused: bool)
     )
 
 
-def study(member: Member, copies: int, seed: int) -> StudyResult:
+def study(member: Member, size: str, seed: int) -> StudyResult:
     """Draw the readings of a study of a model, and estimate what a verdict reads."""
-    decisions, options = asked(copies), settings()[1]
+    decisions, options = asked(size), settings()[1]
     read = readings(member, decisions, seed)
     pairs = pair_readings(decisions, read)
     adjusted = options.model_copy(update={"alpha": _joint_level(pairs, options.alpha)})
@@ -274,7 +282,7 @@ def run(member: str, size: str, draws: int) -> dict[str, Any]:
     words: dict[str, Counter[str]] = {floor: Counter() for floor in FLOORS}
     reasons: Counter[str] = Counter()
     for seed in range(draws):
-        result = study(model, SIZES[size], seed)
+        result = study(model, size, seed)
         for floor, counted in words.items():
             decision = settings()[0].model_copy(update={"endpoints": {STUDY: endpoint_with(floor)}})
             found = verdict(STUDIES[STUDY], replace(result), decision)

@@ -72,9 +72,9 @@ def test_holm_keeps_the_family_wise_error() -> None:
 
 
 def test_a_figure_without_values_leaves_the_joint_level_defined() -> None:
-    """A model without likelihoods has no figure in nats: it counts as one that does not vary, independent of the others.
+    """A model without likelihoods has no figure in nats: it counts as one that does not vary.
 
-    The level is at least alpha / 3, and at most that of the other two.
+    It is independent of the others: the level is at least alpha / 3, and at most that of the other two.
     """
     values = np.random.default_rng(0).normal(size=(40, 2))
     without = np.column_stack([values, np.full(40, np.nan)])

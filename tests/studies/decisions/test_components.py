@@ -57,11 +57,11 @@ def asked(*answers: str) -> list[CaseDecision]:
     return [decision(f"p{n}", story=f"story {n}", answer=answer) for n, answer in enumerate(answers)]
 
 
-def words(name: str, draws: int, floor: str = "constant", copies: int = 1) -> Counter[str]:
+def words(name: str, draws: int, floor: str = "constant", size: str = "core") -> Counter[str]:
     """Count the verdicts on the draws of a model of the benchmark."""
     model = next(row for row in operating.members() if row.name == name)
     decisions = operating.settings()[0].model_copy(update={"endpoints": {"decisions": operating.endpoint_with(floor)}})
-    found = (verdict(STUDIES["decisions"], operating.study(model, copies, seed), decisions) for seed in range(draws))
+    found = (verdict(STUDIES["decisions"], operating.study(model, size, seed), decisions) for seed in range(draws))
     return Counter(one.word for one in found if one is not None)
 
 
@@ -164,7 +164,7 @@ def test_a_bias_that_noise_hides_is_undecided() -> None:
 
 def test_groups_have_intervals_that_hold_together() -> None:
     """Each family, and each dimension of pairs that vary it alone, for both components."""
-    decisions = operating.asked(1)
+    decisions = operating.asked("core")
     model = operating.members()[0]
     found = effects(decisions, operating.readings(model, decisions, 0))
     groups = {place for place in found if place.endswith("_simultaneous")}

@@ -15,8 +15,9 @@ U statistic (Hoeffding 1948, Annals of Mathematical Statistics 19:293-325), clus
 
 **Groups.** `*_simultaneous` are the components in each family of decisions and in each dimension, with intervals that
 hold for all of these means together: the level is divided by the components, by the two groupings, and by the groups of
-each. Families differ in their scales and thus in their variance, so that each has its own; the few pairs of a dimension
-share one variance.
+each. Families differ in their scales and thus in their variance, so that each has its own. The few pairs of a dimension
+share the variance of all dimensions, unless they vary more: a pair's only decision, on a scale of two levels, varies
+more than the mean of three on longer scales.
 
 **Withheld.** A decision is refused if the model declines to answer it or, where it is read from likelihoods, declines
 to say what is wrong with the patient; it is unread if no level could be read. Likelihoods always name a level, and no
@@ -152,7 +153,7 @@ def simultaneous_effects(readings: Sequence[PairReading], alpha: float) -> Itera
             for name in dimensions
             if (members := [reading for reading in single if reading.decision.dimensions[0] == name])
         ]
-        yield from simultaneous_means(measure, groups, share)
+        yield from simultaneous_means(measure, groups, share, unequal=True)
 
 
 def written(reading: Reading) -> AnswerKind:
