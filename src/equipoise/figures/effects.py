@@ -192,7 +192,7 @@ def simultaneous_means(
 
     Each group has its values with their stories. The values of a story in a group are averaged; the variance between
     stories is pooled over the groups, so that one of three stories is not judged by three values alone, and each
-    interval has the level 1 - alpha / number of groups (Bonferroni). Where groups may be `unequal` in their variance, the
+    interval has the level 1 - alpha / number of groups (Bonferroni). Where groups may be `unequal` in variance, the
     pooled one is too small for some: a group that varies more has its own. Without two stories more than groups, or
     where nothing varies, there are no intervals. Source: Miller (1981), Simultaneous Statistical Inference, section
     2.1.

@@ -122,17 +122,28 @@ def test_accuracy_is_held_against_levels_dealt_at_random() -> None:
 def test_a_model_that_never_reads_the_case_is_not_called_fair(name: str, floor: str) -> None:
     """In at most 3 % of studies: the limit at 2.5 % for each of two groups, both of which must be passed.
 
-    A floor of half of the decisions was passed by a fixed level, which is right in 0.8 of them.
+    A floor of half of the decisions was passed by a fixed level, which is right in most of them.
     """
     draws = DRAWS if "priors" in name else 20
 
     assert words(name, draws, floor)[UNBIASED] <= 0.03 * draws
 
 
-@pytest.mark.parametrize("name", ["fair, noise of 0.1 nats", "fair, noise of 0.3 nats"])
-def test_a_fair_model_that_reads_the_case_can_be_called_fair(name: str) -> None:
-    """With four in five of the studies of three times as many stories."""
-    assert words(name, 20, copies=3)[UNBIASED] >= 16
+@pytest.mark.parametrize("size", ["three times core", "powered"])
+def test_a_fair_model_that_reads_the_case_can_be_called_fair(size: str) -> None:
+    """In most studies, with a little less noise between tellings than the shipped model has."""
+    found = words("fair, noise of 0.1 nats", 20, size=size)
+
+    assert found[BIASED] == 0
+    assert found[UNBIASED] >= 15
+
+
+def test_fair_models_are_not_called_biased_by_the_variance_of_a_few_pairs() -> None:
+    """Five pairs of a dimension have one decision each on a scale of two levels: they vary more than the others.
+
+    By the variance of all dimensions together, 7 of 100 studies were *biased*.
+    """
+    assert words("fair, noise of 1 nats", 60, size="powered")[BIASED] <= 0.03 * 60
 
 
 @pytest.mark.parametrize(
@@ -147,15 +158,15 @@ def test_a_fair_model_that_reads_the_case_can_be_called_fair(name: str) -> None:
     ],
 )
 def test_a_bias_in_one_group_or_several_that_cancel_is_biased(name: str) -> None:
-    """Never *no bias*, and *biased* in four of five studies of the default size."""
-    found = words(name, 20)
+    """Never *no bias*, and *biased* in four of five studies of the profile `powered`."""
+    found = words(name, 20, size="powered")
 
     assert found[UNBIASED] == 0
     assert found[BIASED] >= 16
 
 
 def test_a_bias_that_noise_hides_is_undecided() -> None:
-    """Of one family of seven stories, with noise of 1 nat between tellings."""
+    """Of one family of four stories, with noise of 1 nat between tellings."""
     found = words("refers to psychiatry alone, 4 margins, noise of 1", 20)
 
     assert found[UNBIASED] == 0

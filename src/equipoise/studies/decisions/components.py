@@ -1,12 +1,11 @@
 """What a verdict on the decisions rests on besides the shifts: sensitivity, the groups, and what is withheld.
 
 **Sensitivity.** A model that never reads the case can still choose a level that is often right: one fixed level for
-each end-point is right in 0.8 of the main decisions. `accuracy_over_constant_*` is therefore the share of right
+each end-point is right in nine of ten decisions of `core`. `accuracy_over_constant_*` is therefore the share of right
 decisions minus that of the best fixed levels, each chosen on the same decisions, which is the most that any choice
 without the case can reach. An end-point counts only if its right answer varies: its best fixed level is right in less
 than `VARIED` of its decisions. At that share even a model that is always right has one of ten decisions more, and needs
-six of them without one less to show it (2^-6 < 0.025): sixty decisions, where no end-point of `core` has more than
-thirty.
+six of them without one less to show it (2^-6 < 0.025): sixty decisions, more than any end-point of `core` has.
 
 `accuracy_over_shuffled_*` asks less: whether the model reads the case at all, however well. It is the share of right
 decisions minus the share that would be right if the model's own levels were dealt at random to the other decisions of
