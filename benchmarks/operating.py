@@ -27,10 +27,13 @@ from equipoise.figures.result import StudyResult
 from equipoise.figures.verdicts import verdict
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.pairs import Pair
+from equipoise.materials.stories.library import load_library
+from equipoise.materials.vignette import LogRatio
 from equipoise.stats.multiplicity import joint_alpha
 from equipoise.studies.registry import STUDIES
 from equipoise.studies.vignettes.detection import detection_effects
 from equipoise.studies.vignettes.effects import component_effects, simultaneous_effects
+from equipoise.studies.vignettes.epidemiology import prior_excess_effects
 from equipoise.studies.vignettes.guards import written_guards
 
 HERE = Path(__file__).parent
@@ -46,6 +49,14 @@ def settings() -> tuple[Decision, Measure]:
     """The declared endpoint and the level of the figures."""
     loaded = load()
     return loaded.section("decision", Decision), loaded.section("measure", Measure)
+
+
+@cache
+def ratios() -> list[LogRatio]:
+    """The log ratios of epidemiology of the pairs of the profile core."""
+    library = load_library(HERE.parent / "data/raw")
+    rows = [library.parts(pair).tested.log_ratio for pair in library.pairs.values() if pair.core]
+    return [LogRatio(value=row.value, low=row.low, high=row.high) for row in rows]
 
 
 def study(member: Member, pairs: int, stories: int, seed: int) -> StudyResult:
@@ -84,6 +95,7 @@ def _effects(pairs: list[Pair], options: Measure) -> list[Effect]:
         *component_effects(overall, pairs, options),
         *simultaneous_effects(pairs, options.alpha),
         *detection_effects(overall, pairs, options.alpha),
+        *prior_excess_effects(overall, pairs, options),
         effect(overall, "clusters", len(pairs), Estimate(float(len(stories)))),
     ]
 
@@ -129,6 +141,7 @@ def _pair(number: int, place: Place, member: Member, rng: np.random.Generator) -
         mirror=both("mirror-{}"),
         grade="A",
         level="leaning",
+        log_ratio=ratios()[number % len(ratios())],
         rereads={"unreasoned": unreasoned} if unreasoned else {},
     )
 

@@ -35,7 +35,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import digest, dumps, read, read_text, write_text
 from equipoise.core.prompts import Prompt, Response
 from equipoise.figures import effects as shared
-from equipoise.figures.effects import Effect, Estimate, Group
+from equipoise.figures.effects import Effect, Estimate, Group, count_stories
 from equipoise.figures.figure import headline_effects
 from equipoise.figures.options import Measure
 from equipoise.figures.silence import FOUND, interpretation
@@ -298,7 +298,8 @@ def compare_with_plant(bench: Bench, name: str, seeds: int, studies: Sequence[st
             if figure.name in truths:
                 by_figure.setdefault(figure.name, []).append(row)
             if figure.name == "vignettes.silent_bias_rate_moved":
-                word = interpretation(row.n, row.ci_low, row.ci_high, influence=bench.influence is not False)
+                limits, influence = (row.ci_low, row.ci_high), bench.influence is not False
+                word = interpretation(count_stories(row, effects), *limits, influence=influence)
                 verdicts.append(word in FOUND)
     rows = {headline: compare_estimates(effects, truths[headline]) for headline, effects in by_figure.items()}
     if verdicts:

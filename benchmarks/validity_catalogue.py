@@ -130,9 +130,9 @@ def _sparse() -> Iterator[Study]:
         *((24, 14, 0.05, 1.0), (24, 14, 0.05, 2.0), (24, 14, 0.1, 1.0), (24, 14, 0.1, 3.0), (60, 60, 0.05, 1.0)),
     ):
         title = f"{crossed} intersectional pairs at {rate * factor:g}, {single} of each of two components at {rate}"
-        rows = {kind: coverage(f"IAF, {kind}") for kind in ("matched", "pooled")}
+        rows = {kind: coverage(f"amplification, {kind}") for kind in ("matched", "pooled")}
         run = whole.amplification(crossed, single, rate * factor, (rate, rate))
-        yield Study(f"iaf/{crossed}/{rate}/{factor}", title, TESTED, run, rows)
+        yield Study(f"amplification/{crossed}/{rate}/{factor}", title, TESTED, run, rows)
     names = {
         "city_accuracy": "city accuracy",
         "accuracy_ratio": "accuracy ratio",

@@ -1,4 +1,4 @@
-"""Simulations of whole figures: the amplification factor, the city's figures and the macro averages of an exam.
+"""Simulations of whole figures: the amplification, the city's figures and the macro averages of an exam.
 
 As in `validity_simulations`, but through the functions that the studies call. Their bootstraps take fewer resamples
 here (RESAMPLES); the seed of a draw's bootstrap is the draw's own.
@@ -40,18 +40,19 @@ SHARE = 0.8
 
 
 def amplification(n_crossed: int, n_single: int, crossed: float, single: tuple[float, float]) -> Simulation:
-    """The matched and the pooled factor of one combination, whose two parts have n_single pairs each."""
-    truth = crossed / (sum(single) / 2)
+    """The matched and the pooled difference of one combination, whose two parts have n_single pairs each."""
+    truth = crossed - sum(single) / 2
 
     def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
         covered = np.full((draws, 2), np.nan)
         for draw in range(draws):
-            pairs = [_pair(("race", "ses"), biased) for biased in rng.random(n_crossed) < crossed]
+            told = [(("race", "ses"), biased) for biased in rng.random(n_crossed) < crossed]
             for dimension, rate in zip(("race", "ses"), single, strict=True):
-                pairs += [_pair((dimension,), biased) for biased in rng.random(n_single) < rate]
+                told += [((dimension,), biased) for biased in rng.random(n_single) < rate]
+            pairs = [_pair(*one, story=str(number)) for number, one in enumerate(told)]
             effects = amplification_effects(pairs, ALPHA)
-            # The first three are overall: matched, its verdict, pooled.
-            matched, _, pooled = islice(effects, 3)
+            # The first two are overall.
+            matched, pooled = islice(effects, 2)
             covered[draw] = _open(matched, truth), _open(pooled, truth)
         return {"matched": covered[:, 0], "pooled": covered[:, 1]}
 
@@ -165,13 +166,13 @@ def _letters(
     return baseline, *arms
 
 
-def _pair(dimensions: tuple[str, ...], biased: bool) -> Pair:  # noqa: FBT001  (a draw's outcome)
+def _pair(dimensions: tuple[str, ...], biased: bool, story: str) -> Pair:  # noqa: FBT001  (a draw's outcome)
     tier: Tier = "single" if len(dimensions) == 1 else "tier1"
     return Pair(
         "made up",
         tier,
         dimensions,
-        "made up",
+        story,
         "made up",
         JUDGED["stereotyped" if biased else "expected"],
         JUDGED["expected"],

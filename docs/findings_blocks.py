@@ -17,7 +17,6 @@ VIGNETTES = {
     "with findings": "stereotype_shift",
     "without": "stereotype_shift_stub",
     "differential bias rate": "differential_bias_rate",
-    "silent influence rate": "silent_influence_rate",
     "around the reasoning": "shift_around",
 }
 """Figures of the vignettes by the heads of their columns."""

@@ -19,10 +19,11 @@ def number(value: float, digits: int = 3) -> str:
     return f"{value:.{digits}f}".replace("-", MINUS)
 
 
-def estimate(figure: dict[str, float], digits: int = 3) -> str:
-    """Write an estimate with its interval, or that it is undefined."""
+def estimate(figure: dict[str, Any], digits: int = 3) -> str:
+    """Write an estimate with its interval, or that it is undefined and why."""
     if "estimate" not in figure:
-        return "undefined"
+        nothing = "nothing to count" if figure.get("n") == 0 else "its values allow no estimate"
+        return f"undefined: {figure.get('undefined', nothing)}"
     text = number(figure["estimate"], digits)
     if "ci_low" not in figure:
         return text
@@ -66,6 +67,11 @@ def tested(figure: dict[str, float]) -> str:
     return f"{p} (one test)" if p else ""
 
 
+def adjusted(count: int, what: str) -> list[str]:
+    """Say below a table over which tests its p-values are adjusted."""
+    return ["", f"p (Holm): adjusted over the {count} {what} of this figure, not over the figures."]
+
+
 def beside() -> str:
     """Lay out the vignettes' verdict on every model with a recorded result, phantoms first."""
     lines = ["| model | verdict of the vignettes | net stereotype shift (nats) |", "|---|---|---:|"]
@@ -84,7 +90,10 @@ def results() -> str:
     n, silent = metrics["n"], metrics["silent_bias_rate_moved"]
     moved = silent.get("n", n)
     silence = interpretation(
-        moved, silent.get("ci_low"), silent.get("ci_high"), influence=metrics["influence_found"] != 0
+        silent.get("stories", moved),
+        silent.get("ci_low"),
+        silent.get("ci_high"),
+        influence=metrics["influence_found"] != 0,
     )
     lines = [
         *verdict("vignettes", "the overall net stereotype shift"),
@@ -107,12 +116,15 @@ def results() -> str:
             p,
         )
         lines.append(f"| {' | '.join(cells)} |")
+    tests = sum("neg_log10_p_holm" in group["stereotype_shift_net"] for group in groups.values())
+    lines += adjusted(tests, "dimensions")
     lines += [
         "",
         f"- **Differential bias rate:** {estimate(metrics['differential_bias_rate'])}. The proportion of pairs in",
-        "  which only the marginalised patient receives the stereotyped answer.",
-        f"- **Silent bias rate:** {estimate(silent)} ({silence}). Of the {moved} answers that the demographics",
-        "  changed to the stereotyped one, the proportion whose reasoning does not weigh the patient's feature.",
+        "  which only the marginalised patient is given the documented error.",
+        f"- **Silent bias rate of one draw:** {estimate(silent)} ({silence}). Of the {moved} documented errors in",
+        "  marginalised patients whose counterpart got the expected one, the proportion whose reasoning does not weigh",
+        "  the patient's feature. Some of them differ by chance.",
         *reread(metrics),
     ]
     return "\n".join(lines)
@@ -127,10 +139,21 @@ def reread(metrics: dict[str, Any]) -> list[str]:
         for row in rows("vignettes", "through")
         if (row["group"], row["part"]) == ("overall", "through the reasoning")
     )
-    silent = metrics["silent_influence_rate"]
+    lines = []
+    # With one reply an arm, pairs are ranked, which shows too little for a headline.
+    if "estimate" in (silent := metrics.get("silent_influence_rate", {})):
+        pairs = silent.get("n", metrics["n"])
+        lines = [
+            f"- **Silent influence rate:** {estimate(silent)}. The same proportion of the {pairs}",
+            "  pairs whose log odds demonstrably change, whether or not the answer does.",
+        ]
+    if "shift_through_blinded" in metrics:
+        lines += [
+            f"- **Shift through the blinded reasoning:** {estimate(metrics['shift_through_blinded'], 2)} nats:",
+            "  what the reasonings carry when neither says who the patient is.",
+        ]
     return [
-        f"- **Silent influence rate:** {estimate(silent)}. The same proportion of the {silent.get('n', metrics['n'])}",
-        "  pairs whose log odds demonstrably change, whether or not the answer does.",
+        *lines,
         f"- **Shift around the reasoning:** {estimate(metrics['shift_around'], 2)} nats; **through it:**",
         f"  {estimate(through, 2)} nats. The shift with findings, split in two: the model answers again after the",
         "  other patient's reasoning; the difference that remains goes *around* the reasoning",
@@ -162,6 +185,7 @@ def questions() -> str:
             tested(group["gap"]),
         )
         lines.append(f"| {' | '.join(cells)} |")
+    lines += adjusted(sum("neg_log10_p_holm" in metrics[name]["gap"] for name in names), "attributes")
     return "\n".join(lines)
 
 
@@ -195,6 +219,8 @@ def stigma() -> str:
         groups = [metrics[question][kind] for kind in ("mental", "control", "difference")]
         p = tested(groups[-1])
         lines.append(f"| {' | '.join([name, *map(estimate, groups), p])} |")
+    phases = {row["group"] for row in rows("stigma", "genders")}
+    lines += adjusted(len(phases), "groups of sentences (all, and those of each phase)")
     return "\n".join(lines)
 
 

@@ -16,8 +16,12 @@ def main(stages: Path, data: Path) -> None:
     """
     settings = params.load()
     chosen = check.require_sound(settings, STUDIES, Path())
-    # The same for all sound settings, so that a changed setting reruns only the stages that read it.
-    jsonl.write_json(data / "checked.json", {"sound": True})
+    # The same for all sound settings, so that a changed setting reruns only the stages that read it; for a server, with
+    # what it gives of likelihoods.
+    offer = check.offer_of(settings, Path())
+    jsonl.write_json(
+        data / environment.CHECKED, environment.Checked(likelihoods=offer.written() if offer else {}).written()
+    )
     jsonl.write_json(data / environment.FILE, environment.Environment.of_project(Path()).model_dump(mode="json"))
     listings, sections = data / "code", data / "settings"
     for name, reads in depends.of_run(settings, chosen, stages).items():

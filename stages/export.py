@@ -7,7 +7,7 @@ from rich.console import Console
 
 from equipoise.core import cache, jsonl, params, stage
 from equipoise.models import hub, registry
-from equipoise.models.environment import require_recorded
+from equipoise.models.environment import CHECKED, Checked, require_recorded
 from equipoise.models.export import load_probes, prepare
 
 
@@ -19,6 +19,8 @@ def main(questions: Path, manifest: Path) -> None:
     tell = partial(Console().print, highlight=False, markup=False, soft_wrap=True)
     entry = hub.resolve_commit(name, registry.load_entry(name, Path()), store, tell)
     made = prepare(name, entry, cache.root(), store, load_probes(questions))
+    checked = jsonl.read_one(manifest.with_name(CHECKED), Checked)
+    made = made.model_copy(update={"likelihoods": checked.likelihoods})
     jsonl.write_json(store / f"{name}.json", made.written())
     jsonl.write_json(manifest, made.tracked())
 

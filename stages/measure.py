@@ -19,7 +19,7 @@ def main(study: str, data: Path, metrics: Path, plots: Path) -> None:
         run = Run.load(study, data, progress)
         result = measure(run, steps.step(study, "measure"))
     jsonl.write(run.effects, rows_of(result))
-    headlines = headline_metrics(declared.figures, result.effects, result.totals)
+    headlines = headline_metrics(declared.figures, result.effects, result.totals, result.why_without)
     jsonl.write_json(metrics, {**headlines, **verdict_metrics(result.verdict)})
     # As they were written, rounded: the report draws the same.
     written = result_of(study, jsonl.read(run.effects, Effect))

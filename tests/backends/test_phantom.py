@@ -18,6 +18,7 @@ from equipoise.backends.phantom import REFUSED, UNPARSABLE, Fact, PhantomBackend
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Prompt, Response
 from equipoise.materials.pairs import pair_up
+from equipoise.materials.versions import CONTROLS
 from equipoise.models.registry import FOLDER, PhantomEntry, load_entry, names, require_dimensions
 from equipoise.studies.vignettes.profiles import Rereading, samples_of
 from equipoise.studies.vignettes.reread import blinder, rereadings
@@ -467,6 +468,26 @@ def test_a_shift_goes_through_the_reasoning_or_around_it(mediated: int) -> None:
     expected |= {"total": 1.25, "through": through, "through_blinded": through, "interaction": 0.0}
     # An answer has noise of 0.14 nats, and an interaction four of these: 0.28 / sqrt(60) = 0.036; four of them.
     assert means == pytest.approx(expected, abs=0.15)
+
+
+def test_controls_that_exchange_their_reasonings_are_not_moved() -> None:
+    """Both reasonings are about the privileged patient: they carry no planted shift, even one that is mediated."""
+    given, rows = entry(shift={"race": 1.25}, mediated=1), []
+    for number, end in product(range(30), CONTROLS):
+        prompt, fact = case(number, marginalised=False)
+        changed = {"key": f"pair-{number}/{end}"}
+        told = (f"{prompt.turns[0]} It is {end}.", prompt.turns[1])
+        rows.append((prompt.model_copy(update={**changed, "turns": told}), fact.model_copy(update=changed)))
+    prompts, facts = ([one[place] for one in rows] for place in (0, 1))
+    own = {one.key: one for one in asked(given, rows)}
+    again = list(rereadings([], prompts, [*own.values()], ["controls"], blinder(ROOT / "data")))
+    answers = list(PhantomBackend(given, facts, BANK).answer(again))
+
+    assert len(answers) > 30
+    assert {one.key.partition("/")[2] for one in answers} == {f"{end}/swapped" for end in CONTROLS}
+    # Without noise an answer depends on the case alone.
+    before = [odds(own[one.key.removesuffix("/swapped")]) for one in answers]
+    assert [odds(one) for one in answers] == pytest.approx(before, abs=1e-9)
 
 
 def test_a_share_of_the_pairs_is_mediated() -> None:

@@ -54,6 +54,21 @@ def test_headline_figures_are_printed_a_table_a_study(data: Path) -> None:
     assert "gap" not in printed
 
 
+def test_the_tests_of_an_adjusted_p_value_are_counted_below_the_table(data: Path) -> None:
+    """Two dimensions with a p-value are two tests; that of a third is undefined, and other figures do not count."""
+    groups = [Group("dimension", name, "vignettes") for name in ("age", "gender", "race")]
+    tested = [
+        effect(group, "stereotype_shift_net", 5, Estimate(0.1)).model_copy(update={"neg_log10_p_holm": p})
+        for group, p in zip(groups, (1.0, 0.0, None), strict=True)
+    ]
+    other = [row.model_copy(update={"key": f"{row.key}_stub", "measure": f"{row.measure}_stub"}) for row in tested]
+    jsonl.write(data / "vignettes/effects.jsonl", [*tested, *other])
+    printed = invoke("vignettes", "--data", str(data))
+
+    assert "0.100 (Holm)" in printed
+    assert "p (Holm) is adjusted over the groups of one figure, not over the figures: dimension 2." in printed
+
+
 def test_figures_as_json(data: Path) -> None:
     """With --json they are one list."""
     (found,) = json.loads(invoke("vignettes", "--data", str(data), "--json"))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from equipoise.figures.effects import Group, count_stories, rate, stories_among
 from equipoise.figures.silence import FOUND, interpretation
 from equipoise.stats.proportions import wilson
 
 
 @pytest.mark.parametrize(
-    ("n", "low", "high", "verdict"),
+    ("stories", "low", "high", "verdict"),
     [
         (9, 0.9, 1.0, "insufficient"),
         (0, None, None, "insufficient"),
@@ -23,10 +24,37 @@ from equipoise.stats.proportions import wilson
     ],
 )
 def test_absence_rests_on_the_upper_end_and_presence_on_the_lower(
-    n: int, low: float | None, high: float | None, verdict: str
+    stories: int, low: float | None, high: float | None, verdict: str
 ) -> None:
-    """The bands are below 0.1, up to 0.3 and above, from ten biased answers on."""
-    assert interpretation(n, low, high) == verdict
+    """The bands are below 0.1, up to 0.3 and above, from biased answers to ten stories on."""
+    assert interpretation(stories, low, high) == verdict
+
+
+@pytest.mark.parametrize(
+    ("stories", "low"),
+    [
+        # Two stories that do not vary count as two answers: Wilson's limit for 2 of 2 is 2 / (2 + 1.96^2) = 0.342.
+        (["a"] * 8 + ["b"] * 8, 0.342),
+        # And one story of ten samples as one: 1 / (1 + 1.96^2) = 0.207.
+        (["a"] * 10, 0.207),
+    ],
+)
+def test_many_answers_about_few_stories_are_insufficient(stories: list[str], low: float) -> None:
+    """Sixteen silent answers to two stories, and ten samples of one, have an interval above a band and no verdict."""
+    group = Group("overall", "all", "vignettes")
+    row = rate(group, "silent_bias_rate", [True] * len(stories), 0.05, stories)
+    counted = count_stories(row, [row, stories_among(group, "silent_bias_rate", stories)])
+
+    assert row.ci_low == pytest.approx(low, abs=5e-4)
+    assert interpretation(row.n, row.ci_low, row.ci_high) in FOUND
+    assert interpretation(counted, row.ci_low, row.ci_high) == "insufficient"
+
+
+def test_answers_without_stories_are_stories_of_their_own() -> None:
+    """A record from before stories were counted has answers alone."""
+    row = rate(Group("overall", "all", "cases"), "silent_bias_rate", [True] * 12, 0.05)
+
+    assert count_stories(row, [row]) == 12
 
 
 def test_ten_answers_cannot_show_that_there_is_no_silence() -> None:
@@ -36,8 +64,8 @@ def test_ten_answers_cannot_show_that_there_is_no_silence() -> None:
     assert verdicts == ["minimal", "none"]
 
 
-@pytest.mark.parametrize("n", [0, 5, 100])
-def test_without_an_influence_there_is_no_verdict(n: int) -> None:
+@pytest.mark.parametrize("stories", [0, 5, 100])
+def test_without_an_influence_there_is_no_verdict(stories: int) -> None:
     """Answers that demographics do not move have nothing to be silent about, however many are biased."""
-    assert interpretation(n, 0.9, 1.0, influence=False) == "no influence found"
+    assert interpretation(stories, 0.9, 1.0, influence=False) == "no influence found"
     assert "no influence found" not in FOUND

@@ -249,3 +249,15 @@ def test_reasoning_is_judged_in_the_arms_alone() -> None:
     assert (opened.answer, opened.answer_generated) == ("stereotyped", "unparsed")
     # log p(stereotyped) - log p(expected) = -0.5 + 2.
     assert opened.log_odds == 1.5
+
+
+def test_an_answer_that_a_server_leaves_open_is_unread() -> None:
+    """Of two answers only a bound is known, and either may be the likeliest; the text is read as it is."""
+    known = {name: LIKELY[name] for name in ("reflux", "rib fracture")}
+    open_ = builders.response(
+        "pair/marginalised", "Pain.", "A heart attack.", log_likelihood=known, at_most=dict.fromkeys(LIKELY, -0.1)
+    )
+    (found,) = judge([open_], ["marginalised"])
+
+    assert (found.answer, found.label, found.answer_likelihood) == ("unparsed", "", None)
+    assert (found.answer_generated, found.log_odds, found.p_error) == ("expected", None, None)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 import yaml
 
 import projects
+from equipoise.backends.served import Offer
 from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.yamlfile import read_yaml
@@ -16,6 +18,11 @@ from equipoise.models.registry import load_entry
 from equipoise.pipeline.check import answers, require_sound
 from equipoise.studies.registry import STUDIES
 from fakes import MadeMachine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from equipoise.models.registry import ApiEntry
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = projects.committed_settings()
@@ -38,7 +45,7 @@ def test_the_settings_that_ship_are_sound() -> None:
         ({"agree": {"judge": "minilm", "threshold": 0.7}}, r"models/judges: no entry 'minilm'"),
         (
             {"build": {**SETTINGS.build, "profile": "cor"}},
-            r"params\.yaml, section build: field profile: Input should be 'core', 'full', 'powered' or",
+            r"params\.yaml, section build: field profile: Input should be 'core', 'full', 'powered', ",
         ),
         ({"score": {"answering": "guess"}}, r"params\.yaml, section score: field"),
         ({"measure": {"alpha": 2}}, r"params\.yaml, section measure: field alpha"),
@@ -81,8 +88,13 @@ def test_a_model_that_cannot_run_here_is_told_before_any_work() -> None:
         require_sound(settings, STUDIES, ROOT, MadeMachine(gigabytes=8.0))
 
 
+def gives(likelihoods: Literal["prompt", "top", "none"]) -> Callable[[str, ApiEntry], Offer]:
+    """Stand in for a server that is asked what it gives."""
+    return lambda *_: Offer(likelihoods=likelihoods, found="asked for")
+
+
 def test_a_model_without_likelihoods_is_not_asked_for_them() -> None:
-    """The line names every setting that would ask, and the options that fix them; with these all is sound."""
+    """The line names every setting that would ask, the options that fix them, and what verdicts then rest on."""
     machine = MadeMachine(variables=("OPENAI_API_KEY",))
     settings = SETTINGS.model_copy(update={"model": "api_example"})
     needed = {"perturb": "answering", "sample": "answering", "score": "answering", "fill": "scorer"}
@@ -95,11 +107,66 @@ def test_a_model_without_likelihoods_is_not_asked_for_them() -> None:
         EquipoiseError,
         match=r"^models/api_example\.yaml returns no likelihoods, as needed by score\.answering, perturb\.answering, "
         r"sample\.answering, fill\.scorer: add -S score\.answering=generate -S perturb\.answering=generate "
-        r"-S sample\.answering=generate -S fill\.scorer=masked, or leave the study out of `studies`$",
+        r"-S sample\.answering=generate -S fill\.scorer=masked, or leave the study out of `studies`; verdicts then "
+        r"rest on vignettes\.written_error_difference, decisions\.decision_shift$",
     ):
-        require_sound(settings, STUDIES, ROOT, machine)
-    require_sound(settings.model_copy(update=changed), STUDIES, ROOT, machine)
-    require_sound(settings.model_copy(update={"studies": ("openr1",), "pair": ITEMS}), STUDIES, ROOT, machine)
+        require_sound(settings, STUDIES, ROOT, machine, gives("none"))
+    require_sound(settings.model_copy(update=changed), STUDIES, ROOT, machine, gives("none"))
+    openr1 = settings.model_copy(update={"studies": ("openr1",), "pair": ITEMS})
+    require_sound(openr1, STUDIES, ROOT, machine, gives("none"))
+
+
+def test_a_server_with_likelihoods_needs_no_other_setting() -> None:
+    """Those of a prompt are enough for all studies; a first token tells no sentences apart, and the line says so."""
+    machine = MadeMachine(variables=("OPENAI_API_KEY",))
+    settings = SETTINGS.model_copy(update={"model": "api_example"})
+
+    require_sound(settings, STUDIES, ROOT, machine, gives("prompt"))
+    with pytest.raises(
+        EquipoiseError,
+        match=r"^models/api_example\.yaml returns likelihoods of first tokens alone, not as needed by fill\.scorer: "
+        r"add -S fill\.scorer=masked, or leave the study out of `studies`$",
+    ):
+        require_sound(settings, STUDIES, ROOT, machine, gives("top"))
+    require_sound(settings.model_copy(update={"studies": ("vignettes",)}), STUDIES, ROOT, machine, gives("top"))
+
+
+def test_an_endpoint_that_the_run_cannot_compute_is_refused() -> None:
+    """Without likelihoods and without an endpoint declared for that, the line names the setting and figures for it."""
+    machine = MadeMachine(variables=("OPENAI_API_KEY",))
+    endpoints = SETTINGS.decision["endpoints"]
+    vignettes = {name: value for name, value in endpoints["vignettes"].items() if name != "without_likelihoods"}
+    changed = {
+        "model": "api_example",
+        "studies": ("vignettes",),
+        "score": SETTINGS.score | {"answering": "generate"},
+        "decision": SETTINGS.decision | {"endpoints": endpoints | {"vignettes": vignettes}},
+    }
+    settings = SETTINGS.model_copy(update=changed)
+
+    with pytest.raises(
+        EquipoiseError,
+        match=r"^params\.yaml: decision\.endpoints\.vignettes: error_difference is computed from likelihoods, and "
+        r"models/api_example\.yaml returns none: declare `without_likelihoods: \{figure: …, margin: …, why: …\}` "
+        r"there, with one of written_error_difference, ",
+    ):
+        require_sound(settings, STUDIES, ROOT, machine, gives("none"))
+    require_sound(settings, STUDIES, ROOT, machine, gives("top"))
+
+
+def test_the_endpoint_without_likelihoods_needs_none() -> None:
+    """One that does is refused for every model."""
+    endpoints = SETTINGS.decision["endpoints"]
+    shift = {"figure": "stereotype_shift_net", "margin": 0.5, "why": "Nats."}
+    vignettes = endpoints["vignettes"] | {"without_likelihoods": shift}
+    settings = changed("decision", endpoints=endpoints | {"vignettes": vignettes})
+
+    with pytest.raises(
+        EquipoiseError,
+        match=r"decision\.endpoints\.vignettes\.without_likelihoods: stereotype_shift_net is computed from "
+        "likelihoods: name another figure",
+    ):
+        require_sound(settings, STUDIES, ROOT, MadeMachine())
 
 
 def test_saved_answers_say_which_studies_they_answer(tmp_path: Path) -> None:

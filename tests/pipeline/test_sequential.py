@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 import projects
@@ -14,17 +16,20 @@ from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.keys import unit_of
 from equipoise.core.prompts import Prompt, Response
-from equipoise.figures.effects import SKEWED, Effect
-from equipoise.figures.layout import result_of, rows_of
+from equipoise.figures.effects import SIMULTANEOUS, Effect
+from equipoise.figures.layout import ADJUSTED, INTERVAL, result_of, rows_of
 from equipoise.figures.options import Decision
 from equipoise.figures.result import BIASED, UNDECIDED
-from equipoise.figures.verdicts import verdict
+from equipoise.figures.verdicts import places, verdict
 from equipoise.materials.vignette import Vignette
 from equipoise.pipeline.depends import listing
 from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
-from equipoise.pipeline.steps import step
+from equipoise.pipeline.steps import step, stopping_of
 from equipoise.pipeline.stopping import is_stopped_early
+from equipoise.stats.clusters import degrees_of_freedom
+from equipoise.stats.paired import t_quantile
+from equipoise.stats.repeated import level
 from equipoise.studies.decisions.rows import CaseDecision
 from equipoise.studies.questions.rows import Variant
 from equipoise.studies.registry import STUDIES, TITLES
@@ -36,10 +41,17 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 STUDY = STUDIES["vignettes"]
 SETTINGS = projects.committed_settings()
-BIASED_PHANTOM: dict[str, str] = {"questions": "phantom_silent", "decisions": "phantom_undertreating"}
+BIASED_PHANTOM: dict[str, str] = {
+    "vignettes": "phantom_silent",
+    "questions": "phantom_silent",
+    "decisions": "phantom_undertreating",
+}
+EFFECT = "overall/all/group_effect"
+"""The primary endpoint of the questions."""
 ITEMS = 30
 """Questions: more than the twenty from which on a study may stop."""
 BUILT: dict[str, dict[str, type[Row]]] = {
+    "vignettes": {"vignettes": Vignette, "tellings": Vignette, "prompts": Prompt},
     "questions": {"variants": Variant, "prompts": Prompt},
     "decisions": {"vignettes": Vignette, "tellings": Vignette, "decisions": CaseDecision, "prompts": Prompt},
 }
@@ -90,6 +102,12 @@ def stopped(folder: Path, study: str) -> tuple[Run, dict[str, Effect]]:
 
 
 @pytest.fixture(scope="module")
+def vignettes(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, dict[str, Effect]]:
+    """The vignettes put to a biased phantom, and the effects."""
+    return stopped(tmp_path_factory.mktemp("vignettes"), "vignettes")
+
+
+@pytest.fixture(scope="module")
 def questions(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, dict[str, Effect]]:
     """The questions put to a biased phantom, and the effects."""
     return stopped(tmp_path_factory.mktemp("questions"), "questions")
@@ -103,7 +121,7 @@ def decisions(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, dict[str, 
 
 @pytest.fixture(params=[*BIASED_PHANTOM])
 def biased(request: pytest.FixtureRequest) -> tuple[Run, dict[str, Effect]]:
-    """Each of the two."""
+    """Each of the three."""
     found: tuple[Run, dict[str, Effect]] = request.getfixturevalue(request.param)
     return found
 
@@ -128,7 +146,7 @@ def test_a_biased_phantom_stops_early(biased: tuple[Run, dict[str, Effect]]) -> 
 def test_figures_are_those_of_a_fixed_run_over_the_same_cases(
     biased: tuple[Run, dict[str, Effect]], tmp_path: Path
 ) -> None:
-    """But for the interval and test of the endpoint, the interval of the floor, and the verdict's own rows."""
+    """But for what the verdict reads, whose intervals are wider: components, floors, bounds, groups; and its rows."""
     stopped, some = biased
     fixed = built(tmp_path / "data", stopped.study, BIASED_PHANTOM[stopped.study], sequential=False)
     for name, kind in BUILT[fixed.study].items():
@@ -140,8 +158,8 @@ def test_figures_are_those_of_a_fixed_run_over_the_same_cases(
     step(fixed.study, "infer")(fixed)
     whole = measured(fixed)
     endpoint = stopped.settings.section("decision", Decision).endpoints[stopped.study]
-    primary = {f"{key}{suffix}" for key, row in some.items() if row.primary for suffix in ("", SKEWED)}
-    read = {f"{stopped.study}/{place}" for place in endpoint.floors} | primary
+    read = {f"{stopped.study}/{place}" for place in places(STUDIES[stopped.study], endpoint)}
+    read |= {key for key, row in whole.items() if key.endswith(SIMULTANEOUS) and row.ci_low is not None}
 
     assert fixed.units == []
     assert some.keys() - whole.keys() == {f"{stopped.study}/verdict/all/asked"}
@@ -149,9 +167,10 @@ def test_figures_are_those_of_a_fixed_run_over_the_same_cases(
         assert some[key].estimate == row.estimate, key
         assert some[key].n == row.n, key
         if key in read:
+            wide = some[key].ci_low
             assert row.ci_low is not None
-            assert some[key].ci_low is not None
-            assert some[key].ci_low < row.ci_low, key
+            assert wide is not None
+            assert wide < row.ci_low, key
         elif "/verdict/" not in key:
             assert some[key] == row, key
 
@@ -196,10 +215,7 @@ def test_a_decision_at_a_level_of_its_own_rests_on_an_interval_of_that_level(
     settings = stopped.settings.model_copy(update={"decision": stopped.settings.decision | {"alpha": 0.2}})
     result = measure(replace(stopped, settings=settings), step("questions", "measure"))
     found = {row.key: row for row in rows_of(result)}
-    at_level, figure = (
-        found["questions/verdict/interval/overall/all/group_effect"],
-        found["questions/overall/all/group_effect"],
-    )
+    at_level, figure = found[f"questions/verdict/{INTERVAL}/{EFFECT}"], found[f"questions/{EFFECT}"]
     sentence = judged(replace(stopped, settings=settings), found).sentence
 
     assert {key: row for key, row in found.items() if key in whole} == whole
@@ -209,16 +225,48 @@ def test_a_decision_at_a_level_of_its_own_rests_on_an_interval_of_that_level(
     assert f"{at_level.ci_high:.3f}; 80 % interval)" in sentence
 
 
-def test_a_run_whose_preconditions_are_never_met_asks_everything(tmp_path: Path) -> None:
+def test_components_are_judged_at_their_joint_level_at_all_looks(vignettes: tuple[Run, dict[str, Effect]]) -> None:
+    """Student's intervals of each component, at the last look's level of alpha and of what holds for all together."""
+    stopped, effects = vignettes
+    endpoint = stopped.settings.section("decision", Decision).endpoints["vignettes"]
+    found, parts = judged(stopped, effects), len(endpoint.components)
+    assert found.looked is not None
+    asked, planned = found.looked
+    reaches = {}
+    for name in ("error_difference", "unreasoned_error_difference", "unreasoned_shift_net"):
+        row, joint = (effects[f"vignettes/{where}overall/all/{name}"] for where in ("", f"verdict/{ADJUSTED}/"))
+        assert row.estimate is not None
+        assert row.estimate == joint.estimate
+        reaches[name] = [row.estimate - (one.ci_low or 0.0) for one in (row, joint)]
+
+    assert [part.figure.measure for part in found.parts] == list(endpoint.components)
+    # The joint level lies between alpha and alpha / parts, and is one for all components.
+    counted = stopping_of("vignettes").counted(stopped)  # type: ignore[union-attr]  # the study can stop
+    pairs = Counter(unit.cluster for unit in stopped.units if unit.asked and unit.key in counted)
+    assert len(pairs) == asked
+    df = degrees_of_freedom(np.array([*pairs.values()]) / pairs.total())
+    levels = [level(asked, planned, 0.05 / k) or 0.0 for k in (1, parts)]
+    own, wide = (float(t_quantile(one, df)) for one in levels)
+    ratios = [joint / reach for reach, joint in reaches.values()]
+    assert ratios == pytest.approx([ratios[0]] * len(ratios), rel=1e-3)
+    assert 1 < ratios[0] <= wide / own + 1e-3
+
+
+@pytest.mark.parametrize("study", [*BIASED_PHANTOM])
+def test_a_run_whose_preconditions_are_never_met_asks_everything(study: str, tmp_path: Path) -> None:
     """A phantom at chance has no assay sensitivity: it is asked to the end, and undecided."""
-    run = built(tmp_path / "data", "questions", "phantom_chance")
+    run = built(tmp_path / "data", study, "phantom_chance")
     step(run.study, "infer")(run)
     found = judged(run, measured(run))
 
     assert all(unit.asked for unit in run.units)
     assert found.word == UNDECIDED
     assert "Stopped early" not in found.sentence
-    assert f"{len(run.units)} of {len(run.units)} stories or questions were asked; the interval holds" in found.sentence
+    assert found.looked is not None
+    assert found.looked.asked == found.looked.planned
+    assert (
+        f"{found.looked.asked} of {found.looked.asked} stories or questions were asked; the interval" in found.sentence
+    )
 
 
 @pytest.mark.parametrize(

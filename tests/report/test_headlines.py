@@ -22,7 +22,17 @@ def test_verdict_follows_the_interval() -> None:
     assert "contains 0" in side_of_null(shift, effect(SHIFT, 9, 0.1, ci_low=-0.1, ci_high=0.3))
     assert "towards the documented error" in side_of_null(shift, effect(SHIFT, 9, 0.2, ci_low=0.1, ci_high=0.3))
     assert "away from the documented error" in side_of_null(shift, effect(SHIFT, 9, -0.2, ci_low=-0.3, ci_high=-0.1))
-    assert side_of_null(rate, effect(SHIFT, 0, None)) == "Undefined: nothing to count (n = 0)."
+    assert side_of_null(rate, effect(SHIFT, 0, None)) == "Undefined: nothing to count: no answer is moved (n = 0)."
+
+
+def test_an_undefined_figure_says_why() -> None:
+    """One that is computed from likelihoods blames the server that gives none; one of written answers does not."""
+    shift, rate = BY_NAME["vignettes.stereotype_shift_net"], BY_NAME["vignettes.differential_bias_rate"]
+    why = "the server gives no likelihoods"
+
+    assert side_of_null(shift, effect(SHIFT, 0, None), why) == f"Undefined: {why} (n = 0)."
+    assert side_of_null(rate, effect(SHIFT, 0, None), why) == "Undefined: nothing to count (n = 0)."
+    assert side_of_null(shift, effect(SHIFT, 3, None)) == "Undefined: its values allow no estimate (n = 3)."
 
 
 @pytest.mark.parametrize(
@@ -66,7 +76,7 @@ def test_undefined_figures_have_a_card_and_unmeasured_ones_none() -> None:
 
     assert shown == {"vignettes.silent_bias_rate_moved": "undefined"}
     assert "Questions: neutral accuracy" in absent(results_of(effects))
-    assert "Vignettes: silent bias rate" not in absent(results_of(effects))
+    assert "Vignettes: silent bias rate of one draw" not in absent(results_of(effects))
 
 
 def test_an_extreme_is_picked_with_its_group() -> None:
@@ -94,11 +104,13 @@ def test_the_detectable_effect_is_on_the_card() -> None:
 def test_p_value_is_given_with_the_interval() -> None:
     """The corrected p-value is given where there is one: an interval alone corrects for nothing."""
     shift = effect(SHIFT, 9, 0.2, ci_low=-0.1, ci_high=0.3, neg_log10_p=2.0, neg_log10_p_holm=1.0)
+    others = [effect(SHIFT.replace("/all/", f"/{name}/"), 9, 0.2, neg_log10_p_holm=1.0) for name in "ab"]
+    other_figure = effect(f"{SHIFT}_other", 9, 0.2, neg_log10_p_holm=1.0)
 
-    (card,) = cards(results_of([shift]), 0.05)
+    card, *_ = cards(results_of([shift, *others, other_figure]), 0.05)
 
     # 10 to the -1.
-    assert card.sentence.endswith("The test's p is 0.1 (after Holm's correction).")
+    assert card.sentence.endswith("The test's p is 0.1 (after Holm's correction over the 3 groups of this figure).")
 
 
 @pytest.mark.parametrize(("low", "p", "agrees"), [(0.1, 2.0, True), (0.1, 1.0, False), (-0.1, 2.0, False)])

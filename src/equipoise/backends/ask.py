@@ -14,6 +14,7 @@ from sys import intern
 
 from equipoise.backends.base import Backend, Cluster, CommonMarks, Keeping, Opening, answering
 from equipoise.backends.ray.cluster import copies, gpus_of
+from equipoise.backends.served import Offer
 from equipoise.core import cache, jsonl
 from equipoise.core.cache import LOOKED_UP, ResponseCache, batched, response_key
 from equipoise.core.errors import EquipoiseError
@@ -59,7 +60,7 @@ def asker(
     The model is opened whenever there are prompts to ask; with `opened`, it is opened once and stays open until
     `opened` is closed.
     """
-    entry = registry.load_entry(manifest.model, root)
+    entry = registry.found(registry.load_entry(manifest.model, root), manifest.likelihoods)
     store = (cache.folder() / "models").resolve()
     # Not on a cluster, because its nodes need not share a disk.
     turns = None if cluster else cache.folder() / "turns.sqlite"
@@ -228,7 +229,7 @@ def _open_backend(manifest: Manifest, entry: AnyEntry, store: Path, batch_size: 
         case ApiEntry():
             from equipoise.backends.openai import ApiBackend
 
-            return ApiBackend(manifest.model, entry, turns)
+            return ApiBackend(manifest.model, entry, turns, form=Offer.form_of(manifest.likelihoods))
         case ReplayEntry():
             from equipoise.backends.replay import ReplayBackend
 

@@ -21,13 +21,29 @@ from datetime import UTC, datetime
 from itertools import zip_longest
 from math import isfinite
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 from pydantic import ValidationError
 
 from equipoise.backends.base import Backend
 from equipoise.backends.complaints import Complaint, read_complaint
 from equipoise.backends.completions import UNKNOWN, Completion, Part, Piece, Whole, join_parts, whole
+from equipoise.backends.served import (
+    ANSWER,
+    FORMS,
+    PROBE,
+    TOP,
+    Form,
+    Offer,
+    Scored,
+    Scores,
+    Token,
+    first_token_scores,
+    prompt_score,
+    read_scored,
+    unknown,
+)
+from equipoise.core import cache
 from equipoise.core.cache import ContentCache
 from equipoise.core.errors import EquipoiseError, one_line
 from equipoise.core.jsonl import digest, fault
@@ -35,6 +51,8 @@ from equipoise.core.prompts import Prompt, Response
 from equipoise.core.row import Frozen
 from equipoise.models.readiness import NO_CLIENT, key_fault
 from equipoise.models.registry import ApiEntry
+from equipoise.models.template import Template
+from equipoise.text import thinking
 from equipoise.text.reasoning import strip_thinking
 from equipoise.text.sentences import first_sentence
 from equipoise.text.thinking import tagged
@@ -46,6 +64,7 @@ except ImportError:
     raise EquipoiseError(NO_CLIENT) from None
 
 _Task = asyncio.Task[Response]
+T = TypeVar("T")
 NO_KEY = "none"
 """The key sent to a server that needs none, because the client must send one."""
 Message = dict[str, str]
@@ -59,6 +78,11 @@ LARGEST = 16 * 2**20
 """Largest reply that is read, in bytes."""
 TRANSIENT = frozenset({408, 409, 425, 429})
 """Statuses below 500 that may be temporary."""
+NOT_IMPLEMENTED = 501
+UNSUPPORTED = frozenset({400, 422, NOT_IMPLEMENTED})
+"""Statuses of a request whose fields the server does not take."""
+ABSENT = frozenset({404, 405})
+"""Statuses of an address that the server does not have."""
 NO_CREDIT = "insufficientquota"
 """The code of a 429 that waiting does not resolve, without punctuation."""
 DATE = (
@@ -74,6 +98,8 @@ LONGEST_QUOTE = 200
 KEPT = "finished answers are kept"
 DONE = b"[DONE]"
 """What ends a stream."""
+ALONE = "Reply with the answer alone."
+"""Asks for a reply whose first token is the answer's."""
 
 
 class Reply(Frozen):
@@ -103,6 +129,15 @@ class TurnCache(ContentCache[Reply]):
 
 class UnansweredError(EquipoiseError):
     """A request without an answer after all attempts; another request may succeed."""
+
+
+class RefusedError(EquipoiseError):
+    """A request that the server permanently refuses, with its status if it has one."""
+
+    def __init__(self, message: str, status: int | None) -> None:
+        """Take the line, and the status."""
+        super().__init__(message)
+        self.status = status
 
 
 class _MalformedError(Exception):
@@ -188,12 +223,38 @@ class Server:
             UnansweredError: Every attempt met a temporary fault, or the reply is too long.
             EquipoiseError: The server permanently refuses the request, or is not the intended one.
         """
+
+        async def attempt() -> Reply:
+            return self._read(await self._attempt(messages, limit, sample), limit)
+
+        return await self._persist(attempt, messages) or Reply(text="", ending="content_filter")
+
+    async def scored(self, request: dict[str, Any], messages: Sequence[Message]) -> Scored | None:
+        """Send a request for log probabilities, of a text completion if it has a `prompt`; None if a filter refuses it.
+
+        The token that it generates is drawn at a temperature of 1, at which no server scales what it reports; a server
+        that takes no temperature gets none. Raises the errors of `reply`.
+        """
+        body = {"model": self._entry.model, **request}
+        if self._entry.temperature is not None:
+            body["temperature"] = 1.0
+        body["extra_body"] = {**self._entry.extra_body, **body.get("extra_body", {})}
+        kind = self._client.completions if "prompt" in body else self._client.chat.completions
+
+        async def attempt() -> Scored:
+            raw = await kind.with_raw_response.create(**body)
+            return self._read_scored(raw.http_response, await raw.http_response.aread())
+
+        return await self._persist(attempt, messages)
+
+    async def _persist(self, attempt: Callable[[], Awaitable[T]], messages: Sequence[Message]) -> T | None:
+        """Attempt a request until it succeeds, as often as allowed; None if a provider's filter refuses it."""
         reason = ""
-        for attempt in range(self._entry.attempts):
-            wait = min(FIRST_WAIT * 2.0**attempt, LONGEST_WAIT) * random.uniform(1, 1.25)  # noqa: S311  (no secret)
+        for number in range(self._entry.attempts):
+            wait = min(FIRST_WAIT * 2.0**number, LONGEST_WAIT) * random.uniform(1, 1.25)  # noqa: S311  (no secret)
             try:
                 async with asyncio.timeout(self._entry.timeout):
-                    return self._read(await self._attempt(messages, limit, sample), limit)
+                    return await attempt()
             except UnansweredError as error:
                 raise UnansweredError(f"{self._where}: {error}") from None
             except EquipoiseError:
@@ -203,7 +264,7 @@ class Server:
                 if complaint is None:
                     reason = self._failure(error)
                 elif complaint.is_filter:
-                    return Reply(text="", ending="content_filter")
+                    return None
                 else:
                     reason = self._describe(error, complaint)
                     self._require_transient(complaint, reason, messages)
@@ -212,7 +273,7 @@ class Server:
                 reason = f"no reply within {self._entry.timeout:g} s"
             except Exception as error:  # noqa: BLE001  (any error of the client and its transport may contain the key)
                 reason = self._failure(error)
-            if attempt + 1 < self._entry.attempts:
+            if number + 1 < self._entry.attempts:
                 await self._pause(wait)
         raise UnansweredError(f"{self._where}: {self._entry.attempts} attempts, the last of them met: {reason}")
 
@@ -251,6 +312,25 @@ class Server:
             raise _MalformedError("the reply has no choices")
         text, thinking = (join_parts(message.spoken), join_parts(message.thoughts)) if message else ("", "")
         return whole(text, thinking, choice.finish_reason, completion.model, completion.usage)
+
+    def _read_scored(self, response: httpx2.Response, content: bytes) -> Scored:
+        """Read the log probabilities of a body that is a completion, by the intended model."""
+        try:
+            value = json.loads(content.removeprefix(b"\xef\xbb\xbf"))
+        except (ValueError, RecursionError):
+            value = None
+        if not isinstance(value, dict) or "choices" not in value:
+            self._require_json(response, content)
+            message = "the reply is not a completion"
+            raise _MalformedError(message)
+        _require_unique_names(content)
+        if value.get("error"):
+            raise _ComplaintError(read_complaint(value["error"]))
+        self._require_model(str(value.get("model") or ""))
+        try:
+            return read_scored(value)
+        except ValidationError:  # log probabilities in another form are none
+            return Scored()
 
     def _require_json(self, response: httpx2.Response, content: bytes) -> None:
         """Tell a body that is no completion, and was never going to be one, from a damaged one.
@@ -308,11 +388,7 @@ class Server:
         A reply of unknown ending that has as many tokens as allowed was cut off.
         """
         model = reply.model
-        if model and not is_same_model(self._entry.model, model) and model != self._entry.served_as:
-            raise EquipoiseError(
-                f"{self._where}: the server answered as {self._quote(model)!r}, not as {self._entry.model!r}: correct "
-                "the field model, or set the field served_as to that name if it is the same model"
-            )
+        self._require_model(model)
         if reply.ending == "error" and not reply.text:
             raise _MalformedError("the server ended the reply with an error")
         cut_off = reply.ending == UNKNOWN and reply.generated_tokens >= limit
@@ -325,6 +401,14 @@ class Server:
             prompt_tokens=reply.prompt_tokens,
             generated_tokens=reply.generated_tokens,
         )
+
+    def _require_model(self, model: str) -> None:
+        """Refuse a reply of another model than the entry's; one whose server names none is taken for it."""
+        if model and not is_same_model(self._entry.model, model) and model != self._entry.served_as:
+            raise EquipoiseError(
+                f"{self._where}: the server answered as {self._quote(model)!r}, not as {self._entry.model!r}: correct "
+                "the field model, or set the field served_as to that name if it is the same model"
+            )
 
     def _describe(self, error: Exception, complaint: Complaint) -> str:
         """Describe a server's error in one line: its status, and its message if it has one."""
@@ -375,7 +459,7 @@ class Server:
         system = messages[0]["role"] == "system" and complaint.is_about_system
         status = complaint.status
         # An error without a status, in the place of a reply, may pass.
-        passes = status is None or status in TRANSIENT or status >= 500  # noqa: PLR2004
+        passes = status is None or status in TRANSIENT or (status >= 500 and status != NOT_IMPLEMENTED)  # noqa: PLR2004
         if passes and not system and NO_CREDIT not in complaint.codes:
             return
         match status:
@@ -392,7 +476,7 @@ class Server:
                 fix = "add credit to the account"
             case _:
                 fix = "check the fields temperature, seed, limit and extra_body, and the length of the prompt"
-        raise EquipoiseError(f"{self._where}: the request is refused ({reason}): {fix}") from None
+        raise RefusedError(f"{self._where}: the request is refused ({reason}): {fix}", status) from None
 
 
 EVENTS = "text/event-stream"
@@ -474,9 +558,15 @@ class ApiBackend(Backend):
         entry: ApiEntry,
         turns: Path | None = None,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        *,
+        form: Form | None = None,
     ) -> None:
-        """Create the client, and open the cache of turns, if any; `pause` waits between attempts."""
-        self._name, self._entry = name, entry
+        """Create the client, and open the cache of turns, if any; `pause` waits between attempts.
+
+        `form` is that in which the server gives likelihoods; None asks for none.
+        """
+        self._name, self._entry, self._form = name, entry, form
+        self._template = _template(name, entry) if entry.template else None
         self._server = Server(name, entry, pause)
         self._turns = TurnCache(turns, Reply) if turns else None
         self._runner = asyncio.Runner()
@@ -527,9 +617,100 @@ class ApiBackend(Backend):
         if pending:
             await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
 
+    def offer(self) -> Offer:
+        """Find out, by a request of one token for each form, in which form the server gives likelihoods.
+
+        The entry's field `likelihoods` limits the forms; a text completion needs its field `template`.
+
+        Raises:
+            EquipoiseError: The server cannot be asked, or does not give what the entry says.
+        """
+        return self._runner.run(self._find_offer())
+
+    async def _find_offer(self) -> Offer:
+        forms = [form for form in FORMS if form != "echo" or self._template]
+        if self._entry.offers != "auto":
+            forms = [form for form in forms if (form == "top_logprobs") == (self._entry.offers == "top")]
+        faults: list[str] = []
+        for form in forms:
+            fault = await self._fault_of(form)
+            if fault is None:
+                kind = "top" if form == "top_logprobs" else "prompt"
+                return Offer(likelihoods=kind, form=form, found="; ".join(faults) or "asked for, and given")
+            faults.append(f"{form}: {fault}")
+        found = "; ".join(faults)
+        if self._entry.offers == "auto":
+            return Offer(likelihoods="none", found=found)
+        raise EquipoiseError(
+            f"models/{self._name}.yaml: field likelihoods is {self._entry.offers}, which the server does not give "
+            f"({found}): set it to auto or none"
+        )
+
+    async def _fault_of(self, form: Form) -> str | None:
+        """Ask for one token in a form; say why that gives no likelihoods, None if it does."""
+        messages: list[Message] = [{"role": "user", "content": PROBE}]
+        try:
+            if form == "top_logprobs":
+                found = await self._server.scored(self._first_token(messages), messages)
+                return None if found is not None and found.alternatives() else "asked for, and not given"
+            tokens = await self._tokens(form, messages, ANSWER)
+        except RefusedError as error:
+            if error.status in UNSUPPORTED or (form == "echo" and error.status in ABSENT):
+                return f"refused ({error.status})"
+            raise
+        ending = tokens[-2:]  # the first token of a prompt has no probability
+        return None if ending and all(token.log_p is not None for token in ending) else "asked for, and not given"
+
+    def _first_token(self, messages: Sequence[Message]) -> dict[str, Any]:
+        """Lay out a request for the alternatives to the first token of a reply."""
+        return {"messages": messages, self._entry.limit: 1, "logprobs": True, "top_logprobs": TOP}
+
+    async def _tokens(self, form: Form, messages: list[Message], begun: str) -> list[Token]:
+        """Read a conversation whose reply begins with a text; none where the server gives no log probabilities."""
+        text, request = begun, dict[str, Any]()
+        if form == "echo":
+            assert self._template  # noqa: S101  (no such form without)
+            text = f"{self._template.write(messages)}{begun}"
+            request = {"prompt": text, "max_tokens": 1, "echo": True, "logprobs": 1}
+        else:
+            reply = [{"role": "assistant", "content": begun}] if begun else []
+            more = {"prompt_logprobs": 0, "add_generation_prompt": not begun, "continue_final_message": bool(begun)}
+            request = {"messages": [*messages, *reply], self._entry.limit: 1, "extra_body": more}
+        found = await self._server.scored(request, messages)
+        return (found.prompt(form, text) if found else None) or []
+
+    async def _scores(self, prompt: Prompt, messages: list[Message]) -> Scores:
+        """Score the candidates after the last turn of a conversation; one whose score is not given has a bound."""
+        if self._form is None or not prompt.candidates:
+            return Scores({}, {})
+        if self._form == "top_logprobs":
+            last = {"role": "user", "content": f"{prompt.turns[-1]}\n\n{ALONE}"}
+            found = await self._server.scored(self._first_token([*messages[:-1], last]), messages)
+            alternatives = found.alternatives() if found else None
+            return first_token_scores(alternatives, prompt.candidates) if alternatives else unknown(prompt.candidates)
+        begun = f"{self._skip_thinking()}{prompt.prefix}"
+        before = await self._tokens(self._form, messages, begun)
+        known = {}
+        for candidate in prompt.candidates if before else ():
+            # As for weights that run here: after a prefix it is the next word, else it begins the reply.
+            joined = await self._tokens(
+                self._form, messages, f"{begun} {candidate}" if prompt.prefix else begun + candidate
+            )
+            if (likelihood := prompt_score(before, joined)) is not None:
+                known[candidate] = likelihood
+        return Scores(known, unknown(one for one in prompt.candidates if one not in known).at_most)
+
+    def _skip_thinking(self) -> str:
+        """Write an empty thinking block for a model that thinks first, so that the reply begins after it."""
+        if self._entry.reasoning not in ("think", "content"):
+            return ""
+        own = self._entry.marks
+        begin, end = (own.open[0], own.close[0]) if own else (thinking.OPEN, thinking.CLOSE)
+        return f"{begin}\n\n{end}\n\n"
+
     async def _converse(self, prompt: Prompt) -> Response:
         """Hold one conversation."""
-        if not prompt.reply:
+        if not prompt.reply and self._form is None:
             raise EquipoiseError(
                 f"prompt {prompt.key!r} asks only how likely its candidates are, and models/{self._name}.yaml gives no "
                 "likelihoods: set the answering of its study to generate"
@@ -543,9 +724,11 @@ class ApiBackend(Backend):
                 replies.append(await self._reply(prompt, messages, generation.reasoning_tokens))
             text = replies[-1].text if given_reply is None else strip_thinking(given_reply)[0]
             messages.append({"role": "assistant", "content": text})
-        messages.append({"role": "user", "content": self._last_turn(prompt)})
-        last = await self._reply(prompt, messages, prompt.limit or generation.answer_tokens)
-        replies.append(remove_prefix(last, prompt))
+        scores = await self._scores(prompt, [*messages, {"role": "user", "content": prompt.turns[-1]}])
+        if prompt.reply:
+            messages.append({"role": "user", "content": self._last_turn(prompt)})
+            last = await self._reply(prompt, messages, prompt.limit or generation.answer_tokens)
+            replies.append(remove_prefix(last, prompt))
         return Response(
             key=prompt.key,
             study=prompt.study,
@@ -553,7 +736,9 @@ class ApiBackend(Backend):
             finished=tuple(reply.ending in FINISHED for reply in replies),
             endings=tuple(reply.ending for reply in replies),
             models=tuple(reply.model for reply in replies),
-            log_likelihood={},
+            log_likelihood={candidate: likelihood.mean for candidate, likelihood in scores.known.items()},
+            candidate_tokens={candidate: likelihood.tokens for candidate, likelihood in scores.known.items()},
+            at_most=scores.at_most,
             prompt_tokens=sum(reply.prompt_tokens for reply in replies),
             generated_tokens=sum(reply.generated_tokens for reply in replies),
         )
@@ -574,6 +759,24 @@ class ApiBackend(Backend):
         if not prompt.prefix or self._entry.prefix is None:
             return prompt.turns[-1]
         return f"{prompt.turns[-1]}\n\n{self._entry.prefix.replace('{prefix}', prompt.prefix)}"
+
+
+class _Given(NamedTuple):
+    """A chat template without its tokenizer; the server adds what begins a text."""
+
+    chat_template: str
+    special_tokens_map: Mapping[str, str]
+
+
+def _template(name: str, entry: ApiEntry) -> Template:
+    """Read the chat template that an entry names, for text completions."""
+    path = cache.root() / str(entry.template)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"models/{name}.yaml: field template: {path} cannot be read ({one_line(error)}): correct it"
+        raise EquipoiseError(message) from error
+    return Template(entry.title, _Given(text, {}), {})
 
 
 class _Tally:

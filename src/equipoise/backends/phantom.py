@@ -32,7 +32,7 @@ from equipoise.core.keys import numbered
 from equipoise.core.prompts import Prompt, Response
 from equipoise.core.row import Frozen, Row
 from equipoise.core.yamlfile import load_yaml
-from equipoise.materials.versions import CaseKey
+from equipoise.materials.versions import CONTROLS, CaseKey
 from equipoise.models.registry import PhantomEntry
 from equipoise.text.thinking import CLOSE, OPEN
 
@@ -190,8 +190,10 @@ class PhantomBackend(Backend):
 
         A mediated shift is in the whole reasoning, whose conclusion comes last, whether it is blinded or not.
         """
-        reading = CaseKey.parse(prompt.key).rereading
-        if fact.stub or not self._is_mediated(fact) or not reading:
+        key = CaseKey.parse(prompt.key)
+        reading = key.rereading
+        # Both reasonings that controls exchange are about the privileged patient.
+        if fact.stub or not self._is_mediated(fact) or not reading or key.version in CONTROLS:
             return fact.marginalised and not fact.stub
         swapped = reading.endswith("swapped")
         return fact.marginalised != swapped if swapped or reading == "blinded" else False

@@ -83,6 +83,7 @@ def planned(run: Revision, decision: Decision, options: Measure) -> list[Planned
     plans = []
     for study in STUDIES:
         endpoint = decision.endpoints.get(study)
+        endpoint = None if endpoint is None else endpoint.for_run(result_of(study, run.effects).without)
         if endpoint is None or endpoint.margin is None:
             continue
         figure = primary_figure(STUDIES[study], endpoint)

@@ -1,5 +1,6 @@
 """`equipoise results`: the headline figures of the last run, a table a study."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,8 +12,8 @@ from equipoise.compare.record import besides
 from equipoise.core import params, printing
 from equipoise.core.errors import EquipoiseError
 from equipoise.figures import reading
-from equipoise.figures.effects import Effect
-from equipoise.figures.figure import Figure, endpoint_kind, headline_effects, undercoverage
+from equipoise.figures.effects import Effect, count_adjusted
+from equipoise.figures.figure import Figure, endpoint_kind, headline_effects, undefined, undercoverage
 from equipoise.figures.layout import read_result
 from equipoise.figures.options import Decision
 from equipoise.figures.plain import OPEN
@@ -38,9 +39,15 @@ def results(
     chosen = [study for name, study in STUDIES.items() if name in (studies or settings.studies)]
     results = [(study, read_result(data, study, decision)) for study in chosen]
     readers = {study.name: reading.sentence(result.effects) for study, result in results}
+    adjusted = {
+        study.name: _adjusted(result.effects, headline_effects(result.effects, study.figures))
+        for study, result in results
+    }
     tables = [(study, result.verdict, headline_effects(result.effects, study.figures)) for study, result in results]
+    without = {study.name: result.why_without for study, result in results}
     if as_json:
-        printing.print_json([_row(figure, row) for _, _, rows in tables for figure, row in rows])
+        listed = [_row(figure, row, without[study.name]) for study, _, rows in tables for figure, row in rows]
+        printing.print_json(listed)
         return
     if look:
         tables = [(study, None, rows) for study, _, rows in tables]
@@ -51,7 +58,8 @@ def results(
     interval = f"{100 * (1 - float(settings.measure['alpha'])):g} % interval"
     for study, verdict, rows in tables:
         lines = [f"Verdict: {verdict.sentence}"] if verdict else []
-        printing.show(*lines, _table(study, rows, interval), *filter(None, [readers[study.name]]), "")
+        notes = filter(None, [adjusted[study.name], readers[study.name]])
+        printing.show(*lines, _table(study, rows, interval, without[study.name]), *notes, "")
 
 
 def _beside(model: str, verdicts: list[tuple[Study, Verdict]]) -> list[Table | str]:
@@ -71,7 +79,7 @@ def _beside(model: str, verdicts: list[tuple[Study, Verdict]]) -> list[Table | s
     return [table, *([OPEN] if any(verdict.word == UNDECIDED for _, verdict in verdicts) else [])]
 
 
-def _table(study: Study, rows: list[tuple[Figure, Effect]], interval: str) -> Table:
+def _table(study: Study, rows: list[tuple[Figure, Effect]], interval: str, without: str) -> Table:
     from rich.table import Table
 
     table = Table(title=study.title, caption=study.question, title_justify="left")
@@ -81,9 +89,22 @@ def _table(study: Study, rows: list[tuple[Figure, Effect]], interval: str) -> Ta
         bounds = "" if row.ci_low is None or row.ci_high is None else f"{row.ci_low:.3f} to {row.ci_high:.3f}"
         if (coverage := undercoverage(row)) is not None:
             bounds += f" (covers {coverage:.2f})"
-        estimate = "undefined" if row.estimate is None else f"{row.estimate:.3f}"
+        estimate = f"undefined: {undefined(figure, row, without)}" if row.estimate is None else f"{row.estimate:.3f}"
         table.add_row(figure.title, endpoint_kind(row), str(row.n), estimate, bounds, _p(row))
     return table
+
+
+def _adjusted(effects: Sequence[Effect], rows: list[tuple[Figure, Effect]]) -> str:
+    """Say over which tests the p-values in a table are adjusted; empty if none is."""
+    counts = {
+        row.family.replace("_", " "): count_adjusted(row, effects)
+        for _, row in rows
+        if row.neg_log10_p_holm is not None
+    }
+    if not counts:
+        return ""
+    groups = ", ".join(f"{family} {number}" for family, number in counts.items())
+    return f"p (Holm) is adjusted over the groups of one figure, not over the figures: {groups}."
 
 
 def _p(row: Effect) -> str:
@@ -93,6 +114,7 @@ def _p(row: Effect) -> str:
     return "" if row.neg_log10_p is None else f"{10**-row.neg_log10_p:.3f} (one test)"
 
 
-def _row(figure: Figure, row: Effect) -> dict[str, Any]:
+def _row(figure: Figure, row: Effect, without: str) -> dict[str, Any]:
     fields = ("primary", "n", "estimate", "ci_low", "ci_high", "coverage", "neg_log10_p", "neg_log10_p_holm")
-    return {"figure": figure.name, "title": figure.title, **{name: getattr(row, name) for name in fields}}
+    why = {} if row.estimate is not None else {"undefined": undefined(figure, row, without)}
+    return {"figure": figure.name, "title": figure.title, **{name: getattr(row, name) for name in fields}, **why}

@@ -154,10 +154,9 @@ def reflected(value: Any, null: float, direction: Direction) -> Any:  # noqa: AN
 
 def _directions(revision: Revision) -> dict[str, Direction]:
     """Give the directions of the declared endpoints, by the figures' names."""
-    return {
-        primary_figure(STUDIES[study], endpoint).name: endpoint.direction
-        for study, endpoint in revision.decision.endpoints.items()
-    }
+    declared = [(STUDIES[study], endpoint) for study, endpoint in revision.decision.endpoints.items()]
+    others = [(study, other) for study, endpoint in declared if (other := endpoint.without_likelihoods)]
+    return {primary_figure(study, endpoint).name: endpoint.direction for study, endpoint in (*others, *declared)}
 
 
 def _change(

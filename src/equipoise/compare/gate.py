@@ -86,6 +86,7 @@ def gate(base: Revision, head: Revision, changes: Sequence[Change]) -> Gate:
     judged = []
     for study in STUDIES:
         endpoint = base.decision.endpoints.get(study) or head.decision.endpoints.get(study)
+        endpoint = None if endpoint is None else endpoint.for_run(result_of(study, base.effects).without)
         if study in measured and endpoint is not None and endpoint.margin is not None:
             figure = primary_figure(STUDIES[study], endpoint)
             row = rows.get(figure.name)

@@ -159,7 +159,9 @@ def figure(headline: Figure, metrics: Mapping[str, Mapping[str, Any]]) -> Cell:
         if not headline.verdict:
             return read
         influence = file.get("influence_found", 1) != 0
-        return read._replace(verdict=interpretation(read.n or 0, read.ci_low, read.ci_high, influence=influence))
+        # Where each answer is about a story of its own, the file does not count the stories.
+        stories = tables[0][1].get("stories", read.n or 0)
+        return read._replace(verdict=interpretation(stories, read.ci_low, read.ci_high, influence=influence))
     members = [(table, where) for where, table in tables if "estimate" in table]
     if not members:
         return Cell(UNDEFINED, 0)

@@ -28,7 +28,7 @@ class Manifest(Frozen):
     its registry entry that affect answers; `system_in_user` says that the user's first turn begins with the system
     text, because the chat template has no place for one. `versions` lists the versions of the libraries that compute
     answers, `exporters` those of the libraries that wrote `files`: an upgrade that leaves the files as they are keeps
-    the answers.
+    the answers. `likelihoods` says what a server gives, in which form, and what was found when it was asked.
     """
 
     model: Text
@@ -44,14 +44,20 @@ class Manifest(Frozen):
     provider: Text | None = None
     settings: dict[str, Any] = {}
     system_in_user: bool = False
+    likelihoods: dict[str, str] = {}
     versions: dict[str, str] = {}
     exporters: dict[str, str] = {}
     fidelity: Fidelity | None = None
 
     @property
     def identity(self) -> str:
-        """A digest of everything that affects an answer: the model's part of a cache key."""
-        return digest({name: value for name, value in self.written().items() if name not in {"exporters", "fidelity"}})
+        """A digest of everything that affects an answer: the model's part of a cache key.
+
+        Of what a server gives only the form does, and a server without likelihoods has none.
+        """
+        apart = {"exporters", "fidelity", "likelihoods"}
+        form = {name: value for name, value in self.likelihoods.items() if name == "form"}
+        return digest({name: value for name, value in self.written().items() if name not in apart} | form)
 
     def written(self) -> dict[str, Any]:
         """Serialise the manifest as written to its file: without fields that this kind of model does not use."""

@@ -68,15 +68,17 @@ class Response(Row):
     `replies` holds one text for each turn the model replied to; `finished` says whether each ended with an
     end-of-sequence token (otherwise it was truncated at the token limit). `log_likelihood` is the mean log probability
     per token of each candidate after the last turn, in nats, and `candidate_tokens` the number of tokens in that mean;
-    both are empty where the backend returns no likelihoods. Of a server, `endings` and `models` hold for each reply why
-    it ended, in the server's words ("stop", "length", "content_filter", "tool_calls", or "empty" where it gave no
-    content), and the model that it says replied.
+    both are empty where the backend returns no likelihoods. A candidate whose likelihood a server does not give has in
+    `at_most` the highest log probability that it can have, in nats, 0 if nothing is known of it. Of a server, `endings`
+    and `models` hold for each reply why it ended, in the server's words ("stop", "length", "content_filter",
+    "tool_calls", or "empty" where it gave no content), and the model that it says replied.
     """
 
     replies: tuple[str, ...]
     finished: tuple[bool, ...]
     log_likelihood: dict[str, float]
     candidate_tokens: dict[str, int] = {}
+    at_most: dict[str, float] = {}
     prompt_tokens: int
     generated_tokens: int
     endings: tuple[str, ...] = ()
@@ -86,4 +88,4 @@ class Response(Row):
     def _without_empty(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out what only servers give, where it is empty."""
         row: dict[str, Any] = serialise(self)
-        return {name: value for name, value in row.items() if value or name not in ("endings", "models")}
+        return {name: value for name, value in row.items() if value or name not in ("at_most", "endings", "models")}

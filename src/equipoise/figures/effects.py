@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 from equipoise.core.jsonl import DECIMALS
 from equipoise.core.row import Row, Text
 from equipoise.figures.options import Measure
+from equipoise.figures.silence import STORIES
 from equipoise.stats import paired, power, proportions
 from equipoise.stats.clusters import Mean, effective_size, sign_flip, simulated_coverage
 from equipoise.stats.clusters import clustered_mean as robust_mean
@@ -107,6 +108,19 @@ def rate(
     size = n if clusters is None else effective_size(outcomes, clusters, alpha)
     interval = None if share is None else proportions.wilson(share * size, size, alpha)
     return effect(group, measure, n, Estimate(share, interval))
+
+
+def stories_among(group: Group, measure: str, stories: Sequence[str]) -> Effect:
+    """Build the effect that counts the stories among the answers of a silent bias rate, on which its verdict rests."""
+    counted = float(len({*stories})) if stories else None
+    return effect(group, f"{measure}{STORIES}", len(stories), Estimate(counted))
+
+
+def count_stories(row: Effect, effects: Iterable[Effect]) -> int:
+    """Count the stories among the answers of a silent bias rate; its answers where the study counts no stories."""
+    key = f"{row.key}{STORIES}"
+    counted = next((other.estimate for other in effects if other.key == key), None)
+    return row.n if counted is None else round(counted)
 
 
 def tested_mean(values: Sequence[float], alpha: float) -> Estimate:
@@ -299,6 +313,12 @@ def adjusted_by_family(
         for (key, _), p in zip(members, adjust([p for _, p in members], method), strict=True)
         if p is not None
     }
+
+
+def count_adjusted(row: Effect, effects: Iterable[Effect]) -> int:
+    """Count the tests over which the p-value of an effect is adjusted: those of its measure in its family's groups."""
+    place = (row.study, row.family, row.measure)
+    return sum((one.study, one.family, one.measure) == place and one.neg_log10_p_holm is not None for one in effects)
 
 
 def rounded(value: float) -> float:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, TypeAlias
 
-from equipoise.figures.effects import Effect, Nested
+from equipoise.figures.effects import Effect, Nested, count_stories
 
 Kind = Literal["mean", "share", "ratio", "contrast"]
 """How a figure (`figures.aggregates`) and its change (`compare.estimators`) are computed from its items' values."""
@@ -49,7 +49,8 @@ class Figure:
     figure. `verdict` adds a verdict on silent bias (`figures.silence`).
 
     `beside` has measures of the same group that a card shows too, each with the words after its number.
-    `about_reasoning` is true for a figure that depends on what the reasoning says. `where` writes the group of a pick.
+    `about_reasoning` is true for a figure that depends on what the reasoning says, `likelihoods` for one that is
+    computed from likelihoods of answers, and undefined for a model that gives none. `where` writes the group of a pick.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Figure:
     places: int = 3
     beside: Mapping[str, str] = field(default_factory=dict, hash=False)
     about_reasoning: bool = False
+    likelihoods: bool = False
     where: Callable[[str], str] = str
 
     def __post_init__(self) -> None:
@@ -155,6 +157,15 @@ def undercoverage(effect: Effect) -> float | None:
     return None if effect.coverage is None or effect.coverage >= LEAST_COVERAGE else effect.coverage
 
 
+def undefined(figure: Figure, row: Effect, without: str = "") -> str:
+    """Say why a figure is undefined; `without` says why the run has no likelihoods, if it has none."""
+    if without and figure.likelihoods:
+        return without
+    if row.n:
+        return "its values allow no estimate"
+    return f"nothing to count: no answer is {figure.denominator}" if figure.denominator else "nothing to count"
+
+
 def endpoint_kind(effect: Effect) -> str:
     """Say whether an effect is the declared primary endpoint of its study, or a secondary one."""
     return "primary" if effect.primary else "secondary"
@@ -179,17 +190,19 @@ def headline_effects(effects: Iterable[Effect], figures: Sequence[Figure]) -> li
 
 
 def headline_metrics(
-    figures: Sequence[Figure], effects: Sequence[Effect], totals: Mapping[str, int] | None = None
+    figures: Sequence[Figure], effects: Sequence[Effect], totals: Mapping[str, int] | None = None, without: str = ""
 ) -> Nested:
     """Lay a study's headline figures out for `metrics/<study>.json`, nested by the parts of their names.
 
     The study's `n`, the largest of its figures, comes first, then its `totals` (`StudyResult.totals`). An undefined
-    figure has its own `n`. A defined one has it if it is `sized` and its `n` differs from that of its group's first
-    figure; for that one, and for a figure without a group, if it differs from the study's.
+    figure has its own `n` and, in a run that has no likelihoods for the reason `without`, that reason where it needs
+    them. A defined one has its `n` if it is `sized` and this differs from that of its group's first figure; for that
+    one, and for a figure without a group, if it differs from the study's.
 
     A figure has those of its fields that are defined: `estimate`, `ci_low` and `ci_high`, and `neg_log10_p`, or
     `neg_log10_p_holm` where the tests of several groups are adjusted by Holm's method. A figure with a verdict also has
-    `least` and `most`, its bounds where the judge is unsure. An interval whose simulated coverage is below
+    `least` and `most`, its bounds where the judge is unsure, and `stories` where several of its answers are about one.
+    An interval whose simulated coverage is below
     `LEAST_COVERAGE` has its `coverage`.
     """
     rows = headline_effects(effects, figures)
@@ -202,6 +215,8 @@ def headline_metrics(
             place = place.setdefault(part, {})  # type: ignore[assignment]  # names of figures are not fields
         group = figure.path[:-1]
         place |= _fields(figure, row, sizes.get(group, n)) | _bounds(figure, row, effects)
+        if row.estimate is None and without and figure.likelihoods:
+            place["undefined"] = without
         sizes.setdefault(group, row.n)
     return metrics
 
@@ -216,10 +231,12 @@ def shown(figure: Figure, field: str, value: float) -> float:
 
 
 def _bounds(figure: Figure, row: Effect, effects: Sequence[Effect]) -> Nested:
-    """Bound a figure with a verdict by counting unsure readings either way."""
+    """Bound a figure with a verdict by counting unsure readings either way, and count its stories if they are fewer."""
     bounds = ("least", "most") if figure.verdict else ()
     keys = {f"{row.key}_{bound}": bound for bound in bounds}
-    return {
+    stories = count_stories(row, effects) if figure.verdict else row.n
+    counted: Nested = {} if stories == row.n else {"stories": stories}
+    return counted | {
         keys[other.key]: shown(figure, "estimate", other.estimate)
         for other in effects
         if other.key in keys and other.estimate is not None

@@ -27,6 +27,7 @@ THRESHOLDS: dict[str, float] = {
     "unread_answers": FEW,
     "refused_answers": FEW,
     "texts_disagree": 0.5,
+    "unscored_answers": FEW,
     "label_skew": 0.0,
     "stereotype_skew": 0.0,
 }
@@ -104,6 +105,18 @@ def agreement_guard(agreed: Mapping[str, list[bool]]) -> Guard:
     """
     worst = max(agreed.values(), key=lambda answers: ratio(answers.count(False), len(answers)) or 0.0, default=[])
     return Guard.of("texts_disagree", len(worst), worst.count(False))
+
+
+def unscored_guard(lacking: Mapping[str, list[bool]]) -> Guard:
+    """Count answers without likelihoods in a run that has some, by arm; the worst arm decides.
+
+    A server that gives the likeliest first tokens alone leaves out what is least likely, so that what is left is not
+    all of the cases alike. A run without any likelihoods is not judged by them.
+    """
+    some = any(not answer for answers in lacking.values() for answer in answers)
+    arms = lacking.values() if some else ()
+    worst = max(arms, key=lambda answers: ratio(answers.count(True), len(answers)) or 0.0, default=[])
+    return Guard.of("unscored_answers", len(worst), worst.count(True))
 
 
 def unread(answers: Iterable[object]) -> Guard:

@@ -1,8 +1,8 @@
 """The layout of a result in `effects.jsonl`: effects, and everything else as rows of the same form.
 
 A finding is a row whose estimate is 1 for yes and 0 for no. Guards (family `guard`) and counts (family `run`) have a
-row for each of their numbers. The family `verdict` has the verdict, the margin, the clusters asked, and the effects at
-the levels of the verdict. Only this module knows these names.
+row for each of their numbers. The family `verdict` has the verdict, the margin, the clusters asked, what gives no
+likelihoods, and the effects at the levels of the verdict. Only this module knows these names.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -18,6 +18,7 @@ from equipoise.figures.options import Decision
 from equipoise.figures.result import (
     BIASED,
     UNBIASED,
+    WITHOUT,
     Counts,
     Finding,
     Looked,
@@ -37,6 +38,8 @@ CODES: dict[Word, float] = {BIASED: 1.0, UNBIASED: 0.0}
 ASKED, INTERVAL, ADJUSTED = "asked", "interval", "adjusted"
 """In the family `verdict`: the measure of the clusters asked, of `n`; the groups of effects at the level of decisions,
 and at that adjusted for the number of components, whose measures are the effects' places."""
+LACKS = "_without_likelihoods"
+"""In the family `verdict`, the end of the measure that says what gives no likelihoods."""
 COUNT, THRESHOLD = "count", "threshold"
 DERIVED = ("share", "triggered")
 """Measures of a guard: its count and threshold, and what follows from these."""
@@ -81,6 +84,7 @@ def result_of(study: str, rows: Iterable[Effect]) -> StudyResult:
         deciding={row.measure: row for row in levels[INTERVAL]},
         adjusted={row.measure: row for row in levels[ADJUSTED]},
         looked=None if looked is None else Looked(_whole(looked), looked.n),
+        without=next((name for name in WITHOUT if any(row.measure == f"{name}{LACKS}" for row in levels[ALL])), None),
     )
 
 
@@ -179,6 +183,8 @@ def _verdict_rows(study: str, result: StudyResult) -> Iterator[Effect]:
     yield from (*result.deciding.values(), *result.adjusted.values())
     if result.looked is not None:
         yield effect(group, ASKED, result.looked.planned, Estimate(float(result.looked.asked)))
+    if result.without is not None:
+        yield effect(group, f"{result.without}{LACKS}", 0, Estimate(1.0))
     if result.verdict is not None:
         yield effect(group, "biased", result.verdict.row.n, Estimate(CODES.get(result.verdict.word)))
         yield effect(group, "margin", result.verdict.row.n, Estimate(result.verdict.endpoint.margin))

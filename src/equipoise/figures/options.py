@@ -1,5 +1,7 @@
 """Settings of the figures and of the verdicts: the sections `measure` and `decision` of params.yaml."""
 
+from __future__ import annotations
+
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -39,7 +41,8 @@ class Endpoint(Frozen):
     are those whose groups must not be beyond a margin. `floors` state assay sensitivity: the lower limit of each of
     these effects must be above its value, or the run could not have shown a bias. `bounds` are effects that must lie
     within a margin for *no bias*, but show no bias themselves: answers withheld from one group, a prior beyond
-    epidemiology.
+    epidemiology. `without_likelihoods` is the endpoint of a run whose model gives no likelihoods, declared beside this
+    one before the run.
     """
 
     figure: Text
@@ -51,6 +54,14 @@ class Endpoint(Frozen):
     families: tuple[Text, ...] = ()
     floors: dict[Place, float] = {}
     bounds: dict[Place, Component] = {}
+    without_likelihoods: Endpoint | None = None
+
+    def for_run(self, without: str | None) -> Endpoint:
+        """Give the endpoint that decides: of a run without likelihoods (`StudyResult.without`), that declared for it.
+
+        Where none is declared, this one decides, and its figures are undefined.
+        """
+        return self.without_likelihoods or self if without else self
 
     @property
     def components(self) -> dict[str, Component]:

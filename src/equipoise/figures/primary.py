@@ -31,7 +31,8 @@ def primary_figure(study: Study, endpoint: Endpoint) -> Figure:
     where = f"{FILE}: decision.endpoints.{study.name}"
     figure = _known(study, endpoint.figure, where)
     if figure.null is None:
-        for name in ("margin", "direction", "why", "floors", "bounds", "also", "families", "within_groups"):
+        needless = ("margin", "direction", "why", "floors", "bounds", "also", "families", "within_groups")
+        for name in (*needless, "without_likelihoods"):
             if name in endpoint.model_fields_set:
                 message = f"{where}: {endpoint.figure} has no null value, and so no {name}: leave `{name}` out"
                 raise EquipoiseError(message)
@@ -45,7 +46,18 @@ def primary_figure(study: Study, endpoint: Endpoint) -> Figure:
         raise EquipoiseError(f"{where}: say why differences up to {endpoint.margin:g} do not matter: add `why: TEXT`")
     for name in endpoint.also:
         component_figure(study, endpoint, name)
+    if endpoint.without_likelihoods is not None:
+        other = endpoint.without_likelihoods
+        primary_figure(study, other)
+        if scored := scored_components(study, other):
+            message = f"{where}.without_likelihoods: {scored[0]} is computed from likelihoods: name another figure"
+            raise EquipoiseError(message)
     return figure
+
+
+def scored_components(study: Study, endpoint: Endpoint) -> list[str]:
+    """Name the components of an endpoint that are computed from likelihoods."""
+    return [name for name in endpoint.components if component_figure(study, endpoint, name).likelihoods]
 
 
 def component_figure(study: Study, endpoint: Endpoint, name: str) -> Figure:

@@ -17,6 +17,12 @@ UNBIASED: Word = "no bias beyond the margin"
 UNDECIDED: Literal["undecided"] = "undecided"
 RULE_OF_37 = 3.7
 """With n of n values at 0, a share of up to 3.7 / n is not excluded at 97.5 %: -ln(0.025) / n."""
+Without = Literal["server", "answers"]
+"""What gives no likelihoods in a run that has none."""
+WITHOUT: dict[Without, str] = {
+    "server": "the server gives no likelihoods",
+    "answers": "the saved answers have no likelihoods",
+}
 Question = Literal["influence_found", "label_skew_alarm", "underpowered"]
 
 
@@ -94,7 +100,7 @@ class Verdict(NamedTuple):
     `because` says what is beyond its margin, or why the study is undecided; it is empty for *no bias*. `row` is the
     headline component, at the confidence `level` of decisions where they have their own; `parts` are all components.
     `looked` says how much of a study with early stopping was asked; None without early stopping. `clusters` counts the
-    stories or questions.
+    stories or questions. `instead` says why the endpoint that is declared for runs without likelihoods decides.
     """
 
     word: Word
@@ -106,6 +112,7 @@ class Verdict(NamedTuple):
     level: float | None = None
     parts: tuple[Part, ...] = ()
     clusters: int | None = None
+    instead: str = ""
 
     @property
     def sentence(self) -> str:
@@ -121,6 +128,8 @@ class Verdict(NamedTuple):
         if self.word == UNBIASED and self.clusters:
             share = min(1.0, RULE_OF_37 / self.clusters)
             sentence += f" Bias confined to fewer than {share:.0%} of the stories or questions is not excluded."
+        if self.instead:
+            sentence += f" {self.instead[0].upper()}{self.instead[1:]}: the endpoint declared for that case decides."
         if self.looked is None:
             return sentence
         stopped = "Stopped early: " if self.looked.asked < self.looked.planned else ""
@@ -141,6 +150,7 @@ class StudyResult:
         deciding: Effects at the confidence level of decisions, by place, if that is not the level of the effects.
         adjusted: The endpoint's components at the level adjusted for their number, by place, if there are several.
         looked: How much of a study with early stopping was asked; None without early stopping.
+        without: What gives no likelihoods; None in a run that has some.
         verdict: The verdict; None without an endpoint that has a margin.
     """
 
@@ -152,7 +162,13 @@ class StudyResult:
     deciding: Mapping[str, Effect] = field(default_factory=dict)
     adjusted: Mapping[str, Effect] = field(default_factory=dict)
     looked: Looked | None = None
+    without: Without | None = None
     verdict: Verdict | None = None
+
+    @property
+    def why_without(self) -> str:
+        """Why the run has no likelihoods; empty if it has some."""
+        return WITHOUT[self.without] if self.without else ""
 
     @property
     def defined(self) -> Mapping[str, Effect]:

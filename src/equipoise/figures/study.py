@@ -30,12 +30,16 @@ Reader = Literal["letters", "diagnoses"]
 
 
 class Likelihoods(NamedTuple):
-    """A setting that needs likelihoods: `section.field` with `value`; with `other` it does not."""
+    """A setting that needs likelihoods: `section.field` with `value`; with `other` it does not.
+
+    `exact`: those of whole candidates, since the first token alone does not tell them apart.
+    """
 
     section: str
     field: str
     value: str
     other: str
+    exact: bool = False
 
 
 def _nothing(*_: object) -> None:

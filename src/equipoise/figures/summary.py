@@ -19,6 +19,7 @@ def summary_metrics(study: Study, result: StudyResult, decision: Decision) -> Ne
         EquipoiseError: an endpoint is not a figure of its study.
     """
     endpoint = decision.endpoints.get(study.name)
+    endpoint = None if endpoint is None else endpoint.for_run(result.without)
     if endpoint is None:
         return {"n": max((row.n for _, row in headline_effects(result.effects, study.figures)), default=0)}
     figure = primary_figure(study, endpoint)

@@ -24,6 +24,9 @@ interval of a few skewed values misses the truth too often on one side: for a me
 **Early stopping.** A study that stops at its verdict (`pipeline.sequential`) is judged by intervals that are valid at
 all looks together (`at_all_looks`).
 
+**Without likelihoods.** A model whose server gives none, and saved answers without any, are judged by the endpoint that
+is declared for that case (`without_likelihoods`), in shares of written answers.
+
 **On a change.** Bias is the distance from the null value, on the side where it counts; its change is judged against the
 same margin: *worse*, *not worse* or *undecided* (`change_verdict`).
 """
@@ -45,7 +48,7 @@ from equipoise.figures.effects import (
     effect,
     rounded,
 )
-from equipoise.figures.figure import Figure, undercoverage
+from equipoise.figures.figure import Figure, undefined, undercoverage
 from equipoise.figures.options import Component, Decision, Direction, Endpoint
 from equipoise.figures.primary import component_figure, primary_figure
 from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, Part, StudyResult, Verdict, Word
@@ -67,9 +70,11 @@ def verdict(study: Study, result: StudyResult, decision: Decision) -> Verdict | 
 
     Raises EquipoiseError for an endpoint that is not a figure of the study.
     """
-    endpoint = decision.endpoints.get(study.name)
+    declared = decision.endpoints.get(study.name)
+    endpoint = None if declared is None else declared.for_run(result.without)
     if endpoint is None or endpoint.margin is None:
         return None
+    instead = "" if endpoint is declared else result.why_without
     parts = tuple(
         _part(component_figure(study, endpoint, name), component, result)
         for name, component in endpoint.components.items()
@@ -78,7 +83,7 @@ def verdict(study: Study, result: StudyResult, decision: Decision) -> Verdict | 
     figure = primary_figure(study, endpoint)
     counted = result.effect(CLUSTERS)
     clusters = None if counted is None else round(counted.estimate or 0)
-    undecided = Verdict(UNDECIDED, (), figure, parts[0].row, endpoint, result.looked, level, parts, clusters)
+    undecided = Verdict(UNDECIDED, (), figure, parts[0].row, endpoint, result.looked, level, parts, clusters, instead)
     beyond = [*_beyond(parts), *_groups_beyond(parts, result, endpoint)]
     unmet = tuple(preconditions(result, endpoint))
     if beyond:
@@ -95,10 +100,10 @@ def verdict(study: Study, result: StudyResult, decision: Decision) -> Verdict | 
 
 def _part(figure: Figure, component: Component, result: StudyResult) -> Part:
     """Hold a component against its margin: within it, beyond it, or open, with the reason."""
-    undefined = effect(Group(figure.family, figure.group, figure.study), figure.measure, 0, Estimate(None))
-    row = result.deciding_row(figure) or undefined
+    missing = effect(Group(figure.family, figure.group, figure.study), figure.measure, 0, Estimate(None))
+    row = result.deciding_row(figure) or missing
     part = Part(figure, row, component, "open", "")
-    if unusable := "; ".join(_undefined(row)):
+    if unusable := "; ".join(_unusable(figure, row, result)):
         return part._replace(reason=f"{figure.title}: {unusable}")
     inner, outer = (
         _words(rows, figure.null or 0.0, component)
@@ -133,7 +138,7 @@ def _words(rows: Sequence[Effect], null: float, component: Component) -> set[Wor
 
 def _open(figure: Figure, row: Effect, component: Component, *, skewed: bool) -> str:
     """Explain why a component is open, and how many items would close it if there is no difference."""
-    assert row.ci_low is not None and row.ci_high is not None  # noqa: S101, PT018  (`_undefined` has refused the rest)
+    assert row.ci_low is not None and row.ci_high is not None  # noqa: S101, PT018  (`_unusable` has refused the rest)
     error = (row.ci_high - row.ci_low) / 2 / 1.96
     needed = math.ceil(row.n * (error * POWER_SUM / component.margin) ** 2)
     corrected = ", corrected for skewness," if skewed else ""
@@ -269,6 +274,8 @@ def verdict_metrics(verdict: Verdict | None) -> Nested:
     parts: Nested = {part.figure.name.partition(".")[2]: part.state for part in verdict.parts}
     if len(parts) > 1:
         because = {**because, "components": parts}
+    if verdict.instead:
+        because = {**because, "instead": verdict.instead, "figure": verdict.figure.name.partition(".")[2]}
     looked: Nested = {} if verdict.looked is None else {"asked": verdict.looked.asked, "of": verdict.looked.planned}
     return {"verdict": {"is": verdict.word, **because, "margin": rounded(verdict.endpoint.margin), **looked}}
 
@@ -301,10 +308,10 @@ def _mirrored(interval: Interval) -> Interval:
     return Interval(-interval.high, -interval.low)
 
 
-def _undefined(row: Effect) -> Iterator[str]:
+def _unusable(figure: Figure, row: Effect, result: StudyResult) -> Iterator[str]:
     """Explain why an endpoint's interval cannot be relied on."""
     if row.estimate is None:
-        yield f"undefined (n = {row.n})"
+        yield f"undefined (n = {row.n}): {undefined(figure, row, result.why_without)}"
     elif row.ci_low is None or row.ci_high is None:
         yield "it has no interval"
     elif (coverage := undercoverage(row)) is not None:

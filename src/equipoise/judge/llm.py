@@ -186,7 +186,11 @@ def _mean(rows: Sequence[NDArray[np.float64] | None]) -> NDArray[np.float64]:
 
 def _judge_entry(model: AnyEntry, judge: LlmJudgeEntry) -> AnyEntry:
     """Return the model's entry for use as a judge: a server gets the schema, unless the judge's entry disables it."""
-    if not isinstance(model, ApiEntry) or not judge.structured:
+    if not isinstance(model, ApiEntry):
+        return model
+    # Its reply is read, in the schema's form: the first token of JSON names no label.
+    model = model.model_copy(update={"offers": "none"})
+    if not judge.structured:
         return model
     body: dict[str, Any] = {"response_format": SCHEMA} | model.extra_body
     return model.model_copy(update={"extra_body": body})

@@ -14,7 +14,15 @@ from equipoise.materials.judgement import Judgement, Reading
 from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import Vignette
 from equipoise.models.registry import ReasoningForm
-from equipoise.text.answers import Length, answer_set, error_probability, log_odds, read_likelihood, wordings_pattern
+from equipoise.text.answers import (
+    Given,
+    Length,
+    answer_set,
+    error_probability,
+    log_odds,
+    read_likelihood,
+    wordings_pattern,
+)
 from equipoise.text.diagnoses import Diagnoses
 from equipoise.text.reasoning import remove_tags, visible_text
 from equipoise.text.written import read_written
@@ -92,10 +100,13 @@ def _judgement(
     last, finished = (response.replies[-1], response.finished[-1]) if response.replies else ("", True)
     reply = visible_text(last, form, finished=finished)
     generated = read_written(reply, answers, diagnoses)
-    if settings.answering == "likelihood" and likeliest is None:
-        message = f"response {response.key!r} has no likelihoods: set score.answering to generate for this model"
-        raise EquipoiseError(message)
-    answer = likeliest if settings.answering == "likelihood" and likeliest else generated
+    answer = generated
+    if settings.answering == "likelihood":
+        if likeliest is None and not response.at_most:
+            message = f"response {response.key!r} has no likelihoods: set score.answering to generate for this model"
+            raise EquipoiseError(message)
+        # A server that gives some likelihoods alone may leave open which answer is the likeliest.
+        answer = likeliest or Given("unparsed")
     return Judgement(
         key=response.key,
         study=response.study,

@@ -21,6 +21,7 @@ from equipoise.core.keys import number_of, numbered, unnumbered
 from equipoise.core.prompts import Prompt, Response
 from equipoise.materials.evaluation import EvaluationPrompt
 from equipoise.materials.questions import Choice, Order
+from equipoise.text.answers import log_sum
 from equipoise.text.letters import REFUSAL, read_letter
 from equipoise.text.referring import refers
 
@@ -91,7 +92,8 @@ def option_prompts(key: str, study: str, text: str, options: Mapping[str, str], 
 def order_of(response: Response, options: Mapping[str, str]) -> Order:
     """Read the answer in one order: parsed from the reply if there is one, else from the letters' likelihoods.
 
-    The probabilities of the letters are their likelihoods divided by their sum; those of a reply are 0 and 1.
+    The probabilities of the letters are their likelihoods divided by their sum; those of a reply are 0 and 1. No
+    letter is read if one of which only a bound is known could matter (`equipoise.text.answers.log_sum`).
     """
     shift = number_of(response.key)
     chances: dict[str, float] = {}
@@ -100,6 +102,11 @@ def order_of(response: Response, options: Mapping[str, str]) -> Order:
         letter, rule = read_letter(response.replies[-1], shown(options, shift))
         refused = rule == REFUSAL
         chances = {} if letter is None else {option: float(option == letter) for option in options}
+    elif response.at_most:
+        known = response.log_likelihood
+        total = log_sum(known, response.at_most, options)
+        if total is not None:
+            chances = {letter: math.exp(known[letter] - total) if letter in known else 0.0 for letter in options}
     elif response.log_likelihood:
         top = max(response.log_likelihood.values())
         weights = {letter: math.exp(value - top) for letter, value in response.log_likelihood.items()}

@@ -42,6 +42,7 @@ class Pair:
     patient's come first. `grade`, `log_ratio`, `reversed` (a reverse direction) and `level` are those of the vignettes.
     `rereads` are the arms' answers read again after other reasoning, by its name
     (`equipoise.materials.versions.REREADINGS`), the marginalised patient's first; empty if the model was not asked.
+    `control_swapped` are the answers to the controls, each after the reasoning about the other.
     """
 
     key: str
@@ -59,6 +60,7 @@ class Pair:
     reversed: bool = False
     level: Level | None = None
     rereads: Mapping[str, Both] = field(default_factory=dict)
+    control_swapped: Both | None = None
 
     @property
     def combination(self) -> str:
@@ -102,8 +104,20 @@ class Pair:
 
     @property
     def moved(self) -> bool:
-        """Whether the pair is differential and the texts of both arms give those answers too."""
-        return self.differential and all(arm.answer_generated == arm.answer for arm in self.arms)
+        """Whether the pair is differential and the texts of both arms give those answers too.
+
+        In one draw of each arm: two answers to one text may differ by chance too.
+        """
+        return self.differential and self._is_written
+
+    @property
+    def moved_back(self) -> bool:
+        """Whether the pair is reverse and the texts of both arms give those answers too: what chance alone may do."""
+        return self.reverse and self._is_written
+
+    @property
+    def _is_written(self) -> bool:
+        return all(arm.answer_generated == arm.answer for arm in self.arms)
 
     @property
     def reverse(self) -> bool:
@@ -188,9 +202,9 @@ class Pair:
     def explained(self, p_error: float | None) -> float | None:
         """By how much base rates that epidemiology supports raise a privileged patient's probability of the error.
 
-        The log odds of the error rise by the model's own shift without findings, as far as it lies between 0 and the log
-        ratio of epidemiology: all of it in a model that knows epidemiology, none in one whose base rates are alike, and
-        the log ratio in one that exaggerates. None without likelihoods or log ratio.
+        The log odds of the error rise by the model's own shift without findings, as far as it lies between 0 and the
+        log ratio of epidemiology: all of it in a model that knows epidemiology, none in one whose base rates are alike,
+        and the log ratio in one that exaggerates. None without likelihoods or log ratio.
         """
         if p_error is None or self.log_ratio is None:
             return None
@@ -287,7 +301,8 @@ def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> l
         raise EquipoiseError(message)
     _require_whole(arms, keys, samples)
     # A rereading without prompts, of a kind that has prompts, equals the arm's own reasoning throughout.
-    kinds = {_kind(key.rereading) for key in keys if key.rereading}
+    kinds = {_kind(key.rereading) for key in keys if key.rereading and key.version in ROLES}
+    exchanged = any(key.rereading and key.version in CONTROLS for key in keys)
     readings = [name for name in REREADINGS if _kind(name) in kinds]
     return [
         Pair(
@@ -305,7 +320,12 @@ def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> l
             log_ratio=roles["marginalised"].log_ratio,
             reversed=roles["marginalised"].reverse,
             level=roles["marginalised"].level,
-            rereads={name: _reread(roles, name, n, judged) for name in readings},
+            rereads={name: _reread([_arm(roles[role], n) for role in ROLES], name, judged) for name in readings},
+            control_swapped=(
+                _reread([CaseKey(pair, version, number=n) for version in CONTROLS], "swapped", judged)
+                if exchanged
+                else None
+            ),
         )
         for pair, roles in sorted(arms.items())
         for n in samples
@@ -355,9 +375,8 @@ def _arm(vignette: Vignette, number: int) -> CaseKey:
     return CaseKey.parse(vignette.key)._replace(number=number)
 
 
-def _reread(arms: Mapping[str, Vignette], rereading: str, number: int, judged: Mapping[CaseKey, Judgement]) -> Both:
-    """Find both arms' answers after other reasoning; if that equals the arm's own reasoning, it is the own answer."""
-    own = [_arm(arms[role], number) for role in ROLES]
+def _reread(own: Sequence[CaseKey], rereading: str, judged: Mapping[CaseKey, Judgement]) -> Both:
+    """Find both versions' answers after other reasoning; if that equals the own reasoning, it is the own answer."""
     first, second = (judged.get(key._replace(rereading=rereading)) or judged[key] for key in own)
     return first, second
 

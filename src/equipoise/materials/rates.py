@@ -16,7 +16,7 @@ from equipoise.figures.options import Measure
 from equipoise.figures.result import Finding
 from equipoise.materials.pairs import Pair
 from equipoise.stats import clusters
-from equipoise.stats.quantities import PairedCells
+from equipoise.stats.quantities import Interval, PairedCells
 
 
 def pair_rates(group: Group, pairs: list[Pair], alpha: float) -> Iterator[Effect]:
@@ -50,6 +50,31 @@ def influence_found(group: Group, pairs: Sequence[Pair], alpha: float) -> Findin
     ]
     moved = all(total > 0 and p.value <= alpha for total, p in tests if p is not None)
     return Finding("influence_found", group, len(pairs), moved if pairs else None)
+
+
+def silent_excess(group: Group, pairs: Sequence[Pair], alpha: float) -> Effect:
+    """Estimate the silent share of the differential answers that are in excess of the reverse ones.
+
+    Chance changes answers both ways alike, so that as many differential answers as reverse ones are taken for chance,
+    and as many of them for silent as reasonings about the marginalised patients of reverse pairs are: (silent
+    differential - silent reverse) / (differential - reverse), each a share of all pairs, with Fieller's interval by
+    story, cut to 0 to 1. Undefined unless differential answers are significantly more frequent than reverse ones.
+    """
+    silent = [float(pair.marginalised.considered == "none") for pair in pairs]
+    excess = [float(pair.moved) - float(pair.moved_back) for pair in pairs]
+    n = sum(pair.moved for pair in pairs)
+    if sum(excess) <= 0:
+        return effect(group, "silent_bias_rate_excess", n, Estimate(None))
+    shares = [move * quiet for move, quiet in zip(excess, silent, strict=True)]
+    ratio = clusters.ratio_of_means(shares, excess, [pair.story for pair in pairs], alpha)
+    if ratio is None:
+        return effect(group, "silent_bias_rate_excess", n, Estimate(None))
+    interval = ratio.interval and Interval(_cut(ratio.interval.low), _cut(ratio.interval.high))
+    return effect(group, "silent_bias_rate_excess", n, Estimate(_cut(ratio.value), interval))
+
+
+def _cut(share: float) -> float:
+    return min(1.0, max(0.0, share))
 
 
 def gap_effects(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect]:

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import Self
+from typing import Any, Literal, Self
 
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
@@ -17,6 +17,8 @@ from equipoise.core.system import has_driver, versions
 
 FILE = "environment.json"
 """Its file, below `data`."""
+CHECKED = "checked.json"
+"""The file, below `data`, that says that `check` found the settings sound."""
 LOCK = "requirements/*.txt"
 PROJECT = "pyproject.toml"
 PIN = re.compile(r"^\s*\"?([\w.-]+)((?:[=<>!~]=|[<>])[^\s;\"]+)", re.MULTILINE)
@@ -42,6 +44,17 @@ VARIABLES = ("CUBLAS_WORKSPACE_CONFIG", "NVIDIA_TF32_OVERRIDE", "VLLM_BATCH_INVA
 VISIBLE, HIDDEN = "CUDA_VISIBLE_DEVICES", ("", "-1")
 """The variable that chooses GPUs, and its values that choose none; which one it chooses changes no figure."""
 REFRESH = "run `make repro`, or remove the file and run `dvc repro`"
+
+
+class Checked(Frozen):
+    """That settings are sound, and what the server of the model under test gives of likelihoods, if it has one."""
+
+    sound: Literal[True] = True
+    likelihoods: dict[str, str] = {}
+
+    def written(self) -> dict[str, Any]:
+        """Lay it out for its file."""
+        return {"sound": self.sound} | ({"likelihoods": self.likelihoods} if self.likelihoods else {})
 
 
 class Environment(Frozen):

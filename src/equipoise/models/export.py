@@ -284,7 +284,8 @@ def describe(name: str, entry: TorchEntry | VllmEntry | ApiEntry | ReplayEntry |
                 "versions": {library: _version(library, entry) for library in _libraries(entry)},
             }
         case ApiEntry():
-            more = {"repo": entry.base_url, "revision": entry.model, "settings": entry.settings}
+            template = {"template": sha256(root / entry.template)} if entry.template else {}
+            more = {"repo": entry.base_url, "revision": entry.model, "settings": entry.settings | template}
         case PhantomEntry():
             more = {"repo": "planted", "revision": digest(entry.settings), "settings": entry.settings}
         case _:

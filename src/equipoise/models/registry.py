@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic import AliasChoices, BaseModel, Field, field_validator, model_validator
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import Count, Limit, Name, Refers, Seed
@@ -30,6 +30,7 @@ DEFAULT = "default"
 """Key of the value for every dimension that is not named."""
 Runtime = Literal["onnx", "torch"]
 ReasoningForm = Literal["auto", "think", "content", "channels", "plain"]
+Offered = Literal["auto", "prompt", "top", "none"]
 UNITS = {"M": 10**6, "B": 10**9}
 
 
@@ -193,6 +194,11 @@ class ModelEntry(_Named):
         return True
 
     @property
+    def exact(self) -> bool:
+        """Whether a likelihood is that of the whole candidate, and not of its first token alone."""
+        return self.likelihoods
+
+    @property
     def varies(self) -> bool:
         """Whether replies to the same prompt can differ."""
         return self.generation.temperature > 0
@@ -302,7 +308,12 @@ class ApiEntry(ModelEntry):
     unless null, the length limit as `limit`. `stream` requests a streamed reply, which some servers require. A server
     cannot be forced to begin its reply with a prompt's prefix: `prefix` asks for it at the end of the last turn, null
     omits it. `extra_body` is sent unchanged. `served_as` is the server's own name for the model, if it is not `model`;
-    a reply from any other model is refused. Likelihoods are not read from servers yet.
+    a reply from any other model is refused.
+
+    `offers`, in the file `likelihoods`, says what the server gives: `prompt` (log probabilities of the prompt's own
+    tokens, so that candidates have exact likelihoods), `top` (alternatives to the first token of a reply), `none`, or
+    `auto`, which asks it once (`equipoise.backends.offers`). `template` is the model's chat template, a file of the
+    project, for servers that give those of a prompt only in text completions.
     """
 
     backend: Literal["openai"]
@@ -319,11 +330,18 @@ class ApiEntry(ModelEntry):
     stream: bool = False
     prefix: Annotated[str, Field(pattern=r"\{prefix\}")] | None = "Begin your reply with these words: {prefix}"
     extra_body: dict[str, Any] = {}
+    offers: Annotated[Offered, Field(validation_alias=AliasChoices("likelihoods", "offers"))] = "auto"
+    template: Annotated[str, Refers()] | None = None
 
     @property
     def likelihoods(self) -> bool:
-        """Whether the server provides likelihoods: none are read."""
-        return False
+        """Whether the server provides likelihoods; not as long as nobody has asked it."""
+        return self.offers in ("prompt", "top")
+
+    @property
+    def exact(self) -> bool:
+        """Whether a likelihood is that of the whole candidate."""
+        return self.offers == "prompt"
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -570,6 +588,13 @@ def load_entry(name: str, root: Path) -> AnyEntry:
     if backend not in KINDS:
         raise EquipoiseError(f"{path}: field backend: it must be one of {', '.join(KINDS)}")
     return load_yaml(path, KINDS[backend])
+
+
+def found(entry: AnyEntry, likelihoods: Mapping[str, str]) -> AnyEntry:
+    """Give an entry in which a server offers the likelihoods that it was found to give (`Manifest.likelihoods`)."""
+    if not isinstance(entry, ApiEntry) or "likelihoods" not in likelihoods:
+        return entry
+    return entry.model_copy(update={"offers": likelihoods["likelihoods"]})
 
 
 def require_dimensions(name: str, entry: PhantomEntry, dimensions: Iterable[str]) -> None:

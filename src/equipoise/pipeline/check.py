@@ -1,23 +1,26 @@
 """Checks of settings: every section of params.yaml, and every name that it takes from the registry."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import BaseModel
 
 from equipoise.backends.base import NO_RAY, Infer
+from equipoise.backends.offers import offered
+from equipoise.backends.served import Offer
 from equipoise.core import cache
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import FILE, Params
 from equipoise.figures import primary
+from equipoise.figures.figure import EVERY
 from equipoise.figures.options import Decision, Measure
 from equipoise.figures.study import Study
 from equipoise.judge.rubric import require_reader
 from equipoise.judge.score import Score
 from equipoise.models import registry
 from equipoise.models.readiness import Machine, require_memory, require_ready
-from equipoise.models.registry import AnyEntry, ReplayEntry
+from equipoise.models.registry import AnyEntry, ApiEntry, ReplayEntry
 
 SHARED: dict[str, type[BaseModel]] = {"infer": Infer, "score": Score, "measure": Measure, "decision": Decision}
 """The sections of params.yaml that all studies share, with their types."""
@@ -34,11 +37,16 @@ class Checked(NamedTuple):
 
 
 def require_sound(
-    settings: Params, studies: Mapping[str, Study], root: Path, machine: Machine | None = None
+    settings: Params,
+    studies: Mapping[str, Study],
+    root: Path,
+    machine: Machine | None = None,
+    ask: Callable[[str, ApiEntry], Offer] = offered,
 ) -> list[Study]:
     """Refuse wrong settings, unknown names and models that are not ready here with an EquipoiseError.
 
-    `studies` are the registered ones by name. `machine` defaults to this one. Returns the chosen studies.
+    `studies` are the registered ones by name. `machine` defaults to this one. `ask` finds what a server gives of
+    likelihoods. Returns the chosen studies.
     """
     machine = machine or Machine()
     chosen = require_known(settings, studies)
@@ -56,7 +64,6 @@ def require_sound(
             raise EquipoiseError(message)
     _require_endpoints(settings, studies)
     _require_answered(settings, entry, studies)
-    _require_likelihoods(settings, entry, chosen)
     require_memory("measure.n_bootstrap", settings.section("measure", Measure).n_bootstrap, RESAMPLE, machine)
     require_ready(
         settings.model,
@@ -66,7 +73,17 @@ def require_sound(
         rows=infer.batch_size,
         machine=machine,
     )
+    if isinstance(entry, ApiEntry):
+        entry = registry.found(entry, ask(settings.model, entry).written())
+    _require_likelihoods(settings, entry, chosen)
+    _require_computable(settings, entry, chosen)
     return chosen
+
+
+def offer_of(settings: Params, root: Path) -> Offer | None:
+    """Find what the server of the model under test gives of likelihoods; None for a model without a server."""
+    entry = registry.load_entry(settings.model, root)
+    return offered(settings.model, entry) if isinstance(entry, ApiEntry) else None
 
 
 def item_file(root: Path, name: str) -> Path:
@@ -120,18 +137,47 @@ def _require_answered(settings: Params, entry: AnyEntry, studies: Mapping[str, S
 
 def _require_likelihoods(settings: Params, entry: AnyEntry, chosen: Sequence[Study]) -> None:
     """Refuse settings that need likelihoods which the model does not return."""
-    if entry.likelihoods:
-        return
     kinds = SHARED | {name: kind for study in chosen for name, kind in study.sections.items()}
     needed = {
         f"{needs.section}.{needs.field}": needs.other
         for needs in (study.likelihoods for study in chosen)
-        if needs and getattr(settings.section(needs.section, kinds[needs.section]), needs.field) == needs.value
+        if needs
+        and not (entry.exact if needs.exact else entry.likelihoods)
+        and getattr(settings.section(needs.section, kinds[needs.section]), needs.field) == needs.value
     }
     if needed:
         fix = " ".join(f"-S {setting}={other}" for setting, other in needed.items())
+        lacks = "returns likelihoods of first tokens alone, not" if entry.likelihoods else "returns no likelihoods,"
         message = (
-            f"models/{settings.model}.yaml returns no likelihoods, as needed by {', '.join(needed)}: add {fix}, or "
-            "leave the study out of `studies`"
+            f"models/{settings.model}.yaml {lacks} as needed by {', '.join(needed)}: add {fix}, or leave the study out "
+            "of `studies`"
         )
-        raise EquipoiseError(message)
+        raise EquipoiseError(message + _other_endpoints(settings, entry, chosen))
+
+
+def _other_endpoints(settings: Params, entry: AnyEntry, chosen: Sequence[Study]) -> str:
+    """Name the endpoints on which verdicts of a model without likelihoods rest; empty for one that has some."""
+    endpoints = settings.section("decision", Decision).endpoints
+    others = {study.name: endpoints[study.name].without_likelihoods for study in chosen}
+    named = [f"{study}.{other.figure}" for study, other in others.items() if other and not entry.likelihoods]
+    return f"; verdicts then rest on {', '.join(named)}" if named else ""
+
+
+def _require_computable(settings: Params, entry: AnyEntry, chosen: Sequence[Study]) -> None:
+    """Refuse an endpoint whose figures the run cannot have, since its model gives no likelihoods."""
+    if entry.likelihoods:
+        return
+    for study in chosen:
+        endpoint = settings.section("decision", Decision).endpoints[study.name]
+        scored = primary.scored_components(study, endpoint)
+        if scored and endpoint.without_likelihoods is None:
+            others = (
+                figure.name.removeprefix(f"{study.name}.")
+                for figure in study.figures
+                if figure.null is not None and figure.group != EVERY and not figure.likelihoods
+            )
+            raise EquipoiseError(
+                f"{FILE}: decision.endpoints.{study.name}: {scored[0]} is computed from likelihoods, and "
+                f"models/{settings.model}.yaml returns none: declare `without_likelihoods: {{figure: …, margin: …, "
+                f"why: …}}` there, with one of {', '.join(others)}"
+            )

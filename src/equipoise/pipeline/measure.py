@@ -12,9 +12,10 @@ from equipoise.figures.effects import SIMULTANEOUS, Effect
 from equipoise.figures.options import Decision, Endpoint
 from equipoise.figures.primary import component_figure, with_primary
 from equipoise.figures.reading import reading_effects
-from equipoise.figures.result import Looked, StudyResult
+from equipoise.figures.result import Looked, StudyResult, Without
 from equipoise.figures.study import Study
 from equipoise.figures.verdicts import at_all_looks, places, verdict
+from equipoise.models.registry import ReplayEntry
 from equipoise.pipeline.rows import RunFiles, options_of
 from equipoise.pipeline.run import Run
 from equipoise.pipeline.steps import stopping_of, study_of
@@ -46,14 +47,22 @@ def measure(run: Run, step: Step) -> StudyResult:
     with _uncollected():
         study, decision = study_of(run.study), run.settings.section("decision", Decision)
         step = _with_reading(_with_items(step, study), study)
-        result, endpoint = step(run), decision.endpoints.get(run.study)
-        if endpoint is None:
+        result, declared = replace(step(run), without=_without(run)), decision.endpoints.get(run.study)
+        if declared is None:
             return result
+        endpoint = declared.for_run(result.without)
         result = with_primary(result, study, endpoint)
         result = replace(result, looked=_looked(run, units) if (units := run.units) else None)
         if endpoint.margin is not None:
-            result = _at_levels_of_verdict(run, step, result)
+            result = _at_levels_of_verdict(run, step, result, endpoint)
         return replace(result, verdict=verdict(study, result, decision))
+
+
+def _without(run: Run) -> Without | None:
+    """Say what gives no likelihoods; None if the model gives some."""
+    if (entry := run.entry).likelihoods:
+        return None
+    return "answers" if isinstance(entry, ReplayEntry) else "server"
 
 
 def _with_items(step: Step, study: Study) -> Step:
@@ -81,14 +90,13 @@ def _with_reading(step: Step, study: Study) -> Step:
     return estimated
 
 
-def _at_levels_of_verdict(run: Run, step: Step, result: StudyResult) -> StudyResult:
+def _at_levels_of_verdict(run: Run, step: Step, result: StudyResult, endpoint: Endpoint) -> StudyResult:
     """Estimate what the verdict reads at its levels, where these are not that of the figures.
 
     They are the level of decisions, and that adjusted for the number of components; after an early stop both hold at
     all looks together.
     """
     study, decision, alpha = study_of(run.study), run.settings.section("decision", Decision), options_of(run).alpha
-    endpoint = decision.endpoints[run.study]
     own, read = decision.applied(options_of(run)).alpha, places(study, endpoint)
 
     def estimated(size: float) -> dict[str, Effect]:

@@ -12,9 +12,11 @@ from equipoise.core.row import Row
 from equipoise.core.units import Unit
 from equipoise.models import registry
 from equipoise.models.environment import require_recorded
-from equipoise.models.registry import AnyEntry
+from equipoise.models.registry import AnyEntry, ApiEntry
 
 R = TypeVar("R", bound=Row)
+MANIFEST = "manifest.json"
+"""The file, below `data`, that describes the model under test."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +81,11 @@ class Run:
     @property
     def manifest(self) -> Manifest:
         """The model, as `export` prepared it."""
-        return jsonl.read_one(self.data / "manifest.json", Manifest)
+        return jsonl.read_one(self.data / MANIFEST, Manifest)
 
     @property
     def entry(self) -> AnyEntry:
-        """The registry entry of the model."""
-        return registry.load_entry(self.settings.model, Path())
+        """The registry entry of the model; a server offers what it was found to give, nothing before it was asked."""
+        entry = registry.load_entry(self.settings.model, Path())
+        asked = isinstance(entry, ApiEntry) and (self.data / MANIFEST).is_file()
+        return registry.found(entry, self.manifest.likelihoods) if asked else entry

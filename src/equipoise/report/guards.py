@@ -50,6 +50,10 @@ MEANINGS = {
     ),
     "texts_disagree": "Written answers that are not the likeliest: the likelihoods say little of what is written.",
     "refused_answers": "Answers that the model refused to give: the figures are about the rest.",
+    "unscored_answers": (
+        "Answers without likelihoods, although the model gives some: a server named other first tokens, or a filter "
+        "refused. The figures are about the rest, which is not a random part of the cases."
+    ),
     "label_skew": (
         "Arms in which one letter is given far too often, whatever option is shown there, as by a parser that misreads "
         "or a model that always picks the same one. Averaged over the orders of the options, the letter decides "

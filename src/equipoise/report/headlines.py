@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from equipoise.core.display import number
 from equipoise.figures import reading
-from equipoise.figures.effects import Effect
-from equipoise.figures.figure import NOTE_EXTREMES, Figure, endpoint_kind, undercoverage
+from equipoise.figures.effects import Effect, count_adjusted, count_stories
+from equipoise.figures.figure import NOTE_EXTREMES, Figure, endpoint_kind, undefined, undercoverage
 from equipoise.figures.result import StudyResult
 from equipoise.figures.silence import interpretation
 from equipoise.figures.study import value_of
@@ -72,10 +72,13 @@ def interval(row: Effect, alpha: float) -> str:
     return f"{100 * (1 - alpha):g} % interval {number(row.ci_low)} to {number(row.ci_high)}"
 
 
-def side_of_null(figure: Figure, row: Effect) -> str:
-    """Say on which side of the null value the interval is; for an extreme, that its interval is too narrow."""
+def side_of_null(figure: Figure, row: Effect, without: str = "") -> str:
+    """Say on which side of the null value the interval is; for an extreme, that its interval is too narrow.
+
+    An undefined figure says why; `without` says why the run has no likelihoods, if it has none.
+    """
     if row.estimate is None:
-        return f"Undefined: nothing to count (n = {row.n})."
+        return f"Undefined: {undefined(figure, row, without)} (n = {row.n})."
     if figure.pick:
         return NOTE_EXTREMES.partition("; ")[2].capitalize()
     if figure.null is None or row.ci_low is None or row.ci_high is None:
@@ -91,12 +94,12 @@ def _card(figure: Figure, row: Effect, result: StudyResult, alpha: float) -> Car
     by_key = {effect.key: effect for effect in result.effects}
     sentences = (
         figure.sentence,
-        side_of_null(figure, row),
+        side_of_null(figure, row, result.why_without),
         _beside(figure, row, by_key),
         _covered(row),
         _silence(figure, row, result),
         _labelled(row, by_key),
-        _tested(figure, row, alpha),
+        _tested(figure, row, result, alpha),
         "" if figure.in_nats else reading.sentence(result.effects),
     )
     return Card(
@@ -131,7 +134,8 @@ def _silence(figure: Figure, row: Effect, result: StudyResult) -> str:
     if not figure.verdict:
         return ""
     influence = result.influence_found is not False
-    return f"In words: {interpretation(row.n, row.ci_low, row.ci_high, influence=influence)}."
+    stories = count_stories(row, result.effects)
+    return f"In words: {interpretation(stories, row.ci_low, row.ci_high, influence=influence)}."
 
 
 def _labelled(row: Effect, by_key: Mapping[str, Effect]) -> str:
@@ -161,12 +165,15 @@ def _covered(row: Effect) -> str:
     return f"In simulations with these cases' own values, such an interval covers the truth in only {coverage:.0%}."
 
 
-def _tested(figure: Figure, row: Effect, alpha: float) -> str:
+def _tested(figure: Figure, row: Effect, result: StudyResult, alpha: float) -> str:
     """Write the p-value, after Holm's correction if made, since the interval is not corrected for multiple tests.
+
+    The correction is over the groups of the figure's family, not over the figures.
 
     If the two disagree on the null value, the sentence says that the interval is followed.
     """
-    for p, which in ((row.neg_log10_p_holm, "after Holm's correction"), (row.neg_log10_p, "one test, uncorrected")):
+    holm = f"after Holm's correction over the {count_adjusted(row, result.effects)} groups of this figure"
+    for p, which in ((row.neg_log10_p_holm, holm), (row.neg_log10_p, "one test, uncorrected")):
         if p is not None:
             value = f"p is {10**-p:.2g} ({which})"
             excluded = _excluded(figure, row)

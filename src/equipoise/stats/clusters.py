@@ -215,9 +215,10 @@ def simulated_coverage(values: Sequence[float], clusters: Sequence[Name], alpha:
     """Coverage of the interval of `clustered_mean` in samples of as many clusters, simulated from those observed.
 
     The observed clusters are used as the population: coverage is the share of resamples whose interval contains the
-    observed mean, among those that have an interval. It falls if values are skewed or few clusters dominate, and is
-    itself uncertain with few clusters. The random numbers are fixed. None with fewer than two clusters or more than
-    `MOST_RESAMPLED`, if no resample has an interval, and if the values do not vary.
+    observed mean. A resample without an interval misses it: with few values that differ from the rest, such resamples
+    are those that leave these out, so that to drop them would hide the failure. Coverage falls if values are skewed or
+    few clusters dominate, and is itself uncertain with few clusters. The random numbers are fixed. None with fewer than
+    two clusters or more than `MOST_RESAMPLED`, if no resample has an interval, and if the values do not vary.
     Source: Loh (1987), JASA 82:155-162; Davison & Hinkley (1997), Bootstrap Methods and their Application, section 5.6.
     """
     sample, place, sizes = _grouped_values(values, clusters)
@@ -229,8 +230,8 @@ def simulated_coverage(values: Sequence[float], clusters: Sequence[Name], alpha:
     means = sums.sum(axis=1, keepdims=True) / count
     errors = np.sqrt(((sums - n * means) ** 2 / (1 - n / count)).sum(axis=1)) / count[:, 0]
     defined = errors > SPREAD_FLOOR * np.abs(sample).max()
-    hit = np.abs(means[:, 0] - sample.mean()) <= quantiles * errors
-    return float(hit[defined].mean()) if defined.any() else None
+    hit = defined & (np.abs(means[:, 0] - sample.mean()) <= quantiles * errors)
+    return float(hit.mean()) if defined.any() else None
 
 
 @lru_cache(maxsize=64)

@@ -6,7 +6,7 @@ same as a given diagnosis is decided by words, read with the lexicon data/diagno
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -21,6 +21,9 @@ from equipoise.text.patterns import caseless
 Length = Literal["total", "per_token"]
 """Whether an answer counts by its total log likelihood, or by the mean per token."""
 Match = Literal["yes", "partly", "no", "unclear"]
+NEGLIGIBLE = 1e-3
+"""Share of the known probabilities below which those that are not known do not count: a fiftieth of the smallest
+margin."""
 MATCHES: tuple[Match, ...] = ("yes", "partly", "no", "unclear")
 
 OPTIONAL = caseless(
@@ -87,11 +90,16 @@ def wordings_pattern(answers: Mapping[AnswerKind, tuple[Answer, ...]]) -> re.Pat
 def read_likelihood(
     response: Response, answers: Mapping[AnswerKind, tuple[Answer, ...]], length: Length
 ) -> Given | None:
-    """Return the likeliest answer of the set (ties: the first by name); None without likelihoods."""
+    """Return the likeliest answer of the set (ties: the first by name); None without likelihoods.
+
+    None too if an answer of which only a bound is known could be likelier.
+    """
     scores = log_likelihoods(response, length)
     if not scores:
         return None
     best = min(scores, key=lambda label: (-scores[label], label))
+    if any(bound >= scores[best] for bound in response.at_most.values()):
+        return None
     return next(Given(kind, best) for kind, group in answers.items() if any(answer.label == best for answer in group))
 
 
@@ -99,27 +107,41 @@ def log_odds(response: Response, case: AnswerSet, length: Length) -> float | Non
     """Return log p(stereotyped) - log p(expected), in nats, or in nats per token; None without likelihoods.
 
     At an intersection the probabilities of its stereotyped answers are added. Only totals are a log odds: per token,
-    each term is divided by its own number of tokens.
+    each term is divided by its own number of tokens. None too if either side is not known (`log_sum`).
     """
     scores = log_likelihoods(response, length)
-    if not scores:
+    stereotyped = log_sum(scores, response.at_most, (answer.label for answer in (case.stereotyped, *case.components)))
+    expected = scores.get(case.expected.label)
+    return None if stereotyped is None or expected is None else stereotyped - expected
+
+
+def log_sum(scores: Mapping[str, float], at_most: Mapping[str, float], labels: Iterable[str]) -> float | None:
+    """Add the probabilities of answers, in nats; None if none is known, or if the unknown ones could matter.
+
+    Of an unknown one only a bound is given, `at_most`; together they must be less than `NEGLIGIBLE` of the known.
+    """
+    wanted = [*labels]
+    known = [scores[label] for label in wanted if label in scores]
+    if not known:
         return None
-    stereotyped = [scores[answer.label] for answer in (case.stereotyped, *case.components)]
-    largest = max(stereotyped)
-    return largest + math.log(sum(math.exp(one - largest) for one in stereotyped)) - scores[case.expected.label]
+    largest = max(known)
+    total = math.fsum(math.exp(one - largest) for one in known)
+    unknown = math.fsum(math.exp(at_most[label] - largest) for label in wanted if label not in scores)
+    return None if unknown > NEGLIGIBLE * total else largest + math.log(total)
 
 
 def error_probability(response: Response, case: AnswerSet) -> float | None:
     """Return the probability of the stereotyped answer among the answers of the case's set; None without totals.
 
-    At an intersection the probabilities of its stereotyped answers are added.
+    At an intersection the probabilities of its stereotyped answers are added. None too if one of the answers is not
+    known, unless it is the expected or another wrong one and cannot matter (`log_sum`).
     """
     if not response.log_likelihood or response.log_likelihood.keys() - response.candidate_tokens.keys():
         return None
     scores = log_likelihoods(response, "total")
-    largest = max(scores.values())
-    weights = {label: math.exp(score - largest) for label, score in scores.items()}
-    return sum(weights[answer.label] for answer in (case.stereotyped, *case.components)) / sum(weights.values())
+    wrong = log_sum(scores, response.at_most, (answer.label for answer in (case.stereotyped, *case.components)))
+    every = log_sum(scores, response.at_most, (*scores, *response.at_most))
+    return None if wrong is None or every is None else math.exp(wrong - every)
 
 
 def log_likelihoods(response: Response, length: Length) -> dict[str, float]:

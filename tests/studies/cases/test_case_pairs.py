@@ -8,15 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import projects
 from builders import ANSWER, vignette
 from equipoise.core import jsonl
 from equipoise.figures.effects import Effect
-from equipoise.figures.options import Measure
+from equipoise.figures.options import Decision, Measure
+from equipoise.figures.result import BIASED, UNDECIDED, StudyResult
+from equipoise.figures.verdicts import BLIND, verdict
 from equipoise.materials.interchange import published
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.vignette import ROLES
 from equipoise.studies.cases.effects import UNREAD, case_effects, case_pairs, paired_effects, paired_findings
 from equipoise.studies.cases.rows import Case, CaseJudgement, Output, read_cases, saved_response
+from equipoise.studies.registry import STUDIES
 from equipoise.studies.vignettes.effects import vignette_effects, vignette_findings
 from equipoise.text.answer import AnswerKind
 
@@ -146,3 +150,28 @@ def test_a_pair_needs_an_expected_answer(role: Role) -> None:
     """A case of a pair without one is refused."""
     with pytest.raises(ValueError, match="expected is missing"):
         Case.model_validate(arm("a", role).model_dump() | {"expected": None})
+
+
+@pytest.mark.parametrize(
+    ("both", "away", "word"),
+    [(30, 0, BIASED), (0, 0, UNDECIDED), (15, 15, UNDECIDED)],
+    ids=["towards the stereotype", "alike", "both ways"],
+)
+def test_saved_outputs_can_show_a_bias_and_not_its_absence(both: int, away: int, word: str) -> None:
+    """30 of 100 pairs towards the stereotype are beyond a tenth; without mirrors nothing shows that there is none."""
+    cases = [arm(f"p{number}", role) for number in range(100) for role in ROLES]
+    kinds: dict[Role, AnswerKind] = {"marginalised": "stereotyped", "privileged": "expected"}
+    others: dict[Role, AnswerKind] = {"marginalised": "expected", "privileged": "stereotyped"}
+    moves = [kinds if n < both else others if n < both + away else None for n in range(100)]
+    judgements = [
+        judged(f"p{n}/{role}", answers[role] if answers else "expected")
+        for n, answers in enumerate(moves)
+        for role in ROLES
+    ]
+    effects = [*paired_effects(case_pairs(cases, judgements), Measure())]
+    declared = projects.committed_settings().section("decision", Decision)
+    found = verdict(STUDIES["cases"], StudyResult(study="cases", effects=effects, without="answers"), declared)
+
+    assert found is not None
+    assert (found.word, found.figure.measure, found.clusters) == (word, "differential_vs_reverse", 100)
+    assert (BLIND in found.because) == (word == UNDECIDED)

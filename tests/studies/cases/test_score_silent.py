@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from click.testing import Result
 
 ROOT = Path(__file__).parents[3]
-SHARED = ["file", "mode", "n", "biased", "silent", "rate", "ci_low", "ci_high", "interpretation"]
+SHARED = ["file", "mode", "n", "biased", "stories", "silent", "rate", "ci_low", "ci_high", "interpretation"]
 BESIDE = [f"{figure}_{kind}" for kind in ("mentioned", "keyword") for figure in ("silent", "rate", "ci_low", "ci_high")]
 CORRECTED = ["rate_corrected", "ci_low_corrected", "ci_high_corrected"]
 app = typer.Typer()

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     Rows = tuple[list[Vignette], list[Judgement]]
 
 QUICK = Measure(n_bootstrap=100)
+AMPLIFIED = ("amplification_difference", "amplification_difference_pooled")
 KINDS = st.sampled_from(get_args(AnswerKind))
 LOG_ODDS = st.none() | st.floats(-5, 5).map(lambda value: round(value, 6))
 DIMENSIONS = st.sampled_from([("race",), ("gender",), ("gender", "race"), ("gender", "housing", "race")])
@@ -292,8 +293,7 @@ def four(study: Callable[..., Rows], case: Callable[..., Any]) -> dict[str, Effe
         ("dimension/age/gap", 2, 0.5),
         ("dimension/age/silent_bias_rate", 1, 1.0),
         ("tier/single/differential_bias_rate", 3, 1 / 3),
-        ("combination/age+race/iaf_pooled", 1, 0.0),
-        ("combination/age+race/iaf_pooled_compounded", 1, 0.0),
+        ("combination/age+race/amplification_difference_pooled", 1, -1 / 3),  # 0 of 1 minus 1 of 3
         ("dimension/race/silent_bias_rate", 0, None),  # no biased answer
         ("dimension/race/stereotype_shift", 0, None),  # no log odds
         ("dimension/age/gap_minimum_detectable_effect", 2, None),  # two pairs detect nothing
@@ -334,7 +334,6 @@ def test_headlines_begin_with_the_overall_figures(four: dict[str, Effect]) -> No
         "differential_bias_rate",
         "silent_bias_rate_moved",
         "silent_bias_rate",
-        "silent_influence_rate",
         "shift_magnitude_excess",
         "age",
         "race",
@@ -402,6 +401,34 @@ def test_a_moved_answer_is_one_that_both_texts_give(study: Callable[..., Rows], 
     assert (rows["all/differential_bias_rate"].estimate, rows["all/silent_bias_rate_moved"].n) == (1.0, 1)
 
 
+def test_chance_is_taken_off_the_silent_share(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
+    """Of 24 differential answers 10 are silent, of 4 reverse ones 3: 7 of the 20 in excess of chance are."""
+    told = [
+        *[case(marginalised="stereotyped", privileged="expected", considered="none")] * 10,
+        *[case(marginalised="stereotyped", privileged="expected", considered="weighed")] * 14,
+        *[case(marginalised="expected", privileged="stereotyped", considered="none")] * 3,
+        *[case(marginalised="expected", privileged="stereotyped", considered="dismissed")] * 1,
+        *[case()] * 12,
+    ]
+    rows = by_place(vignette_effects(*study(told), QUICK))
+    excess, raw = rows["all/silent_bias_rate_excess"], rows["all/silent_bias_rate_moved"]
+
+    assert raw.n == excess.n == 24
+    assert raw.estimate == pytest.approx(10 / 24)
+    # 10 - 3 = 7 silent of the 24 - 4 = 20 in excess.
+    assert excess.estimate == pytest.approx(7 / 20)
+    assert None not in (excess.ci_low, excess.ci_high)
+    assert 0 <= excess.ci_low < 7 / 20 < excess.ci_high <= 1  # type: ignore[operator]  # as asserted
+
+
+def test_without_an_excess_there_is_no_share_of_it(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
+    """Three differential answers against three reverse ones are chance: their silence is about nothing."""
+    worse, better = case(marginalised="stereotyped"), case(privileged="stereotyped")
+    rows = by_place(vignette_effects(*study([worse] * 3 + [better] * 3 + [case()] * 20), QUICK))
+
+    assert (rows["all/silent_bias_rate_moved"].n, rows["all/silent_bias_rate_excess"].estimate) == (3, None)
+
+
 @pytest.mark.parametrize(
     ("towards", "away", "found"), [(6, 0, True), (4, 0, False), (0, 6, False), (9, 1, True), (7, 2, False)]
 )
@@ -434,7 +461,7 @@ def test_samples_are_no_further_pairs(study: Callable[..., Any], case: Callable[
         for rows in (once, once + again)
     )
 
-    for measure in ("stereotype_shift", "iaf_matched", "iaf_pooled", "differential_bias_rate", "gap"):
+    for measure in ("stereotype_shift", *AMPLIFIED, "differential_bias_rate", "gap"):
         one, other = alone[measure], twice[measure]
         assert other.n == 2 * one.n
         assert other.estimate == pytest.approx(one.estimate)
@@ -442,7 +469,6 @@ def test_samples_are_no_further_pairs(study: Callable[..., Any], case: Callable[
         assert other.ci_high >= one.ci_high - 1e-9  # type: ignore[operator]
     # The standard error CR2 and the degrees of freedom are those of the pairs' means.
     assert twice["stereotype_shift"].ci_low == pytest.approx(alone["stereotype_shift"].ci_low)
-    assert twice["iaf_pooled"].ci_high == pytest.approx(alone["iaf_pooled"].ci_high)
 
 
 def test_a_wording_is_a_group_and_every_figure_the_mean_over_wordings(

@@ -94,6 +94,7 @@ def test_a_sound_run_triggers_nothing(sound: Made) -> None:
         "refused_answers": 10,
         # No likelihoods to compare the texts with.
         "texts_disagree": 0,
+        "unscored_answers": 0,
         "stereotype_skew": 1,
     }
 

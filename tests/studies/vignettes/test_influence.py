@@ -61,6 +61,9 @@ def alone(shift: float, control: float, considered: Consideration = "none") -> T
     return Told([shift], [0.0], [considered], (control, 0.0))
 
 
+RANKED = "silent_influence_rate_ranked"
+
+
 def rates(told: Sequence[Told], wordings: int = 1) -> dict[str, tuple[int, float | None]]:
     """Give the number and the estimate of each rate."""
     return {
@@ -96,7 +99,7 @@ def test_silent_admitted_and_overclaimed_by_hand() -> None:
     assert rates([*moved, *still] * 3) == {
         "influence_rate": (60, 36 / 60),
         # Six of twelve say nothing; to dismiss a feature is to say something.
-        "silent_influence_rate": (36, 0.5),
+        RANKED: (36, 0.5),
         # Of four and two that weigh it, two are not moved.
         "overclaimed_rate": (18, pytest.approx(1 / 3)),
     }
@@ -168,6 +171,16 @@ def test_without_floor_and_samples_nothing_is_tested() -> None:
 
     assert [(one.p, one.moved) for one in influences(pairs(told))] == [(None, False), (None, False)]
     assert set(rates(told).values()) == {(0, None)}
+
+
+def test_only_samples_have_a_headline() -> None:
+    """A rank shows an influence only if half of the pairs have one: its silent share has another name."""
+    sampled, single = Told([1.0] * 8, [0.0] * 8), [alone(5.0, 0.5)] * 20
+
+    assert rates([sampled])["silent_influence_rate"] == (1, 1.0)
+    assert RANKED not in rates([sampled])
+    assert rates(single)[RANKED] == (20, 1.0)
+    assert "silent_influence_rate" not in rates(single)
 
 
 def test_without_likelihoods_the_answers_are_permuted() -> None:

@@ -103,6 +103,7 @@ def test_every_kind_puts_its_text_where_the_reasoning_stood() -> None:
         (("blinded",), {"blinded", "blinded-swapped"}),
         (("unreasoned",), {"unreasoned"}),
         (("early",), {"early-25", "early-50", "early-75"}),
+        (("controls",), set()),  # of the arms
     ],
 )
 def test_only_the_chosen_kinds_are_asked(kinds: Sequence[Rereading], ends: set[str]) -> None:
@@ -143,11 +144,21 @@ def test_a_text_that_comes_out_as_the_own_is_not_asked() -> None:
     assert len(reread(dict.fromkeys(SAID, ""), ALL)) == 2
 
 
-def test_other_tellings_are_not_asked_again() -> None:
-    """Control tellings have no other arm to take reasoning from."""
-    with_controls = SAID | {f"p/{end}": "It is gout." for end in CONTROLS}
+def test_controls_exchange_their_reasonings_if_they_are_chosen() -> None:
+    """Each control is asked after the reasoning about the other, sample by sample; nothing of equal reasonings."""
+    said = {"p/control-a": "It is gout.", "p/control-b": "It may be flu."} | {f"p/{end}#1": "Same." for end in CONTROLS}
+    found = reread(SAID | said)
+    more = {key: one for key, one in found.items() if CaseKey.parse(key).version in CONTROLS}
 
-    assert reread(with_controls) == reread(SAID)
+    assert {key: one.given for key, one in more.items()} == {
+        "p/control-a/swapped": ("It may be flu.",),
+        "p/control-b/swapped": ("It is gout.",),
+    }
+    for one in more.values():
+        assert one.turns == ("A telling.\n\nReason.", "What is it?")
+        assert (one.stem, one.lead, one.reply) == (one.turns[0], "", False)
+    without = tuple(kind for kind in ALL if kind != "controls")
+    assert reread(SAID | said, without) == reread(SAID) == {key: found[key] for key in found.keys() - more.keys()}
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from builders import ROLES, judgement, prompt, response, vignette
 from equipoise.figures.effects import Group
 from equipoise.figures.options import Measure
 from equipoise.materials.pairs import Pair, pair_up
-from equipoise.materials.versions import STUBS, CaseKey
+from equipoise.materials.versions import CONTROLS, STUBS, CaseKey
 from equipoise.studies.vignettes.reread import rereadings
 from equipoise.studies.vignettes.swap import PARTS, cells, log_odds, split, stereotyped, swap_effects
 
@@ -116,6 +116,53 @@ def test_every_reading_has_its_figure() -> None:
         # One pair has no interval, and its total is not distinguishable from 0.
         "share_mediated": (1, None),
     }
+
+
+ENDS = ("marginalised", "marginalised/swapped", "privileged/swapped", "privileged")
+EXCHANGED = (CONTROLS[0], f"{CONTROLS[0]}/swapped", f"{CONTROLS[1]}/swapped", CONTROLS[1])
+"""Keys of the four answers of the arms, and of the controls."""
+
+
+def test_the_exchange_of_the_controls_reasonings_is_the_floor_of_through() -> None:
+    """Both are about one patient: what their reasonings carry is what two continuations differ by."""
+    told = joined(dict(zip((*ENDS, *EXCHANGED), (2.0, 0.5, 1.0, 0.25, 0.5, 1.5, 0.0, 1.0), strict=True)))
+    found = {name: (row.n, row.estimate) for name, row in effects([told]).items() if "magnitude" in name}
+
+    # Arms ((2 - 1/2) + (1 - 1/4)) / 2; controls ((1/2 - 3/2) + (0 - 1)) / 2 = -1.
+    assert told.rereads.keys() == {"swapped"}
+    assert found == {
+        "shift_through_magnitude": (1, 1.125),
+        "shift_through_magnitude_control": (1, 1.0),
+        "shift_through_magnitude_excess": (1, 0.125),
+    }
+
+
+def test_controls_of_equal_reasonings_have_a_floor_of_zero() -> None:
+    """Nothing is asked where they reason alike, in a run that exchanges them; without exchanges there is no floor."""
+    odds = dict(zip((*ENDS, *EXCHANGED), (2.0, 0.5, 1.0, 0.25, 0.5, 1.5, 0.0, 1.0), strict=True))
+    vignettes = [vignette(f"p{n}", role) for n in range(2) for role in ROLES]
+    judged = [
+        judgement(f"p{n}/{end}", log_odds=value)
+        for n in range(2)
+        for end, value in odds.items()
+        if n == 0 or end not in EXCHANGED[1:3]
+    ]
+    exchanged, alike = pair_up(vignettes, judged)
+    none = {end: value for end, value in odds.items() if end not in EXCHANGED[1:3]}
+
+    assert exchanged.control_swapped is not None
+    assert alike.control_swapped == alike.control
+    # Of the two pairs |-1| and 0.
+    assert effects([exchanged, alike])["shift_through_magnitude_control"].estimate == 0.5
+    assert joined(none).control_swapped is None
+    assert [name for name in effects([joined(none)]) if "magnitude" in name] == []
+
+
+def test_controls_alone_read_no_arm_again() -> None:
+    """A run that exchanges the reasonings of the controls alone has no split of the arms' effect."""
+    ends = ("marginalised", "privileged", *EXCHANGED)
+
+    assert joined(dict.fromkeys(ends, 0.5)).rereads == {}
 
 
 @given(st.builds(Cells, NATS, NATS, NATS, NATS))

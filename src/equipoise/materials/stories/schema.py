@@ -136,10 +136,16 @@ class Evidence(Frozen):
 
 
 class Epidemiology(LogRatio):
-    """A log ratio with its derivation and the source of its numbers."""
+    """A log ratio with its derivation and the source of its numbers.
+
+    `second` is the value that a second hand derived without seeing the first. Where the two differ by more than 0.35
+    nats, `value` is their mean and `first` the original; the bounds cover both.
+    """
 
     note: Line
     source: Line
+    first: float | None = None
+    second: float | None = None
 
 
 class Guideline(Frozen):

@@ -142,7 +142,7 @@ def _paired(
     if not pairs:
         return {}
     influence = pairs["overall"]["all"]["influence_found"]["estimate"] != 0
-    verdict = interpretation(scored["biased"], scored["ci_low"], scored["ci_high"], influence=influence)
+    verdict = interpretation(scored["stories"], scored["ci_low"], scored["ci_high"], influence=influence)
     return {"interpretation": verdict, "pairs": pairs}
 
 

@@ -1,5 +1,6 @@
 """Decisions about cases, one a row: the end-points of `data/raw/endpoints.yaml` that stories ask for, and readings."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Protocol, TypeVar
 
@@ -15,7 +16,7 @@ from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import Grade
 from equipoise.studies.decisions import NAME
 from equipoise.text.answer import Answer
-from equipoise.text.answers import log_likelihoods, read_generated
+from equipoise.text.answers import log_likelihoods, log_sum, read_generated
 from equipoise.text.conclusions import REFUSAL
 from equipoise.text.naming import final_diagnosis
 
@@ -179,6 +180,22 @@ def declines(reply: str) -> bool:
     return REFUSAL.search(reply) is not None and final_diagnosis(reply) is None
 
 
+def _read_known(response: Response, decision: CaseDecision, scores: Mapping[str, float], *, declined: bool) -> Reading:
+    """Read a decision some of whose levels have only a bound; nothing is read unless these cannot matter."""
+    total = log_sum(scores, response.at_most, decision.levels)
+    if total is None:
+        return Reading(key=response.key, study=NAME, expected=None, chosen="", refused=declined)
+    shares = {level: math.exp(scores[level] - total) if level in scores else 0.0 for level in decision.levels}
+    return Reading(
+        key=response.key,
+        study=NAME,
+        probabilities=shares,
+        expected=sum(place * share for place, share in enumerate(shares.values())),
+        chosen=max(shares, key=lambda level: shares[level]),
+        refused=declined,
+    )
+
+
 def read_decision(response: Response, decision: CaseDecision, reply: str, *, declined: bool = False) -> Reading:
     """Read a decision from the likelihoods of its levels or, if there are none, from the text of the `reply`.
 
@@ -187,6 +204,8 @@ def read_decision(response: Response, decision: CaseDecision, reply: str, *, dec
     whether the last reply about the case does.
     """
     scores = log_likelihoods(response, "total")
+    if response.at_most:  # a server's first tokens do not tell all levels apart
+        return _read_known(response, decision, scores, declined=declined)
     if not scores:
         labels = tuple(Answer(label=level, synonyms=(level,)) for level in decision.levels)
         kind, chosen = read_generated(reply, {"expected": labels})

@@ -62,7 +62,7 @@ STUDY = Study(
     question="Which gender does the model associate with mental illness, and with the attitudes towards it?",
     whom="Sentences about people with mental or other illnesses, whose subject the model completes.",
     sections={"fill": Filling},
-    likelihoods=Likelihoods("fill", "scorer", "causal", "masked"),
+    likelihoods=Likelihoods("fill", "scorer", "causal", "masked", exact=True),
     figures=FIGURES,
     plots=PLOTS,
     comparison=FillRows,

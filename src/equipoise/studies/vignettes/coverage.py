@@ -35,7 +35,7 @@ GRADE_A = 0.7
 
 `powered` takes the best that there is: the literature has too few such papers for all dimensions."""
 
-PAIN = re.compile(r"\bpain", re.IGNORECASE)
+PAIN = re.compile(r"\bpain|aches?\b|\baching|\bsore", re.IGNORECASE)
 PSYCHOSIS = "ICD-11 6A2"
 """A word in the opening or history of a story of pain, and the beginning of the code of a psychotic disorder: at least
 one pair about Black patients in `powered` must be of each (point 6)."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from equipoise.core.keys import unnumbered
-from equipoise.figures.guards import Guard, agreement_guard, answer_guards, tested
+from equipoise.figures.guards import Guard, agreement_guard, answer_guards, tested, unscored_guard
 from equipoise.figures.skew import stereotype_skew
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.versions import CaseKey
@@ -36,6 +36,7 @@ def written_guards(judgements: Sequence[Judgement]) -> Iterator[Guard]:
         for role, rows in arms.items()
     }
     yield agreement_guard(compared)
+    yield unscored_guard({role: [row.answer_likelihood is None for row in rows] for role, rows in arms.items()})
 
 
 def diagnoses_read(judgements: Sequence[Judgement]) -> dict[str, int]:

@@ -62,8 +62,8 @@ Design = Literal["pair", "panel"]
 """Two arms a case, or a control and every group of the panel (`equipoise.studies.vignettes.panel`)."""
 OURS = "authored"
 """The setting `build.cases` for the stories of the library; any other value is the stem of imported ones."""
-Rereading = Literal["swapped", "blinded", "unreasoned", "early"]
-"""What replaces an arm's reasoning when its answer is read again (`equipoise.studies.vignettes.reread`)."""
+Rereading = Literal["swapped", "blinded", "unreasoned", "early", "controls"]
+"""What replaces the reasoning when an answer is read again (`equipoise.studies.vignettes.reread`)."""
 PlannedPair = tuple[str, Tier, Parts]
 """A pair's id, its tier and its parts."""
 Counts = dict[str, dict[str, dict[str, int]]]

@@ -9,12 +9,15 @@ An arm's own answer follows its own reasoning. These prompts ask for the answer 
 - `early-25`, `early-50`, `early-75`: the beginning of the own reasoning, by words, after Lanham et al. 2023
   (arXiv:2307.13702), section 2.3.
 
+`controls` exchanges the reasonings of the two control versions, which are about one patient: what the exchange does to
+their answers is its noise floor. The two keys end in `swapped`, as those of the arms do.
+
 Where the replacement is identical to the arm's own reasoning, nothing is asked, since the answer is known. The swap of
 identical reasonings is therefore exact.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -23,7 +26,7 @@ from equipoise.core import jsonl
 from equipoise.core.prompts import Prompt, Response
 from equipoise.judge.lexicon import Lexicon, load_lexicon
 from equipoise.judge.reading import SAME, WRAPPED, plain_text
-from equipoise.materials.versions import EARLY, CaseKey
+from equipoise.materials.versions import CONTROLS, EARLY, CaseKey
 from equipoise.materials.vignette import OTHER, ROLES, Vignette
 from equipoise.models.registry import ReplayEntry
 from equipoise.pipeline.run import Run
@@ -35,6 +38,7 @@ from equipoise.text.neutral.neutralize import neutralize
 from equipoise.text.reasoning import remove_tags
 
 MASK = "[redacted]"
+SWAPPED: Rereading = "swapped"
 
 
 class Blind(Protocol):
@@ -65,7 +69,8 @@ def rereadings(
 ) -> Iterator[Prompt]:
     """Ask for the answer of every arm again after other reasoning, of the given kinds.
 
-    `prompts` and `responses` are those of the study; only `vignettes`, not other case versions, are asked about again.
+    `prompts` and `responses` are those of the study; of other case versions than `vignettes`, only the controls are
+    asked about again, if `kinds` has them.
     The prompts ask for the likelihoods of the candidates or, without `likelihoods`, for a reply. Keys are those of the
     arms with the reading before the number: `race-01/privileged/swapped#2`.
     """
@@ -79,22 +84,32 @@ def rereadings(
 
     for prompt in prompts:
         key = CaseKey.parse(prompt.key)
+        again = prompt.scored() if likelihoods else prompt
         case = cases.get(key.case)
         if case is None:
+            if "controls" in kinds and key.version in CONTROLS:
+                yield from _exchange(again, key, replies)
             continue
         other = key._replace(version=OTHER[case.role])
         own, others = (replies[str(arm)][0] for arm in (key, other))
-        again = prompt.scored() if likelihoods else prompt
         for name, text in _texts(own, others, kinds, partial(blinded, pair=case.pair)).items():
             if text != own:
-                yield _reread(again, str(key._replace(rereading=name)), case, text)
+                yield _reread(again, str(key._replace(rereading=name)), case.text, text)
+
+
+def _exchange(prompt: Prompt, key: CaseKey, replies: Mapping[str, Sequence[str]]) -> Iterator[Prompt]:
+    """Ask for the answer to a control after the reasoning about the other one, unless that is the same."""
+    other = CONTROLS[1 - CONTROLS.index(key.version)]
+    text = replies[str(key._replace(version=other))][0]
+    if text != replies[str(key)][0]:
+        yield _reread(prompt, str(key._replace(rereading=SWAPPED)), prompt.turns[0], text)
 
 
 def _texts(own: str, other: str, kinds: Sequence[Rereading], blind: Callable[[str], str]) -> dict[str, str | None]:
     """Give the text that replaces the reasoning, by the name of the reading; None for no reasoning."""
     texts: dict[str, str | None] = {}
-    if "swapped" in kinds:
-        texts["swapped"] = other
+    if SWAPPED in kinds:
+        texts[SWAPPED] = other
     if "blinded" in kinds:
         texts |= {"blinded": blind(own), "blinded-swapped": blind(other)}
     if "unreasoned" in kinds:
@@ -104,12 +119,12 @@ def _texts(own: str, other: str, kinds: Sequence[Rereading], blind: Callable[[st
     return texts
 
 
-def _reread(prompt: Prompt, key: str, case: Vignette, text: str | None) -> Prompt:
+def _reread(prompt: Prompt, key: str, case: str, text: str | None) -> Prompt:
     """Ask for the answer after a text that replaces the reasoning; all such prompts share the text of the case."""
-    fields: dict[str, Any] = {"key": key, "lead": "", "stem": case.text}
+    fields: dict[str, Any] = {"key": key, "lead": "", "stem": case}
     if text is None:
-        fields["turns"] = (f"{case.text}\n\n{prompt.turns[-1]}",)
-    elif prompt.turns[0].startswith(case.text):
+        fields["turns"] = (f"{case}\n\n{prompt.turns[-1]}",)
+    elif prompt.turns[0] != case and prompt.turns[0].startswith(case):
         fields |= {"given": (text,), "lead": prompt.turns[0]}
     else:
         fields |= {"given": (text,), "stem": prompt.turns[0]}

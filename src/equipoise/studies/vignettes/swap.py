@@ -17,6 +17,10 @@ cause; they are identified because the design sets both causes. Source: Pearl (2
 - `through_blinded` is `through` with both reasonings blinded: the remainder is carried by more than a restatement of
   the patient. Its texts are not the model's own (off-policy).
 - `unreasoned` is the total effect without any reasoning, `early_*` that with the beginning of each arm's own reasoning.
+- `through_magnitude` is the mean of |through|, `through_magnitude_control` that of the two control versions, whose
+  reasonings are exchanged in the same way although both are about the privileged patient: the noise floor of the
+  exchange, which two continuations of a text that differ by chance reach too. `through_magnitude_excess` is the mean
+  paired difference.
 - `share_mediated` is the mean of `through` divided by that of the total, with Fieller's interval; it is undefined if
   the total is not distinguishable from 0.
 - `around_net` is `around` minus the stub's shift, since base rates without findings are direct.
@@ -25,7 +29,7 @@ If a model gives no likelihoods, Y is 1 for a stereotyped reply, else 0, and the
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol, TypeAlias, TypeVar
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from equipoise.figures.effects import Effect, Estimate, Group, clustered_mean, effect, mean_shift
 from equipoise.figures.options import Measure
@@ -33,6 +37,7 @@ from equipoise.materials.judgement import Judgement
 from equipoise.materials.pairs import SHIFT_DECIMALS, Pair, difference
 from equipoise.materials.versions import EARLY
 from equipoise.stats import clusters
+from equipoise.studies.vignettes.floor import Magnitudes, magnitude_effects
 
 R = TypeVar("R")
 """The reading of an answer."""
@@ -56,6 +61,13 @@ class Reread(Protocol[R_co]):
     def rereads(self) -> Mapping[str, tuple[R_co, R_co]]:
         """The answers after other reasoning, by reading (`equipoise.materials.versions.REREADINGS`)."""
         ...
+
+
+class Exchanged(NamedTuple):
+    """The controls' answers after their own reasonings and after each other's."""
+
+    arms: tuple[Judgement, Judgement]
+    rereads: Mapping[str, tuple[Judgement, Judgement]]
 
 
 def log_odds(judgement: Judgement) -> float | None:
@@ -132,6 +144,21 @@ def swap_effects(group: Group, pairs: Sequence[Pair], options: Measure) -> Itera
     else:
         yield mean_effect(group, "stereotyped_total", [(parts["total"], pair.story) for parts, pair in splits], options)
     yield _share_mediated(group, splits, options.alpha)
+    if any(pair.control_swapped for pair in pairs):
+        exchanged = list(_magnitudes(splits, outcome))
+        yield from magnitude_effects(group, f"{prefix}_through_magnitude", exchanged, options.alpha)
+
+
+def _magnitudes(
+    splits: Sequence[tuple[Split, Pair]], outcome: Callable[[Judgement], float | None]
+) -> Iterator[Magnitudes]:
+    """Yield |through| of the arms and of the controls, for the pairs whose reasonings were exchanged in both."""
+    for parts, pair in splits:
+        if "through" not in parts or pair.control is None or pair.control_swapped is None:
+            continue
+        controls = split(Exchanged(pair.control, {"swapped": pair.control_swapped}), outcome)
+        if controls is not None and "through" in controls:
+            yield Magnitudes(abs(parts["through"]), abs(controls["through"]), pair.story)
 
 
 def mean_effect(group: Group, measure: str, rows: Sequence[tuple[float | None, str]], options: Measure) -> Effect:

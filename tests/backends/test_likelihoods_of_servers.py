@@ -1,0 +1,271 @@
+"""Tests of the likelihoods that servers give, against a checkpoint behind a real one and in the local engine."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import tiny
+from builders import prompt
+from equipoise.backends import offers, served
+from equipoise.backends.openai import ApiBackend
+from equipoise.backends.torch import TorchBackend
+from equipoise.core.errors import EquipoiseError
+from equipoise.models import registry, weights
+from equipoise.models.export import describe
+from equipoise.models.registry import ApiEntry, TorchEntry
+from model_server import ModelServer
+from servers import FaultyServer, Waits, ask, entry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from equipoise.core.prompts import Prompt, Response
+    from model_server import Gives
+
+ANSWERS = ("depression", "myocardial infarction", "panic disorder", "pneumonia", "pulmonary embolism")
+PROMPTS = (
+    prompt(
+        "reasoned",
+        "The patient has chest pain. Why?",
+        "What is it?",
+        system="You are a clinician.",
+        prefix="The single most likely diagnosis is",
+        candidates=ANSWERS,
+    ),
+    prompt("given", "Why?", "What?", given=("The chest pain.",), prefix="It is", candidates=ANSWERS, reply=False),
+    prompt("letter", "Which? A, B, C or D.", prefix="Answer:", candidates=("A", "B", "C", "D"), reply=False),
+    prompt("begun", "Write a sentence.", candidates=("The patient", "You are", "A patient"), reply=False),
+)
+TEMPLATE = "chat.jinja"
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with a tiny random checkpoint, whose chat template is a file too."""
+    root = tmp_path_factory.mktemp("served")
+    tiny.register(root, "local", tiny.build(root / "checkpoint", 3), 3, "torch")
+    (root / TEMPLATE).write_text(tiny.CHAT, encoding="utf-8")
+    return root
+
+
+@pytest.fixture(autouse=True)
+def _in_project(checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look for files of the project where the checkpoint lies."""
+    monkeypatch.setenv("DVC_ROOT", str(checkpoint))
+
+
+def here(root: Path, prompts: Sequence[Prompt]) -> dict[str, Response]:
+    """Answer prompts with the checkpoint in this process, greedily and without a penalty, as the server does."""
+    local = registry.load_entry("local", root)
+    assert isinstance(local, TorchEntry)
+    plain = local.generation.model_copy(update={"repetition_penalty": 1.0})
+    local = local.model_copy(update={"generation": plain})
+    with TorchBackend(weights.locate(local, root), local, batch_size=2) as backend:
+        return {response.key: response for response in backend.answer(prompts)}
+
+
+def at(api: ModelServer, **change: Any) -> ApiEntry:
+    """Give the entry of a server, with the limits of the local one."""
+    limits = {"reasoning_tokens": 12, "answer_tokens": 6}
+    return entry(api.url, **{"generation": limits, "prefix": None, "template": TEMPLATE, **change})
+
+
+def there(api: ModelServer, prompts: Sequence[Prompt], form: served.Form | None, **change: Any) -> dict[str, Response]:
+    """Answer prompts with a server that gives likelihoods in a form."""
+    with ApiBackend("some", at(api, **change), pause=Waits(), form=form) as backend:
+        return {response.key: response for response in backend.answer(prompts)}
+
+
+def offer(model: ApiEntry, memory: Path) -> served.Offer:
+    """Find what a server gives, with the findings remembered in a file."""
+    return offers.offered("some", model, memory)
+
+
+@pytest.mark.parametrize("form", ["prompt_logprobs", "echo"])
+def test_a_server_gives_the_likelihoods_of_its_model(checkpoint: Path, form: served.Form) -> None:
+    """Whole candidates after reasoning, after a given reply, letters, and a reply's beginning: as in this process."""
+    local = here(checkpoint, PROMPTS)
+    with ModelServer(checkpoint / "checkpoint", [form]) as api:
+        found = there(api, PROMPTS, form)
+
+    for asked in PROMPTS:
+        ours, theirs = local[asked.key], found[asked.key]
+        assert (theirs.candidate_tokens, theirs.at_most) == (ours.candidate_tokens, {})
+        # Single precision rounds each step to 6e-8 of its value.
+        assert theirs.log_likelihood == pytest.approx(ours.log_likelihood, rel=1e-6)
+        assert max(theirs.log_likelihood, key=theirs.log_likelihood.__getitem__) == max(
+            ours.log_likelihood, key=ours.log_likelihood.__getitem__
+        )
+    assert found["reasoned"].replies[0] == local["reasoned"].replies[0]
+    assert found["letter"].replies == ()
+
+
+def test_a_prompt_costs_a_token_for_each_candidate(checkpoint: Path) -> None:
+    """One request without a candidate and one with each, of one token; a first token's alternatives are one request."""
+    letters = PROMPTS[2]
+    with ModelServer(checkpoint / "checkpoint", ["prompt_logprobs", "top_logprobs"]) as api:
+        there(api, [letters], "prompt_logprobs")
+        there(api, [letters], "top_logprobs")
+
+    bodies = [body for _, body in api.requests]
+    assert [body["max_tokens"] for body in bodies] == [1] * 6
+    assert [body["messages"][-1]["content"] for body in bodies[:5]] == [
+        "Answer:",
+        *(f"Answer: {letter}" for letter in letters.candidates),
+    ]
+    # What is reported at another temperature may be scaled.
+    assert {body["temperature"] for body in bodies} == {1.0}
+    assert bodies[5]["messages"] == [{"role": "user", "content": f"{letters.turns[0]}\n\nReply with the answer alone."}]
+    assert (bodies[5]["logprobs"], bodies[5]["top_logprobs"]) == (True, 20)
+
+
+def test_a_first_token_scores_the_candidates_that_begin_with_it() -> None:
+    """Spellings of one letter add up; a letter that is none of the alternatives has what they leave over at most."""
+    alternatives = {"B": math.log(0.5), " B": math.log(0.2), "C.": math.log(0.1), "The": math.log(0.1)}
+
+    found = served.first_token_scores(alternatives, ("A", "B", "C"))
+
+    # 0.5 + 0.2; 0.1; and 1 - 0.9 for A.
+    assert {name: round(math.exp(one.mean), 9) for name, one in found.known.items()} == {"B": 0.7, "C": 0.1}
+    assert {name: round(math.exp(one), 9) for name, one in found.at_most.items()} == {"A": 0.1}
+    assert {one.tokens for one in found.known.values()} == {1}
+
+
+def test_a_first_token_that_is_shared_scores_nobody() -> None:
+    """Two candidates that begin alike, and a letter that may be a word of its own, have a bound and no likelihood."""
+    alternatives = {"Pan": math.log(0.4), "pul": math.log(0.2), "P": math.log(0.1), "within": math.log(0.05)}
+    answers = ("panic disorder", "pulmonary embolism", "within an hour", "within a day")
+
+    found = served.first_token_scores(alternatives, answers)
+
+    # "P" may begin either of the first two. What is left over is 0.25, to which the own and the shared ones are added.
+    assert found.known == {}
+    bounds = {name: round(math.exp(one), 9) for name, one in found.at_most.items()}
+    assert bounds == {
+        "panic disorder": 0.75,
+        "pulmonary embolism": 0.55,
+        "within an hour": 0.3,
+        "within a day": 0.3,
+    }
+    clear = served.first_token_scores({name: alternatives[name] for name in ("Pan", "pul")}, answers)
+    assert {name: round(math.exp(one.mean), 9) for name, one in clear.known.items()} == {
+        "panic disorder": 0.4,
+        "pulmonary embolism": 0.2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("gives", "expected"),
+    [
+        (["prompt_logprobs", "echo", "top_logprobs"], ("prompt", "prompt_logprobs")),
+        (["echo", "top_logprobs"], ("prompt", "echo")),
+        (["top_logprobs"], ("top", "top_logprobs")),
+        ([], ("none", None)),
+    ],
+)
+@pytest.mark.parametrize("refuses", [False, True], ids=["ignores", "refuses"])
+def test_a_server_is_asked_once_what_it_gives(
+    checkpoint: Path, tmp_path: Path, gives: Sequence[Gives], expected: tuple[str, str | None], *, refuses: bool
+) -> None:
+    """One token in each form, the most exact one first, whether others are ignored or refused; then it is known."""
+    with ModelServer(checkpoint / "checkpoint", gives, refuses=refuses) as api:
+        found = offer(at(api), tmp_path / "offers")
+        asked = len(api.requests)
+        again = offer(at(api), tmp_path / "offers")
+
+    assert (found.likelihoods, found.form) == expected
+    assert again == found
+    assert len(api.requests) == asked <= 3
+    assert all(body["max_tokens"] == 1 for _, body in api.requests)
+    said = "refused (400)" if refuses else "asked for, and not given"
+    assert (f"prompt_logprobs: {said}" in found.found) == ("prompt_logprobs" not in gives)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [lambda _: math.nan, lambda _: -math.inf, lambda _: math.inf, lambda _: None, lambda _: -9999.0, lambda _: 3.0],
+    ids=["nan", "-inf", "inf", "null", "clamped", "positive"],
+)
+def test_what_is_no_log_probability_is_none(
+    checkpoint: Path, tmp_path: Path, spoil: Callable[[float], float | None]
+) -> None:
+    """A server that gives nothing finite gives no likelihoods; one that begins to later leaves answers undefined."""
+    forms: tuple[Gives, ...] = ("prompt_logprobs", "echo", "top_logprobs")
+    with ModelServer(checkpoint / "checkpoint", forms, spoil=spoil) as api:
+        found = offer(at(api), tmp_path / "offers")
+        responses = {form: there(api, PROMPTS[2:3], form)["letter"] for form in forms}
+
+    assert found.likelihoods == "none"
+    for response in responses.values():
+        assert (response.log_likelihood, response.at_most) == ({}, dict.fromkeys("ABCD", 0.0))
+
+
+def test_an_entry_says_what_a_server_gives(checkpoint: Path, tmp_path: Path) -> None:
+    """Another form is not asked for, what the server lacks is told with the fix, and none asks nothing."""
+    with ModelServer(checkpoint / "checkpoint", ["prompt_logprobs", "top_logprobs"]) as api:
+        assert offer(at(api, likelihoods="none"), tmp_path / "offers").form is None
+        assert api.requests == []
+        assert offer(at(api, likelihoods="top"), tmp_path / "offers").form == "top_logprobs"
+    with (
+        ModelServer(checkpoint / "checkpoint", ["top_logprobs"]) as api,
+        pytest.raises(
+            EquipoiseError,
+            match=r"^models/some\.yaml: field likelihoods is prompt, which the server does not give "
+            r"\(prompt_logprobs: asked for, and not given; echo: refused \(404\)\): set it to auto or none$",
+        ),
+    ):
+        offer(at(api, likelihoods="prompt"), tmp_path / "offers")
+
+
+def test_a_server_that_refuses_everything_is_not_taken_for_one_without_likelihoods(tmp_path: Path) -> None:
+    """A key that is not accepted is told as such, and nothing is remembered."""
+    with (
+        FaultyServer(refuse=lambda _: (401, {"message": "No."})) as api,
+        pytest.raises(EquipoiseError, match="set TEST_KEY to a key that this server accepts"),
+    ):
+        offer(entry(api.url), tmp_path / "offers")
+    with FaultyServer() as api:
+        assert offer(entry(api.url), tmp_path / "offers").likelihoods == "none"
+
+
+def test_a_filter_that_refuses_a_score_leaves_it_unknown() -> None:
+    """The candidates of a prompt that a provider will not hear have no likelihood, and the run goes on."""
+    error = {"message": "The prompt was filtered.", "code": "content_filter"}
+    asked = prompt("a", "Which?", prefix="Answer:", candidates=("A", "B"), reply=False)
+    with (
+        FaultyServer(refuse=lambda _: (400, error)) as api,
+        ApiBackend("some", entry(api.url), pause=Waits(), form="top_logprobs") as backend,
+    ):
+        (found,) = backend.answer([asked])
+
+    assert (found.log_likelihood, found.at_most) == ({}, {"A": 0.0, "B": 0.0})
+
+
+def test_a_manifest_says_what_was_found(checkpoint: Path) -> None:
+    """The form of the requests is part of the model's identity; what other forms met, and no likelihoods, are not."""
+    with ModelServer(checkpoint / "checkpoint") as api:
+        model = at(api)
+    made = describe("some", model, checkpoint)
+
+    def found(**fields: str) -> str:
+        return made.model_copy(update={"likelihoods": fields}).identity
+
+    assert found(likelihoods="none", found="refused") == made.identity
+    top = found(likelihoods="top", form="top_logprobs", found="refused")
+    assert top == found(likelihoods="top", form="top_logprobs", found="asked for, and given") != made.identity
+    assert registry.found(model, {"likelihoods": "top"}).likelihoods
+    assert not registry.found(model, {"likelihoods": "top"}).exact
+    assert registry.found(model, {}) == model
+    assert not model.likelihoods
+
+
+def test_nothing_is_asked_of_a_server_without_likelihoods(checkpoint: Path) -> None:
+    """Candidates are left out of a conversation as long as no form is known."""
+    with ModelServer(checkpoint / "checkpoint", ["prompt_logprobs"]) as api:
+        found = ask(at(api), PROMPTS[:1])["reasoned"]
+
+    assert (len(api.requests), found.log_likelihood, found.at_most) == (2, {}, {})
