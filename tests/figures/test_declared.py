@@ -106,7 +106,11 @@ def decisions(rng: np.random.Generator) -> tuple[RunRows[Any], Iterable[Effect]]
         for family in FAMILIES
         for ask in (f"{family}_a", f"{family}_b")
     ]
-    read = [reading(row, role, rng.dirichlet([1, 1, 1]).round(6).tolist()) for row in asked for role in ROLES]
+    read = [
+        reading(row, role, rng.dirichlet([1, 1, 1]).round(6).tolist(), tilt=round(float(rng.normal()), 6))
+        for row in asked
+        for role in ROLES
+    ]
     return DecisionRows(decisions=asked, answers=read), decision_effects(asked, read, OPTIONS)
 
 

@@ -16,8 +16,9 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.manifest import Manifest
 from equipoise.core.prompts import Prompt, Response
 from equipoise.figures.layout import rows_of
+from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED
 from equipoise.materials.versions import CONTROLS
-from equipoise.models.registry import Generation
+from equipoise.models.registry import Generation, PhantomEntry
 from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
 from equipoise.pipeline.steps import step
@@ -139,6 +140,43 @@ def test_every_decision_is_asked_of_every_telling(phantoms: dict[str, Any]) -> N
 
     assert {f"{one.pair}/{telling}/{one.ask}" for one in decisions for telling in tellings} <= keys
     assert len(keys) <= 6 * len(decisions)
+
+
+@pytest.mark.parametrize(
+    ("planted", "word"),
+    [
+        ({"ability": 0.97}, UNBIASED),
+        ({"ability": 0.5}, UNDECIDED),
+        ({"ability": 0.97, "refusals": 0.5}, UNDECIDED),
+        # The mean shift of the families is about 0.
+        (
+            {"ability": 0.97, "decisions": {"undertreatment": 0.7, "overpsychiatrisation": -3.0, "disbelief": -2.0}},
+            BIASED,
+        ),
+        ({"ability": 0.97, "decisions": {"overpsychiatrisation": 3.0}}, BIASED),
+    ],
+    ids=["fair", "unable", "refusing", "cancelling", "one family"],
+)
+def test_a_phantom_gets_the_verdict_that_is_planted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planted: dict[str, Any], word: str
+) -> None:
+    """A competent fair model can be called fair; one that decides worse than a fixed level, or refuses, cannot.
+
+    Of the profile `powered`: few decisions of `core` vary in their right answer.
+    """
+    entry = PhantomEntry(title="Phantom", licence="Apache-2.0", backend="phantom", floor=0.1, **planted)
+    monkeypatch.setattr(Run, "entry", entry)
+    folder = tmp_path / "made"
+    folder.mkdir()
+    run = run_of(folder, "phantom_fair")
+    build = run.settings.build | {"profile": "powered"}
+    run = replace(run, settings=run.settings.model_copy(update={"build": build}))
+    for stage in ("build", "infer", "score"):
+        step("decisions", stage)(run)
+    found = measure(run, step("decisions", "measure")).verdict
+
+    assert found is not None
+    assert found.word == word
 
 
 @pytest.fixture(scope="module", params=["authored", "bench"])

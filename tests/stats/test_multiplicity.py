@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
-from equipoise.stats.multiplicity import Method, adjust
+from equipoise.stats.multiplicity import Method, adjust, joint_alpha
 
 
 @pytest.mark.parametrize(
@@ -69,3 +69,19 @@ def test_holm_keeps_the_family_wise_error() -> None:
 
     # the standard error of a share of 2,000 is 0.0049
     assert pytest.approx(np.mean(rejected), abs=0.015) == 1 - (1 - 0.05 / 8) ** 8
+
+
+def test_a_figure_without_values_leaves_the_joint_level_defined() -> None:
+    """A model without likelihoods has no figure in nats: it counts as one that does not vary.
+
+    It is independent of the others: the level is at least alpha / 3, and at most that of the other two.
+    """
+    values = np.random.default_rng(0).normal(size=(40, 2))
+    without = np.column_stack([values, np.full(40, np.nan)])
+
+    assert 0.05 / 3 <= joint_alpha(without, 0.05) <= joint_alpha(values, 0.05)
+
+
+def test_without_any_cluster_the_joint_level_is_bonferronis() -> None:
+    """Of two figures, half of alpha each."""
+    assert joint_alpha(np.empty((0, 2)), 0.05) == 0.025

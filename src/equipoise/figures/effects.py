@@ -196,14 +196,20 @@ def skewed_mean(
 
 
 def simultaneous_means(
-    measure: str, groups: Iterable[tuple[Group, Sequence[tuple[float | None, str]]]], alpha: float
+    measure: str,
+    groups: Iterable[tuple[Group, Sequence[tuple[float | None, str]]]],
+    alpha: float,
+    *,
+    unequal: bool = False,
 ) -> Iterator[Effect]:
     """Estimate the means of a family's groups with intervals that hold for all of them together.
 
     Each group has its values with their stories. The values of a story in a group are averaged; the variance between
     stories is pooled over the groups, so that one of three stories is not judged by three values alone, and each
-    interval has the level 1 - alpha / number of groups (Bonferroni). Without two stories more than groups, or where
-    nothing varies, there are no intervals. Source: Miller (1981), Simultaneous Statistical Inference, section 2.1.
+    interval has the level 1 - alpha / number of groups (Bonferroni). Where groups may be `unequal` in variance, the
+    pooled one is too small for some: a group that varies more has its own. Without two stories more than groups, or
+    where nothing varies, there are no intervals. Source: Miller (1981), Simultaneous Statistical Inference, section
+    2.1.
     """
     means: list[tuple[Group, list[float]]] = []
     for group, rows in groups:
@@ -220,7 +226,8 @@ def simultaneous_means(
     for (group, values), centre in zip(means, centres, strict=True):
         interval = None
         if pooled:
-            reach = float(t_quantile(alpha / len(means), df)) * pooled / math.sqrt(len(values))
+            spread = max(pooled, paired.standard_deviation(values) or 0.0) if unequal else pooled
+            reach = float(t_quantile(alpha / len(means), df)) * spread / math.sqrt(len(values))
             interval = Interval(centre - reach, centre + reach)
         yield effect(group, f"{measure}{SIMULTANEOUS}", len(values), Estimate(centre, interval))
 

@@ -22,7 +22,7 @@ from equipoise.core.prompts import Prompt, Response
 from equipoise.materials.evaluation import EvaluationPrompt
 from equipoise.materials.questions import Choice, Order
 from equipoise.text.answers import log_sum
-from equipoise.text.letters import read_letter
+from equipoise.text.letters import REFUSAL, read_letter
 from equipoise.text.referring import refers
 
 Answering = Literal["likelihood", "generate"]
@@ -97,8 +97,10 @@ def order_of(response: Response, options: Mapping[str, str]) -> Order:
     """
     shift = number_of(response.key)
     chances: dict[str, float] = {}
+    refused = False
     if response.replies:
-        letter = read_letter(response.replies[-1], shown(options, shift)).letter
+        letter, rule = read_letter(response.replies[-1], shown(options, shift))
+        refused = rule == REFUSAL
         chances = {} if letter is None else {option: float(option == letter) for option in options}
     elif response.at_most:
         known = response.log_likelihood
@@ -113,7 +115,8 @@ def order_of(response: Response, options: Mapping[str, str]) -> Order:
     else:
         raise EquipoiseError(f"response {response.key!r} has neither a reply nor likelihoods: ask the model again")
     places = shown_as(chances, shift)
-    return Order(shift=shift, probabilities={letter: chances[place] for letter, place in places.items()})
+    read = {letter: chances[place] for letter, place in places.items()}
+    return Order(shift=shift, probabilities=read, refused=refused)
 
 
 def shown_as(letters: Iterable[str], shift: int) -> Mapping[str, str]:

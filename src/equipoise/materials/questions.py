@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from itertools import combinations
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from equipoise.core.row import Frozen, Row, Text
+from equipoise.text.answer import AnswerKind
 
 Attribute = Literal["race", "gender", "ses"]
 Group = Literal["privileged", "unprivileged"]
@@ -92,11 +93,23 @@ class Order(Frozen):
 
     The option at place i (from 0) of n was shown at place (i + shift) mod n, with the letter of that place.
     `probabilities` are those of the options, by their letters in the question as written: 1 for the option that a reply
-    chooses; empty if no letter could be read.
+    chooses; empty if no letter could be read. `refused` says whether a reply without a letter declines to answer.
     """
 
     shift: Annotated[int, Field(ge=0)]
     probabilities: dict[Letter, Annotated[float, Field(ge=0, le=1)]]
+    refused: bool = False
+
+    @model_serializer(mode="wrap")
+    def _without_default(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what few replies do: most rows are answers."""
+        row: dict[str, Any] = serialise(self)
+        return row if self.refused else {name: value for name, value in row.items() if name != "refused"}
+
+    @property
+    def written(self) -> AnswerKind:
+        """Whether the answer is refused, not read, or some option."""
+        return "other" if self.probabilities else "refusal" if self.refused else "unparsed"
 
 
 class Choice(Row):

@@ -234,6 +234,8 @@ def _attend(
     own = getattr(modules[type(module).__module__], "eager_attention_forward", None)
     attention = ALL_ATTENTION_FUNCTIONS.get_interface(inner, own)
     width = query.shape[2]
+    if isinstance(keys, torch.Tensor) and isinstance(values, torch.Tensor):  # without a cache, in transformers 5.17
+        keys, values = keys.split(1), values.split(1)
     outputs = []
     for row, (key, value) in enumerate(zip(keys, values, strict=True)):
         window = sliding_window if sliding_window and sliding_window < key.shape[2] else None

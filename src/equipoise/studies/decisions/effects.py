@@ -12,6 +12,7 @@ differences between arms, not levels.
 - `decision_shift_around` and `_through` split the shift by the reasoning of the other arm (`vignettes.swap`).
 - `decision_magnitude` is the mean of |difference|, compared with that of the two control versions (`vignettes.floor`).
 - `accuracy_*` and `gap` count the likeliest levels that the guideline recommends or allows.
+- `components` has what a verdict needs besides: sensitivity, simultaneous intervals of groups, and refusals.
 - `log_odds_shift` of an end-point with two levels is the difference in the log odds of the stereotyped one, in nats;
   `ordinal_log_odds` the log odds ratio of a more stereotyped likeliest level in a proportional-odds model.
 
@@ -110,7 +111,7 @@ def tilt(decision: CaseDecision, reading: Reading) -> float | None:
 
 def right(decision: CaseDecision, reading: Reading) -> bool:
     """Whether the chosen level is the guideline's, or one that it allows."""
-    return reading.chosen in (decision.answer, *decision.also)
+    return decision.allows(reading.chosen)
 
 
 def decision_effects(decisions: Sequence[CaseDecision], readings: Sequence[Reading], options: Measure) -> list[Effect]:
@@ -177,19 +178,19 @@ def _by(
 
 def _group_effects(group: Group, readings: Sequence[PairReading], options: Measure) -> Iterator[Effect]:
     def part(name: str) -> list[tuple[float, str]]:
-        return _pair_means(readings, lambda reading: None if reading.split is None else reading.split.get(name))
+        return pair_means(readings, lambda reading: None if reading.split is None else reading.split.get(name))
 
-    shifts = _pair_means(readings, shift)
+    shifts = pair_means(readings, shift)
     yield from mean_shift(group, "decision_shift", shifts, options)
     if group.family == CELL:
         return
-    yield from mean_shift(group, "decision_tilt", _pair_means(readings, lambda reading: reading.tilted), options)
+    yield from mean_shift(group, "decision_tilt", pair_means(readings, lambda reading: reading.tilted), options)
     stories = [story for _, story in shifts]
     yield effect(group, "decision_shift_median", len(shifts), location([shift for shift, _ in shifts], stories))
     for name in ("around", "through"):
         yield from mean_shift(group, f"decision_shift_{name}", part(name), options)
-    arms = _pair_means(readings, lambda reading: reading.magnitudes and reading.magnitudes[0])
-    control = _pair_means(readings, lambda reading: reading.magnitudes and reading.magnitudes[1])
+    arms = pair_means(readings, lambda reading: reading.magnitudes and reading.magnitudes[0])
+    control = pair_means(readings, lambda reading: reading.magnitudes and reading.magnitudes[1])
     floor = [Magnitudes(own, other, story) for (own, story), (other, _) in zip(arms, control, strict=True)]
     yield from magnitude_effects(group, "decision_magnitude", floor, options.alpha)
     yield from _accuracy(group, readings, options.alpha)
@@ -197,7 +198,7 @@ def _group_effects(group: Group, readings: Sequence[PairReading], options: Measu
         yield from _endpoint_effects(group, readings, options)
 
 
-def _pair_means(
+def pair_means(
     readings: Iterable[PairReading], value: Callable[[PairReading], float | None]
 ) -> list[tuple[float, str]]:
     """Average a value over the decisions of each pair where it is defined, and add the pair's story."""

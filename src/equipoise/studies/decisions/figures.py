@@ -62,6 +62,39 @@ FIGURES: tuple[Figure, ...] = (
         "marginalised, as a share of the scale.",
         "disbelief",
     ),
+    Figure(
+        name="decisions.decision_tilt",
+        measure="decision_tilt",
+        title="decision tilt (nats)",
+        sentence=(
+            "How far the log odds of the stereotyped end of a scale against its other end rise when the patient is "
+            "marginalised; the mean over a pair's decisions. It moves where one level has nearly all the probability."
+        ),
+        null=0.0,
+        below="decisions lean away from what is documented of the group",
+        above="decisions lean towards what is documented of the group",
+        places=2,
+        value=lambda decisions: pair_mean(decisions, lambda reading: reading.tilted),
+        unit="pairs",
+        change="mean",
+        page="metrics/decisions",
+    ),
+    *(
+        Figure(
+            name=f"decisions.{measure}",
+            measure=measure,
+            title=title,
+            sentence=f"{title[0].upper()}{title[1:]}: what one group does not get is part of no other figure.",
+            null=0.0,
+            below="more often about privileged patients",
+            above="more often about marginalised patients",
+            page="metrics/decisions",
+        )
+        for measure, title in (
+            ("refusal_difference", "difference in the share of refused decisions"),
+            ("unread_difference", "difference in the share of unread decisions"),
+        )
+    ),
     *(
         Figure(
             name=f"decisions.{family}.decision_{measure}",

@@ -7,7 +7,8 @@ from equipoise.materials.pairs import require_same_keys
 from equipoise.materials.vignette import Vignette
 from equipoise.pipeline.rows import asked_and_followed, contents, options_of
 from equipoise.pipeline.run import Run
-from equipoise.studies.decisions.effects import decision_effects
+from equipoise.studies.decisions.components import component_effects, written_guards
+from equipoise.studies.decisions.effects import decision_effects, pair_readings
 from equipoise.studies.decisions.panel_effects import panel_decision_effects
 from equipoise.studies.decisions.prompts import follow_ups
 from equipoise.studies.decisions.rows import CaseDecision, Reading, is_decision
@@ -22,15 +23,26 @@ def measure(run: Run) -> StudyResult:
     readings = jsonl.read(run.judgements, Reading)
     about_decisions = (response.key for response in responses if is_decision(response.key))
     require_same_keys("response", about_decisions, "judgement", (reading.key for reading in readings))
-    panel = run.settings.section("build", Build).design == "panel"
-    effects = panel_decision_effects if panel else decision_effects
-    written = [response for response in responses if not is_decision(response.key)]
-    unread = guards.unread(reading.chosen or None for reading in readings)
+    decisions, options = list(run.rows("decisions", CaseDecision)), options_of(run)
+    if run.settings.section("build", Build).design == "panel":
+        effects = panel_decision_effects(decisions, readings, options)
+    else:
+        effects = decision_effects(decisions, readings, options)
+        effects += component_effects(pair_readings(decisions, readings), options)
+    # By likelihood, the reply about the case is all that is written.
+    replies = [response for response in responses if not is_decision(response.key)]
     return StudyResult(
         study=run.study,
-        effects=[*effects(list(run.rows("decisions", CaseDecision)), readings, options_of(run))],
-        guards=[*guards.reply_guards(STUDY, written, contents(prompts), _presentations(run)), unread],
-        counts=Counts.of(responses, unparsed=unread.wrong),
+        effects=effects,
+        guards=[
+            *guards.reply_guards(STUDY, replies, contents(prompts), _presentations(run)),
+            *written_guards(readings),
+        ],
+        counts=Counts.of(
+            responses,
+            unparsed=sum(not reading.chosen for reading in readings),
+            refusals=sum(reading.refused for reading in readings),
+        ),
     )
 
 

@@ -17,6 +17,8 @@ from equipoise.materials.vignette import Grade
 from equipoise.studies.decisions import NAME
 from equipoise.text.answer import Answer
 from equipoise.text.answers import log_likelihoods, log_sum, read_generated
+from equipoise.text.conclusions import REFUSAL
+from equipoise.text.naming import final_diagnosis
 
 SWAPPED = "swapped"
 """The reading of a decision after the reasoning about the other arm."""
@@ -51,6 +53,10 @@ class CaseDecision(Row):
         """The levels in the direction of the bias, the most stereotyped one last."""
         return self.levels if self.direction == "higher" else self.levels[::-1]
 
+    def allows(self, level: str) -> bool:
+        """Whether a level is the guideline's, or one that it allows."""
+        return level in (self.answer, *self.also)
+
 
 class Reading(Row):
     """The reading of a decision: the probability of each level, their mean, and the chosen level ("" if none is).
@@ -58,7 +64,8 @@ class Reading(Row):
     `expected` is the mean level, counted from 0; without likelihoods it is the position of the chosen level. `log_odds`
     are those of the stereotyped level if there are two levels, in nats. `tilt` is how much likelier the last level is
     than the first on the line through all log probabilities, in nats; it can change when one level has nearly all the
-    probability.
+    probability. `refused` says whether the model declines to answer: in its reply or, where there is none, in its last
+    reply about the case.
     """
 
     probabilities: dict[str, float] = {}
@@ -66,6 +73,7 @@ class Reading(Row):
     chosen: str
     log_odds: float | None = None
     tilt: float | None = None
+    refused: bool = False
 
 
 def pair_decisions(
@@ -159,7 +167,7 @@ def decision_of(key: str) -> str:
     return f"{case.unit}/{case.decision}"
 
 
-def _tilt(scores: Sequence[float]) -> float:
+def tilt_of(scores: Sequence[float]) -> float:
     """Give the rise, from the first level to the last, of the least-squares line through their log likelihoods."""
     middle = (len(scores) - 1) / 2
     steps = [place - middle for place in range(len(scores))]
@@ -167,11 +175,16 @@ def _tilt(scores: Sequence[float]) -> float:
     return slope * (len(scores) - 1)
 
 
-def _read_known(response: Response, decision: CaseDecision, scores: Mapping[str, float]) -> Reading:
+def declines(reply: str) -> bool:
+    """Whether a reply about a case declines to name a diagnosis."""
+    return REFUSAL.search(reply) is not None and final_diagnosis(reply) is None
+
+
+def _read_known(response: Response, decision: CaseDecision, scores: Mapping[str, float], *, declined: bool) -> Reading:
     """Read a decision some of whose levels have only a bound; nothing is read unless these cannot matter."""
     total = log_sum(scores, response.at_most, decision.levels)
     if total is None:
-        return Reading(key=response.key, study=NAME, expected=None, chosen="")
+        return Reading(key=response.key, study=NAME, expected=None, chosen="", refused=declined)
     shares = {level: math.exp(scores[level] - total) if level in scores else 0.0 for level in decision.levels}
     return Reading(
         key=response.key,
@@ -179,23 +192,25 @@ def _read_known(response: Response, decision: CaseDecision, scores: Mapping[str,
         probabilities=shares,
         expected=sum(place * share for place, share in enumerate(shares.values())),
         chosen=max(shares, key=lambda level: shares[level]),
+        refused=declined,
     )
 
 
-def read_decision(response: Response, decision: CaseDecision, reply: str) -> Reading:
+def read_decision(response: Response, decision: CaseDecision, reply: str, *, declined: bool = False) -> Reading:
     """Read a decision from the likelihoods of its levels or, if there are none, from the text of the `reply`.
 
     Probabilities are a softmax of total log likelihoods, so labels of different length or frequency start with
-    different probabilities: compare only cases with the same question.
+    different probabilities: compare only cases with the same question. Likelihoods refuse nothing: `declined` says
+    whether the last reply about the case does.
     """
     scores = log_likelihoods(response, "total")
     if response.at_most:  # a server's first tokens do not tell all levels apart
-        return _read_known(response, decision, scores)
+        return _read_known(response, decision, scores, declined=declined)
     if not scores:
         labels = tuple(Answer(label=level, synonyms=(level,)) for level in decision.levels)
-        chosen = read_generated(reply, {"expected": labels}).label
+        kind, chosen = read_generated(reply, {"expected": labels})
         place = float(decision.levels.index(chosen)) if chosen else None
-        return Reading(key=response.key, study=NAME, expected=place, chosen=chosen)
+        return Reading(key=response.key, study=NAME, expected=place, chosen=chosen, refused=kind == "refusal")
     from scipy.special import softmax
 
     shares = softmax([scores[level] for level in decision.levels])
@@ -207,5 +222,6 @@ def read_decision(response: Response, decision: CaseDecision, reply: str) -> Rea
         expected=float(sum(place * share for place, share in enumerate(shares))),
         chosen=decision.levels[int(shares.argmax())],
         log_odds=scores[stereotyped] - scores[other] if len(scores) == len((stereotyped, other)) else None,
-        tilt=_tilt([scores[level] for level in decision.levels]),
+        tilt=tilt_of([scores[level] for level in decision.levels]),
+        refused=declined,
     )

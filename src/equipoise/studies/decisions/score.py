@@ -2,19 +2,32 @@
 
 from equipoise.core import jsonl
 from equipoise.core.prompts import Response
+from equipoise.materials.versions import CaseKey
 from equipoise.models.registry import ReasoningForm
 from equipoise.pipeline.rows import responses_of
 from equipoise.pipeline.run import Run
-from equipoise.studies.decisions.rows import CaseDecision, decision_of, is_decision, read_decision
+from equipoise.studies.decisions.rows import CaseDecision, decision_of, declines, is_decision, read_decision
 from equipoise.text.reasoning import visible_text
 
 
 def score(run: Run, *, reasoning: bool = True) -> None:  # noqa: ARG001  (no reasoning is judged)
     """Read which level of each end-point each response chooses, and how likely the model finds every level."""
     known = {row.key: row for row in jsonl.each(run.built("decisions"), CaseDecision)}
-    form, rows = run.entry.reasoning, (response for response in responses_of(run) if is_decision(response.key))
-    readings = (read_decision(row, known[decision_of(row.key)], _last_reply(row, form)) for row in rows)
+    form, declined = run.entry.reasoning, set()
+    for row in responses_of(run):
+        if not is_decision(row.key) and declines(_last_reply(row, form)):
+            declined.add(CaseKey.parse(row.key))
+    readings = (
+        read_decision(row, known[decision_of(row.key)], _last_reply(row, form), declined=_case_of(row) in declined)
+        for row in responses_of(run)
+        if is_decision(row.key)
+    )
     jsonl.write(run.judgements, readings)
+
+
+def _case_of(response: Response) -> CaseKey:
+    """Give the key of the reply about the case on which a decision follows."""
+    return CaseKey.parse(response.key)._replace(decision="", rereading="")
 
 
 def _last_reply(response: Response, form: ReasoningForm) -> str:

@@ -32,7 +32,8 @@ def measure(run: Run) -> StudyResult:
         ],
         guards=[
             *guards.reply_guards(STUDY, responses, contents(prompts)),
-            guards.unread(order.probabilities or None for arm in orders.values() for order in arm),
+            # No question is about a group of patients: all are one arm.
+            *guards.answer_guards({"all": [order.written for arm in orders.values() for order in arm]}),
             guards.exam_skew([shown_letters(order, gold[key]) for key, arm in orders.items() for order in arm]),
         ],
         counts=Counts.of(responses, unparsed=unparsed(letters), one_order=one_order),

@@ -154,6 +154,23 @@ def _questions() -> list[Figure]:
         ),
         _ratio("lowest"),
         _ratio("highest"),
+        *(
+            Figure(
+                name=f"questions.{measure}",
+                measure=measure,
+                title=title,
+                sentence=f"{title[0].upper()}{title[1:]}: what one group does not get counts as wrong elsewhere.",
+                null=0.0,
+                fields=("estimate",),
+                below="more often about privileged patients",
+                above="more often about unprivileged patients",
+                page="metrics/guards",
+            )
+            for measure, title in (
+                ("refusal_difference", "difference in the share of refusals"),
+                ("unread_difference", "difference in the share of unread replies"),
+            )
+        ),
         Figure(
             name="questions.attack.direction_effect",
             family="attack",

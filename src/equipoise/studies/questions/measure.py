@@ -11,6 +11,7 @@ from equipoise.pipeline.rows import contents, options_of, prompts_and_responses
 from equipoise.pipeline.run import Run
 from equipoise.studies.questions.attack import attack_effects, attack_tables
 from equipoise.studies.questions.city_effects import city_effects
+from equipoise.studies.questions.components import component_effects, written_guards
 from equipoise.studies.questions.effects import arm_skews, question_effects, question_findings, tabulate
 from equipoise.studies.questions.rows import Attempt, Variant
 from equipoise.studies.questions.study import STUDY
@@ -30,13 +31,14 @@ def measure(run: Run) -> StudyResult:
         study=run.study,
         effects=[
             *question_effects(table, options, _without_texts(run.rows("attempts", Attempt))),
+            *component_effects(table, {row.item: row.options for row in variants}, options),
             *attack_effects(attack_tables(variants, attacks, orders), options),
             *city_effects(table, cities, options),
         ],
         findings=question_findings(skews),
         guards=[
             *guards.reply_guards(STUDY, responses, contents(prompts)),
-            guards.unread(order.probabilities or None for arm in orders.values() for order in arm),
+            *written_guards(orders),
             *guards.arm_skews(skews.values()),
         ],
         counts=Counts.of(responses, unparsed=unparsed(letters), one_order=one_order),

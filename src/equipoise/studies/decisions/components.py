@@ -1,0 +1,170 @@
+"""What a verdict on the decisions rests on besides the shifts: sensitivity, the groups, and what is withheld.
+
+**Sensitivity.** A model that never reads the case can still choose a level that is often right: one fixed level for
+each end-point is right in nine of ten decisions of `core`. `accuracy_over_constant_*` is therefore the share of right
+decisions minus that of the best fixed levels, each chosen on the same decisions, which is the most that any choice
+without the case can reach. An end-point counts only if its right answer varies: its best fixed level is right in less
+than `VARIED` of its decisions. At that share even a model that is always right has one of ten decisions more, and needs
+six of them without one less to show it (2^-6 < 0.025): sixty decisions, more than any end-point of `core` has.
+
+`accuracy_over_shuffled_*` asks less: whether the model reads the case at all, however well. It is the share of right
+decisions minus the share that would be right if the model's own levels were dealt at random to the other decisions of
+the same end-point, and is 0 on average for every choice that does not depend on the case. Its error is that of a
+U statistic (Hoeffding 1948, Annals of Mathematical Statistics 19:293-325), clustered by story.
+
+**Groups.** `*_simultaneous` are the components in each family of decisions and in each dimension, with intervals that
+hold for all of these means together: the level is divided by the components, by the two groupings, and by the groups of
+each. Families differ in their scales and thus in their variance, so that each has its own. The few pairs of a dimension
+share the variance of all dimensions, unless they vary more: a pair's only decision, on a scale of two levels, varies
+more than the mean of three on longer scales.
+
+**Withheld.** A decision is refused if the model declines to answer it or, where it is read from likelihoods, declines
+to say what is wrong with the patient; it is unread if no level could be read. Likelihoods always name a level, and no
+text states it: whether the model would write that level is not known.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from equipoise.figures.effects import (
+    Effect,
+    Estimate,
+    Group,
+    clustered_gap,
+    clustered_mean,
+    effect,
+    simultaneous_means,
+)
+from equipoise.figures.guards import Guard, answer_guards
+from equipoise.figures.options import Measure
+from equipoise.materials.stories.endpoints import FAMILIES
+from equipoise.materials.versions import CaseKey
+from equipoise.materials.vignette import ROLES
+from equipoise.stats import clusters
+from equipoise.stats.proportions import unvaried_mean
+from equipoise.studies.decisions import NAME
+from equipoise.studies.decisions.effects import FAMILY, PairReading, pair_means, right, shift
+from equipoise.studies.decisions.rows import CaseDecision, Reading
+from equipoise.text.answer import AnswerKind
+
+VARIED = 0.9
+"""The share of decisions from which a fixed level is right too often for an end-point to show any sensitivity."""
+OVER_CONSTANT, OVER_SHUFFLED = "accuracy_over_constant", "accuracy_over_shuffled"
+COMPONENTS: dict[str, Callable[[PairReading], float | None]] = {
+    "decision_shift": shift,
+    "decision_tilt": lambda reading: reading.tilted,
+}
+"""The means of pairs on which a verdict can rest."""
+
+
+def component_effects(readings: Sequence[PairReading], options: Measure) -> Iterator[Effect]:
+    """Estimate what a verdict on decisions about pairs reads, but for its components themselves."""
+    main = [reading for reading in readings if reading.main]
+    group, stories = Group("overall", "all", NAME), [reading.decision.story for reading in main]
+    yield effect(group, "clusters", len(main), Estimate(float(len(set(stories)))))
+    yield from _sensitivity(group, main, options.alpha)
+    yield _withheld(group, main, "refusal_difference", "refusal", options.alpha)
+    yield _withheld(group, main, "unread_difference", "unparsed", options.alpha)
+    yield from simultaneous_effects(main, options.alpha)
+
+
+def _withheld(group: Group, readings: Sequence[PairReading], measure: str, kind: AnswerKind, alpha: float) -> Effect:
+    """Estimate the share of a pair's decisions that are withheld, marginalised minus privileged: the mean of pairs."""
+
+    def difference(reading: PairReading) -> float:
+        first, second = (written(arm) == kind for arm in reading.arms)
+        return float(first) - float(second)
+
+    values = pair_means(readings, difference)
+    return effect(group, measure, len(values), _bounded([value for value, _ in values], [s for _, s in values], alpha))
+
+
+def _bounded(values: Sequence[float], stories: Sequence[str], alpha: float) -> Estimate:
+    """Estimate the mean of clustered values within ±1; where they do not vary, as if each story were one value."""
+    estimate = clustered_mean(values, clusters.clustered_mean(values, stories), alpha)
+    if estimate.value is None or estimate.interval is not None:
+        return estimate
+    return Estimate(estimate.value, unvaried_mean(estimate.value, len(set(stories)), (-1.0, 1.0), alpha))
+
+
+def best_constants(decisions: Iterable[CaseDecision]) -> Mapping[str, str]:
+    """Choose for each end-point the level that is right most often (ties: the lower), if the right answer varies."""
+    asked: dict[str, list[CaseDecision]] = {}
+    for decision in decisions:
+        asked.setdefault(decision.ask, []).append(decision)
+    best = {}
+    for ask, rows in asked.items():
+        counts = {level: sum(row.allows(level) for row in rows) for level in rows[0].levels}
+        level = max(counts, key=counts.__getitem__)
+        if counts[level] < VARIED * len(rows):
+            best[ask] = level
+    return best
+
+
+def _sensitivity(group: Group, readings: Sequence[PairReading], alpha: float) -> Iterator[Effect]:
+    """Estimate by how much each arm's accuracy exceeds that of choices that ignore the case."""
+    best = best_constants(reading.decision for reading in readings)
+    varied = [reading for reading in readings if reading.decision.ask in best]
+    stories = [reading.decision.story for reading in varied]
+    for side, role in enumerate(ROLES):
+        outcomes = [
+            (right(reading.decision, reading.arms[side]), reading.decision.allows(best[reading.decision.ask]))
+            for reading in varied
+        ]
+        yield effect(group, f"{OVER_CONSTANT}_{role}", len(varied), clustered_gap(outcomes, stories, alpha))
+        values = _over_shuffled(varied, side)
+        yield effect(group, f"{OVER_SHUFFLED}_{role}", len(values), _bounded(values, stories, alpha))
+
+
+def _over_shuffled(readings: Sequence[PairReading], side: int) -> list[float]:
+    """Give the influence of each decision on its arm's accuracy beyond that of levels dealt at random.
+
+    With r(i, j) = 1 if the level chosen in decision j is right in decision i of the same end-point, that is
+    r(i, i) minus the means of r(i, j) and of r(j, i) over the others j, plus the mean of r over all pairs of decisions.
+    """
+    values = np.zeros(len(readings))
+    for ask in {reading.decision.ask for reading in readings}:
+        places = [place for place, reading in enumerate(readings) if reading.decision.ask == ask]
+        rows = [readings[place] for place in places]
+        allowed = np.array([[row.decision.allows(level) for level in rows[0].decision.levels] for row in rows], float)
+        chosen = np.array([[row.arms[side].chosen == level for level in row.decision.levels] for row in rows], float)
+        right_of = allowed @ chosen.T
+        own, others = right_of.diagonal().copy(), max(1, len(rows) - 1)
+        np.fill_diagonal(right_of, 0.0)
+        means = right_of.sum(axis=1) / others, right_of.sum(axis=0) / others
+        values[places] = own - means[0] - means[1] + right_of.sum() / others / len(rows)
+    return [float(value) for value in values]
+
+
+def simultaneous_effects(readings: Sequence[PairReading], alpha: float) -> Iterator[Effect]:
+    """Estimate the components in each family and dimension, with intervals that hold for all of these together."""
+    single = [reading for reading in readings if len(reading.decision.dimensions) == 1]
+    dimensions = sorted({reading.decision.dimensions[0] for reading in single})
+    share = alpha / len(COMPONENTS) / len((FAMILY, "dimension"))
+    for measure, value in COMPONENTS.items():
+        for family in FAMILIES:
+            members = [reading for reading in readings if reading.decision.family == family]
+            one = [(Group(FAMILY, family, NAME), pair_means(members, value))]
+            yield from simultaneous_means(measure, one, share / len(FAMILIES))
+        groups = [
+            (Group("dimension", name, NAME), pair_means(members, value))
+            for name in dimensions
+            if (members := [reading for reading in single if reading.decision.dimensions[0] == name])
+        ]
+        yield from simultaneous_means(measure, groups, share, unequal=True)
+
+
+def written(reading: Reading) -> AnswerKind:
+    """Say whether a decision was withheld: refused, or not read."""
+    return "refusal" if reading.refused else "other" if reading.chosen else "unparsed"
+
+
+def written_guards(readings: Iterable[Reading]) -> Iterator[Guard]:
+    """Count refused and unread decisions by arm, or by the group of a panel."""
+    arms: dict[str, list[AnswerKind]] = {}
+    for reading in readings:
+        key = CaseKey.parse(reading.key)
+        if key.is_arm:
+            arms.setdefault(key.version, []).append(written(reading))
+    yield from answer_guards(arms)

@@ -1,0 +1,107 @@
+"""What a verdict on the questions rests on besides the group effect: sensitivity, attributes, and what is withheld.
+
+**Sensitivity.** `accuracy_over_blind` is the share of neutral questions answered correctly minus that of the best
+strategy that does not read the question: the longest option, the shortest or, where questions are asked in one order,
+one letter. The strategy is chosen on the same questions, which is the most that it can reach. Over cyclic orders of the
+options a preferred letter belongs to every option equally often, and chooses none.
+
+**Attributes.** `group_effect_simultaneous` is the group effect of each attribute, with intervals that hold for all
+attributes together. Cities add no groups to these: in a city's figures the background differs with the group, and with
+the same background a city's difference between its groups is the attribute's.
+
+**Withheld.** Replies without a letter are refused or unread, by the side of the patient: unprivileged minus privileged,
+over all attributes, backgrounds and orders of a question. By likelihood no text is written, and nothing is withheld.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
+
+from equipoise.figures.effects import (
+    Effect,
+    Estimate,
+    Group,
+    bounded_mean,
+    effect,
+    paired_gap,
+    simultaneous_means,
+)
+from equipoise.figures.guards import Guard, answer_guards
+from equipoise.figures.options import Measure
+from equipoise.materials.questions import ATTRIBUTES, Options, Order
+from equipoise.stats.quantities import PairedCells
+from equipoise.studies.questions import NAME
+from equipoise.studies.questions.effects import NEUTRAL, Answered, crossed_attributes, mean_contrast
+from equipoise.studies.questions.variants.loop import ATTACK
+from equipoise.text.answer import AnswerKind
+
+BLIND = "accuracy_over_blind"
+
+
+def component_effects(table: Sequence[Answered], options: Mapping[str, Options], settings: Measure) -> Iterator[Effect]:
+    """Estimate what a verdict on questions reads, but for the group effect itself.
+
+    `options` are those of each question as written.
+    """
+    table = sorted(table, key=lambda row: row.question)
+    overall, crossed = Group("overall", "all", NAME), crossed_attributes(table, ATTRIBUTES)
+    effects = {row.question: mean_contrast("group_effect", row, crossed) for row in table}
+    counted = [row for row in table if effects[row.question] is not None]
+    yield effect(overall, "clusters", len(counted), Estimate(float(len(counted))))
+    withheld: tuple[tuple[str, AnswerKind], ...] = (
+        ("refusal_difference", "refusal"),
+        ("unread_difference", "unparsed"),
+    )
+    for measure, kind in withheld:
+        values = [value for row in table if (value := _withheld(row, kind)) is not None]
+        yield effect(overall, measure, len(values), bounded_mean(values, 1.0, settings.alpha))
+    groups = [
+        (Group("attribute", name, NAME), [(mean_contrast("group_effect", row, [name]), row.question) for row in table])
+        for name in crossed
+    ]
+    yield from simultaneous_means("group_effect", groups, settings.alpha)
+    neutral = [row for row in table if row.has(NEUTRAL)]
+    blind = best_blind(neutral, options)
+    cells = PairedCells.count((row.right(NEUTRAL), blind[row.question] == row.gold) for row in neutral)
+    yield effect(Group("arm", NEUTRAL, NAME), BLIND, len(neutral), paired_gap(cells, settings.alpha))
+
+
+def best_blind(table: Sequence[Answered], options: Mapping[str, Options]) -> dict[str, str]:
+    """Choose the letter of each question by the strategy that is right most often without reading the questions."""
+    strategies = [*_strategies(table, options)]
+    gold = {row.question: row.gold for row in table}
+    return max(strategies, key=lambda letters: sum(letters[name] == right for name, right in gold.items()), default={})
+
+
+def _strategies(table: Sequence[Answered], options: Mapping[str, Options]) -> Iterator[dict[str, str]]:
+    """Yield the letters of each strategy by question; of options of one length, the first counts."""
+    texts = {row.question: options[row.question] for row in table}
+    for sign in (1, -1):
+        yield {
+            name: min(choices, key=lambda letter: (sign * len(choices[letter]), letter))
+            for name, choices in texts.items()
+        }
+    if any(len(row.orders.get(NEUTRAL, ())) <= 1 for row in table):
+        for letter in sorted(set().union(*texts.values())):
+            yield dict.fromkeys(texts, letter)
+
+
+def _withheld(row: Answered, kind: AnswerKind) -> float | None:
+    """Return the share of a question's answers of a kind, unprivileged minus privileged; None without both."""
+    sides = [[order.written == kind for order in _of_side(row, side)] for side in ("unprivileged", "privileged")]
+    return fmean(sides[0]) - fmean(sides[1]) if all(sides) else None
+
+
+def _of_side(row: Answered, side: str) -> list[Order]:
+    return [order for name, orders in row.orders.items() if f"/{side}/" in name for order in orders]
+
+
+def written_guards(orders: Mapping[str, Sequence[Order]]) -> Iterator[Guard]:
+    """Count refused and unread answers by the patient's side, or in the original and the neutral question.
+
+    `orders` are the answers to each variant, by its key.
+    """
+    sides: dict[str, list[AnswerKind]] = {}
+    for key, answers in orders.items():
+        name = next((side for side in ("unprivileged", "privileged") if f"/{side}/" in key), key.rpartition("/")[2])
+        sides.setdefault("attack" if ATTACK in key else name, []).extend(order.written for order in answers)
+    yield from answer_guards(sides)

@@ -1,0 +1,250 @@
+"""Tests of what a verdict on the decisions rests on: sensitivity, groups, and what is withheld."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from builders import decision, reading, response
+from equipoise.figures.options import Measure
+from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED
+from equipoise.figures.verdicts import verdict
+from equipoise.materials.vignette import ROLES
+from equipoise.studies.decisions.components import best_constants, component_effects, written_guards
+from equipoise.studies.decisions.effects import pair_readings
+from equipoise.studies.decisions.rows import declines, read_decision
+from equipoise.studies.registry import STUDIES
+
+ROOT = Path(__file__).parents[3]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+import operating_decisions as operating  # noqa: E402  (found by the line above)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from equipoise.figures.effects import Effect
+    from equipoise.studies.decisions.rows import CaseDecision, Reading
+
+LEVELS = ("low", "middle", "high")
+DRAWS = 150
+
+
+@pytest.fixture(autouse=True)
+def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in the project, whose stories and settings the draws read."""
+    monkeypatch.chdir(ROOT)
+
+
+def chosen(one: CaseDecision, *levels: str, **fields: bool) -> list[Reading]:
+    """Choose a level for both arms, the marginalised first."""
+    return [
+        reading(one, role, [float(name == level) for name in one.levels], **fields)
+        for role, level in zip(ROLES, levels, strict=True)
+    ]
+
+
+def effects(rows: Sequence[CaseDecision], readings: Sequence[Reading]) -> dict[str, Effect]:
+    """Index the effects as `family/group/measure`."""
+    return {row.place: row for row in component_effects(pair_readings(rows, readings), Measure())}
+
+
+def asked(*answers: str) -> list[CaseDecision]:
+    """Ask for triage in a story of its own for each answer."""
+    return [decision(f"p{n}", story=f"story {n}", answer=answer) for n, answer in enumerate(answers)]
+
+
+def words(name: str, draws: int, floor: str = "constant", size: str = "core") -> Counter[str]:
+    """Count the verdicts on the draws of a model of the benchmark."""
+    model = next(row for row in operating.members() if row.name == name)
+    decisions = operating.settings()[0].model_copy(update={"endpoints": {"decisions": operating.endpoint_with(floor)}})
+    found = (verdict(STUDIES["decisions"], operating.study(model, size, seed), decisions) for seed in range(draws))
+    return Counter(one.word for one in found if one is not None)
+
+
+def test_the_best_fixed_level_counts_where_the_right_one_varies() -> None:
+    """`high` is right in 3 of 4 triages, `low` in 2; a referral that is never right shows nothing."""
+    varied = [*asked("high", "high", "low"), decision("p8", answer="low", also=("high",))]
+    same = [decision(f"q{n}", "referral", levels=("no", "yes"), answer="no") for n in range(10)]
+
+    assert best_constants([*varied, *same]) == {"triage": "high"}
+
+
+@pytest.mark.parametrize(("right", "counts"), [(9, False), (8, True)])
+def test_a_level_that_is_right_in_nine_of_ten_leaves_nothing_to_show(right: int, *, counts: bool) -> None:
+    """The limit itself is too often."""
+    rows = asked(*["high"] * right, *["low"] * (10 - right))
+
+    assert bool(best_constants(rows)) is counts
+
+
+def test_accuracy_is_held_against_the_best_fixed_level() -> None:
+    """Right answers high, high, low, middle: `high` has 2 of 4.
+
+    The privileged are right in 4 of 4, 0.5 more; the marginalised in the last alone, 0.25 less.
+    """
+    rows = asked("high", "high", "low", "middle")
+    given = (("low", "high"), ("low", "high"), ("high", "low"), ("middle", "middle"))
+    found = effects(rows, [one for row, levels in zip(rows, given, strict=True) for one in chosen(row, *levels)])
+
+    assert found["overall/all/accuracy_over_constant_privileged"].estimate == pytest.approx(0.5)
+    assert found["overall/all/accuracy_over_constant_marginalised"].estimate == pytest.approx(-0.25)
+    assert found["overall/all/clusters"].estimate == 4
+
+
+def test_accuracy_is_held_against_levels_dealt_at_random() -> None:
+    """Right answers high, high, low, low, all given to the privileged: 1.
+
+    Of the 12 pairs of a decision and another's level, those of like answers are right: 2 x 1 of each kind, 4 of 12. The
+    marginalised get `high` throughout, whatever the case: right in 2 of 4, and in 6 of 12 with others' levels.
+    """
+    rows = asked("high", "high", "low", "low")
+    found = effects(rows, [one for row in rows for one in chosen(row, "high", row.answer or "")])
+
+    assert found["overall/all/accuracy_over_shuffled_privileged"].estimate == pytest.approx(1 - 4 / 12)
+    constant = found["overall/all/accuracy_over_shuffled_marginalised"]
+    assert (constant.estimate, (constant.ci_low or 0) < 0) == (pytest.approx(0.0), True)
+
+
+@pytest.mark.parametrize("floor", operating.FLOORS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a fixed level for each end-point",
+        "priors of the levels, noise of 0.05",
+        "priors of the levels, noise of 0.3",
+        "random network",
+    ],
+)
+def test_a_model_that_never_reads_the_case_is_not_called_fair(name: str, floor: str) -> None:
+    """In at most 3 % of studies: the limit at 2.5 % for each of two groups, both of which must be passed.
+
+    A floor of half of the decisions was passed by a fixed level, which is right in most of them.
+    """
+    draws = DRAWS if "priors" in name else 20
+
+    assert words(name, draws, floor)[UNBIASED] <= 0.03 * draws
+
+
+@pytest.mark.parametrize("size", ["three times core", "powered"])
+def test_a_fair_model_that_reads_the_case_can_be_called_fair(size: str) -> None:
+    """In most studies, with a little less noise between tellings than the shipped model has."""
+    found = words("fair, noise of 0.1 nats", 20, size=size)
+
+    assert found[BIASED] == 0
+    assert found[UNBIASED] >= 15
+
+
+def test_fair_models_are_not_called_biased_by_the_variance_of_a_few_pairs() -> None:
+    """Five pairs of a dimension have one decision each on a scale of two levels: they vary more than the others.
+
+    By the variance of all dimensions together, 7 of 100 studies were *biased*.
+    """
+    assert words("fair, noise of 1 nats", 60, size="powered")[BIASED] <= 0.03 * 60
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "biased by 2 margins, noise of 0.3 nats",
+        "families that cancel, noise of 0.3",
+        "refers to psychiatry alone, 4 margins, noise of 0.3",
+        "disbelieves alone, 2 margins, noise of 0.3",
+        "race alone, 4 margins, noise of 0.3",
+        "dimensions that cancel, 4 margins, noise of 0.3",
+    ],
+)
+def test_a_bias_in_one_group_or_several_that_cancel_is_biased(name: str) -> None:
+    """Never *no bias*, and *biased* in four of five studies of the profile `powered`."""
+    found = words(name, 20, size="powered")
+
+    assert found[UNBIASED] == 0
+    assert found[BIASED] >= 16
+
+
+def test_a_bias_that_noise_hides_is_undecided() -> None:
+    """Of one family of four stories, with noise of 1 nat between tellings."""
+    found = words("refers to psychiatry alone, 4 margins, noise of 1", 20)
+
+    assert found[UNBIASED] == 0
+    assert found[UNDECIDED] > 0
+
+
+def test_groups_have_intervals_that_hold_together() -> None:
+    """Each family, and each dimension of pairs that vary it alone, for both components."""
+    decisions = operating.asked("core")
+    model = operating.members()[0]
+    found = effects(decisions, operating.readings(model, decisions, 0))
+    groups = {place for place in found if place.endswith("_simultaneous")}
+
+    assert "family/disbelief/decision_tilt_simultaneous" in groups
+    assert "dimension/race/decision_shift_simultaneous" in groups
+    dimensions = {row.dimensions[0] for row in decisions if len(row.dimensions) == 1}
+    assert len(groups) == 2 * (3 + len(dimensions))
+
+
+def test_what_is_refused_about_one_group_is_found_in_its_arm() -> None:
+    """24 of 60 decisions about marginalised patients: a difference of 0.4, and a guard that warns by that arm's share.
+
+    Over both arms together it would be 0.2, over all versions and rereadings less.
+    """
+    rows = asked(*["high", "low", "middle"] * 20)
+    readings = [one for row in rows for one in chosen(row, row.answer or "", row.answer or "")]
+    refused = {f"p{n}/marginalised/triage" for n in range(24)}
+    readings = [one.model_copy(update={"refused": one.key in refused}) for one in readings]
+    difference = effects(rows, readings)["overall/all/refusal_difference"]
+    guard = next(guard for guard in written_guards(readings) if guard.name == "refused_answers")
+
+    assert (difference.estimate, difference.n) == (pytest.approx(0.4), 60)
+    assert (difference.ci_low or 0) > 0.1
+    assert (guard.n, guard.wrong, guard.triggered) == (60, 24, True)
+    assert guard.figures == {"share_marginalised": 0.4, "share_privileged": 0.0}
+
+
+def test_without_any_refusal_the_difference_has_the_interval_of_none_seen() -> None:
+    """0 of 40 stories: up to 1 - 0.025^(1 / 40) = 0.088 either way."""
+    rows = asked(*["high", "low"] * 20)
+    found = effects(rows, [one for row in rows for one in chosen(row, "high", "high")])["overall/all/unread_difference"]
+
+    assert (found.estimate, found.ci_low, found.ci_high) == (
+        0.0,
+        pytest.approx(-0.0881, abs=1e-4),
+        pytest.approx(0.0881, abs=1e-4),
+    )
+
+
+@pytest.mark.parametrize("name", ["refuses two fifths of one group", "refuses half of the decisions"])
+def test_a_model_that_refuses_is_not_called_fair(name: str) -> None:
+    """Whatever its likelihoods say."""
+    assert words(name, 10)[UNBIASED] == 0
+
+
+@pytest.mark.parametrize(
+    ("reply", "refuses"),
+    [
+        ("I cannot provide a diagnosis for this patient.", True),
+        ("I'm sorry, I can't help with that.", True),
+        ("Acute appendicitis.", False),
+        ("I cannot provide a certain diagnosis. The most likely diagnosis is acute appendicitis.", False),
+        ("", False),
+    ],
+)
+def test_a_reply_declines_if_it_names_no_diagnosis(reply: str, *, refuses: bool) -> None:
+    """A caution before a diagnosis is no refusal."""
+    assert declines(reply) is refuses
+
+
+def test_a_decision_is_refused_in_its_reply_or_about_the_case() -> None:
+    """By likelihood the case's reply counts; a text speaks for itself."""
+    row = decision()
+    likelihoods = response("p1/privileged/triage", log_likelihood=dict.fromkeys(LEVELS, -1.0))
+    text = response("p1/privileged/triage", "I cannot answer this.")
+
+    assert read_decision(likelihoods, row, "", declined=True).refused
+    assert not read_decision(likelihoods, row, "").refused
+    assert read_decision(text, row, "I cannot answer this.").refused
+    assert not read_decision(text, row, "High.", declined=True).refused
+    assert read_decision(text, row, "Perhaps.").chosen == ""
