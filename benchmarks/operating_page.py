@@ -1,11 +1,12 @@
-"""The page on the operating characteristics of the verdicts, rendered from the rows of benchmarks/operating*.jsonl alone.
+"""The page on the operating characteristics of the verdicts, rendered from the rows of operating*.jsonl alone.
 
-python benchmarks/operating_page.py writes docs/operating.md.
+`python benchmarks/operating_page.py` writes docs/operating.md, and the table of docs/decisions/0029-several-figures.md.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs/operating.md"
+RECORD = HERE.parent / "docs/decisions/0029-several-figures.md"
+BLOCK = re.compile(r"(<!-- operating -->\n).*?(<!-- end -->)", re.DOTALL)
 SOURCES = {
     "operating.jsonl": "Vignettes",
     "operating_decisions.jsonl": "Decisions",
@@ -25,7 +28,9 @@ WORDS = (UNBIASED, BIASED, UNDECIDED)
 ALLOWED = 0.03
 """The largest share of false verdicts that is required of every model."""
 POWER = 0.8
-"""The smallest share of right verdicts that is required of the models named in the issue."""
+"""The power of plans: shares from here on are in bold."""
+SMALL = 0.1
+"""Shares below this have a third decimal place."""
 PREFACE = """# Operating characteristics of the verdicts
 
 How often a [verdict](verdicts.md) says what of models whose bias is known, by the size of the study. Each draw makes
@@ -101,7 +106,9 @@ def _share(row: Row | None, word: str) -> str:
     if row is None:
         return ""
     share = row.shares.get(word, 0.0)
-    return f"**{share:.2f}**" if share >= POWER else f"{share:.3f}" if 0 < share < 0.1 else f"{share:.2f}"
+    if share >= POWER:
+        return f"**{share:.2f}**"
+    return f"{share:.3f}" if 0 < share < SMALL else f"{share:.2f}"
 
 
 def _false(rows: Sequence[Row]) -> Iterator[str]:
@@ -129,6 +136,20 @@ def _open(rows: Sequence[Row]) -> Iterator[str]:
         yield f"Most often open of fair models at {size}: {told}.  "
 
 
+def short(rows: Sequence[Row]) -> str:
+    """Write the table of the record: the three shares of each model at each size in one cell."""
+    sizes = list(dict.fromkeys(row.size for row in rows))
+    lines = [f"| model | truth | {' | '.join(sizes)} |", f"|---|---|{'---|' * len(sizes)}"]
+    for model in dict.fromkeys(row.model for row in rows):
+        own = {row.size: row for row in rows if row.model == model}
+        cells = [
+            " / ".join(f"{own[size].shares.get(word, 0.0):.2f}" for word in WORDS) if size in own else ""
+            for size in sizes
+        ]
+        lines.append(f"| {model} | {next(iter(own.values())).truth} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
     """Read the rows that there are, and write the page."""
     tables = {
@@ -137,6 +158,8 @@ def main() -> None:
         if (HERE / name).is_file()
     }
     PAGE.write_text(page(tables).rstrip() + "\n", encoding="utf-8")
+    table, text = short(next(iter(tables.values()))), RECORD.read_text(encoding="utf-8")
+    RECORD.write_text(BLOCK.sub(lambda block: f"{block[1]}{table}{block[2]}", text), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Protocol
 
 from equipoise.core.display import number
@@ -273,7 +274,8 @@ class _Taken:
         if not widths or df < 2:  # noqa: PLR2004  (as for the intervals)
             return title
         measures = len({row.measure for row in ours if not row.measure.endswith(f"{UNEXPLAINED}{SIMULTANEOUS}")})
-        count, reach = widths[0]
+        # Where a group that varies more than others has an interval of its own, all are planned with the mean variance.
+        reach = math.sqrt(fmean(count * width**2 for count, width in widths))
         quantile = float(t_quantile(self.options.alpha / measures / len(rows), df))
         bound = component.model_copy(update={"margin": (component.within_groups or 1.0) * component.margin})
         return GroupsPart(
@@ -281,7 +283,7 @@ class _Taken:
             margin_words(figure, bound),
             family,
             bound.margin,
-            reach * math.sqrt(count) / quantile,
+            reach / quantile,
             measures,
             self.options.alpha,
         )
