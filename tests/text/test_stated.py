@@ -14,19 +14,8 @@ ANSWERS: dict[AnswerKind, Answer] = {
 }
 
 
-SHORT = "5 of 180 replies that no rule was tuned on are read as the answer that they reject"
-
-
-@pytest.mark.parametrize(
-    ("name", "right", "opposite"),
-    [
-        ("tuned", 0.95, 0.01),
-        ("tuned_2", 0.95, 0.01),
-        ("held", 0.92, 0.03),
-        pytest.param("held", 0.92, 0.01, marks=pytest.mark.xfail(reason=SHORT, strict=True)),
-    ],
-)
-def test_replies_are_read(name: str, right: float, opposite: float) -> None:
+@pytest.mark.parametrize("name", ["tuned", "tuned_2", "tuned_3", "tuned_4"])
+def test_replies_are_read(name: str) -> None:
     """Most replies are read right, and next to none as the answer that they reject."""
     rows = read_replies(f"diagnoses_{name}")
     read = {row["id"]: reading(row) for row in rows}
@@ -35,8 +24,8 @@ def test_replies_are_read(name: str, right: float, opposite: float) -> None:
     opposed = [key for key in wrong if OPPOSITE.get(gold[key]) == read[key]]
 
     assert len(read) == len(rows)
-    assert 1 - len(wrong) / len(rows) >= right, wrong
-    assert len(opposed) / len(rows) <= opposite, opposed
+    assert len(wrong) / len(rows) <= 0.05, wrong
+    assert len(opposed) / len(rows) <= 0.01, opposed
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,8 @@ ORDINAL = caseless(
 IN_ORDER = caseless(
     r"\b(?:(?:most|least|lowest|highest)(?: likely| probable| probability| likelihood)?\W{1,3}(?:to )?(?:the )?"
     r"(?:most|least|lowest|highest)|(?:most|least) (?:likely |probable )?first"
-    r"|in (?:descending |decreasing |ascending |increasing )?order|(?:descending|decreasing|ascending|increasing) \w+"
+    r"|in (?:descending |decreasing |ascending |increasing )?order(?! of (?!likel|probab|plausib))|(?:descending"
+    r"|decreasing|ascending|increasing) \w+"
     r"|by (?:likelihood|probability)|ranked|ranking|from (?:most|least) likely)\b[^:\n.]{0,60}?(?::| (?:is|are"
     r"|would be)\b)[ ]?"
     r"(?P<name>[^,;:\n]{1,80})[,;](?P<others>[^\n.]*)[^\n]*"

@@ -73,7 +73,10 @@ SPAN_OF = caseless(r"\b(?:of|options?|choices|answers|letters|all|any)\W*$")
 """Letters between which a range is meant, 'A–D', and, if it has 'to', the text before: 'options A to D'."""
 THROUGH = re.compile(r"\W*\b(?:to|through)\b\W*")
 PREFERRED = caseless(r"\b(?:rather than|instead of)\W*(?:options?\W*)?$")
-NEW_CLAUSE = caseless(r"[)\]\"']?\s+(?:is|was|would|seems|can|does|has|refers|represents)\b")
+NEW_CLAUSE = caseless(
+    r"[)\]\"']?\s+(?:is|was|would|seems|can|does|has|refers|represents|being|as (?:a|the) (?:close|distant|second"
+    r"|runner)|close|trailing)\b"
+)
 NEAR = 24
 """Characters before a letter that are searched for what makes it one of a range."""
 GLUED = 4

@@ -34,7 +34,7 @@ NOUN = rf"(?:{SINGLE}|options?|choices?)"
 HEDGE = (
     r"(?:\b(?:therefore|thus|then|hence|most|likely|likeliest|probably|possibly|perhaps|maybe|clearly|definitely"
     r"|certainly|obviously|surely|simply|indeed|actually|in fact|letter|number|option|choice|answer|choose|select"
-    r"|as follows|to be|going with|really|truly|prolly|probs|I think|I believe|in my (?:opinion|view)|still|now"
+    r"|door|as follows|to be|going with|really|truly|prolly|probs|I think|I believe|in my (?:opinion|view)|still|now"
     r"|rather|instead|just)\b[\s:,]*)*"
     r"(?:the\s+)?(?:(?:option|letter|choice|answer)\s+)?"
 )
@@ -51,9 +51,10 @@ LEAD_END = rf"{HEDGE}{BRACKETS}$"
 DECISION = caseless(rf"\b(?!(?<=first )answer){SINGLE}{ASKED}{LINK}{LEAD_END}")
 FINAL = caseless(rf"(?:\bfinal\s+{NOUN}{ASKED}{LINK}{LEAD_END}|\\(?:boxed|fbox|framebox)\s*\{{{BRACKETS})$")
 CHOICE = caseless(
-    r"\bI(?:'d|'ll| would| will| shall| am|'m)?\s+(?:therefore\s+|have to\s+|must\s+|'d\s+)?(?:choose|chose|choosing"
+    r"\bI(?:'d|'ll| would| will| shall| am|'m)?\s+(?:therefore\s+|have to\s+|must\s+|'d\s+|just\s+|still\s+)?(?:choose"
+    r"|chose|choosing"
     r"|select"
-    r"|selecting|pick|picking|go(?:ing)? (?:with|for)|opt(?:ing)? for|vote for|answer|say|lean(?:ing)? towards?"
+    r"|selecting|pick|picking|go(?:ing)? (?:with|for)|opt(?:ing)? for|vote for|answer|say|lean(?:ing)?(?: towards?)?"
     rf"|settle on|stick with|sticking with)\s+(?:with\s+)?{LEAD_END}"
 )
 # The question's subject replaces 'answer': 'the most likely diagnosis in this patient is B'.
@@ -77,7 +78,7 @@ CONCLUDING = caseless(
     r"|vot(?:e|ing)(?: is| goes)? (?:for|to)|bet(?: is)?(?: on)?|choos(?:e|ing)|pick(?:ing)?|select(?:ing)?|mark"
     r"|tick|circle"
     r"|guess(?: is)?|say|think|believe|corresponds? to|confident (?:in|about)|sure (?:of|about)|decid\w+ (?:for|on)"
-    r"|(?:speaks?|argues?) for|other than|money on(?: it)?"
+    r"|(?:speaks?|argues?|look(?:ing)?) for|textbook|describes?|other than|money on(?: it)?"
     r"|(?:no|any) (?:choice|option|alternative|answer) (?:other )?(?:than|but)|tips? (?:\w+ ){0,3}(?:to|towards?)"
     r"|it(?:'?s| is| was| must be| has to be| should be| would be| can only be)"
     r"|must be|has to be|should be|would be|got to be|gotta be|money(?:'s| is) on|prefer|vote(?: is)?|pick(?: is)?"
@@ -90,7 +91,7 @@ CONCLUDING = caseless(
 )
 CLAUSE_END = caseless(
     r"[)\]}\"'”’>»]*\s*(?:$|[.!,;:\n(\[{—–✓✔✅☀-➿\U0001f300-\U0001faff]|-\s|\b(?:because|since|as|given|based|due|for"
-    r"|here|then|instead|after all|in the end|any day|every time|it is|is "
+    r"|here|on|to a T|then|instead|after all|in the end|any day|every time|it is|is "
     r"(?:my|the)|than|right|correct|imh?o|tbh|lol|mate|obviously|definitely|probably|for sure|I (?:think|guess"
     r"|reckon|'d say)|rather than|instead of|over|to me|all day|(?:most|more|much more) (?:likely|plausible|probable"
     r"|consistent)|(?:the|a|my) (?:best|most|more|correct|only|clear|obvious"
@@ -115,6 +116,7 @@ UNMEANT = caseless(
     r"|doctors)"
     r"|(?:^|[.,;!?\n]\s*)(?:had|were|without(?! (?:a |any )?(?:doubt|question|hesitation))|in the absence of)"
     r"|if(?! (?:I|we|you|one|forced|pressed|pushed|asked)\b)|unless)\b(?:(?!,? (?:but|yet|however)\b)[^.;!?\n])*"
+    r"|(?:although|though|while|whereas|even if)\b[^,.;!?\n]*"
     r"|\b(?:e\.?g|for (?:example|instance)|such as)\b\W*|\b(?:consider|considering|examine|evaluate|discuss|look at"
     r"|start with|begin with|compare|why|what about|how "
     r"about)\s+"
@@ -146,7 +148,8 @@ COUNTERED = caseless(
     r"|it's)\s+)?$"
     r"|[,;]\s*(?:so|hence|therefore|thus)\b(?:(?!\b(?:not|never|avoid|no|if|without|exclud\w+|rul\w+)\b"
     r"|n't)[^.;!?\n]){0,60}$"
-    r"|\b(?:while|although|though|whereas|even if)\b[^.;!?,\n]{1,80},(?:(?!\b(?:not|never|avoid|no|if|without)\b"
+    r"|\b(?:while|although|though|whereas|even if)\b[^.;!?,\n]{1,80},(?:(?!\b(?:not|never|avoid|no(?! choice| option)"
+    r"|if|without)\b"
     r"|n't)[^.;!?\n]){0,100}$"
 )
 
@@ -205,10 +208,15 @@ FITS = caseless(
     r"|best)\b"
     r"|it is\b(?! not)|it must be|(?:clearly |definitely )?fits?\b|best (?:fits|explains|matches"
     r"|describes"
-    r"|accounts|answers)|(?:alone |only )?remains\b|is (?:left|more likely|likelier|the (?:only )?one|it\b|what I"
+    r"|accounts|answers)|(?:alone |only )?(?:remains|stays|survives)\b|is (?:left|more likely|likelier"
+    r"|the (?:only )?one|it\b|what (?!most|many|some|people|one|you|would|could|might)"
     r"|where I"
     r"|(?:strongly |most )?supported|favou?red|preferred|far more)|wins|edges|takes it|makes (?:the )?(?:most "
     r")?sense|stands out|has to be\b"
+    r"|has (?:by far )?the (?:most|best|strongest|highest|greatest)\b"
+    r"|(?:is|was|would be|seems|looks(?: like)?|sounds(?: like)?|remains)(?: clearly| definitely)? (?:the|my|your) "
+    r"(?:(?!wrong|worst|least|second|next best|other|incorrect|tempting|trap)\w+[ -]){0,3}(?:answer|choice|option|bet"
+    r"|pick|one|diagnosis|fit|winner|guess)\b"
     r"|must be (?:it|right|correct|the)|(?:does|is|would be)[.!](?:\s|$)|explains (?:it|every|all|both|the|this)"
     r"|matches|definitely"
     r"|for sure|all the way|gets my|would be my(?! (?:second|third|last|next|least))|hands down|over [A-J]\b|rather "
@@ -260,7 +268,7 @@ INDENT = re.compile(r"[^\w\n]*")
 LINE_START = caseless(rf"{INDENT.pattern}(?:{NOUN}{INDENT.pattern})?")
 LINE_END = re.compile(r"[.)][ \t]|[^\w\n]*(?:\n|$)")
 LISTED = re.compile(r"(?:^|\n|:[^\S\n])[^\w\n]*([A-Z])(?=[.):|]|\s+[-–—|])")
-INLINE = re.compile(r"(?:^|[\n,;.:|)])\s*[(*]*([A-Z])(?=[.):|]|\s*[-–—=→|]|\s*\()")
+INLINE = re.compile(r"(?:^|[\n,;.:|)])\s*[(*]*([A-Z])(?=[.):|]|\s*[-–—=→|]|\s*\(|\s+(?!and\b|or\b)[a-z]{2})")
 ANSWER_LINE = caseless(
     r"(?:^|\n)\W{0,6}(?P<final>final\s+)?(?:correct\s+)?answer(?:\s+is)?\W{1,6}(?P<letter>[A-J])(?![\w'])"
 )
@@ -285,7 +293,7 @@ NEGATION = caseless(
     r"|(?:has had|have had|had|complain\w*|presents? with|history of|lasting|persist\w*)\b[^.;,\n]{0,40}\bfor"
     r"|is taking|takes|allergic to|(?:test|screen|check|assess|look|vaccinat|immuni[sz]|monitor|watch)\w* (?:for"
     r"|against)|think of|evidence of"
-    r"|possibility of|suspicion of)\s+(?:\w+\s+)?$"
+    r"|possibility of|suspicion of|as (?:does|do|is|are)|over)\s+(?:\w+\s+)?$"
 )
 DENIAL = (
     r"(?:(?:should|must|can|does|do|would|could|may|need)(?: not|n't)\b|cannot\b|can't\b|(?:should|must|needs? to"
@@ -466,6 +474,10 @@ POSITIONS = (
         r"(?:(?:the|clearly|most|my|a)\s+)*(?:right|correct|best|likely|appropriate|answer|choice|pick"
         r"|one\b(?! that)|it\b|$|[.,!])"
     ),
+    caseless(
+        r"^\W*(?:(?:the |my )?(?:answer|choice)(?: is|:) )?(?:option|choice|answer|number) "
+        r"(?P<place>one|two|three|four|five|[1-9])\W*$"
+    ),
 )
 """An option named by its place: 'I'd take the third one', 'the last of the four is correct'."""
 SUPPOSING = caseless(
@@ -476,6 +488,48 @@ SUPPOSING = caseless(
 WOULD = caseless(r"\bwould\b")
 """With these, a second claim is of another patient: 'In a man with dysuria, the answer would be B'."""
 IF_OTHER = caseless(rf"[^.;!?\n]{{0,60}}?\b(?:{SUPPOSED})\b")
+UNDECIDED = caseless(
+    r"\b(?:(?:can(?:'t|not| not)|could(?:n't| not)|unable to|hard to|impossible to|(?:would(?:n't| not)|not) (?:dare"
+    r"|like"
+    r"|want) to)\b[^.;!?\n]{0,20}?\b(?:decide|choose|commit|pick|say which|tell which)|toss[- ]?up|coin[- ]?(?:flip"
+    r"|toss)"
+    r"|torn between|fifty[- ]fifty)\b[^.!?\n]*"
+)
+"""A sentence that leaves the answer open."""
+PROBABLY = caseless(
+    r"^(\W*(?:(?:so|I|I'd|hmm+|well|is it|it's)\W+)*(?:probably|likely|(?:I'd )?(?:think|guess|say)|must be|has to be)"
+    r"\W+(?:option\W+)?\(?[A-J]\)?)\s*\?(?=\s+\w[^?]*$)"
+)
+"""An answer with a question mark that the rest of the text gives reasons for: 'Probably B? The score is 4.'"""
+CLAUSE_BREAK = caseless(
+    r"(?<=[.;:!?\n])\s+|\s+[–—-]+\s+|[,\s]+(?=(?:but|yet|however|whereas|while|although|though|because|since|which"
+    r"|rather"
+    r"|instead|before|after|until|given|and not|not)\b)|,\s+(?=(?:and|with|then|or|nor|the|he|she|it|we|I|this)\b)"
+)
+UNASSERTED = caseless(
+    r"n't\b|\b(?:not|no|nor|neither|never|without|avoid\w*|cannot|exclu\w+|rul\w+ out|out of|off the|unlikely|less"
+    r"|least"
+    r"|if|unless|could|might|may|can|rarely|seldom|usually|often|common\w*|also|too|possible|possibly|possibility|after"
+    r"|afterwards|later|follows?|comes? (?:second|next)|second|add-ons?|only|alone|already|previous\w*|prior|history"
+    r"|on record|rather than|instead|although|though|while|whereas|before|until|presumed|suspected|alternative\w*|than"
+    r"|wrong"
+    r"|incorrect|false|worr\w+|fear\w*|consider\w*|thought|tempt\w+|looks? like|mimic\w*|resembl\w*|vaccin\w*|negative"
+    r"|both|combin\w+|together|takes|taking|(?:is|was) on|brother|sister|mother|father|parents?|died|normal|against"
+    r"|screen\w*|risk|family|differential\w*|versus|vs|or|options?|choices?|why|whether|each|unlike|between"
+    r"|would (?!(?:be|give|start|say|recommend|go|do|keep|choose|order|treat|advise|call|begin|suggest|perform"
+    r"|pick)\b))\b"
+    r"|\?"
+)
+"""Words of a clause that does not say of an option that it is the answer."""
+ASSERTING = caseless(
+    r"\b(?:so|hence|therefore|thus|(?:this|that|it)(?:'s| is)|must|should|needs?|ha(?:s|ve) to|(?:he|she|patient|man"
+    r"|woman|child|boy"
+    r"|girl|infant|baby) has|points? to|means|(?:next|right|best|correct) \w+|first|culprit|diagnosis|cause|answer|key"
+    r"|dealing with|now|straight away|immediately|at once|in other words|I(?:'d| would|'ll| will)? (?:think|say|give"
+    r"|keep|do|start|recommend|call|order|choose))\b"
+    r"|^\W*(?:give|start|order|call|perform|begin|do|obtain|refer|offer|stop|tell|ask|keep|admit|treat)\b"
+)
+"""Words of a clause that says it."""
 NAMES = caseless(r"[)\]\"']*\s+(?:is|was|would|seems|stands for|refers to)\b")
 SENTENCE = re.compile(r"[.!?\n]\s+(?=\S*\w)")
 ASKING = re.compile(r"[^.!?;\n]*\?")
@@ -484,7 +538,8 @@ RESULT_OF = re.compile(r"[=≈→⇒:]")
 SEPARATOR = re.compile(r"\n[^\S\n]*(?:#{2,}|={3,}|-{3,}|\*{3,})[^\S\n]*\n")
 RESULT = caseless(r"(?:[=≈≅:→]|\b(?:is|equals|gives|about|approximately))\s*$")
 BETWEEN = caseless(r"\b(?:between|from)\b[^.;\n]{0,24}\b(?:and|to)\s*$|\d\s*(?:to|or|and)\s*$")
-ENDING = re.compile(r"(?:ations?|ia|ions?|ing|ed|ism|r?al|us|ic|y|e|a)$")
+ENDING = re.compile(r"(?:ations?|age|ia|ions?|(?:al)?ly|ing|ed|ism|r?al|us|ic|y|e|a)$")
+DOUBLED = re.compile(r"([bdgmnprt])\1$")
 REVERSING = frozenset({"not", "no", "without", "avoid", "stop", "discontinue", "withhold", "never", "non", "except"})
 """Words, as folded, without which an option's words mean the reverse."""
 REJECTED = caseless(
@@ -499,6 +554,9 @@ LED = 260
 """Characters before a letter that are searched for what leads to it."""
 NEAR = 40
 """Characters before a letter that are searched for the word 'option' or the start of its sentence."""
+FEW = 2
+SHORTEST = 60
+"""Longest text, in characters, in which the only letter need not end a clause."""
 SHORT = 400
 """Longest reply, in characters, in which the words of a single option, or a lone letter, count as the answer."""
 WEIGHED = 160

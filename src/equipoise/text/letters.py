@@ -72,7 +72,7 @@ def _read(raw: str, words: Mapping[str, str]) -> tuple[str | None, str]:
     """Read a part of a reply: the letter, empty if it gives none, and the rule; None if no rule decides."""
     if letter := _field(raw, words):
         return letter, "field"
-    reply = _marked(_plain(to_english(raw)), words)
+    reply = _marked(phrases.PROBABLY.sub(r"\1.", _plain(to_english(raw))), words)
     for name, rule in RULES:
         letter = rule(reply)
         if letter is not None:
@@ -180,6 +180,13 @@ def _two_answers(reply: Reply) -> str | None:
     return NONE if len(given.keys() & reply.options.keys()) > 1 and not any(given.values()) else None
 
 
+def _undecided(reply: Reply) -> str | None:
+    """Several options, and at the end a sentence that leaves the answer open."""
+    left = None if REFUSING.search(reply.text) else phrases.UNDECIDED.search(reply.text)
+    later = any(left and mark.start >= left.end() for mark in reply.marks)
+    return NONE if left and not later and len({mark.letter for mark in reply.marks}) != 1 else None
+
+
 def _opening(reply: Reply) -> str | None:
     """The text opens with a letter, unless it rejects it, or weighs several options in turn and then decides."""
     text, marks, _ = reply
@@ -219,7 +226,8 @@ def _lists_options(reply: Reply) -> bool:
     listed = [match[1] for match in islice(phrases.LISTED.finditer(reply.text), 2)]
     inline = [match[1] for match in islice(phrases.INLINE.finditer(reply.text), 3)]
     options = list(reply.options)
-    return (len(listed) > 1 and listed == options[:2]) or (len(inline) > 1 and inline == options[:3])
+    in_turn = len(inline) > phrases.FEW and inline[0] == options[0] and inline == sorted({*inline})
+    return (len(listed) > 1 and listed == options[:2]) or in_turn
 
 
 def _announces_list(reply: Reply) -> bool:
@@ -352,7 +360,8 @@ def _weighed(reply: Reply) -> str | None:
     letters = [mark for mark in reply.marks if mark.by_letter]
     if not letters:
         for mark in reply.marks:
-            signs.get(_sign_at_once(reply, mark) or "", set()).add(mark.letter)
+            in_row = phrases.ROW.match(reply.text, mark.end) and _sign_after(reply.text, mark.end, mark.end, mark.start)
+            signs.get(in_row or _sign_at_once(reply, mark) or "", set()).add(mark.letter)
     ticks = [_sign_before(reply.text, mark) for mark in letters]
     if ticks[:1] != [None] and {"yes", "no"} <= set(ticks):
         ticked = {mark.letter for mark, tick in zip(letters, ticks, strict=True) if tick == "yes"}
@@ -363,6 +372,16 @@ def _weighed(reply: Reply) -> str | None:
             signs[sign].add(mark.letter)
     right = signs["yes"] - signs["no"]
     return right.pop() if len(right) == 1 and signs["no"] else None
+
+
+def _eliminated(reply: Reply) -> str | None:
+    """All options but one, which is named nowhere, are denied."""
+    letters = [mark for mark in reply.marks if mark.by_letter] or reply.marks
+    left = reply.options.keys() - {mark.letter for mark in letters}
+    if len(left) != 1 or len(letters) < phrases.FEW or not all(_is_denied(reply, mark) for mark in letters):
+        return None
+    (letter,) = left
+    return None if letter in phrases.CAPITAL.findall(reply.text) else letter
 
 
 def _sign_after(text: str, start: int, end: int, letter: int) -> str | None:
@@ -445,7 +464,8 @@ def _last_word(reply: Reply) -> str | None:
     ):
         return None
     order = "".join(reply.options)
-    listed = any(order.find(mark.letter) + 1 == order.find(last.letter) for mark in _heads(reply))
+    heads = {mark.letter for mark in _heads(reply) if mark != last}
+    listed = last.letter not in heads and any(order.find(head) + 1 == order.find(last.letter) for head in heads)
     is_next = (
         listed
         and not text[last.end :].strip(" )")
@@ -467,7 +487,10 @@ def _lone_letter(reply: Reply) -> str | None:
     return _single_letter(
         mark
         for mark in reply.marks
-        if _ends_clause(text, mark)
+        if (
+            _ends_clause(text, mark)
+            or (len(text) <= phrases.SHORTEST and phrases.CAPITAL.findall(text) == [mark.letter])
+        )
         and not phrases.UNMEANT.search(text[: mark.start].rstrip(" :("))
         and not text.startswith(("\n", ":"), mark.end)
         and not _is_denied(reply, mark)
@@ -541,14 +564,7 @@ def _words(reply: Reply) -> str | None:
     text = reply.text
     if len(text) > phrases.SHORT or _announces_list(reply):
         return None
-    named = [
-        mark
-        for mark in reply.marks
-        if not (mark.by_letter or phrases.ASKING.match(text, mark.end))
-        and (mark.distinctive or phrases.RESULT.search(text[max(0, mark.start - phrases.NEAR) : mark.start]))
-        and not _is_denied(reply, mark)
-    ]
-    named = [mark for mark in named if not _shares_denial(reply, mark)]
+    named = [mark for mark in reply.marks if _is_named(reply, mark)]
     if _breaks_off(text) and not any(_sign_at_once(reply, mark) == "yes" for mark in named):
         return None
     if (
@@ -558,6 +574,16 @@ def _words(reply: Reply) -> str | None:
     ):
         return None
     return _single_letter(named)
+
+
+def _is_named(reply: Reply, mark: Mark) -> bool:
+    """Whether the text names an option by its words, and neither asks for it nor denies it."""
+    return bool(
+        not (mark.by_letter or phrases.ASKING.match(reply.text, mark.end))
+        and (mark.distinctive or phrases.RESULT.search(reply.text[max(0, mark.start - phrases.NEAR) : mark.start]))
+        and not _is_denied(reply, mark)
+        and not _shares_denial(reply, mark)
+    )
 
 
 def _concluded_words(reply: Reply) -> str | None:
@@ -606,35 +632,64 @@ def _place(name: str) -> int:
     return int(number) - 1 if number.isdigit() else -2
 
 
-def _abridged(reply: Reply) -> str | None:
-    """A short text has the words of one option but for one of them, which no other option's words tell from it."""
-    if reply.marks or len(reply.text) > phrases.SHORT:
+def _covered(reply: Reply) -> str | None:
+    """The clauses of a short text that assert something have the words of one option, in whatever order."""
+    text = reply.text
+    if len(text) > phrases.SHORT or _announces_list(reply) or _breaks_off(text):
         return None
-    parts: dict[str, set[str]] = {}
-    for letter, words in reply.options.items():
-        tokens = [words[token.start : token.end] for token in tokens_of(words)]
-        reversing = {_stem(token.lower()) for token in tokens} & REVERSING
-        if len(tokens) < DISTINCTIVE or reversing or find_marks(reply.text, {letter: words}):
-            continue
-        for index in range(len(tokens)):
-            if not tokens[index][0].isdigit():
-                parts.setdefault(" ".join(tokens[:index] + tokens[index + 1 :]), set()).add(letter)
-    for part, letters in parts.items():
-        own = {token.word for token in tokens_of(part)}
-        rivals = [
-            {token.word for token in tokens_of(words)} for key, words in reply.options.items() if {key} != letters
-        ]
-        if len(letters) == 1 and not any(own <= rival for rival in rivals):
-            (letter,) = letters
-            found = _concluded_words(_marked(reply.text, {letter: part}))
-            if found is not None:
-                return found
+    contents = {letter: _content(words) for letter, words in reply.options.items()}
+    found: dict[bool, set[str]] = {False: set(), True: set()}
+    start = 0
+    for end in [*(match.end() for match in phrases.CLAUSE_BREAK.finditer(text)), len(text)]:
+        clause = text[start:end]
+        asserts = phrases.ASSERTING.search(clause) is not None
+        if not phrases.UNASSERTED.search(clause):
+            marks = [mark for mark in reply.marks if start <= mark.start < end and not mark.by_letter]
+            hits = {mark.letter for mark in marks if _is_named(reply, mark) and not _is_unsettled(reply, mark)}
+            if not marks and (asserts or clause == text):
+                hits = {letter for letter in contents if _has_content(clause, letter, contents)}
+            found[asserts] |= hits
+        start = end
+    rivals = {mark.letter for mark in reply.marks if mark.by_letter and not _is_denied(reply, mark)}
+    for hits in (found[True] | found[False], found[True]):
+        if len(hits) == 1 and rivals <= hits:
+            return hits.copy().pop()
     return None
+
+
+def _content(words: str) -> set[str]:
+    """Return the stems of an option's words that matter; none if these depend on their order, or reverse it."""
+    stems = _stems(words)
+    return set() if stems & REVERSING or len(stems & GENERAL) > 1 else stems
+
+
+def _stems(text: str) -> set[str]:
+    """Return the stems of a text's words that matter; a letter or number belongs to the word before: 'type A'."""
+    words = [token.word for token in tokens_of(text)]
+    joined = {
+        f"{first} {second}"
+        for first, second, third in zip(words, words[1:], [*words[2:], ""], strict=False)
+        if (len(second) == 1 and not third[:1].isdigit()) or (len(first) == 1 and second[0].isdigit())
+    }
+    return joined | {_stem(word) for word in words if len(word) > 1 and word not in phrases.FILLERS}
+
+
+def _has_content(clause: str, letter: str, contents: Mapping[str, set[str]]) -> bool:
+    """Whether a clause has an option's words but for one of four, and one among them that no other option has."""
+    own = contents[letter]
+    said = own & _stems(clause)
+    others = set().union(*(stems for other, stems in contents.items() if other != letter))
+    tells = any(len(word) >= DISTINCTIVE for word in said - others - GENERAL if word[0].isalpha())
+    missing = own - said
+    enough = len(missing) <= len(own) // DISTINCTIVE or (
+        len(missing) == 1 and len(own) > phrases.FEW and missing <= others
+    )
+    return tells and enough and not any(word[0].isdigit() for word in missing)
 
 
 def _stem(word: str) -> str:
     """Return a word without the ending by which it is another part of speech: dissect(ion), increase(d)."""
-    return phrases.ENDING.sub("", word) if len(word) > DISTINCTIVE + 1 else word
+    return phrases.DOUBLED.sub(r"\1", phrases.ENDING.sub("", word)) if len(word) > DISTINCTIVE + 1 else word
 
 
 GENERAL = frozenset(map(_stem, phrases.GENERAL))
@@ -724,6 +779,7 @@ RULES: tuple[tuple[str, Callable[[Reply], str | None]], ...] = (
     ("changed", _changed),
     ("true_false", _true_false),
     ("two_answers", _two_answers),
+    ("undecided", _undecided),
     ("likeliest", _likeliest),
     ("opening", _opening),
     ("final", _final),
@@ -731,6 +787,7 @@ RULES: tuple[tuple[str, Callable[[Reply], str | None]], ...] = (
     ("no_such_option", _no_such_option),
     ("ranked", _ranked),
     ("weighed", _weighed),
+    ("eliminated", _eliminated),
     ("concluding", _concluding),
     ("verdict", _verdict),
     ("last_word", _last_word),
@@ -747,6 +804,6 @@ RULES: tuple[tuple[str, Callable[[Reply], str | None]], ...] = (
     ("lone_letter", _lone_letter),
     ("part", _part),
     ("position", _position),
-    ("abridged", _abridged),
+    ("covered", _covered),
 )
 """The rules by name, in the order in which they are tried; an empty letter means that no option is chosen."""
