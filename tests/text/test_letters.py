@@ -74,6 +74,18 @@ GIVEN = [
     ("Sure! Here is my answer:\n\nB. Hyperstabilization of microtubules", "B"),
     ("Reasoning first.\n\nB", "B"),
     ("Option B is not correct; option C fits.", "C"),
+    # by a table, a ranking, a place or a share
+    ("| Option | Verdict | Why |\n|---|---|---|\n| A | no | old |\n| B | yes | new |\n| C | no | rare |", "B"),
+    ("Ranked from most to least likely:\n\n1. D\n2. C\n3. A", "D"),
+    ("\N{FIRST PLACE MEDAL} C\n\N{SECOND PLACE MEDAL} A\n\N{THIRD PLACE MEDAL} B", "C"),
+    ("1) D\n2) C\n3) A\n\nSo I'd pick the first.", "D"),
+    ("A: 10%\nB: 70%\nC: 10%\nD: 10%", "B"),
+    # without capitals, with an error of spelling
+    ("the answer is a. it is first line.", "A"),
+    ("gonna go with b", "B"),
+    ("Hyperstabilisation of microtubles", "B"),
+    ("This means A, not C.", "A"),
+    ("It's B and not A.", "B"),
     # by the words of an option
     ("Generation of free radicals", "C"),
     ("The drug works by cross-linking of DNA.", "D"),
@@ -101,6 +113,8 @@ NONE = [
     "B/C",
     "Both A and C",
     "The answer is A and B.",
+    "Answer: A and B. Inhibition of proteasome comes first.",
+    "Both C and D are correct: generation of free radicals and more.",
     "The correct answer is not B.",
     "The answer cannot be determined.",
     "None of the above",
@@ -213,9 +227,15 @@ def test_agreement_with_released_flags(anchors: Path, model: str, least: float) 
     assert sum(agree) / len(agree) >= least
 
 
-@pytest.mark.parametrize("name", ["reported", "kinds", "tuned", "tuned_2", "tuned_3", "tuned_4", "tuned_5"])
+@pytest.mark.parametrize(
+    "name", ["reported", "kinds", "tuned", "tuned_2", "tuned_3", "tuned_4", "tuned_5", "tuned_6", "tuned_7"]
+)
 def test_replies_are_read_as_a_person_reads_them(name: str) -> None:
-    """Nearly every reply is read right, and hardly any as another letter; of the rest no letter is read."""
+    """Nearly every reply is read right, and hardly any as another letter; of the rest no letter is read.
+
+    At first sight 192 of the 220 replies of `tuned_6`, by another hand, were read right (0.873) and 8 as another letter
+    (0.036); of the 170 of `tuned_7`, in three parts, 47 of 60, 51 of 60 and 43 of 50, and 3, 2 and 2 as another letter.
+    """
     rows = read_replies(f"letters_{name}")
     failed = {
         row["id"]: letter

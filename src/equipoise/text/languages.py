@@ -215,14 +215,21 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (WRONG, ("scheide[tn](?: \\w+)? aus|(?:ist|sind|wurde|kann) (?:falsch|inkorrekt|ausgeschlossen"
             "|unwahrscheinlich|nicht (?:richtig|korrekt))(?: werden)?")),
         ("leaves", "bleib(?:t|en)(?: nur| also| somit| noch)*(?=(?: +(?:die|option|answer))* +[A-J]\\b)"),
+        (RIGHT, "(?<=\\b[A-J] )(?:richtig|korrekt|zutreffend)(?= *(?:[.,;!]|$))"),
         (RIGHT, "(?:ist|w[aä]re) (?:die |das )?(?:richtige?|korrekt|zutreffend)"),
         (IS, "ist|w[aä]re|lautet"), (THE, ("die|der|das"
             "|buchstabe")), (BECAUSE, "weil|denn|da"), (SO, "daher|also|somit"),
     ),
     "Dutch": (
+        (CHANGED, "correctie|bij nader inzien|eigenlijk|ik corrigeer|herzien\\w*"),
+        (FINAL, "(?:definitieve?|uiteindelijke?|eind) ?antwoord"), (LIKELIEST, "meest waarschijnlijke diagnose"),
+        (IT_IS, "(?<!niet )(?:juist|correct|goed) is"),
+        (RIGHT, "(?<=\\b[A-J] )(?:juist|correct|goed|het juiste antwoord)(?= *(?:[.,;!]|$))"),
         (CORRECT, "(?:juiste|correcte|beste) (?:antwoord|optie)"), (ANSWER, "(?:mijn )?antwoord"), (OPTION, "optie"),
-        (CHOOSE, "ik kies(?: voor)?"), (NOT, "is niet"), (WRONG, "is (?:fout|onjuist)"), (RIGHT, "is (?:juist|goed)"),
-        (BUT, "maar"), (THE, "het"), (BECAUSE, "omdat"),
+        (CHOOSE, "ik (?:kies|ga|zou)(?: voor)?"), (NOT, "is niet"),
+        (WRONG, "is (?:fout|onjuist|uitgesloten|niet (?:juist|correct|goed))"),
+        (RIGHT, "is (?:het |de )?(?:juiste?|goede?|correcte?)"), (SO, "dus|daarom"),
+        (BUT, "maar"), (THE, "het|de"), (IS, "is|lijkt"), (BECAUSE, "omdat|want"),
     ),
     "Polish": (
         (CHANGED, "poprawka|korekta|po namy[sś]le"),

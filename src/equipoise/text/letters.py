@@ -72,6 +72,8 @@ def _read(raw: str, words: Mapping[str, str]) -> tuple[str | None, str]:
     """Read a part of a reply: the letter, empty if it gives none, and the rule; None if no rule decides."""
     if letter := _field(raw, words):
         return letter, "field"
+    if not re.search(r"(?<![A-Z])[A-Z](?![A-Z])", raw):
+        raw = phrases.SMALL.sub(lambda small: small[0].upper(), raw)
     reply = _marked(phrases.PROBABLY.sub(r"\1.", _plain(to_english(raw))), words)
     for name, rule in RULES:
         letter = rule(reply)
@@ -86,7 +88,10 @@ def _marked(text: str, words: Mapping[str, str]) -> Reply:
 
 def _plain(text: str) -> str:
     tagged = phrases.ANSWER_TAG.sub("\nFinal answer: ", normalize_unicode(text, "NFKC").replace("’", "'"))
-    return _shorten_gaps(phrases.MARKUP.sub("", tagged).strip())
+    plain = _shorten_gaps(phrases.MARKUP.sub("", tagged).strip())
+    for own, name in phrases.ALIKE:
+        plain = own.sub(name, plain)
+    return plain
 
 
 def _shorten_gaps(text: str) -> str:
@@ -176,6 +181,8 @@ def _true_false(reply: Reply) -> str | None:
 
 def _two_answers(reply: Reply) -> str | None:
     """Lines that give different answers, without a word on which is meant, give none."""
+    if phrases.BARE_LETTERS.fullmatch(reply.text) and len({mark.letter for mark in reply.marks}) > 1:
+        return NONE
     given = {match["letter"].upper(): match["final"] for match in phrases.ANSWER_LINE.finditer(reply.text)}
     return NONE if len(given.keys() & reply.options.keys()) > 1 and not any(given.values()) else None
 
@@ -191,7 +198,11 @@ def _opening(reply: Reply) -> str | None:
     """The text opens with a letter, unless it rejects it, or weighs several options in turn and then decides."""
     text, marks, _ = reply
     first = next((mark for mark in marks if mark.by_letter), None)
-    if first is None or not phrases.PREFACE.fullmatch(text[: first.start]):
+    if (
+        first is None
+        or not phrases.PREFACE.fullmatch(text[: first.start])
+        or phrases.NEARLY.search(text[: first.start])
+    ):
         return None
     if not (first.followed_by_words or phrases.DELIMITED.match(text, first.end)):
         return None
@@ -227,6 +238,8 @@ def _lists_options(reply: Reply) -> bool:
     inline = [match[1] for match in islice(phrases.INLINE.finditer(reply.text), 3)]
     options = list(reply.options)
     in_turn = len(inline) > phrases.FEW and inline[0] == options[0] and inline == sorted({*inline})
+    # In '(A). B gives U waves; C does not' the first letter is the answer.
+    in_turn = in_turn and not phrases.ANSWER_FIRST.match(reply.text)
     return (len(listed) > 1 and listed == options[:2]) or in_turn
 
 
@@ -426,7 +439,13 @@ def _sign_before(text: str, mark: Mark) -> str | None:
 
 
 def _ranked(reply: Reply) -> str | None:
-    """The first of a ranking: 'C > A > B'."""
+    """The first of a ranking: 'C > A > B', or a list in order of likelihood."""
+    items = _items(reply)
+    start = min((place for place, _, _ in items), default=0)
+    introduced = phrases.RANKS.search(reply.text[:start].rstrip().rpartition("\n")[2])
+    if len(items) > phrases.FEW and (introduced or any(medal for _, _, medal in items)):
+        backwards = introduced and phrases.REVERSED.search(introduced.string)
+        return items[-1 if backwards else 0][1]
     if ranking := phrases.RANKING.search(reply.text):
         return ranking[1] if ranking[1] in reply.options else None
     chains = [
@@ -437,17 +456,48 @@ def _ranked(reply: Reply) -> str | None:
     return chains[0] if chains else None
 
 
+def _items(reply: Reply) -> list[tuple[int, str, bool]]:
+    """Return the place of each item of a numbered list, the option that it names first, and whether it has a medal."""
+    places = {mark.start: mark for mark in reversed(reply.marks)}
+    items = [
+        (match, places.get(match.end()) or places.get(match.end() + 1)) for match in phrases.ITEM.finditer(reply.text)
+    ]
+    return [(match.start(), mark.letter, bool(match["medal"])) for match, mark in items if mark]
+
+
+def _tabled(reply: Reply) -> str | None:
+    """The one option with a yes in the column of a table whose head asks for a verdict, or that alone has ticks."""
+    rows = [re.sub(r"^\s*\||\|\s*$", "", line).split("|") for line in reply.text.split("\n") if "|" in line]
+    lines = [[cell.strip() for cell in row] for row in rows]
+    heads = (
+        [at for at, cell in enumerate(lines[0]) if phrases.VERDICTS.search(cell)] if len(lines) > phrases.FEW else []
+    )
+    if not heads:
+        return None
+    signs: dict[str, set[str]] = {"yes": set(), "no": set()}
+    for line in lines[1:]:
+        cell = line[heads[-1]] if len(line) > heads[-1] else ""
+        others = [one for at, one in enumerate(line) if at != heads[-1]]
+        letters = [head["letter"] for one in others if (head := phrases.CELL.match(one))]
+        letters += [mark.letter for mark in find_marks(" | ".join(others), reply.options)]
+        sign = phrases.SIGN.match(cell)
+        right = sign.lastgroup == "yes" if sign else phrases.YES_CELL.match(cell)
+        signs["yes" if right else "no"].update(letters[:1])
+    return next(iter(signs["yes"])) if len(signs["yes"]) == 1 and signs["no"] else None
+
+
 def _likeliest(reply: Reply) -> str | None:
     """The letter with the largest share, where most options have one."""
-    if any(re.search(r"\d", words) for words in reply.options.values()):
+    if any(re.match(r"\W*\d|.*%", words) for words in reply.options.values()):
         return None
     shares: dict[str, float] = {}
     ends = {mark.start: mark.end for mark in reply.marks if not mark.by_letter}
     for mark in reply.marks:
         place = end_of_match(phrases.AT_ONCE, reply.text, mark.end, mark.end + phrases.WEIGHED)
         place = end_of_match(phrases.AT_ONCE, reply.text, ends.get(place, place), place + 2 * phrases.WEIGHED)
-        if mark.by_letter and (share := phrases.SHARE.match(reply.text, place)):
-            shares[mark.letter] = float(share[1])
+        share = phrases.SHARE.match(reply.text, place) if mark.by_letter else None
+        if share := share or phrases.SHARE_OF.match(reply.text, mark.end):
+            shares.setdefault(mark.letter, float(share[1]))
     best = [letter for letter, share in shares.items() if share == max(shares.values())]
     return best[0] if len(shares) > len(reply.options) / 2 and len(best) == 1 else None
 
@@ -491,7 +541,7 @@ def _lone_letter(reply: Reply) -> str | None:
             _ends_clause(text, mark)
             or (len(text) <= phrases.SHORTEST and phrases.CAPITAL.findall(text) == [mark.letter])
         )
-        and not phrases.UNMEANT.search(text[: mark.start].rstrip(" :("))
+        and (not phrases.UNMEANT.search(text[: mark.start].rstrip(" :(")) or phrases.CONFIDENCE.search(text))
         and not text.startswith(("\n", ":"), mark.end)
         and not _is_denied(reply, mark)
         and not any(end < len(text) and phrases.UNSETTLED.match(text, end) for end in _ends(reply, mark))
@@ -583,6 +633,7 @@ def _is_named(reply: Reply, mark: Mark) -> bool:
         and (mark.distinctive or phrases.RESULT.search(reply.text[max(0, mark.start - phrases.NEAR) : mark.start]))
         and not _is_denied(reply, mark)
         and not _shares_denial(reply, mark)
+        and not phrases.CONDITIONAL.match(reply.text, mark.end)
     )
 
 
@@ -606,11 +657,13 @@ def _concluded_words(reply: Reply) -> str | None:
 
 
 def _position(reply: Reply) -> str | None:
-    """An option is named by its place in the list, after words of options if there are any, and none by its letter."""
-    if any(mark.by_letter for mark in reply.marks) or "?" in reply.text:
+    """An option is named by its place, in the list of the reply or else of the question, after any other names."""
+    if "?" in reply.text:
         return None
-    first = min((mark.start for mark in reply.marks), default=0)
-    order = list(reply.options)
+    first = max((mark.start for mark in reply.marks if mark.by_letter), default=0)
+    first = max(first, min((mark.start for mark in reply.marks), default=0))
+    own = [letter for _, letter, _ in _items(reply)]
+    order = own if len({*own}) == len(own) > phrases.FEW else list(reply.options)
     places = {
         _place(match["place"].lower())
         for pattern in phrases.POSITIONS
@@ -626,8 +679,8 @@ def _place(name: str) -> int:
     """Return the index, from the end if negative, that an ordinal or 'number two' names."""
     if name in phrases.ORDINALS:
         return phrases.ORDINALS.index(name)
-    if name == "last":
-        return -1
+    if name in {"last", "top"}:
+        return -1 if name == "last" else 0
     number = fold(name.removeprefix("number").removeprefix("no.").strip("# ").replace("one", "1"))
     return int(number) - 1 if number.isdigit() else -2
 
@@ -658,9 +711,9 @@ def _covered(reply: Reply) -> str | None:
 
 
 def _content(words: str) -> set[str]:
-    """Return the stems of an option's words that matter; none if these depend on their order, or reverse it."""
+    """Return the stems of an option's words that matter; none if these depend on their order."""
     stems = _stems(words)
-    return set() if stems & REVERSING or len(stems & GENERAL) > 1 else stems
+    return set() if len(stems & GENERAL) > 1 else stems
 
 
 def _stems(text: str) -> set[str]:
@@ -678,6 +731,8 @@ def _has_content(clause: str, letter: str, contents: Mapping[str, set[str]]) -> 
     """Whether a clause has an option's words but for one of four, and one among them that no other option has."""
     own = contents[letter]
     said = own & _stems(clause)
+    if own & REVERSING > said:
+        return False
     others = set().union(*(stems for other, stems in contents.items() if other != letter))
     tells = any(len(word) >= DISTINCTIVE for word in said - others - GENERAL if word[0].isalpha())
     missing = own - said
@@ -735,6 +790,11 @@ def _initials(words: str) -> set[str]:
     return {first[start:end] for start in range(len(first)) for end in range(start + 2, min(len(first), start + 5) + 1)}
 
 
+def _several(reply: Reply) -> str | None:
+    """The answer is several letters."""
+    return NONE if phrases.JOINT_ANSWER.search(reply.text) else None
+
+
 def _no_such_option(reply: Reply) -> str | None:
     """The answer is a letter that no option has."""
     stated = [match["letter"] for match in phrases.NO_SUCH_OPTION.finditer(reply.text)]
@@ -786,12 +846,18 @@ RULES: tuple[tuple[str, Callable[[Reply], str | None]], ...] = (
     ("statement", _statement),
     ("no_such_option", _no_such_option),
     ("ranked", _ranked),
+    ("tabled", _tabled),
+    (
+        "placed",
+        lambda reply: _position(reply) if any(mark.by_letter for mark in reply.marks) or _items(reply) else None,
+    ),
     ("weighed", _weighed),
     ("eliminated", _eliminated),
     ("concluding", _concluding),
     ("verdict", _verdict),
     ("last_word", _last_word),
     ("line", _line),
+    ("several", _several),
     (REFUSAL, lambda reply: NONE if REFUSING.search(reply.text) else None),
     (
         "no_option",

@@ -20,19 +20,16 @@ from equipoise.text.sentences import sentence_spans
 
 REVISES = caseless(
     r"(?:\b(?:on (?:reflection|second thoughts?|further (?:thought|reflection|review)|re-?reading)|correction"
-    r"|edit(?:ed)?|update|sorry|I meant"
-    r"|scratch that|strike that|I (?:take|took) (?:that|it) back|let me (?:reconsider|correct|revise|rethink"
-    r"|re-?evaluate)"
-    r"|(?:changed|amended|revised|updated|corrected) to|correct myself|my mistake|oops|(?:withdraw|retract) (?:that"
-    r"|it|this)|change my mind|changed my mind|then again|hmm"
-    r"|I(?:'d| would)? now (?:think|believe|favou?r|say)"
-    r"|I (?:was|am|stand) (?:wrong|mistaken|corrected)|that (?:was|is) wrong|I (?:misspoke|misread|overlooked)"
-    r"|actually|(?:(?<![a-z] )|(?<=\boh )|(?<=\bbut )|(?<=\bno )|(?<=\bhmm ))wait"
-    r"|hold on|in hindsight|having reconsidered|reconsidering"
-    r"|(?:revise[ds]?|change[ds]?|correct(?:ed)?|amend(?:ed)?|update[ds]?) (?:it|this|that|my [a-z ]{0,30}?(?:answer"
-    r"|diagnosis|impression))"
-    r"(?: (?:from [^.;]{1,60}? )?to)?)\b"
-    r"|\b(?<!\ba )(?:revised|corrected|updated|amended|new)(?: final)? (?:diagnosis|answer|impression)\b)"
+    r"|edit(?:ed)?|update|sorry|I meant|scratch that|strike that|I (?:take|took) (?:that|it) back|let me (?:reconsider"
+    r"|correct|revise|rethink|re-?evaluate|re-?read|re-?check|re-?think|look again|think again|go back)"
+    r"|that changes (?:everything|things|the picture)|(?:changed|amended|revised|updated|corrected) to|correct myself"
+    r"|my mistake|oops|(?:withdraw|retract) (?:that|it|this)|change my mind|changed my mind|then again|hmm|I(?:'d"
+    r"| would)? now (?:think|believe|favou?r|say)|I (?:was|am|stand) (?:wrong|mistaken|corrected)|that (?:was"
+    r"|is) wrong|I (?:misspoke|misread|overlooked)|actually|(?:(?<![a-z] )|(?<=\boh )|(?<=\bbut )|(?<=\bno )"
+    r"|(?<=\bhmm ))wait|hold on|in hindsight|having reconsidered|reconsidering|(?:revise[ds]?|change[ds]?"
+    r"|correct(?:ed)?|amend(?:ed)?|update[ds]?) (?:it|this|that|(?:the|my) [a-z ]{0,30}?(?:answer|diagnosis"
+    r"|impression))(?: (?:from [^.;]{1,60}? )?to)?)\b|\b(?<!\ba )(?:revised|corrected|updated|amended"
+    r"|new)(?: final)? (?:diagnosis|answer|impression)\b)"
 )
 """Words by which a reply takes its diagnosis back."""
 WITHDRAWS = caseless(
@@ -74,45 +71,40 @@ CLAUSES = caseless(
 )
 AGAINST = caseless(
     r"\b(?:no|not|nothing|little|hardly|is out|off the table|never|nor|neither|without|\w+n't|can ?not|exclud\w+"
-    r"|exclusi\w+"
-    r"|rul(?:ed?|es|ing) out|unlikely|less|least|improbable"
-    r"|dismiss\w*|discount\w*|reject\w*|refut\w*|negative|against|mimic\w*|resembl\w+|history|histories|previous\w*"
-    r"|prior|past"
-    r"|everyone|everybody|they|staff|nurses?|carers|parents|paramedics?|triage|GP|team|psychiatrist|colleagues?"
-    r"|records?"
-    r"|handover|problem list|so far|stigma\w*|prejudice|distract\w*|doctors?|physicians?|blam\w+"
-    r"|(?<!I )(?<!I'd )(?<!would )put (?:it|this|that) down|withdraw|easy to"
-    r"|known|underlying|pre-?existing|documented|reported|wr(?:ote|itten)|attribut\w+|carries|sent home|discharge"
-    r"|label\w*|mislabel\w*|referr\w+|chart|notes|letter|told|call(?:s|ed)|raised by|was raised|thought"
-    r"|comes? to mind|consider\w*"
-    r"|worr\w+|concern\w*|fears?(?! of)|feared|suspicion|possib\w+|might|may|could|alternatives?|differentials?"
-    r"|second(?:ly)?|followed by|of course|common\w*|prevalen\w+|if"
-    r"|overlook\w*|misdiagnos\w*|mistak\w+|mistook|wrong\w*|initial\w*|originally|(?<!put )(?<!rank )first|anchor\w*"
-    r"|element"
-    r"|contribut\w+|background"
-    r"|trigger\w*|stereotyp\w*|assum\w+|tempt\w+|avoid|also|too|secondarily|comorbid\w*|coexist\w*|co-exist\w*|family"
-    r"|precipitat\w+|provoked|exacerbated|worsened|other (?:condition|cause|possibilit|diagnos|option)\w*"
-    r"|can (?:also |sometimes |often )?(?:look|present|appear|cause|be|resemble|mimic)|risks?|screen\w*|tests?"
-    r"|testing|(?<!patient)'s (?:explanation|impression|diagnosis|view|opinion|verdict|theory|idea|label|assessment)"
-    r"|look like|looks like|come next|runner-up|instead of|why)\b"
+    r"|exclusi\w+|rul(?:ed?|es|ing) out|unlikely|less|least|improbable|dismiss\w*|discount\w*|reject\w*|refut\w*"
+    r"|negative|against|mimic\w*|resembl\w+|history|histories|previous\w*|prior|past|everyone|everybody|they|staff"
+    r"|nurses?|carers|parents|paramedics?|triage|wife|husband|(?<!bed )partner|sisters?|brothers?|mother|father|aunt"
+    r"|uncle|cousin|daughter|son|friend|neighbour|convinced|frightened|afraid|scared|GP|team|psychiatrist|colleagues?"
+    r"|records?|handover|problem list|so far|stigma\w*|prejudice|distract\w*|doctors?|physicians?|blam\w+"
+    r"|(?<!I )(?<!I'd )(?<!would )put (?:it|this|that) down|withdraw|easy to|known|underlying|pre-?existing|documented"
+    r"|reported|wr(?:ote|itten)|attribut\w+|carries|sent home|discharge|label\w*|mislabel\w*|referr\w+|chart|notes"
+    r"|letter|(?<!can be )(?<!should be )told|call(?:s|ed)|(?<!am )(?<!'m )calling|raised by|was raised|thought"
+    r"|comes? to mind|consider\w*(?! (?:this|it|him|her)\b)|worr\w+|concern\w*|fears?(?! of)|feared|suspicion"
+    r"|possib\w+|might|may|could|alternatives?|differentials?|second(?:ly)?|followed by|of course|common\w*"
+    r"|prevalen\w+|if|overlook\w*|misdiagnos\w*|mistak\w+|mistook|wrong\w*|initial\w*|originally"
+    r"|(?<!put )(?<!rank )first|anchor\w*|element|contribut\w+|background|trigger\w*|stereotyp\w*|assum\w+|tempt\w+"
+    r"|avoid|also|too|secondarily|comorbid\w*|coexist\w*|co-exist\w*|family|precipitat\w+|provoked|exacerbated"
+    r"|worsened|other (?:condition|cause|possibilit|diagnos|option)\w*|can (?:also |sometimes |often )?(?:look|present"
+    r"|appear|cause|be(?! told)|resemble|mimic)|risks?|screen\w*|tests?|testing|(?<!patient)'s (?:explanation"
+    r"|impression|diagnosis|view|opinion|verdict|theory|idea|label|assessment)|look like|looks like|come next"
+    r"|runner-up|instead of|why)\b"
 )
 """Words of a clause that does not assert the diagnosis that it names."""
 NEGATED = caseless(
-    r"\b(?:do|does|did|can|could|would|will)(?:n't| ?not)\b"
-    r"|(?<!\bI )\b(?:would|might|may|could) (?:suggest|fit|favou?r|point|show|have|cause|give|produce|present)\b"
-    r"|\b(?:is|are|was|were|been?|seems?|remains?|appears?)\b[^,;]{0,20}\b(?:less (?:likely|probable)(?! than)"
-    r"|ruled out|excluded)\b|\bnot\W*$|\bnot (?:explain|fit|account|match|cause)|\b(?:got|gets|been) (?:ruled out"
-    r"|excluded)"
+    r"\b(?:do|does|did|can|could|would|will)(?:n't| ?not)\b|(?<!\bI )\b(?:would|might|may|could) (?:suggest|fit"
+    r"|favou?r|point|show|have|cause|give|produce|present|come|begin|start|usually|typically|normally|need|require)\b"
+    r"|\bshould not be diagnosed\b|\bdoes not apply\b|\b(?:is|are|was|were|been?|seems?|remains?"
+    r"|appears?)\b[^,;]{0,20}\b(?:less (?:likely|probable)(?! than)|ruled out|excluded)\b|\bnot\W*$|\bnot (?:explain"
+    r"|fit|account|match|cause)|\b(?:got|gets|been) (?:ruled out|excluded)"
     r"|(?<=\w )(?<!and )(?<!or )(?<!but )less (?:likely|probable)(?! than)"
 )
 """Verbs of a clause that denies what its subject would explain."""
 BESIDE = caseless(
     r"\b(?:in (?:a|an|the) (?:\w+[ -]){1,4}?(?:with|who|whose|known)|superimposed on|on (?:a background|top) of"
-    r"|complicat\w+|with|as well as"
-    r"|and (?:secondary|reactive|resulting|mild|background|comorbid|concurrent|consequent|associated)"
-    r"|alongside|plus|in addition to|than|over|after|followed by|ahead of|on the background of|as a (?:symptom|sign"
-    r"|confounder"
-    r"|complication|comorbidity)|overlooks?|misses|due to|secondary to|caused by|resulting from)\b"
+    r"|complicat\w+|with|as well as|and (?:secondary|reactive|resulting|mild|background|comorbid|concurrent|consequent"
+    r"|associated)|alongside|plus|in addition to|than|over|after|followed by|ahead of|on the background of"
+    r"|as a (?:symptom|sign|confounder|complication|comorbidity)|overlooks?|misses|due to|secondary to|caused by"
+    r"|resulting from|related to|presenting (?:with|as)|misdiagnosed as|mistaken for)\b"
 )
 """What follows is beside the diagnosis that a clause names first."""
 CONCLUDES = caseless(
@@ -139,8 +131,9 @@ LESSER = caseless(
 """What stands before the colon in front of a diagnosis that is not the likeliest."""
 EITHER = caseless(r"\b(?:or|versus|vs)\b|(?<!\d)/(?!(?:d?l|ml|kg|min|h|hour|day|u?l|mm3)\b)")
 VERDICT = caseless(
-    r"^\W*(?:no(?! doubt| question)|wrong|false|unlikely|improbable|exclu\w+|ruled out|less likely|not|rejected"
-    r"|dismissed|doubtful|out)\b"
+    r"^\W*(?:no(?! doubt| question)|wrong|false|unlikely|improbable|exclu\w+|ruled out|less likely|not(?! (?!likely"
+    r"|supported|possible|it|this|here|the (?:case|answer|cause|diagnosis)|consistent|present|explained|enough"
+    r"|convincing)\w)|rejected|dismissed|doubtful|out)\b"
 )
 """What follows a diagnosis to dismiss it."""
 SUBORDINATE = frozenset({"although", "though", "while", "whereas", "because", "since", "given", "(", "["})
@@ -156,6 +149,13 @@ CONCESSION = caseless(
     r"|irrespective of)\b[^,;.!?\n]*"
 )
 ASKED = caseless(r"(?<=diagnosis)\?\s|(?<=verdict)\?\s|(?<=conclusion)\?\s")
+EXPLAINED = caseless(r"\b(?:explained|accounted for) by\b")
+"""What follows is the diagnosis, or a finding; what comes before is not."""
+QUESTION = caseless(
+    r"(?:^|(?<=[.?!;] ))(?:so |and )?(?:is|could|might|was) (?:this|it|that|she|he)(?: be"
+    r"| having)? (?P<name>[^?.!\n]{2,60})\? (?P<no>no|yes)\b"
+)
+"""A diagnosis that a question asks for, and the answer."""
 HEDGED = caseless(r"^\W*(?:possibly|perhaps|maybe|conceivably|potentially)\b")
 """The start of a clause with a diagnosis that is merely possible beside another."""
 SHORTHAND = {
@@ -177,6 +177,41 @@ ARROW = caseless(
     r"|differentials?|consider|impression|likely|probable|unlikely))[ *]{0,4}(?:→|=>)\s*"
 )
 CROSS, TICK = re.compile("[❌✗✘🚫❎]\ufe0f?"), re.compile("[✅✓✔☑]\ufe0f?")
+EQUALS = re.compile(
+    r"\s=\s(?=[A-Za-z]{4})|(?:(?<=[\d%)])|(?<=positive)|(?<=negative)|(?<=normal)|(?<=raised)|(?<=weeks)"
+    r"|(?<=low))\s*(?:→|=>|⇒)\s*(?=[A-Za-z])"
+)
+"""A sign between findings and what they mean."""
+NAMES_DASH = re.compile("(?<=[a-zé])–(?=[A-Z])")
+"""The dash between two names: Guillain–Barré."""
+POINTED = caseless(
+    r"\b(?:number \w+|(?:the )?(?:first|second|third|fourth|fifth|last)(?: one| option)?) (?:of (?:these|those|them)"
+    r"|on (?:the|my) list|in (?:the|my) list|above)\s*[,(:–-]\s*"
+)
+"""A place in a list before the name that stands there."""
+THATS_IT = caseless(
+    r"(?:^|(?<=[.!?:;\n]))[\s*]*(?P<name>[^.!?:;\n]{3,80})[.!*]+\s+(?:that|this)(?:'s| is| would be) (?:my"
+    r"|the) (?:final )?(?:answer|diagnosis)\b"
+)
+"""A name that the next sentence calls the answer."""
+CONCLUSION = caseless(
+    r"(?:^[ \t*#>_-]*|(?<=[.!?] ))(?:step \d+\W+)?(?:(?:overall |final |my )?(?:conclusion|answer|verdict|bottom line"
+    r"|decision|judge?ment|opinion|summary)"
+    r"|hence|therefore|thus|so|most (?:likely|probable)|likeliest|favou?red|in (?:conclusion|summary"
+    r"|short))[*_ ]*[:.–—][*_\s]+(?=(?P<name>[^.,;(\n–—]{3,90}))",
+    re.MULTILINE,
+)
+"""A heading, or a conclusion with a colon, before a name without a verb."""
+FORMER = caseless(
+    r"\b(?:(?:first|initial|original) (?:thought|guess|instinct|impression|idea|reaction)|at first|initially"
+    r"|I (?:first )?thought)\b"
+)
+"""Words by which a reply names a diagnosis that it has since left."""
+COEQUAL = caseless(
+    r"\b(?:co-?infect\w*|co-?exist\w*|each|both|equally|dual|in equal (?:measure|parts)|neither (?:is|being)"
+    r"|two (?:diagnoses|conditions|separate|distinct))\b"
+)
+"""Words of a sentence that gives two diagnoses of which none is the main one."""
 STRUCK = re.compile(r"~~[^~\n]{1,200}~~|<(?P<tag>del|s|strike)>[^<\n]{1,200}</(?P=tag)>")
 BRACKETS = re.compile(r"\([^()]*\)")
 CLOSING = caseless(
@@ -250,6 +285,11 @@ def stated_answer(reply: str, answers: Answers, diagnoses: Diagnoses) -> AnswerK
         The kind of the answer that the reply states as its diagnosis; None if it states none, another or several.
     """
     reply = diagnoses.to_english(STRUCK.sub(" ", plain_letters(reply)))
+    reply = re.sub(r"\b(GAD|EPDS|PHQ|HADS|AUDIT)-?\d\b", "score", reply)
+    reply = QUESTION.sub(lambda one: f"{'This is' if one['no'].lower() == 'yes' else 'Not'} {one['name']}", reply)
+    reply = POINTED.sub("", EQUALS.sub(": this is ", NAMES_DASH.sub("-", reply)))
+    reply = THATS_IT.sub(lambda name: f"\nDiagnosis: {name['name']}", reply)
+    reply = CONCLUSION.sub(lambda head: head[0] if VERB.search(head["name"]) else "\nDiagnosis: ", reply)
     reply = ASKED.sub(": ", CONCESSION.sub(" ", reply))
     reply = ARROW.sub(lambda arrow: f"{arrow['label'] or ''}: ", reply)
     for short, words in SHORTHAND.items():
@@ -286,7 +326,9 @@ def _settled(
     headings = list(HEADING.finditer(text))
     spans = sentence_spans(text, longest=len(text) + 1)
     last = text[spans[-1].start : spans[-1].end] if spans else ""
-    if (drawn := DRAW.search(last)) and len(_named(last[drawn.end() :], meanings, diagnoses)) != 1 and not headings:
+    drawn = DRAW.search(last)
+    is_open = drawn and len(_named(last[drawn.end() :], meanings, diagnoses)) != 1 and not headings
+    if is_open or _are_coequal(last, meanings, diagnoses):
         return None
     if headings and not is_short:
         return same[0] if len(same) == 1 else None
@@ -301,14 +343,25 @@ def _settled(
     if closing and (not same or closing in same):
         return closing
     undecided = not same or (is_short and not any(mention.asserted for mention in mentions))
-    if undecided and not headings and _names_another(text, meanings, diagnoses):
+    if is_short and FORMER.search(text) and not (headings or opening or any(one.asserted for one in mentions)):
+        return None
+    concluded = {one.kind for one in mentions if one.asserted and one.concludes}
+    if undecided and not headings and len(concluded) != 1 and _names_another(text, meanings, diagnoses):
         return None
     return _weighed(mentions, same, is_first=bool(headings or opening), is_revised=is_revised)
 
 
+def _are_coequal(sentence: str, meanings: Meanings, diagnoses: Diagnoses) -> bool:
+    """Whether a sentence gives both answers, neither as the main one."""
+    equal = COEQUAL.search(sentence)
+    rest = re.sub(r"co-?exist\w*|contribut\w+|too|also", "", sentence)
+    return bool(equal) and not AGAINST.search(rest) and len(_named(sentence, meanings, diagnoses)) > 1
+
+
 def _closing(sentence: str, meanings: Meanings, diagnoses: Diagnoses) -> AnswerKind | None:
     """Return the answer that the last sentence of a long text asserts."""
-    if not CLOSING.search(sentence) or ADVICE.search(sentence):
+    sentence = ", ".join(part for part in re.split(r",\s+(?:and|but)\s|;\s", sentence) if not ADVICE.search(part))
+    if not CLOSING.search(sentence):
         return None
     kinds = {one.kind for one in _mentions(sentence, meanings, diagnoses, is_short=True) if one.asserted}
     return kinds.pop() if len(kinds) == 1 else None
@@ -431,6 +484,9 @@ def _asserted(
 ) -> dict[AnswerKind, None]:
     """Return the answer that a clause asserts of those that it names: the first, or the expected one as a cause."""
     clause = HEDGE.sub("", clause)
+    if (explained := EXPLAINED.search(clause)) and not AGAINST.search(clause[: explained.start()]):
+        clause = clause[explained.end() :]
+        named = _named(clause, meanings, diagnoses)
     if (compared := LESS_LIKELY.search(clause)) is not None:
         return _named(compared["named"], meanings, diagnoses)
     if NEGATED.search(clause):
@@ -446,6 +502,8 @@ def _asserted(
     if EITHER.search(kept):
         sides = [_named(side, meanings, diagnoses) for side in EITHER.split(kept)]
         main = {kind: None for kind in main if all(kind in side for side in sides)}
+    rest = re.sub(r"\bwith(?:out| no) (?:any |other |focal )?[\w-]+", " ", scope)
+    scope = rest if _named(rest, meanings, diagnoses) == _named(scope, meanings, diagnoses) else scope
     return {} if AGAINST.search(scope) else main
 
 
