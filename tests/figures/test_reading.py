@@ -9,14 +9,9 @@ from equipoise.figures.reading import MEASURED, Errors, reader_of, reading_effec
 from equipoise.figures.study import Reader
 from equipoise.studies.registry import STUDIES
 from equipoise.text.letters import read_letter
-from replies import FOLDER, read_replies, reading
-
-held_aside = pytest.mark.skipif(
-    not list(FOLDER.glob("*_held.jsonl")), reason="the replies that were held aside have since been tuned on"
-)
+from replies import OPPOSITE, read_replies, reading
 
 
-@held_aside
 def test_the_error_on_letters_is_that_of_the_replies_held_aside() -> None:
     """Another letter than the gold is `other`; none where there is one is `unread`."""
     rows = read_replies("letters_held")
@@ -27,13 +22,25 @@ def test_the_error_on_letters_is_that_of_the_replies_held_aside() -> None:
     assert MEASURED["letters"] == Errors(len(rows), other, unread)
 
 
-@held_aside
 def test_the_error_on_diagnoses_is_that_of_the_replies_held_aside() -> None:
     """A reading of neither answer, where one is meant, is `unread`; any other that differs from the gold is `other`."""
     rows = read_replies("diagnoses_held")
     wrong = [given for row in rows if (given := reading(row)) != row["gold"]]
 
     assert MEASURED["diagnoses"] == Errors(len(rows), len(wrong) - wrong.count("other"), wrong.count("other"))
+
+
+def test_the_targets_on_replies_held_aside_are_met_but_for_letters_that_stay_unread() -> None:
+    """Wrong letters and opposite diagnoses are at most 1 %, diagnoses right in 92 %; letters miss their 95 %."""
+    letters, diagnoses = MEASURED["letters"], MEASURED["diagnoses"]
+    rows = read_replies("diagnoses_held")
+    opposite = sum(OPPOSITE.get(reading(row)) == row["gold"] for row in rows)
+
+    assert letters.other / letters.n <= 0.01
+    assert opposite / len(rows) <= 0.01
+    assert 1 - (diagnoses.other + diagnoses.unread) / diagnoses.n >= 0.92
+    # 201 of 217 are read, 0.926.
+    assert 0.92 <= 1 - (letters.other + letters.unread) / letters.n < 0.95
 
 
 def test_answers_read_from_likelihoods_have_no_reader() -> None:
