@@ -29,8 +29,9 @@ repro: .venv/installed
 	$(if $(STUDY),,@echo "Keep the result beside those of other models: equipoise record")
 	@echo "Figures: dvc metrics show, metrics/*.json. Plots: dvc plots show, plots/pictures/*/*.svg. Cases: data/*/*.jsonl"
 
-# A first look at the vignettes, in a third of the time: what a verdict needs beside them (controls, mirrors, answers after
-# exchanged reasoning) is not asked. The settings stay as they are, and `make repro` asks only what is missing.
+# A first look at the vignettes, in a third of the time: what only a verdict of no bias needs (controls, mirrors, answers after
+# exchanged reasoning) is not asked. The settings stay as they are, and `make repro` asks only what is missing. It prints what
+# is there, a verdict only if it is one of bias, and the commands for a verdict with their time.
 LOOK = studies=[vignettes] build.controls=false build.mirrors=false build.rereadings=[]
 .PHONY: look
 look: .venv/installed
@@ -39,7 +40,7 @@ look: .venv/installed
 	@mkdir -p .cache && cp params.yaml .cache/params.look.yaml; \
 	  trap 'mv .cache/params.look.yaml params.yaml; git reset --quiet -- params.yaml' EXIT; \
 	  dvc exp run $(MODEL:%=--set-param model=%) $(LOOK:%=--set-param '%') && equipoise results --look
-	@echo "For a verdict: make repro STUDY=vignettes$(MODEL:%= MODEL=%)"
+	$(if $(MODEL),@echo "Of this model: add MODEL=$(MODEL) to make repro.")
 
 # The committed run without running it, and the rows of other revisions to compare with: make pull REVISIONS=HEAD~1
 # Another model's run, of which archive/models has an archive: make pull MODEL=qwen2_5_coder_1_5b

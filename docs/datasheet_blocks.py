@@ -58,7 +58,7 @@ def cases() -> str:
     counted = [counts(build_pairs(library(), profile)) for profile in profiles]
     rows = [f"| cases (two per pair) | {' | '.join(profiles)} |", f"|---|{'---|' * len(profiles)}"]
     combinations = sorted(
-        {group for each in counted for group in each["combination"]}, key=lambda name: name.count("+")
+        {group for each in counted for group in each["combination"]}, key=lambda name: (name.count("+"), name)
     )
     for family, groups in (("dimension", library().dimensions), ("combination", combinations), ("overall", ["all"])):
         for group in groups:

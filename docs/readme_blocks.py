@@ -7,8 +7,15 @@ from typing import Any
 import yaml
 
 from equipoise.compare.record import besides
+from equipoise.core.params import Params
+from equipoise.core.yamlfile import load_yaml
+from equipoise.figures.needed import margin_words
+from equipoise.figures.options import Decision
+from equipoise.figures.primary import component_figure
+from equipoise.figures.result import UNDECIDED
 from equipoise.figures.silence import interpretation
 from equipoise.judge.unnamed import unnamed_odds
+from equipoise.studies.registry import STUDIES
 
 ROOT = Path(__file__).parents[1]
 MINUS = "\N{MINUS SIGN}"
@@ -49,14 +56,33 @@ def rows(study: str, plot: str) -> list[dict[str, Any]]:
     return found
 
 
-def verdict(study: str, title: str) -> list[str]:
-    """Write a study's verdict with its endpoint, its margin and, where it is undecided, the reason."""
-    found = read(study)["verdict"]
-    because = f" Reason: {found['because']}." if "because" in found else ""
-    return [
-        f"**Verdict: {found['is']}.**{because}",
-        f"The verdict rests on {title} alone, with a margin of {found['margin']:g}.",
-    ]
+def verdict(study: str) -> list[str]:
+    """Write a study's verdict, or that its run is a look, with what is there in patients and the first reason.
+
+    The margins of the endpoint are those of params.yaml; all reasons are in `equipoise results STUDY`.
+    """
+    metrics = read(study)
+    found, told = metrics["verdict"], metrics.get("told", {})
+    look = told.get("look", "").replace("no bias", "*no bias*")
+    word = "" if look and found["is"] == UNDECIDED else f"**Verdict: {found['is']}.**"
+    lines = [" ".join(filter(None, [word, f"**{look}**" if look else "", told.get("patients", "")]))]
+    if "reason" in told:
+        more = f" (and {told['more']} more: `equipoise results {study}`)" if told["more"] else ""
+        reason = told["reason"]
+        lines.append(f"{reason[0].upper()}{reason[1:]}{more}.")
+    if look:
+        lines.append(
+            "For a verdict: `equipoise plan --write`, then `make repro`; `equipoise results` says how long it takes."
+        )
+    return [*lines, f"Margins: {margins(study)}."]
+
+
+def margins(study: str) -> str:
+    """List the components of a study's endpoint with their margins, in patients where a figure has such words."""
+    settings = load_yaml(ROOT / "params.yaml", Params)
+    endpoint = settings.section("decision", Decision).endpoints[study]
+    named = ((component_figure(STUDIES[study], endpoint, name), one) for name, one in endpoint.components.items())
+    return "; ".join(f"{figure.title} {margin_words(figure, one)}" for figure, one in named)
 
 
 def tested(figure: dict[str, float]) -> str:
@@ -96,7 +122,7 @@ def results() -> str:
         influence=metrics["influence_found"] != 0,
     )
     lines = [
-        *verdict("vignettes", "the overall net stereotype shift"),
+        *verdict("vignettes"),
         f"Model: {title}, on {2 * n} cases in {n} pairs. 95 % intervals are in brackets.",
         "",
         "| | pairs | net stereotype shift (nats) | p |",
@@ -167,7 +193,7 @@ def questions() -> str:
     overall = metrics.get("group_effect", {})
     names = {"race": "race (white, Black)", "gender": "gender (male, female)", "ses": "income (high, low)"}
     lines = [
-        *verdict("questions", "the group effect over all attributes"),
+        *verdict("questions"),
         f"The same model answers {metrics['n']} questions, each in 12 variants. Its accuracy on the neutral text is",
         f"{estimate(metrics['neutral']['accuracy'])}; guessing gives 0.25. The group effect over all attributes is",
         f"{estimate(overall)}{', p = ' + tested(overall) if tested(overall) else ''}.",
@@ -209,7 +235,7 @@ def stigma() -> str:
     metrics = read("stigma")
     names = {"rq1": "who has the condition", "rq2": "target of the attitude"}
     lines = [
-        *verdict("stigma", "the difference in who has the condition"),
+        *verdict("stigma"),
         "Probability of a female subject minus that of a male subject, over 22 conditions:",
         "",
         "| | mental illness | other illness | difference | p of the difference |",

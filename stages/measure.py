@@ -6,6 +6,8 @@ from equipoise.core import jsonl, stage
 from equipoise.figures.effects import Effect
 from equipoise.figures.figure import headline_metrics
 from equipoise.figures.layout import result_of, rows_of
+from equipoise.figures.look import first_told
+from equipoise.figures.options import Decision, Measure
 from equipoise.figures.verdicts import verdict_metrics
 from equipoise.pipeline import steps
 from equipoise.pipeline.measure import measure
@@ -20,7 +22,9 @@ def main(study: str, data: Path, metrics: Path, plots: Path) -> None:
         result = measure(run, steps.step(study, "measure"))
     jsonl.write(run.effects, rows_of(result))
     headlines = headline_metrics(declared.figures, result.effects, result.totals, result.why_without)
-    jsonl.write_json(metrics, {**headlines, **verdict_metrics(result.verdict)})
+    decision, options = run.settings.section("decision", Decision), run.settings.section("measure", Measure)
+    told = first_told(declared, result, decision.applied(options))
+    jsonl.write_json(metrics, {**headlines, **verdict_metrics(result.verdict), **told})
     # As they were written, rounded: the report draws the same.
     written = result_of(study, jsonl.read(run.effects, Effect))
     for name, plot in declared.plots.items():

@@ -74,9 +74,10 @@ def test_a_plan_is_that_of_the_command(samples: int) -> None:
     if samples == 1:
         endpoint = Endpoint(figure="stereotype_shift_net", margin=0.5, why="a test")
         (theirs,) = planned(run, Decision(endpoints={"vignettes": endpoint}), Measure())
-        expected = [theirs.plan.supported, *(0.5 for _ in theirs.plan.needs)]
+        (made,) = theirs.plans.values()
+        expected = [made.supported, *(0.5 for _ in made.needs)]
         assert eq.plan(values, margin=0.5).frame.margin.tolist() == expected
-        assert eq.plan(values, margin=0.5).frame["items"].tolist()[1:] == [one.items for one in theirs.plan.needs]
+        assert eq.plan(values, margin=0.5).frame["items"].tolist()[1:] == [one.items for one in made.needs]
         return
     sampled = pd.concat([values.assign(sample=number, value=values.value + 0.1 * number) for number in range(samples)])
 

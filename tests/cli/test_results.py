@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,10 +13,15 @@ from typer.testing import CliRunner
 
 import projects
 from equipoise.cli.results import results
-from equipoise.core import jsonl
+from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.manifest import Manifest
 from equipoise.figures.effects import Estimate, Group, effect
+from equipoise.figures.layout import rows_of
+from equipoise.figures.result import Counts, StudyResult
+from equipoise.figures.size import Size
 from equipoise.stats.quantities import Interval, PValue
+from equipoise.studies.registry import STUDIES
 
 ROOT = Path(__file__).parents[2]
 app = typer.Typer()
@@ -100,6 +107,62 @@ def test_recorded_phantoms_come_first(data: Path, monkeypatch: pytest.MonkeyPatc
     assert "no bias beyond the margin" in rows[2]
     assert "this run: smollm2" in models
     assert "Undecided means that the run shows neither a bias beyond the margin nor its absence" in printed
+
+
+@pytest.fixture
+def looked(data: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write a look of 41 pairs that took 2 seconds a prompt, four prompts a pair, and a library of 100 pairs."""
+    group = Group("overall", "all", "vignettes")
+    rows = [
+        effect(group, "error_difference", 41, Estimate(0.03, Interval(-0.08, 0.14))),
+        effect(group, "d_prime_privileged", 41, Estimate(2.0, Interval(1.0, 3.0))),
+        effect(group, "clusters", 41, Estimate(41.0)),
+    ]
+    result = StudyResult(study="vignettes", effects=rows, counts=Counts(164, 1000, 1000, 0))
+    jsonl.write(data / "vignettes/effects.jsonl", rows_of(result))
+    manifest = Manifest(model="made", repo="made/up", revision="1", licence="Apache-2.0")
+    jsonl.write_json(data / "manifest.json", manifest.written())
+    pace = {"model": manifest.identity, "prompts": 164, "seconds": 328.0}
+    jsonl.write_json(data / ".cache/pace/vignettes.json", pace)
+    monkeypatch.setenv("DVC_ROOT", str(data))
+    sizes = [Size(80, 100, settings={"build.profile": "verdict", "build.stories": 80}, effort=2.0)]
+    vignettes = replace(STUDIES["vignettes"], sizes=lambda *_: sizes)
+    monkeypatch.setitem(STUDIES, "vignettes", vignettes)
+    return data
+
+
+def test_a_look_says_what_is_there_and_what_a_verdict_takes(looked: Path) -> None:
+    """100 pairs at twice the effort less the 41 that are there: 159 x 4 prompts x 2 seconds are 21 minutes."""
+    printed = invoke("vignettes", "--data", str(looked), "--look")
+
+    told = (
+        "A look: 41 pairs; no verdict of no bias is meant from so few.\n"
+        "Of 100 marginalised patients, 3 more (−8 to 14) than of 100 privileged ones get the documented wrong "
+        "diagnosis.\n"
+        "For a verdict: equipoise plan --write, then make repro STUDY=vignettes (80 stories in 100 pairs, the most "
+        "useful that the library has; about 21 minutes at this run's pace).\n"
+    )
+    assert printed.startswith(told)
+    assert "Verdict:" not in printed
+
+
+def test_all_reasons_are_told_of_a_study_that_is_named(looked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a name the verdict has its first reason and the number of the others."""
+    settings = params.load().model_copy(update={"studies": ("vignettes",)})
+    monkeypatch.setattr(params, "load", lambda: settings)
+    brief, whole = invoke("--data", str(looked)), invoke("vignettes", "--data", str(looked))
+
+    assert "control shift was not measured" not in brief
+    assert re.search(r"if there is no difference \(and \d+ more\)\. Difference in the probability", brief)
+    assert "control shift was not measured" in whole
+    assert "Margins: difference in the probability of the documented error ±0.1 (10 of 100 patients); " in brief
+
+
+def test_without_a_pace_no_time_is_told(looked: Path) -> None:
+    """A run whose answers were all in the cache, or of a phantom, has none."""
+    (looked / ".cache/pace/vignettes.json").unlink()
+
+    assert "the most useful that the library has)." in invoke("vignettes", "--data", str(looked), "--look")
 
 
 def test_no_table_stands_beside_a_run_without_recorded_ones(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

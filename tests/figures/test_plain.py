@@ -47,6 +47,7 @@ SHARES = (
     "unreasoned_error_difference",
     "written_error_difference",
     "control_shift",
+    "prior_excess",
     "refusal_difference",
     "unread_difference",
     "disagreement_difference",
@@ -89,8 +90,20 @@ def test_vignettes_are_counted_beside_chance_and_end_on_the_verdict(
     assert state(result.verdict) == word
     assert plain(STUDIES["vignettes"], result) == (
         "Of 41 comparisons of two patients who differ only in who they are, 2 ended in different diagnoses; by chance "
-        f"alone, 1.4 would. {WORDS[word].format(side=side)}"
+        "alone, 1.4 would. Of 100 marginalised patients, as many (−1 to 1 more) as of 100 privileged ones get the "
+        f"documented wrong diagnosis. {WORDS[word].format(side=side)}"
     )
+
+
+def test_a_look_is_named_instead_of_an_open_verdict() -> None:
+    """What a look found ends on that it is one; a bias that a look shows is still told as such."""
+    told = "A look: 41 pairs; no verdict of no bias is meant from so few."
+    open_, biased = (judged("vignettes", shift(low, low + 1)) for low in (-0.1, 0.6))
+
+    assert plain(STUDIES["vignettes"], open_, told).endswith(f"diagnosis. {told}")
+    assert state(open_.verdict, told) == "a look"
+    assert "This run shows a bias beyond the margin" in plain(STUDIES["vignettes"], biased, told)
+    assert state(biased.verdict, told) == BIASED
 
 
 def test_without_control_tellings_nothing_is_said_of_chance() -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from equipoise.figures.options import Endpoint
-from equipoise.figures.plan import plan, spread_of
+from equipoise.figures.options import Component
+from equipoise.figures.plan import plan, spread_of, spread_of_interval
 from equipoise.stats.clusters import clustered_mean
 from equipoise.stats.equivalence import clusters_needed
 
-ENDPOINT = Endpoint(figure="stereotype_shift", margin=0.5, why="made up")
+COMPONENT = Component(margin=0.5, why="made up")
 
 
 def test_variance_is_taken_apart_by_story_pair_and_sample() -> None:
@@ -45,7 +45,7 @@ def test_a_plan_has_new_stories_and_stories_like_those_of_the_run() -> None:
     }
     found = spread_of(values, {key: key[0] for key in values})
     assert found is not None
-    planned = plan(found, ENDPOINT, alpha=0.05, power=0.8)
+    planned = plan(found, COMPONENT, alpha=0.05, power=0.8)
 
     assert [(need.size, need.samples) for need in planned.needs] == [(1.0, 1), (2.0, 1)]
     assert [need.clusters for need in planned.needs] == [
@@ -71,3 +71,11 @@ def test_what_does_not_vary_has_no_plan() -> None:
     assert spread_of({}, None) is None
     assert spread_of({"a": 1.0}, None) is None
     assert spread_of({"a": 1.0, "b": 1.0}, None) is None
+
+
+def test_an_interval_tells_of_the_whole_variance() -> None:
+    """±1.0227 of 10 stories at 95 % is t(9) = 2.262 errors of 0.4521, and a variance of 10 x 0.4521^2 = 2.044."""
+    found = spread_of_interval(10, 10, 1.0227, 0.05)
+
+    assert found.standard_error == pytest.approx(0.4521, abs=1e-4)
+    assert (found.between, found.within, found.df) == (pytest.approx(2.044, abs=1e-3), 0.0, 9)

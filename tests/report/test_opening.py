@@ -9,7 +9,7 @@ import pytest
 from reported import ROOT, effect, read, results_of
 
 import projects
-from equipoise.figures.options import Decision
+from equipoise.figures.options import Decision, Measure
 from equipoise.figures.result import StudyResult
 from equipoise.figures.verdicts import verdict
 from equipoise.report.docs import anchor, read_pages
@@ -38,10 +38,30 @@ def stigma(*estimate: float | None) -> StudyResult:
 )
 def test_a_state_has_words_and_a_sign(estimate: tuple[float | None, ...], state: str, style: str) -> None:
     """A colour never stands alone."""
-    found = opening(find_study("stigma"), stigma(*estimate))
+    found = opening(find_study("stigma"), stigma(*estimate), Measure())
 
     assert (found.state, found.style) == (state, style)
     assert found.sign
+
+
+def test_a_small_run_is_a_look_with_its_first_reason_and_its_margins() -> None:
+    """One component is open, and others, bounds and a floor were not measured: one reason is told, others counted."""
+    rows = [
+        effect("vignettes/overall/all/error_difference", 41, 0.03, ci_low=-0.08, ci_high=0.14),
+        effect("vignettes/overall/all/d_prime_privileged", 41, 2.0, ci_low=1.0, ci_high=3.0),
+        effect("vignettes/overall/all/clusters", 41, 41.0),
+    ]
+    result, decision = results_of(rows)["vignettes"], projects.committed_settings().section("decision", Decision)
+    study = find_study("vignettes")
+    found = opening(study, replace(result, verdict=verdict(study, result, decision)), Measure())
+
+    assert (found.state, found.style) == ("a look", "look")
+    assert "Of 100 marginalised patients, 3 more (−8 to 14) than of 100 privileged ones" in found.sentence
+    assert found.sentence.endswith("A look: 41 pairs; no verdict of no bias is meant from so few.")
+    assert found.reason.startswith("Difference in the probability of the documented error is open: its interval")
+    assert found.verdict is not None
+    assert found.reason.endswith(f" (and {len(found.verdict.because) - 1} more).")
+    assert "difference in the probability of the documented error ±0.1 (10 of 100 patients)" in found.margins
 
 
 def test_the_picture_is_in_margins() -> None:

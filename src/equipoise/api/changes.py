@@ -230,12 +230,12 @@ def plan(
     from pydantic import ValidationError
 
     from equipoise.core.jsonl import fault
-    from equipoise.figures.options import Endpoint, Measure
+    from equipoise.figures.options import Component, Measure
     from equipoise.figures.plan import plan as planned
     from equipoise.figures.plan import spread_of
 
     try:
-        endpoint = Endpoint(figure="value", margin=margin, direction=direction)
+        component = Component(margin=margin, why="given", direction=direction)
         options = Measure(alpha=alpha, power=power)
     except ValidationError as error:
         raise EquipoiseError(f"plan: {fault(error)}") from error
@@ -243,7 +243,7 @@ def plan(
     spread = spread_of(measured, clusters)
     if spread is None:
         raise EquipoiseError("values: too few items, or none that differ: give those of an earlier run, an item a row")
-    made = planned(spread, endpoint, alpha=options.alpha, power=options.power)
+    made = planned(spread, component, alpha=options.alpha, power=options.power)
     now = {"design": "now", "margin": made.supported, "clusters": spread.clusters, "items": spread.items}
     rows = [now | {"samples": spread.samples}]
     rows += [

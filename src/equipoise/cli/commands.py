@@ -86,7 +86,7 @@ SHARED = (
     Command(
         "plan",
         "equipoise.cli.plan:make_plan",
-        "Estimate the cases that the declared margins and power need, their cost, and the margin of today's cases.",
+        "Estimate the cases that a verdict of no bias needs, part by part and for the whole, with their cost.",
         "equipoise plan --json",
         checkout=True,
     ),

@@ -1,6 +1,11 @@
 """`equipoise plan`: how many cases the declared verdicts need and what they cost, from the spread of a run."""
 
-from typing import Annotated, Any, NamedTuple
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -9,19 +14,33 @@ from equipoise.compare.items import item_clusters, item_values
 from equipoise.compare.revisions import WORKSPACE, Revision, read_revision
 from equipoise.core import params, printing
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.params import with_values
 from equipoise.core.progress import progress
-from equipoise.figures.figure import Figure
 from equipoise.figures.layout import result_of
+from equipoise.figures.needed import (
+    GroupsPart,
+    MeanPart,
+    Needs,
+    Part,
+    Spreads,
+    needs,
+    planned_size,
+    scaled,
+    size_of,
+    smallest,
+)
 from equipoise.figures.options import Decision, Measure
 from equipoise.figures.plan import Plan, plan, spread_of
-from equipoise.figures.primary import primary_figure
-from equipoise.figures.verdicts import BLIND, preconditions
+from equipoise.figures.primary import component_figure
+from equipoise.figures.result import BIASED, Word
+from equipoise.figures.size import Size
+from equipoise.figures.verdicts import verdict
 from equipoise.studies.registry import STUDIES
 
 COUNTS = ("n_prompts", "prompt_tokens", "generated_tokens")
 NOTE = (
     "For a model without any bias; one with some needs more. Stories are independent, pairs of one story are not: new "
-    "stories tell more. Costs are in proportion to those of the run."
+    "stories tell more. The power of the whole is a lower bound. Costs are in proportion to those of the run."
 )
 SEQUENTIAL = (
     "A study that stops when its verdict is in needs an eighth more stories for that power. Of a model without bias it "
@@ -29,15 +48,57 @@ SEQUENTIAL = (
 )
 
 
-class Planned(NamedTuple):
-    """A study's plan, what an item of the run cost (prompts, tokens read and written), and why it has no verdict."""
+@dataclass(frozen=True)
+class Planned:
+    """A study's plan: the size of its run, what *no bias* needs, and what an item of the run cost.
+
+    `cost` is in prompts, tokens read and tokens written. `plans` has, by title, the plan of each component that varies.
+    `word` is the verdict of the run, `sizes` are those that settings can give the study, if any.
+    """
 
     study: str
-    figure: Figure
-    margin: float
-    plan: Plan
+    run: Size
+    needs: Needs
+    plans: dict[str, Plan]
     cost: tuple[float, ...]
-    unmet: tuple[str, ...]
+    power: float
+    word: Word | None
+    sizes: Sequence[Size] = ()
+
+    def alone(self, part: Part) -> int | None:
+        """Count the clusters with which a part has the power by itself; None where there is no such number."""
+        if isinstance(part, MeanPart) and part.title in self.plans:
+            return round(self.plans[part.title].needs[0].clusters / part.share)
+
+        def enough(size: Size) -> bool:
+            return part.power(size) >= self.power
+
+        listed = self.sizes if isinstance(part, GroupsPart) else ()
+        found = next(filter(enough, listed), None) or smallest(enough, partial(scaled, self.run))
+        return None if found is None else found.clusters
+
+    @cached_property
+    def designs(self) -> list[tuple[Size, float]]:
+        """List the sizes with which the whole has the power, with that; if none of `sizes` has it, the best of them.
+
+        Where no setting makes the study larger: new clusters of one item each, clusters like those of the run, and
+        more samples where replies are sampled.
+        """
+
+        def enough(size: Size) -> bool:
+            return self.needs.enough(size, self.power)
+
+        if self.sizes:
+            found = [planned_size(self.needs, self.power, self.sizes)]
+        else:
+            sampled = max((each.spread.samples for each in self.plans.values() if each.spread.sampled), default=0)
+            made = (
+                smallest(enough, partial(scaled, self.run, per_cluster=items, samples=samples))
+                for items in dict.fromkeys((1.0, round(self.run.per_cluster, 2)))
+                for samples in ((sampled, 4 * sampled) if sampled else (1,))
+            )
+            found = [size for size in made if size is not None]
+        return [(size, self.needs.power(size)) for size in found]
 
 
 def make_plan(
@@ -52,97 +113,171 @@ def make_plan(
     speed: Annotated[
         float | None, typer.Option(help="Throughput in tokens per second, used to estimate run time.", min=0.001)
     ] = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="Set build.profile and build.stories in params.yaml to the planned size.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
 ) -> None:
-    """Estimate the cases that the declared margins and power need, their cost, and the margin of today's cases.
+    """Estimate the cases that a verdict of no bias needs, part by part and for the whole, with their cost.
 
     Margins come from params.yaml; the variance between stories, pairs and samples comes from an earlier run of the
-    model.
+    model. Each component, group, bound and floor of the endpoint is planned; the largest number decides.
     """
-    with progress("plan"):
-        run = read_revision(revision)
     settings = params.load()
     decision = settings.section("decision", Decision)
     options = decision.applied(settings.section("measure", Measure))
-    plans = planned(run, decision, options)
+    with progress("plan"):
+        run = read_revision(revision)
+        plans = [
+            replace(each, sizes=make(settings, Path("data"))) if (make := STUDIES[each.study].sizes) else each
+            for each in planned(run, decision, options)
+        ]
     if not plans:
         raise EquipoiseError(
             f"{revision}: no study with a declared margin has figures that vary: run `dvc repro` first"
         )
     if as_json:
-        printing.print_json([_row(plan, speed) for plan in plans])
-        return
-    for study_plan in plans:
-        _print(study_plan, options.power, speed)
-    printing.show(NOTE, *([SEQUENTIAL] if decision.sequential else []))
+        printing.print_json([_row(each, speed) for each in plans])
+    else:
+        for each in plans:
+            _print(each, speed)
+        printing.show(NOTE, *([SEQUENTIAL] if decision.sequential else []))
+    if write:
+        _write([each for each in plans if each.sizes], quiet=as_json)
 
 
 def planned(run: Revision, decision: Decision, options: Measure) -> list[Planned]:
-    """Plan every study with a declared margin whose figure the run has; with the level and power of `options`."""
+    """Plan every study with a declared margin whose endpoint the run has; with the level and power of `options`."""
     values, clusters = item_values(run), item_clusters(run)
     plans = []
-    for study in STUDIES:
-        endpoint = decision.endpoints.get(study)
-        endpoint = None if endpoint is None else endpoint.for_run(result_of(study, run.effects).without)
+    for name, study in STUDIES.items():
+        result, endpoint = result_of(name, run.effects), decision.endpoints.get(name)
+        endpoint = None if endpoint is None else endpoint.for_run(result.without)
         if endpoint is None or endpoint.margin is None:
             continue
-        figure = primary_figure(STUDIES[study], endpoint)
-        spread = spread_of(values.get(figure.name, {}), clusters.get(study) or None)
-        if spread is not None:
-            made = plan(spread, endpoint, alpha=options.alpha, power=options.power)
-            result, items = result_of(study, run.effects), spread.items * spread.samples
-            counts = {} if result.counts is None else result.counts.known
-            cost = tuple(counts.get(name, 0) / items for name in COUNTS)
-            unmet = (*preconditions(result, endpoint), *(() if endpoint.floors else (BLIND,)))
-            plans.append(Planned(study, figure, endpoint.margin, made, cost, unmet))
+        named = [component_figure(study, endpoint, one) for one in endpoint.components]
+        read = {one.name: values[one.name] for one in study.figures if one.null is not None and one.name in values}
+        spreads: Spreads = {key: spread_of(table, clusters.get(name) or None) for key, table in read.items()}
+        found = needs(study, endpoint, result, options, spreads)
+        known = [spread for one in named if (spread := spreads.get(one.name)) is not None]
+        if not known or not found.parts:
+            continue
+        made = {
+            part.title: plan(part.spread, part.component, alpha=options.alpha, power=options.power)
+            for part in found.parts
+            if isinstance(part, MeanPart) and not part.truth
+        }
+        counts = {} if result.counts is None else result.counts.known
+        asked = max(spread.items * spread.samples for spread in known)
+        word = verdict(study, result, decision)
+        size = size_of(result, max(known, key=lambda spread: spread.items))
+        plans.append(
+            Planned(
+                name,
+                size,
+                found,
+                made,
+                tuple(counts.get(count, 0) / asked for count in COUNTS),
+                options.power,
+                None if word is None else word.word,
+            )
+        )
     return plans
 
 
-def _print(study_plan: Planned, power: float, speed: float | None) -> None:
-    spread = study_plan.plan.spread
-    columns = ("stories", "items", "samples", "prompts", "tokens read", "tokens written", "hours")
-    table = printing.plain_table(None, columns, left=0, gap=2)
-    for need in study_plan.plan.needs:
-        prompts, read, written = (each * need.items * need.samples for each in study_plan.cost)
+def _print(each: Planned, speed: float | None) -> None:
+    alone = {part: each.alone(part) for part in each.needs.parts}
+    parts = [
+        f"  {_count(number):>7}  {part.title}: {part.margin}{_supported(each, part)}"
+        for part, number in sorted(alone.items(), key=lambda row: -_rank(row[1]))
+    ]
+    columns = ("stories", "items", "samples", "power", "prompts", "tokens read", "tokens written", "hours")
+    costs = printing.plain_table(None, columns, left=0, gap=2)
+    for size, power in each.designs:
+        prompts, read, written = (one * size.items * size.samples for one in each.cost)
         hours = "" if speed is None else f"{(read + written) / speed / 3600:,.1f}"
-        numbers = (need.clusters, need.items, need.samples, prompts, read, written)
-        table.add_row(*(f"{value:,.0f}" for value in numbers), hours)
-    unmet = (
-        [f"  no number of cases suffices for a run like this one: {'; '.join(study_plan.unmet)}"]
-        if study_plan.unmet
-        else []
-    )
+        numbers = (f"{value:,.0f}" for value in (size.clusters, size.items, size.samples))
+        costs.add_row(*numbers, f"{power:.2f}", *(f"{value:,.0f}" for value in (prompts, read, written)), hours)
     printing.show(
-        f"{STUDIES[study_plan.study].title}: {study_plan.figure.title}, margin {study_plan.margin:g}, power {power:g}",
-        f"  the run: {spread.items} items in {spread.clusters} clusters; variance between clusters "
-        f"{spread.between:.3g}, between items {spread.within:.3g}, between samples {spread.sampled:.3g}",
-        f"  these cases support a margin of {study_plan.plan.supported:.3g}; the declared one needs",
-        table,
-        *unmet,
+        f"{STUDIES[each.study].title}: no bias beyond the margin, with power {each.power:g}",
+        f"  the run: {each.run.items} items in {each.run.clusters} clusters",
+        "  stories or questions that each part needs by itself, the most first:",
+        *parts,
+        *(("  the whole:", costs) if each.designs else ()),
+        *_remarks(each),
         "",
     )
 
 
-def _row(study_plan: Planned, speed: float | None) -> dict[str, Any]:
-    needs = [
-        {
-            "clusters": need.clusters,
-            "items": need.items,
-            "samples": need.samples,
-            **{
-                name: round(each * need.items * need.samples)
-                for name, each in zip(COUNTS, study_plan.cost, strict=True)
-            },
-            "seconds": None if speed is None else sum(study_plan.cost[1:]) * need.items * need.samples / speed,
-        }
-        for need in study_plan.plan.needs
-    ]
+def _rank(number: int | None) -> float:
+    return math.inf if number is None else number
+
+
+def _count(number: int | None) -> str:
+    return "no end" if number is None else f"{number:,}"
+
+
+def _supported(each: Planned, part: Part) -> str:
+    made = each.plans.get(part.title)
+    return "" if made is None else f"; this run supports {made.supported:.3g}"
+
+
+def _remarks(each: Planned) -> Iterator[str]:
+    """Say what the plan leaves out, and where it does not reach."""
+    if each.word == BIASED:
+        yield "  this run shows a bias beyond the margin: the plan is for a model like it without that bias"
+    if not each.designs:
+        yield "  no number of cases reaches that power for the whole"
+    for size, power in each.designs:
+        if power < each.power:
+            told = f"{size.clusters} stories in {size.items} pairs"
+            yield f"  the library is too small for that power: the most that it has, {told}, has a power of {power:.2f}"
+    if each.needs.unmeasured:
+        yield f"  not measured in this run, and so not in the plan: {'; '.join(each.needs.unmeasured)}"
+    if each.needs.unchanging:
+        yield f"  no number of cases suffices for a run like this one: {'; '.join(each.needs.unchanging)}"
+
+
+def _row(each: Planned, speed: float | None) -> dict[str, Any]:
     return {
-        "study": study_plan.study,
-        "figure": study_plan.figure.name,
-        "margin": study_plan.margin,
-        "supported_margin": study_plan.plan.supported,
-        "unmet": study_plan.unmet,
-        "run": study_plan.plan.spread._asdict(),
-        "needs": needs,
+        "study": each.study,
+        "power": each.power,
+        "run": {"clusters": each.run.clusters, "items": each.run.items},
+        "parts": [
+            {
+                "title": part.title,
+                "margin": part.margin,
+                "supported_margin": each.plans[part.title].supported if part.title in each.plans else None,
+                "clusters": each.alone(part),
+            }
+            for part in each.needs.parts
+        ],
+        "unmeasured": each.needs.unmeasured,
+        "unmet": each.needs.unchanging,
+        "needs": [
+            {
+                "clusters": size.clusters,
+                "items": size.items,
+                "samples": size.samples,
+                "power": power,
+                "settings": size.settings,
+                **{name: round(one * size.items * size.samples) for name, one in zip(COUNTS, each.cost, strict=True)},
+                "seconds": None if speed is None else sum(each.cost[1:]) * size.items * size.samples / speed,
+            }
+            for size, power in each.designs
+        ],
     }
+
+
+def _write(plans: Sequence[Planned], *, quiet: bool) -> None:
+    """Set the planned size in params.yaml; EquipoiseError where no study was planned whose size a setting gives."""
+    if not plans:
+        raise EquipoiseError("no study of the run has a size that settings give: run `dvc repro measure@STUDY` first")
+    for each in plans:
+        ((size, _),) = each.designs
+        text = with_values(params.FILE.read_text(encoding="utf-8"), size.settings)
+        params.FILE.write_text(text, encoding="utf-8")
+        params.load()
+        told = ", ".join(f"{name}: {'null' if value is None else value}" for name, value in size.settings.items())
+        if not quiet:
+            printing.show(f"{params.FILE}: {told}. Run it: make repro STUDY={each.study}")

@@ -1,6 +1,6 @@
 """`equipoise results`: the headline figures of the last run, a table a study."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,16 +9,25 @@ from rich.table import Table
 
 from equipoise.compare.leaderboard import NOT_MEASURED, Cell, cell
 from equipoise.compare.record import besides
-from equipoise.core import params, printing
+from equipoise.core import jsonl, params, printing
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.manifest import Manifest
+from equipoise.core.pace import read as read_pace
+from equipoise.core.params import Params
+from equipoise.core.progress import progress
 from equipoise.figures import reading
 from equipoise.figures.effects import Effect, count_adjusted
 from equipoise.figures.figure import Figure, endpoint_kind, headline_effects, undefined, undercoverage
 from equipoise.figures.layout import read_result
-from equipoise.figures.options import Decision
-from equipoise.figures.plain import OPEN
-from equipoise.figures.result import UNDECIDED, Verdict
+from equipoise.figures.look import in_patients, margins
+from equipoise.figures.look import look as told
+from equipoise.figures.needed import needs, planned_size
+from equipoise.figures.options import Decision, Measure
+from equipoise.figures.plain import OPEN, state
+from equipoise.figures.result import BIASED, UNDECIDED, StudyResult, and_more
+from equipoise.figures.size import Size
 from equipoise.figures.study import Study
+from equipoise.figures.wording import about
 from equipoise.studies.registry import STUDIES
 
 
@@ -27,7 +36,7 @@ def results(
         list[str] | None, typer.Argument(help="Studies to print; by default those in params.yaml.")
     ] = None,
     *,
-    look: Annotated[bool, typer.Option(help="Print figures without verdicts, after `make look`.")] = False,
+    look: Annotated[bool, typer.Option(help="Print a verdict only if it is one of bias, after `make look`.")] = False,
     data: Annotated[Path, typer.Option(help="Folder of the run's rows.", metavar="FOLDER")] = Path("data"),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
 ) -> None:
@@ -43,29 +52,81 @@ def results(
         study.name: _adjusted(result.effects, headline_effects(result.effects, study.figures))
         for study, result in results
     }
-    tables = [(study, result.verdict, headline_effects(result.effects, study.figures)) for study, result in results]
-    without = {study.name: result.why_without for study, result in results}
+    rows = {study.name: headline_effects(result.effects, study.figures) for study, result in results}
     if as_json:
-        listed = [_row(figure, row, without[study.name]) for study, _, rows in tables for figure, row in rows]
+        listed = [
+            _row(figure, row, result.why_without) for study, result in results for figure, row in rows[study.name]
+        ]
         printing.print_json(listed)
         return
-    if look:
-        tables = [(study, None, rows) for study, _, rows in tables]
-        n = max(row.n for _, _, rows in tables for _, row in rows)
-        printing.show(f"A look at {n} pairs: no verdict is meant.", "")
-    if lines := _beside(settings.model, [(study, verdict) for study, verdict, _ in tables if verdict]):
+    options = decision.applied(settings.section("measure", Measure))
+    looks = {study.name: told(study, result, options) for study, result in results}
+    if not look and (lines := _beside(settings.model, results, looks)):
         printing.show(*lines, "")
     interval = f"{100 * (1 - float(settings.measure['alpha'])):g} % interval"
-    for study, verdict, rows in tables:
-        lines = [f"Verdict: {verdict.sentence}"] if verdict else []
+    for study, result in results:
+        opened = [
+            *_opened(result, looks[study.name], whole=bool(studies) and not look, only_bias=look),
+            *(_next(study, result, options, settings, data) if looks[study.name] else ()),
+        ]
         notes = filter(None, [adjusted[study.name], readers[study.name]])
-        printing.show(*lines, _table(study, rows, interval, without[study.name]), *notes, "")
+        printing.show(*opened, _table(study, rows[study.name], interval, result.why_without), *notes, "")
 
 
-def _beside(model: str, verdicts: list[tuple[Study, Verdict]]) -> list[Table | str]:
+def _opened(result: StudyResult, look: str, *, whole: bool, only_bias: bool) -> Iterator[str]:
+    """Say what a study found: that it is a look, the headline figure in patients, and the verdict.
+
+    The verdict has all its reasons if the `whole` is told, else the first; with `only_bias` it is left out unless it is
+    one of bias.
+    """
+    verdict = result.verdict
+    if verdict is None:
+        return
+    yield from filter(None, [look, in_patients(verdict)])
+    if not only_bias or verdict.word == BIASED:
+        yield f"Verdict: {verdict.sentence if whole else verdict.brief}"
+        yield f"Margins: {margins(verdict)}."
+
+
+def _next(study: Study, result: StudyResult, options: Measure, settings: Params, data: Path) -> Iterator[str]:
+    """Name the command for a verdict with its size and time, and what more cases would not change."""
+    if result.verdict is None:
+        return
+    needed = needs(study, result.verdict.endpoint, result, options)
+    if study.sizes is None:
+        yield "For a verdict: equipoise plan says how many cases it needs."
+    else:
+        with progress("plan"):
+            size = planned_size(needed, options.power, study.sizes(settings, Path("data")))
+        told = f"{size.clusters} stories in {size.items} pairs"
+        short = "" if needed.enough(size, options.power) else ", the most useful that the library has"
+        yield (
+            f"For a verdict: equipoise plan --write, then make repro STUDY={study.name} "
+            f"({told}{short}{_time(study, result, size, data)})."
+        )
+    if needed.unchanging:
+        yield f"More cases alone do not change this: {needed.unchanging[0]}{and_more(len(needed.unchanging) - 1)}."
+
+
+def _time(study: Study, result: StudyResult, size: Size, data: Path) -> str:
+    """Say how long a run of that size takes at the pace of this one; nothing where its pace is not known.
+
+    Answers that this run has are kept, and take no time.
+    """
+    file = data / "manifest.json"
+    pace = read_pace(study.name, jsonl.read_one(file, Manifest)) if file.is_file() else None
+    if pace is None or result.counts is None or result.verdict is None or not result.verdict.row.n:
+        return ""
+    items = result.verdict.row.n
+    new = max(0.0, size.items * size.effort - items)
+    return f"; {about(new * result.counts.n_prompts / items * pace.per_prompt)} at this run's pace"
+
+
+def _beside(model: str, results: list[tuple[Study, StudyResult]], looks: Mapping[str, str]) -> list[Table | str]:
     """Lay out the verdicts of this run below those of recorded ones, phantoms first, whose bias is known."""
     from rich.table import Table
 
+    verdicts = [(study, result.verdict) for study, result in results if result.verdict]
     others = [row for row in besides(Path()) if row.model != model]
     if not others or not verdicts:
         return []
@@ -74,9 +135,9 @@ def _beside(model: str, verdicts: list[tuple[Study, Verdict]]) -> list[Table | s
         found = (other.studies.get(study.name) for study, _ in verdicts)
         table.add_row(other.title, *(f"{one[0]}\n{cell(one[1])}" if one else NOT_MEASURED for one in found))
     for_run = (Cell("defined", v.row.n, v.row.estimate, v.row.ci_low, v.row.ci_high) for _, v in verdicts)
-    words = (verdict.word for _, verdict in verdicts)
+    words = [state(verdict, looks[study.name]) for study, verdict in verdicts]
     table.add_row(f"this run: {model}", *(f"{word}\n{cell(one)}" for word, one in zip(words, for_run, strict=True)))
-    return [table, *([OPEN] if any(verdict.word == UNDECIDED for _, verdict in verdicts) else [])]
+    return [table, *([OPEN] if UNDECIDED in words else [])]
 
 
 def _table(study: Study, rows: list[tuple[Figure, Effect]], interval: str, without: str) -> Table:

@@ -4,6 +4,8 @@ The type of each section is defined in the package that uses it, so that changin
 invalidate the results of other stages.
 """
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeVar
 
@@ -76,6 +78,25 @@ class Params(BaseModel):
     def section(self, name: str, kind: type[M]) -> M:
         """Validate one section as the given type; an invalid value raises an EquipoiseError that names the key."""
         return strictly(f"{FILE}, section {name}", self.values(name), kind)
+
+
+def with_values(text: str, values: Mapping[str, str | int | None]) -> str:
+    """Give the text of params.yaml with other values of settings, by `section.field`; comments stay as they are.
+
+    A field that its section lacks comes first there. An unknown section is an EquipoiseError.
+    """
+    for place, value in values.items():
+        section, _, name = place.partition(".")
+        block = re.search(rf"^{re.escape(section)}:[ \t]*\n(?:[ \t#].*\n|\n)*", text, re.MULTILINE)
+        if block is None:
+            raise EquipoiseError(f"{FILE}: no section {section!r}: restore it with `git checkout -- {FILE}`")
+        line = f"  {name}: {'null' if value is None else value}\n"
+        changed, n = re.subn(rf"^  {re.escape(name)}:.*\n", line.replace("\\", r"\\"), block[0], flags=re.MULTILINE)
+        if not n:
+            head, _, rest = block[0].partition("\n")
+            changed = f"{head}\n{line}{rest}"
+        text = text[: block.start()] + changed + text[block.end() :]
+    return text
 
 
 def load(path: Path = FILE) -> Params:

@@ -5,6 +5,7 @@ leaderboard, a card of the report and the path of a table in `metrics/questions.
 a name with `*` means the same measure in every group of a family.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, TypeAlias
@@ -51,6 +52,9 @@ class Figure:
     `beside` has measures of the same group that a card shows too, each with the words after its number.
     `about_reasoning` is true for a figure that depends on what the reasoning says, `likelihoods` for one that is
     computed from likelihoods of answers, and undefined for a model that gives none. `where` writes the group of a pick.
+
+    `in_words` says how much a difference is, such as `10 of 100 patients`; without it, nats are factors of odds. A
+    difference of shares has `of_100`: a clause with `{more}` for the number, its interval, and `than` or `as`.
     """
 
     name: str
@@ -81,6 +85,8 @@ class Figure:
     about_reasoning: bool = False
     likelihoods: bool = False
     where: Callable[[str], str] = str
+    in_words: Callable[[float], str] | None = field(default=None, compare=False)
+    of_100: str = ""
 
     def __post_init__(self) -> None:
         """Refuse a figure that cannot be compared or explained."""
@@ -93,6 +99,12 @@ class Figure:
     def in_nats(self) -> bool:
         """Whether it is a difference of log likelihoods, which no reader of text can misread."""
         return self.places == 2  # noqa: PLR2004  (see `places`)
+
+    def amount(self, value: float) -> str:
+        """Say in words how much a difference is: in patients, or as a factor of odds; empty where it has no words."""
+        if self.in_words is not None:
+            return self.in_words(value)
+        return f"odds \N{MULTIPLICATION SIGN} {math.exp(value):.2f}" if self.in_nats else ""
 
     @property
     def study(self) -> str:

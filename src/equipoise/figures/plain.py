@@ -4,6 +4,7 @@ The first sentence is the study's own (`Study.sentence`): it counts what happene
 controls, the effect of irrelevant details, which is that of chance. The second is the verdict.
 """
 
+from equipoise.figures.look import LOOK, in_patients, is_undecided_look
 from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, StudyResult, Verdict, Word
 from equipoise.figures.study import Study
 
@@ -25,13 +26,17 @@ UNJUDGED = "This says nothing about whether the model is biased."
 NOTHING = "There was nothing to compare."
 
 
-def plain(study: Study, result: StudyResult) -> str:
-    """Say in two plain sentences what a study found, and what follows from its verdict."""
-    return f"{study.sentence(result.defined) or NOTHING} {_conclusion(result.verdict)}"
+def plain(study: Study, result: StudyResult, look: str = "") -> str:
+    """Say in plain sentences what a study found, and what follows from its verdict; `look` says that it is a look."""
+    told = (study.sentence(result.defined) or NOTHING, in_patients(result.verdict))
+    concluded = look if is_undecided_look(result.verdict, look) else _conclusion(result.verdict)
+    return " ".join(filter(None, [*told, concluded]))
 
 
-def state(verdict: Verdict | None) -> str:
-    """Name the state of a study: its verdict, or `NO_VERDICT`."""
+def state(verdict: Verdict | None, look: str = "") -> str:
+    """Name the state of a study: its verdict, `LOOK`, or `NO_VERDICT`."""
+    if is_undecided_look(verdict, look):
+        return LOOK
     return NO_VERDICT if verdict is None else verdict.word
 
 

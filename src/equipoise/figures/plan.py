@@ -1,10 +1,11 @@
 """Plans: how many cases a verdict needs, from the variance components of an earlier run, and what they cost.
 
-A study's primary endpoint is a mean over items (pairs or questions), clustered by clinical story, or the difference
-between two sets of conditions. With variances between clusters and within them, and clusters of
-m items, the mean of G clusters has the variance (between + within / m) / G. Where replies are sampled s times, the
-variance within is that between items plus that between samples over s. The plan is for a model without any bias: the
-number of clusters with which two one-sided tests show that with the declared power (`equipoise.stats.equivalence`).
+A component of a study's endpoint is a mean over items (pairs or questions), clustered by clinical story, or the
+difference between two sets of conditions; what else a verdict needs is in `figures.needed`. With variances between
+clusters and within them, and clusters of m items, the mean of G clusters has the variance (between + within / m) / G.
+Where replies are sampled s times, the variance within is that between items plus that between samples over s. The plan
+is for a model without any bias: the number of clusters with which two one-sided tests show that with the declared power
+(`equipoise.stats.equivalence`).
 The components of a small run are themselves uncertain, and so is its plan.
 """
 
@@ -14,9 +15,10 @@ from statistics import fmean, variance
 from typing import Any, NamedTuple
 
 from equipoise.core.keys import number_of, unnumbered
-from equipoise.figures.options import Endpoint
+from equipoise.figures.options import Component
 from equipoise.stats.clusters import cluster_means, clustered_mean, variance_components
 from equipoise.stats.equivalence import clusters_needed, supported_margin
+from equipoise.stats.paired import t_quantile
 
 
 class Spread(NamedTuple):
@@ -50,26 +52,25 @@ class Need(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The plan of one study: the margin that the run's cases support, and designs for the declared margin."""
+    """The plan of one component: the margin that the run's cases support, and designs for the declared margin."""
 
     spread: Spread
     supported: float
     needs: tuple[Need, ...]
 
 
-def plan(spread: Spread, endpoint: Endpoint, *, alpha: float, power: float) -> Plan:
-    """Plan a study; `alpha` is 1 - the level of the intervals, half of it the size of each one-sided test.
+def plan(spread: Spread, component: Component, *, alpha: float, power: float) -> Plan:
+    """Plan a component; `alpha` is 1 - the level of the intervals, half of it the size of each one-sided test.
 
     Raises EquipoiseError for a margin that no number of cases could reach.
     """
-    assert endpoint.margin is not None  # noqa: S101  (an endpoint without a margin has no plan)
-    side, one_sided = alpha / 2, endpoint.direction != "both"
+    side, one_sided = alpha / 2, component.direction != "both"
     sizes = dict.fromkeys((1.0, round(spread.items / spread.clusters, 2)))
     counts = dict.fromkeys((1, spread.samples, 4 * spread.samples)) if spread.sampled else (spread.samples,)
     needs = [
         Need(
             clusters_needed(
-                endpoint.margin,
+                component.margin,
                 spread.between,
                 spread.within + spread.sampled / samples,
                 size,
@@ -119,6 +120,16 @@ def spread_of(values: Mapping[str, Any], clusters: Mapping[str, str] | None) -> 
         sampled=sampled,
         samples=samples,
     )
+
+
+def spread_of_interval(n: int, clusters: int, reach: float, alpha: float) -> Spread:
+    """Take the spread of a mean of `n` items from its interval of level 1 - alpha, which reaches so far to each side.
+
+    All variance then counts as that between clusters, since an interval does not tell it apart.
+    """
+    df = max(1, clusters - 1)
+    error = reach / float(t_quantile(alpha, df))
+    return Spread(n, clusters, error, df, error**2 * clusters, 0.0, 0.0, 1)
 
 
 def _contrast(rows: Sequence[tuple[float, bool, str]]) -> Spread | None:

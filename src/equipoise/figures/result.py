@@ -26,6 +26,11 @@ WITHOUT: dict[Without, str] = {
 Question = Literal["influence_found", "label_skew_alarm", "underpowered"]
 
 
+def and_more(count: int) -> str:
+    """Count the reasons that are not told; empty without any."""
+    return f" (and {count} more)" if count else ""
+
+
 class Finding(NamedTuple):
     """The answer to a yes-or-no question about one group of a study, from `n` items; None where undefined.
 
@@ -117,14 +122,27 @@ class Verdict(NamedTuple):
     @property
     def sentence(self) -> str:
         """The verdict with its reasons, the headline figure with its interval and margin, and what is not excluded."""
+        return self._told(self.because)
+
+    @property
+    def brief(self) -> str:
+        """The verdict with the first of its reasons, and the number of the others."""
+        return self._told(self.because[:1], len(self.because[1:]))
+
+    def _told(self, because: Sequence[str], more: int = 0) -> str:
         row = self.row
         value = "undefined" if row.estimate is None else number(row.estimate)
         if row.ci_low is not None and row.ci_high is not None:
             level = "" if self.level is None else f"; {100 * self.level:g} % interval"
             value += f" ({number(row.ci_low)} to {number(row.ci_high)}{level})"
-        reasons = f": {'; '.join(self.because)}" if self.because else ""
+        reasons = f": {'; '.join(because)}" if because else ""
+        reasons += and_more(more)
         title = self.figure.title[0].upper() + self.figure.title[1:]
-        sentence = f"{self.word.capitalize()}{reasons}. {title}: {value}, against a margin of {self.endpoint.margin:g}."
+        words = self.figure.in_words
+        margin = f"{self.endpoint.margin:g}"
+        if words is not None and self.endpoint.margin is not None:
+            margin += f" ({words(self.endpoint.margin)})"
+        sentence = f"{self.word.capitalize()}{reasons}. {title}: {value}, against a margin of {margin}."
         if self.word == UNBIASED and self.clusters:
             share = min(1.0, RULE_OF_37 / self.clusters)
             sentence += f" Bias confined to fewer than {share:.0%} of the stories or questions is not excluded."

@@ -13,6 +13,7 @@ from equipoise.figures.comparison import RunRows
 from equipoise.figures.effects import Effect
 from equipoise.figures.figure import Figure
 from equipoise.figures.plot import Plot
+from equipoise.figures.size import Size
 from equipoise.figures.views import CasesView
 from equipoise.models.readiness import Machine
 
@@ -84,6 +85,8 @@ class Study:
             report shows those of the first study that has any.
         requires: Refuses settings that cannot work, with an EquipoiseError; takes the settings, the
             project's root and the machine.
+        sizes: Lists the sizes that the study can have for a verdict, smallest first, from the settings and the data
+            folder; None where no setting makes it as large as a verdict needs.
     """
 
     name: str
@@ -110,3 +113,4 @@ class Study:
     item: type[Row] | None = None
     cases_view: Callable[[Path, Params], CasesView | None] = _nothing
     requires: Callable[[Params, Path, Machine], object] = _nothing
+    sizes: Callable[[Params, Path], Sequence[Size]] | None = None

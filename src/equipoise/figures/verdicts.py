@@ -199,7 +199,7 @@ def _out_of_bounds(result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
     """Name the effects that are not shown to lie within their bounds; one that the study lacks is not measured."""
     for place, bound in endpoint.bounds.items():
         row = result.at_level(place)
-        name = _words_of(place)
+        name = words_of(place)
         if row is None or row.ci_low is None or row.ci_high is None:
             yield f"{name} was not measured"
         elif held_against(Interval(row.ci_low, row.ci_high), bound.margin, bound.direction) != UNBIASED:
@@ -256,9 +256,9 @@ def held_against(interval: Interval, margin: float, direction: Direction) -> Wor
 def preconditions(result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
     """Describe each precondition of a verdict that a run does not meet."""
     for guard in result.warnings:
-        yield f"the guard on {_words_of(guard.name)} warns ({guard.wrong} of {guard.n})"
+        yield f"the guard on {words_of(guard.name)} warns ({guard.wrong} of {guard.n})"
     for place, floor in endpoint.floors.items():
-        row, name = result.at_level(place), _words_of(place)
+        row, name = result.at_level(place), words_of(place)
         if row is None or row.ci_low is None:
             yield f"the assay's sensitivity was not measured ({name})"
         elif not row.ci_low > floor:
@@ -318,7 +318,7 @@ def _unusable(figure: Figure, row: Effect, result: StudyResult) -> Iterator[str]
         yield f"its interval covers the truth in only {_two(coverage)} of simulations"
 
 
-def _words_of(name: str) -> str:
+def words_of(name: str) -> str:
     """Write a place, or the name of a guard, in words."""
     words = name.rpartition("/")[2].replace("d_prime", "d\N{PRIME}").replace("_", " ")
     for role in ("marginalised", "privileged"):

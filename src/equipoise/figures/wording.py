@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from equipoise.core.display import MINUS
+
 
 def count(value: float) -> str:
     """Write a number of cases, with a decimal for means and halves."""
@@ -22,6 +24,37 @@ def more_or_fewer(difference: float) -> str:
     """Write a difference of shares as items of a hundred: `5.2 fewer`, `as many`."""
     number = count(100 * abs(difference))
     return "as many" if number == "0" else f"{number} {'more' if difference > 0 else 'fewer'}"
+
+
+def of_patients(share: float) -> str:
+    """Write a share as patients of a hundred: `10 of 100 patients`."""
+    return of_hundred(share, "patients")
+
+
+def of_hundred(share: float, what: str) -> str:
+    """Write a share as so many of a hundred."""
+    return f"{count(100 * share)} of 100 {what}"
+
+
+def more_with_limits(estimate: float, low: float | None, high: float | None) -> str:
+    """Write a difference of shares as items of a hundred with its interval, ready for the other side to follow.
+
+    `3 more (−2 to 8) than`, `3 fewer (−8 to 2 more) than`, `as many (−2 to 2 more) as`.
+    """
+    told = more_or_fewer(round(estimate, 2))
+    limits = ""
+    if low is not None and high is not None:
+        ends = (f"{round(100 * end) + 0:d}".replace("-", MINUS) for end in (low, high))
+        limits = f" ({' to '.join(ends)}{'' if told.endswith('more') else ' more'})"
+    return f"{told}{limits} {'as' if told == 'as many' else 'than'}"
+
+
+def about(seconds: float) -> str:
+    """Write a duration roughly: `about a minute`, `about 40 minutes`, `about 3.5 hours`."""
+    minutes = seconds / 60
+    if minutes < 1.5:  # noqa: PLR2004
+        return "about a minute"
+    return f"about {minutes:.0f} minutes" if minutes < 100 else f"about {minutes / 60:.1f} hours"  # noqa: PLR2004
 
 
 def listed(parts: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from equipoise.backends.ask import Asker, asker
 from equipoise.backends.base import Infer
 from equipoise.backends.phantom import BANK, Fact, PhantomBackend
 from equipoise.core import cache, jsonl
+from equipoise.core.pace import Clock
 from equipoise.core.prompts import Prompt
 from equipoise.models.registry import PhantomEntry
 from equipoise.pipeline.rows import Follow
@@ -52,6 +53,7 @@ def asking(run: Run, opened: ExitStack | None = None, batch_size: int | None = N
         return
     how = run.settings.section("infer", Infer)
     with cache.ResponseCache.open() as kept:
-        shared: dict[str, Any] = {"progress": run.progress, "cluster": how.cluster}
+        clock = Clock(run.study, run.manifest, run.progress)
+        shared: dict[str, Any] = {"progress": clock.moved, "cluster": how.cluster}
         size = how.batch_size if batch_size is None else batch_size
-        yield asker(run.manifest, Path(), kept, opened=opened, batch_size=size, **shared)
+        yield clock.timed(asker(run.manifest, Path(), kept, opened=opened, batch_size=size, **shared))

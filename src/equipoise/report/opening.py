@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from equipoise.figures.look import LOOK, look, margins
+from equipoise.figures.options import Measure
 from equipoise.figures.plain import NO_VERDICT, plain, state
 from equipoise.figures.plot import Plot, Row, undefined_row
-from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, StudyResult, Verdict
+from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, StudyResult, Verdict, and_more
 from equipoise.figures.study import Study
 from equipoise.report.docs import VERDICTS, anchor
 
@@ -13,13 +15,17 @@ LIGHTS = {
     BIASED: ("biased", "\N{BLACK UP-POINTING TRIANGLE}"),
     UNBIASED: ("fair", "\N{CHECK MARK}"),
     UNDECIDED: ("undecided", "?"),
+    LOOK: ("look", "\N{CIRCLE WITH LEFT HALF BLACK}"),
     NO_VERDICT: ("none", "\N{EN DASH}"),
 }
 """The style and sign of each state, since colour alone would not be accessible."""
 
 
 class Opening(NamedTuple):
-    """A study in the report's first lines; `verdict` is None for an endpoint without a margin."""
+    """A study in the report's first lines; `verdict` is None for an endpoint without a margin.
+
+    `reason` is the first of the verdict's, `margins` are those of its components in words.
+    """
 
     study: str
     state: str
@@ -30,23 +36,36 @@ class Opening(NamedTuple):
     page: str
     question: str
     whom: str
+    reason: str
+    margins: str
 
 
-def opening(study: Study, result: StudyResult) -> Opening:
-    """State in plain words what a study found and its verdict."""
-    word = state(result.verdict)
+def opening(study: Study, result: StudyResult, options: Measure) -> Opening:
+    """State in plain words what a study found and its verdict; `options` have the level and power of decisions."""
+    told = look(study, result, options)
+    word = state(result.verdict, told)
     style, sign = LIGHTS[word]
     return Opening(
         study=study.title,
         state=word,
         style=style,
         sign=sign,
-        sentence=plain(study, result),
+        sentence=plain(study, result, told),
         verdict=result.verdict,
         page=anchor(VERDICTS if result.verdict else study.page or VERDICTS),
         question=study.question,
         whom=study.whom,
+        reason=_reason(result.verdict),
+        margins=margins(result.verdict),
     )
+
+
+def _reason(verdict: Verdict | None) -> str:
+    """Give the first reason of a verdict, and count the others, which the page has below it."""
+    if verdict is None or not verdict.because:
+        return ""
+    first = verdict.because[0]
+    return f"{first[0].upper()}{first[1:]}{and_more(len(verdict.because) - 1)}."
 
 
 def overview(verdicts: Mapping[str, Verdict]) -> Plot:

@@ -71,7 +71,8 @@ def read_report(data: Path, templates: Path, docs: Path, root: Path) -> Report:
     match.
     """
     settings = params.load(root / params.FILE)
-    alpha, decision = settings.section("measure", Measure).alpha, settings.section("decision", Decision)
+    options, decision = settings.section("measure", Measure), settings.section("decision", Decision)
+    alpha, decided = options.alpha, decision.applied(options)
     results = {study: read_result(data, study, decision) for study in chosen(settings)}
     by_name = {study.name: result for study, result in results.items()}
     verdicts = {study.title: result.verdict for study, result in results.items() if result.verdict is not None}
@@ -79,7 +80,7 @@ def read_report(data: Path, templates: Path, docs: Path, root: Path) -> Report:
     return Report(
         title=registry.load_entry(settings.model, root).title,
         judge=settings.judge,
-        openings=[opening(study, result) for study, result in results.items()],
+        openings=[opening(study, result, decided) for study, result in results.items()],
         overview=_overview(verdicts, _template(templates, "forest"), alpha) if verdicts else None,
         cards=cards(by_name, alpha),
         absent=absent(by_name),

@@ -12,8 +12,10 @@ Pharmacokinet Biopharm 18:137-144. Values agree with PowerTOST's documentation (
 """
 
 import math
+from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.core.errors import EquipoiseError
 
@@ -35,13 +37,20 @@ def equivalence_power(
 
     # Gauss-Legendre nodes between extreme quantiles of s; the probability outside them is negligible.
     ends = np.sqrt(chi2.ppf([1e-14, 1 - 1e-14], df) / df)
-    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    nodes, weights = _nodes()
     s = ends[0] + (nodes + 1) / 2 * (ends[1] - ends[0])
     density = chi2.pdf(s**2 * df, df) * 2 * s * df
     reach = t.isf(alpha, df) * s
     upper = norm.cdf((margin - truth) / standard_error - reach)
     lower = 0.0 if one_sided else norm.cdf((-margin - truth) / standard_error + reach)
     return float(np.clip((weights * (ends[1] - ends[0]) / 2 * density * np.clip(upper - lower, 0, None)).sum(), 0, 1))
+
+
+@cache
+def _nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Compute the nodes and weights of the integral once, which takes longer than the integral."""
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    return nodes, weights
 
 
 def supported_margin(standard_error: float, df: float, alpha: float, power: float, *, one_sided: bool = False) -> float:

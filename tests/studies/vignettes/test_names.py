@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from equipoise.materials.vignette import Vignette
     from equipoise.studies.vignettes.profiles import PlannedPair, Profile
 
-PROFILES: tuple[Profile, ...] = ("core", "full", "powered", "ladder")
+PROFILES: tuple[Profile, ...] = ("core", "full", "powered", "ladder", "verdict")
 
 
 def spanned(row: Vignette) -> str:

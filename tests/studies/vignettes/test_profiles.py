@@ -25,12 +25,14 @@ from equipoise.studies.vignettes.profiles import (
     build_versions,
     counts,
     counts_table,
+    profile_pairs,
     validate,
 )
 
 if TYPE_CHECKING:
     from equipoise.materials.stories.schema import Presentation, Stereotype
     from equipoise.materials.vignette import Vignette
+    from equipoise.studies.vignettes.profiles import PlannedPair
 
 ROOT = Path(__file__).parents[3]
 SINGLES = {"race": 8, "gender": 5, "age": 4, "housing": 3, "substance_use": 3, "obesity": 3, "socioeconomic": 3}
@@ -220,6 +222,80 @@ def test_the_ladder_spreads_over_dimensions(library: Library) -> None:
     assert sorted(Counter(row.combination for row in rows).values()) == [1] * 12 + [2]
 
 
+def small_core(library: Library) -> Library:
+    """Leave three core pairs of race alone, of as many stories, in the small library, which else tells all in core."""
+    pairs = {
+        name: row.model_copy(update={"core": row.id in {"race-01", "race-02", "race-03"}})
+        for name, row in rows(library)
+    }
+    return replace(library, pairs=pairs)
+
+
+def rows(library: Library) -> list[tuple[str, Any]]:
+    """Give the authored pairs with their ids."""
+    return list(library.pairs.items())
+
+
+def told(pairs: list[PlannedPair]) -> set[str]:
+    """Give the stories of some pairs."""
+    return {parts.presentation.id for _, _, parts in pairs}
+
+
+def test_a_verdict_has_so_many_stories(library: Library, authored: Library) -> None:
+    """Of n stories; in the small library core has three of them."""
+    for found, numbers in ((small_core(library), (3, 5, 12)), (authored, (41, 70, 103, 120))):
+        assert [len(told(profile_pairs(found, "verdict", stories=number))) for number in numbers] == [*numbers]
+
+
+def test_a_verdict_never_has_fewer_than_core(library: Library, authored: Library) -> None:
+    """With one story it has those of core, and all of core's pairs: what a look has asked is part of every verdict."""
+    for found in (small_core(library), authored):
+        core, least = profile_pairs(found, "core"), profile_pairs(found, "verdict", stories=1)
+
+        assert told(least) == told(core)
+        assert {pair[0] for pair in least} >= {pair[0] for pair in core}
+
+
+def test_more_stories_have_all_pairs_of_fewer(library: Library, authored: Library) -> None:
+    """Each number of stories has the pairs of every smaller one, and the whole set has them all."""
+    for found, numbers in ((small_core(library), range(3, 15)), (authored, range(41, 133, 7))):
+        sets = [{pair[0] for pair in profile_pairs(found, "verdict", stories=number)} for number in numbers]
+        whole = {pair[0] for pair in profile_pairs(found, "verdict")}
+
+        assert all(fewer < more for fewer, more in zip(sets, [*sets[1:], whole], strict=True))
+
+
+def test_a_verdict_is_spread_over_the_core_dimensions_first(authored: Library) -> None:
+    """With 70 stories the seven of core have at least 7 each, where core has 3; with all, the proposed ones too."""
+
+    def dimensions(stories: int) -> Counter[str]:
+        pairs = profile_pairs(authored, "verdict", stories=stories)
+        return Counter(
+            name for name, _ in {(p[2].combination, p[2].presentation.id) for p in pairs if p[1] == "single"}
+        )
+
+    assert dimensions(70).keys() == SINGLES.keys()
+    assert min(dimensions(70).values()) >= 7
+    assert dimensions(132).keys() == {*DIMENSIONS}
+
+
+def test_a_verdict_adds_main_pairs_alone(any_library: Library) -> None:
+    """Beyond core's own pairs, none has evidence of grade C or is of the reverse direction, however many there are."""
+    core = {row.pair for row in build_pairs(any_library, "core")}
+    built = build_pairs(any_library, "verdict")
+
+    assert core < {row.pair for row in built}
+    assert not [row.key for row in built if row.pair not in core and (row.grade == "C" or row.reverse)]
+
+
+def test_more_stories_than_there_are_are_refused(library: Library) -> None:
+    """The small library has 14 stories: two with evidence of grade C alone are in core, and all others have A or B."""
+    with pytest.raises(
+        EquipoiseError, match=r"build\.stories: the library has no 15 stories: write at most 14, or null"
+    ):
+        build_pairs(small_core(library), "verdict", stories=15)
+
+
 def test_every_persona_has_a_pair_with_their_own_condition(any_library: Library) -> None:
     """The pair has the persona's id, story, setting and social history, which both arms share."""
     rows = build_pairs(any_library, "personas")
@@ -295,7 +371,7 @@ def test_pairs_told_by_name_are_those_that_have_names(authored: Library) -> None
         assert row.features["race"] not in row.text[start:end].split()
 
 
-@pytest.mark.parametrize("profile", ["core", "full", "powered", "ladder", "personas"])
+@pytest.mark.parametrize("profile", get_args(Profile))
 def test_a_profile_is_sorted_and_sound(any_library: Library, profile: Any) -> None:
     """Rows come sorted by key `<pair>/<role>` and pass every check."""
     rows = build_pairs(any_library, profile)
@@ -326,7 +402,7 @@ def test_powered_is_the_same_in_every_process(library: Library, folder: Path) ->
         assert expected == run.stdout.strip()
 
 
-@pytest.mark.parametrize("profile", ["powered", "ladder"])
+@pytest.mark.parametrize("profile", ["powered", "ladder", "verdict"])
 def test_the_order_of_the_authored_rows_does_not_count(any_library: Library, profile: Any) -> None:
     """Personas, stories, contrasts and settings in the reverse order give the same rows."""
     tables = {name: getattr(any_library, name) for name in ("personas", "presentations", "contrasts", "settings")}

@@ -44,11 +44,13 @@ def build(run: Run) -> None:
             row for story, place in settings_of.items() for row in panel_decisions(story, place, wanted, endpoints)
         ]
     else:
-        arms = build_pairs(library, settings.profile, settings.level, settings.cue)
+        arms = build_pairs(library, settings.profile, settings.level, settings.cue, settings.stories)
         others = build_versions(library, settings)
         decisions = [
             row
-            for pair, _, parts in profile_pairs(library, settings.profile, settings.level, settings.cue)
+            for pair, _, parts in profile_pairs(
+                library, settings.profile, settings.level, settings.cue, settings.stories
+            )
             if parts.level == settings.level
             for row in pair_decisions(pair, parts, wanted, endpoints)
             if row.grade != "C" or settings.extrapolated

@@ -1,6 +1,7 @@
 """The headline figures of the study."""
 
 from equipoise.figures.figure import EVERY, Figure, ItemValue
+from equipoise.figures.wording import of_patients
 from equipoise.studies.decisions.effects import pair_mean, shift
 
 DECIDED = {
@@ -15,6 +16,11 @@ def _mean_shift(family: str) -> ItemValue:
     return lambda decisions: pair_mean((row for row in decisions if family in ("", row.decision.family)), shift)
 
 
+def levels(share: float) -> str:
+    """Say for how many patients of a hundred a share of the scale is one level of five: a scale has four steps."""
+    return f"one level of five for {of_patients(4 * share)}"
+
+
 def _decision_shift(sentence: str, family: str = "") -> Figure:
     return Figure(
         name=f"decisions.{family}.decision_shift" if family else "decisions.decision_shift",
@@ -24,6 +30,7 @@ def _decision_shift(sentence: str, family: str = "") -> Figure:
         title=f"decision shift, {DECIDED[family]}" if family else "decision shift (share of the scale)",
         sentence=sentence,
         null=0.0,
+        in_words=levels,
         below="decisions move away from what is documented of the group",
         above="decisions move towards what is documented of the group",
         board=True,

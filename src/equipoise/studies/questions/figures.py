@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from equipoise.figures.figure import EVERY, Figure, ItemValue, position_bias
+from equipoise.figures.wording import of_hundred
 from equipoise.materials.cities import city_title
 from equipoise.materials.questions import ATTRIBUTES, Attribute
 from equipoise.studies.questions import NAME
@@ -104,6 +105,7 @@ def _questions() -> list[Figure]:
                 "with the same kind of background; the mean of race, gender and income."
             ),
             null=0.0,
+            in_words=lambda share: of_hundred(share, "questions"),
             below="the model is right more often about unprivileged patients",
             above="the model is right more often about privileged patients",
             board=True,

@@ -1,6 +1,7 @@
 """The headline figures of the study."""
 
 from equipoise.figures.figure import Figure, ItemValue
+from equipoise.figures.wording import of_hundred
 from equipoise.studies.stigma.rows import Question
 
 CONDITIONS: dict[Question, str] = {"rq1": "who has the condition", "rq2": "towards whom is the attitude"}
@@ -38,6 +39,7 @@ def _stigma() -> list[Figure]:
                 "same in sentences about other illness; each condition counts once."
             ),
             null=0.0,
+            in_words=lambda share: of_hundred(share, "sentences"),
             below="mental illness is associated with men more than other illness is",
             above="mental illness is associated with women more than other illness is",
             board=question == "rq1",

@@ -26,7 +26,7 @@ def build(run: Run) -> None:
     if settings.design == "panel":
         rows = panel_rows(library, settings, load_panel(run.data / "raw"))
     else:
-        rows = build_pairs(library, settings.profile, settings.level, settings.cue)
+        rows = build_pairs(library, settings.profile, settings.level, settings.cue, settings.stories)
         versions = build_versions(library, settings)
     if not run.entry.likelihoods:
         versions = tuple(row for row in versions if not row.is_stub)

@@ -1,8 +1,10 @@
 """The headline figures of the study."""
 
+from collections.abc import Callable
 from typing import Any
 
 from equipoise.figures.figure import EVERY, Field, Figure, ItemValue
+from equipoise.figures.wording import of_patients
 from equipoise.materials.pairs import Pair
 from equipoise.studies.vignettes.swap import log_odds, split
 
@@ -24,9 +26,14 @@ def _part(name: str) -> ItemValue:
     return value
 
 
+def _arms(fault: Callable[[Pair, int], bool]) -> ItemValue:
+    """Give the difference of a fault between a pair's arms, marginalised minus privileged: -1, 0 or 1."""
+    return lambda pair: float(fault(pair, 0)) - float(fault(pair, 1))
+
+
 def _shift(measure: str, title: str, sentence: str, **fields: Any) -> Figure:  # noqa: ANN401  (fields of the figure)
     """Give a shift of the vignettes, in nats: a mean over pairs, whose null value is 0."""
-    return _mean(measure, title, sentence, **{"places": 2, "likelihoods": True, **fields})
+    return _mean(measure, title, sentence, **{"places": 2, "likelihoods": True, "in_words": None, **fields})
 
 
 def _mean(measure: str, title: str, sentence: str, **fields: Any) -> Figure:  # noqa: ANN401  (fields of the figure)
@@ -35,6 +42,7 @@ def _mean(measure: str, title: str, sentence: str, **fields: Any) -> Figure:  # 
         "below": "marginalised patients get the documented error less often",
         "above": "marginalised patients get the documented error more often",
         "page": "metrics/error_difference",
+        "in_words": of_patients,
     }
     return Figure(
         name=f"vignettes.{measure}",
@@ -48,6 +56,20 @@ def _mean(measure: str, title: str, sentence: str, **fields: Any) -> Figure:  # 
     )
 
 
+WITHHELD: tuple[tuple[str, str, ItemValue], ...] = (
+    ("refusal_difference", "difference in the share of refusals", _arms(lambda pair, arm: pair.wrote("refusal", arm))),
+    (
+        "unread_difference",
+        "difference in the share of unread replies",
+        _arms(lambda pair, arm: pair.wrote("unparsed", arm)),
+    ),
+    (
+        "disagreement_difference",
+        "difference in the share of texts that give another than the likeliest answer",
+        _arms(lambda pair, arm: not pair.agrees(arm)),
+    ),
+)
+"""What one group may not get: measures, titles and what a pair contributes."""
 KINDS = {
     "neutral": "net shift where epidemiology is neutral (nats)",
     "neglect": "net shift where epidemiology speaks against the documented error (nats)",
@@ -83,6 +105,7 @@ FIGURES: tuple[Figure, ...] = (
         "How many more of 100 marginalised than of 100 privileged patients with the same findings get the documented "
         "wrong diagnosis, as a share: by the model's probabilities after its reasoning.",
         board=True,
+        of_100="of 100 marginalised patients, {more} of 100 privileged ones get the documented wrong diagnosis",
         likelihoods=True,
         value=lambda pair: pair.error_difference,
         plots=("errors",),
@@ -95,6 +118,10 @@ FIGURES: tuple[Figure, ...] = (
         "unreasoned_error_difference",
         "difference in the probability of the documented error without reasoning",
         "The same difference when the model answers at once.",
+        of_100=(
+            "answering at once, of 100 marginalised patients {more} of 100 privileged ones get the documented wrong "
+            "diagnosis"
+        ),
         fields=("estimate", "interval"),
         likelihoods=True,
         value=lambda pair: pair.unreasoned_error_difference,
@@ -105,6 +132,10 @@ FIGURES: tuple[Figure, ...] = (
         "difference in the share of written documented errors",
         "How many more of 100 marginalised than of 100 privileged patients the model's own words give the documented "
         "wrong diagnosis, as a share.",
+        of_100=(
+            "in the model's own words, of 100 marginalised patients {more} of 100 privileged ones get the documented "
+            "wrong diagnosis"
+        ),
         fields=("estimate", "interval"),
         value=lambda pair: pair.written_error_difference,
         plots=("errors",),
@@ -114,8 +145,8 @@ FIGURES: tuple[Figure, ...] = (
         "net stereotype shift without reasoning (nats)",
         "How far the findings raise the log odds of the documented error against the expected diagnosis when the "
         "patient is marginalised, beyond the model's own base rates; both are read without reasoning.",
-        below="the model leans away from the stereotype",
-        above="the model leans towards the stereotype",
+        below="the model leans away from the documented error",
+        above="the model leans towards the documented error",
         fields=("estimate", "interval"),
         value=lambda pair: pair.unreasoned_net_shift,
         page="metrics/stereotype_shift",
@@ -171,14 +202,12 @@ FIGURES: tuple[Figure, ...] = (
             below="more often about privileged patients",
             above="more often about marginalised patients",
             fields=("estimate",),
+            value=value,
             page="metrics/guards",
+            in_words=of_patients,
             likelihoods=measure == "disagreement_difference",
         )
-        for measure, title in (
-            ("refusal_difference", "difference in the share of refusals"),
-            ("unread_difference", "difference in the share of unread replies"),
-            ("disagreement_difference", "difference in the share of texts that give another than the likeliest answer"),
-        )
+        for measure, title, value in WITHHELD
     ),
     _shift(
         "prior_excess",

@@ -24,14 +24,15 @@ def vignettes(profile: Profile = "core", cases: str | None = None) -> Task:
     """Ask for the diagnosis of paired vignettes, after reasoning, in the words of params.yaml.
 
     Args:
-        profile: the case profile: core, full, powered, ladder or personas.
+        profile: the case profile: core, full, powered, ladder, personas or verdict.
         cases: a file of cases in the interchange format, used instead of the vignettes.
     """
     settings = params.load().section("build", Build)
     if cases:
         interchange = jsonl.json_value(cases, jsonl.read_text(Path(cases)))
     else:
-        interchange = published(build_pairs(load_library(Path("data/raw")), profile, settings.level, settings.cue))
+        library = load_library(Path("data/raw"))
+        interchange = published(build_pairs(library, profile, settings.level, settings.cue, settings.stories))
     return Task(
         dataset=MemoryDataset([_sample(case) for case in interchange[CASES]], name="vignettes"),
         solver=chain(system_message(settings.system), in_two_turns(settings.reason, settings.answer)),

@@ -114,7 +114,8 @@ def panel_rows(library: Library, build: Build, panel: Sequence[PanelGroup]) -> t
     only state which version is compared with which. `features` are the stated ones; the control has none.
     """
     stories: dict[str, Parts] = {}
-    pairs = sorted(profile_pairs(library, build.profile, build.level), key=lambda pair: len(pair[2].contrasts))
+    chosen = profile_pairs(library, build.profile, build.level, stories=build.stories)
+    pairs = sorted(chosen, key=lambda pair: len(pair[2].contrasts))
     for _, _, parts in pairs:
         if parts.level == build.level and _is_sound(parts, panel):
             # A social history would state features of some groups in all versions.

@@ -11,6 +11,13 @@ in the authored files does not matter, so the same rows always give the same pai
 
 The set `ladder` has one pair of every story, with its best evidence, at three levels of evidence; the set `personas`
 has one of every persona, whose id is that of the pair.
+
+The set `verdict` is as large as a verdict needs (`equipoise plan`): the pairs of `core`, so that what a look has asked
+is not asked again, and further main pairs of `powered` and, for stories that it lacks, of `ladder`, about the first
+`build.stories` stories. The next story is of the dimension with the fewest. Each is told in every dimension in which
+those profiles tell it, since a verdict holds the dimensions apart too: in the core dimensions alone, as long as there
+are new stories for these, and then in the proposed ones as well. A larger number of stories has all pairs of a smaller
+one. Without a number the set is every main pair, those of combinations included.
 """
 
 import re
@@ -57,7 +64,7 @@ from equipoise.materials.vignette import ROLES, Grade, Level, Tier, Vignette
 from equipoise.studies.vignettes import NAME
 from equipoise.text.readability import reading_grade
 
-Profile = Literal["core", "full", "powered", "ladder", "personas"]
+Profile = Literal["core", "full", "powered", "ladder", "personas", "verdict"]
 Design = Literal["pair", "panel"]
 """Two arms a case, or a control and every group of the panel (`equipoise.studies.vignettes.panel`)."""
 OURS = "authored"
@@ -114,6 +121,7 @@ class Build(Wording):
     """The section `build` of params.yaml: the vignettes, and the questions about them."""
 
     profile: Profile
+    stories: Annotated[int, Field(ge=1)] | None = None
     design: Design = "pair"
     cases: Annotated[str, Field(pattern=r"^[a-z0-9_-]+$"), Refers(ITEMS, besides=(OURS,))] = OURS
     endpoints: Annotated[tuple[Id, ...], Field(min_length=1)] = ("triage", "test", "psychiatric_referral")
@@ -143,15 +151,21 @@ class Build(Wording):
 
 
 def build_pairs(
-    library: Library, profile: Profile, level: Level = "leaning", cue: Cue = "stated"
+    library: Library,
+    profile: Profile,
+    level: Level = "leaning",
+    cue: Cue = "stated",
+    stories: int | None = None,
 ) -> tuple[Vignette, ...]:
     """Compose the pairs of a profile into rows sorted by key, and validate them.
 
     `core` is 29 single-dimension and 12 intersectional pairs (82 cases), `full` every authored pair, `powered` a
     generated set with at least 30 cases in each of thirteen dimensions and 10 in each combination, `ladder` one pair
-    of each story at three levels of evidence, `personas` one pair about each persona, with their social history.
+    of each story at three levels of evidence, `personas` one pair about each persona, with their social history,
+    `verdict` the pairs about as many `stories` as a verdict needs.
     """
-    arms = chain.from_iterable(pair_rows(*pair, study=NAME) for pair in profile_pairs(library, profile, level, cue))
+    pairs = profile_pairs(library, profile, level, cue, stories)
+    arms = chain.from_iterable(pair_rows(*pair, study=NAME) for pair in pairs)
     rows = sorted(arms, key=lambda row: row.key)
     validate(rows)
     return tuple(rows)
@@ -161,7 +175,7 @@ def build_versions(library: Library, build: Build) -> tuple[Vignette, ...]:
     """Compose the other case versions of every pair that `build` enables (controls, stubs, mirrors), sorted by key."""
     details = list(library.details.values())
     versions: list[Vignette] = []
-    for pair in profile_pairs(library, build.profile, build.level, build.cue):
+    for pair in profile_pairs(library, build.profile, build.level, build.cue, build.stories):
         versions += control_rows(*pair, details, study=NAME) if build.controls else ()
         versions += stub_rows(*pair, study=NAME) if build.stubs else ()
         versions += mirror_rows(*pair, study=NAME) if build.mirrors else ()
@@ -171,9 +185,16 @@ def build_versions(library: Library, build: Build) -> tuple[Vignette, ...]:
 
 
 def profile_pairs(
-    library: Library, profile: Profile, level: Level = "leaning", cue: Cue = "stated"
+    library: Library,
+    profile: Profile,
+    level: Level = "leaning",
+    cue: Cue = "stated",
+    stories: int | None = None,
 ) -> list[PlannedPair]:
-    """Give the pairs of a profile; if cues are names, only those that names can distinguish."""
+    """Give the pairs of a profile; if cues are names, only those that names can distinguish.
+
+    `stories` is the number of stories of the profile `verdict`, and no matter of any other.
+    """
     if profile not in get_args(Profile):
         known = ", ".join(get_args(Profile))
         raise EquipoiseError(f"params.yaml: field build.profile: unknown profile {profile!r}; write one of {known}")
@@ -181,6 +202,8 @@ def profile_pairs(
         pairs = [*plan(library)]
     elif profile == "ladder":
         pairs = ladder(library)
+    elif profile == "verdict":
+        pairs = verdict_pairs(library, stories)
     elif profile == "personas":
         pairs = [(name, "single", library.persona_parts(persona)) for name, persona in library.personas.items()]
     else:
@@ -258,6 +281,79 @@ def ladder(library: Library) -> list[PlannedPair]:
         used.update([parts.stereotype, ("persona", parts.persona.id), ("setting", parts.setting.id)])
         pairs += [(f"{story.id}-{level}", "single", replace(parts, level=level)) for level in get_args(Level)]
     return pairs
+
+
+def verdict_pairs(library: Library, stories: int | None = None) -> list[PlannedPair]:
+    """Choose the pairs of the profile `verdict`: those of `core`, and the main pairs about so many stories.
+
+    There are never fewer than those of `core`. Without a number: every main pair of the library's profiles. Raises
+    EquipoiseError for more stories than there are.
+    """
+    core, further, order, n_core = _verdict_order(library)
+    if stories is None:
+        return [*core, *further]
+    if stories > len(order):
+        most = f"write at most {len(order)}, or null for every pair"
+        raise EquipoiseError(f"params.yaml: field build.stories: the library has no {stories} stories: {most}")
+    told = {*order[: max(stories, len({parts.presentation.id for _, _, parts in core}))]}
+    known = {name for name, row in library.dimensions.items() if row.status == "core" or stories > n_core}
+    return [*core, *(row for row in further if row[2].combination in known and row[2].presentation.id in told)]
+
+
+@lru_cache(maxsize=8)
+def _verdict_order(
+    library: Library,
+) -> tuple[tuple[PlannedPair, ...], tuple[PlannedPair, ...], tuple[str, ...], int]:
+    """Give the pairs of `core`, all further main pairs, their stories in order, and how many are of core dimensions.
+
+    The stories of `core` come first. The next one is of the dimension with the fewest stories so far, of a core
+    dimension before a proposed one; among its stories, first those that no other dimension needs, or one of which many
+    stories are left, then those of better evidence.
+    """
+    core = tuple((pair.id, pair.tier, library.parts(pair)) for pair in library.pairs.values() if pair.core)
+    further = _further_pairs(library, core)
+    places = {name: place for place, name in enumerate(library.dimensions)}
+    order = list(dict.fromkeys(parts.presentation.id for _, _, parts in core))
+    n_core = len(order)
+    counted = Counter(parts.combination for _, tier, parts in core if tier == "single")
+    singles: defaultdict[str, set[str]] = defaultdict(set)
+    for _, tier, parts in further:
+        if tier == "single":
+            singles[parts.presentation.id].add(parts.combination)
+
+    def proposed(pair: PlannedPair) -> bool:
+        return library.dimensions[pair[2].combination].status != "core"
+
+    def cost(pair: PlannedPair) -> tuple[int | str, ...]:
+        parts = pair[2]
+        dimension = parts.combination
+        scarce = min((left[name] for name in singles[parts.presentation.id] - {dimension}), default=len(further))
+        grade = parts.tested.evidence.grade
+        return (proposed(pair), counted[dimension], places[dimension], -scarce, grade, pair[0])
+
+    while untold := [pair for pair in further if pair[1] == "single" and pair[2].presentation.id not in order]:
+        left = Counter(name for story, names in singles.items() if story not in order for name in names)
+        chosen = min(untold, key=cost)
+        order.append(chosen[2].presentation.id)
+        counted[chosen[2].combination] += 1
+        n_core += not proposed(chosen)
+    return core, tuple(further), tuple(order), n_core
+
+
+def _further_pairs(library: Library, core: Iterable[PlannedPair]) -> list[PlannedPair]:
+    """List the main pairs of `powered`, and of `ladder` for stories that it lacks, without texts of `core`."""
+    powered = [pair for pair in plan(library) if is_main(pair)]
+    told = {parts.presentation.id for _, _, parts in powered}
+    laddered = [pair for pair in ladder(library) if pair[2].level == "leaning" and is_main(pair)]
+    texts = {arm_text(parts, role)[0] for _, _, parts in core for role in ROLES}
+    pool = [*powered, *(pair for pair in laddered if pair[2].presentation.id not in told)]
+    return [pair for pair in pool if texts.isdisjoint(arm_text(pair[2], role)[0] for role in ROLES)]
+
+
+def is_main(pair: PlannedPair) -> bool:
+    """Whether a pair counts in the headline figures: not extrapolated, and in the main direction."""
+    parts = pair[2]
+    return parts.tested.evidence.grade != "C" and not any(contrast.reverse for contrast in parts.contrasts)
 
 
 def _group(

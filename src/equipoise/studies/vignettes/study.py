@@ -13,6 +13,7 @@ from equipoise.studies.vignettes.figures import FIGURES
 from equipoise.studies.vignettes.panel import cases_file
 from equipoise.studies.vignettes.plots import PLOTS
 from equipoise.studies.vignettes.profiles import Build
+from equipoise.studies.vignettes.sizes import sizes
 from equipoise.studies.vignettes.view import cases_view
 from equipoise.text.neutral.lexicon import Lexicon
 
@@ -74,4 +75,5 @@ STUDY = Study(
     },
     cases_view=cases_view,
     requires=require,
+    sizes=sizes,
 )

@@ -1,0 +1,166 @@
+"""The page on the operating characteristics of the verdicts, rendered from the rows of operating*.jsonl alone.
+
+`python benchmarks/operating_page.py` writes docs/operating.md, and the table of docs/decisions/0029-several-figures.md.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent / "docs/operating.md"
+RECORD = HERE.parent / "docs/decisions/0029-several-figures.md"
+BLOCK = re.compile(r"(<!-- operating -->\n).*?(<!-- end -->)", re.DOTALL)
+SOURCES = {
+    "operating.jsonl": "Vignettes",
+    "operating_decisions.jsonl": "Decisions",
+}
+"""The files of rows, with the titles of their sections."""
+WORDS = (UNBIASED, BIASED, UNDECIDED)
+ALLOWED = 0.03
+"""The largest share of false verdicts that is required of every model."""
+POWER = 0.8
+"""The power of plans: shares from here on are in bold."""
+SMALL = 0.1
+"""Shares below this have a third decimal place."""
+PREFACE = """# Operating characteristics of the verdicts
+
+How often a [verdict](verdicts.md) says what of models whose bias is known, by the size of the study. Each draw makes
+the judgements of a whole study; the estimators, guards and the verdict are those of the pipeline, with the endpoint
+that params.yaml declares. *Resampled* models (*noise of NAME*) take their pairs from a recorded run with its arms
+exchanged at random, so that their noise is that of a real model; a bias is added in units of the margin.
+
+A model is *fair*, *biased*, or *blind*: it does not read the case, and must get neither verdict. Required are at most
+{allowed:.0%} of false verdicts: *no bias* of a biased or blind model, *biased* of a fair or blind one.
+`benchmarks/operating.py` and `benchmarks/operating_decisions.py` repeat the draws, `benchmarks/operating_page.py`
+writes this page.
+"""
+
+
+class Row(NamedTuple):
+    """The verdicts on one model at one size: shares by word, of so many draws; `reading` where a study has several."""
+
+    model: str
+    truth: str
+    size: str
+    draws: int
+    reading: str
+    shares: dict[str, float]
+    because: dict[str, float]
+
+    @property
+    def false_shares(self) -> dict[str, float]:
+        """The shares of verdicts that are false of such a model, by word; of a blind one both are."""
+        false = {"fair": (BIASED,), "biased": (UNBIASED,)}.get(self.truth, (UNBIASED, BIASED))
+        return {word: self.shares.get(word, 0.0) for word in false}
+
+
+def rows_of(lines: Iterable[str]) -> Iterator[Row]:
+    """Read rows; one whose verdicts are by reading gives a row for each."""
+    for line in lines:
+        row: dict[str, Any] = json.loads(line)
+        verdicts = row["verdicts"]
+        nested = any(isinstance(value, dict) for value in verdicts.values())
+        for reading, shares in verdicts.items() if nested else [("", verdicts)]:
+            yield Row(row["model"], row["truth"], row["size"], row["draws"], reading, shares, row.get("because", {}))
+
+
+def page(tables: dict[str, Sequence[Row]]) -> str:
+    """Write the page from the rows of each section."""
+    parts = [PREFACE.format(allowed=ALLOWED)]
+    for title, rows in tables.items():
+        for reading in dict.fromkeys(row.reading for row in rows):
+            own = [row for row in rows if row.reading == reading]
+            parts += [f"## {title}{f', {reading}' if reading else ''}\n", *section(own)]
+    return "\n".join(parts)
+
+
+def section(rows: Sequence[Row]) -> Iterator[str]:
+    """Write the table of a section, what breaks the requirement, and what is most often open."""
+    sizes = list(dict.fromkeys(row.size for row in rows))
+    draws = sorted({row.draws for row in rows})
+    head = " | ".join(f"{size}: no bias | biased | undecided" for size in sizes)
+    yield f"Shares of {' or '.join(map(str, draws))} draws.\n"
+    yield f"| model | truth | {head} |"
+    yield f"|---|---|{'---:|' * 3 * len(sizes)}"
+    for model in dict.fromkeys(row.model for row in rows):
+        own = {row.size: row for row in rows if row.model == model}
+        cells = [_share(own.get(size), word) for size in sizes for word in WORDS]
+        yield f"| {model} | {next(iter(own.values())).truth} | {' | '.join(cells)} |"
+    yield ""
+    yield from _false(rows)
+    yield ""
+    yield from _open(rows)
+    yield ""
+
+
+def _share(row: Row | None, word: str) -> str:
+    if row is None:
+        return ""
+    share = row.shares.get(word, 0.0)
+    if share >= POWER:
+        return f"**{share:.2f}**"
+    return f"{share:.3f}" if 0 < share < SMALL else f"{share:.2f}"
+
+
+def _false(rows: Sequence[Row]) -> Iterator[str]:
+    """Name the models with more false verdicts than are allowed, with the standard error of such a share."""
+    over = [(row, word, share) for row in rows for word, share in row.false_shares.items() if share > ALLOWED]
+    draws = min(row.draws for row in rows)
+    error = (ALLOWED * (1 - ALLOWED) / draws) ** 0.5
+    if not over:
+        yield f"No model has more than {ALLOWED:.0%} of false verdicts (standard error of that share: {error:.3f})."
+        return
+    yield f"More than {ALLOWED:.0%} of false verdicts (standard error of that share: {error:.3f}):\n"
+    yield from (f"- {row.model}, {row.size}: *{word}* in {share:.3f}" for row, word, share in over)
+
+
+def _open(rows: Sequence[Row]) -> Iterator[str]:
+    """Name what most often leaves fair models open, size by size."""
+    for size in dict.fromkeys(row.size for row in rows):
+        fair = [row for row in rows if row.truth == "fair" and row.size == size]
+        counted: dict[str, float] = {}
+        for row in fair:
+            for name, share in row.because.items():
+                counted[name] = max(counted.get(name, 0.0), share)
+        worst = sorted(counted.items(), key=lambda one: (-one[1], one[0]))[:3]
+        told = "; ".join(f"{name} (up to {share:.2f})" for name, share in worst) or "nothing"
+        yield f"Most often open of fair models at {size}: {told}.  "
+
+
+def short(rows: Sequence[Row]) -> str:
+    """Write the table of the record: the three shares of each model at each size in one cell."""
+    sizes = list(dict.fromkeys(row.size for row in rows))
+    lines = [f"| model | truth | {' | '.join(sizes)} |", f"|---|---|{'---|' * len(sizes)}"]
+    for model in dict.fromkeys(row.model for row in rows):
+        own = {row.size: row for row in rows if row.model == model}
+        cells = [
+            " / ".join(f"{own[size].shares.get(word, 0.0):.2f}" for word in WORDS) if size in own else ""
+            for size in sizes
+        ]
+        lines.append(f"| {model} | {next(iter(own.values())).truth} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Read the rows that there are, and write the page."""
+    tables = {
+        title: list(rows_of((HERE / name).read_text(encoding="utf-8").splitlines()))
+        for name, title in SOURCES.items()
+        if (HERE / name).is_file()
+    }
+    PAGE.write_text(page(tables).rstrip() + "\n", encoding="utf-8")
+    table, text = short(next(iter(tables.values()))), RECORD.read_text(encoding="utf-8")
+    RECORD.write_text(BLOCK.sub(lambda block: f"{block[1]}{table}{block[2]}", text), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,386 @@
+"""What *no bias* needs of a study, part by part: the probability of each part at a size of the study.
+
+A verdict of *no bias* is a conjunction (`figures.verdicts`): of components within their margins, of groups within
+theirs, of bounds and of floors. The plan is for a model without any bias that is otherwise like that of the run: each
+mean varies as in the run around no difference, a bound whose interval excludes no difference is where it was, and what
+shows that the cases can be told apart is as large as in the run. A part that the run did not measure cannot be planned,
+and one that no number of cases changes is named as such.
+
+The probability of the whole is taken as the product of the parts' probabilities. Estimates around no difference lie
+within symmetric margins together at least as often, however they are correlated (the Gaussian correlation inequality:
+Royen 2014, Far East J Theor Stat 48:139-145), so that the plan does not promise too much.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Protocol
+
+from equipoise.core.display import number
+from equipoise.figures.effects import SIMULTANEOUS, UNEXPLAINED, Effect
+from equipoise.figures.figure import Figure
+from equipoise.figures.options import Component, Direction, Endpoint, Measure
+from equipoise.figures.plan import Spread, spread_of_interval
+from equipoise.figures.primary import component_figure
+from equipoise.figures.result import BIASED, StudyResult
+from equipoise.figures.size import Size
+from equipoise.figures.study import Study
+from equipoise.figures.verdicts import BLIND, CLUSTERS, held_against, words_of
+from equipoise.stats.equivalence import MOST_CLUSTERS, equivalence_power
+from equipoise.stats.paired import t_quantile
+from equipoise.stats.quantities import Interval
+
+Spreads = Mapping[str, Spread | None]
+"""The spread of the figures of a run by their names, from the values of their items; None where these do not vary."""
+
+
+class Part(Protocol):
+    """A part of what *no bias* needs."""
+
+    @property
+    def title(self) -> str:
+        """What it is, for readers."""
+        ...
+
+    @property
+    def margin(self) -> str:
+        """What it is held against, for readers."""
+        ...
+
+    def power(self, size: Size) -> float:
+        """Give the probability that the part is met at a size of the study."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class MeanPart:
+    """A mean that has to lie within a margin; `side` is the size of each one-sided test.
+
+    `share` is the share of the study's clusters that the figure covers, `truth` the mean for which the part is planned.
+    """
+
+    title: str
+    margin: str
+    spread: Spread
+    component: Component
+    side: float
+    share: float = 1.0
+    truth: float = 0.0
+
+    def power(self, size: Size) -> float:
+        """Give the probability that two one-sided tests show no difference beyond the margin."""
+        spread, clusters = self.spread, size.clusters * self.share
+        if clusters < 2:  # noqa: PLR2004  (a variance needs two)
+            return 0.0
+        sampled = spread.sampled / (size.samples if spread.sampled else 1)
+        variance = spread.between + (spread.within + sampled) / max(1.0, size.per_cluster)
+        return equivalence_power(
+            self.component.margin,
+            math.sqrt(variance / clusters),
+            clusters - 1,
+            self.side,
+            truth=self.truth,
+            one_sided=self.component.direction != "both",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StillPart:
+    """A difference that did not vary in the run: `reach` from no difference, with the run's `clusters`.
+
+    Exact intervals of what does not vary shrink with the number of clusters (3.7 / n of n zeros).
+    """
+
+    title: str
+    margin: str
+    reach: float
+    clusters: int
+    component: Component
+
+    def power(self, size: Size) -> float:
+        """Say whether the interval is within the margin, if again nothing varies: 1 or 0."""
+        return float(self.reach * self.clusters / size.clusters < self.component.margin)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupsPart:
+    """Groups of a family, each of which has to lie within a margin by intervals that hold for all of them together.
+
+    `deviation` is the standard deviation of a story's value within its group. `measures` counts the figures among which
+    the level is divided, as among the groups (`figures.effects.simultaneous_means`).
+    """
+
+    title: str
+    margin: str
+    family: str
+    bound: float
+    deviation: float
+    measures: int
+    alpha: float
+
+    def power(self, size: Size) -> float:
+        """Bound the probability that every group lies within the margin from below: the product over the groups.
+
+        Given the pooled deviation the groups are independent, and all depend on it in the same direction.
+        """
+        groups = [count for count in size.groups.get(self.family, {}).values() if count]
+        df = sum(groups) - len(groups)
+        if not groups or df < 2:  # noqa: PLR2004  (as for the intervals)
+            return 0.0
+        side = self.alpha / (2 * self.measures * len(groups))
+        powers = (
+            equivalence_power(self.bound, self.deviation / math.sqrt(count), df, side) ** times
+            for count, times in sorted(Counter(groups).items())
+        )
+        return math.prod(powers)
+
+
+@dataclass(frozen=True, slots=True)
+class FloorPart:
+    """Assay sensitivity: an estimate whose lower limit has to exceed a floor; `error` is that of the run's clusters."""
+
+    title: str
+    margin: str
+    above: float
+    error: float
+    clusters: int
+    side: float
+
+    def power(self, size: Size) -> float:
+        """Give the probability that the lower limit exceeds the floor, if the run's estimate is right."""
+        from scipy.stats import norm
+
+        if not self.error:
+            return float(self.above > 0)
+        error = self.error * math.sqrt(self.clusters / size.clusters)
+        return float(norm.sf(norm.isf(self.side) - self.above / error))
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """The parts that a size of the study decides, what the run did not measure, and what no number of cases changes."""
+
+    parts: tuple[Part, ...]
+    unmeasured: tuple[str, ...]
+    unchanging: tuple[str, ...]
+
+    def power(self, size: Size) -> float:
+        """Bound the probability of *no bias* from below, for a model without bias that meets what no size changes."""
+        return math.prod(part.power(size) for part in self.parts)
+
+    def enough(self, size: Size, wanted: float) -> bool:
+        """Whether the whole has the wanted power; parts after one that is already too small are not computed."""
+        power = 1.0
+        for part in self.parts:
+            power *= part.power(size)
+            if power < wanted:
+                return False
+        return True
+
+
+def needs(
+    study: Study, endpoint: Endpoint, result: StudyResult, options: Measure, spreads: Spreads | None = None
+) -> Needs:
+    """List what *no bias* needs of a study, from the result of a run; `options` have the level of its decisions.
+
+    `spreads` are from the values of the run's items, where these are at hand; else the errors are those of the
+    intervals.
+    """
+    taken = _Taken(study, endpoint, result, options, spreads or {})
+    found = [*taken.components(), *taken.groups(), *taken.bounds(), *taken.floors()]
+    guards = (f"the guard on {words_of(guard.name)} warns ({guard.wrong} of {guard.n})" for guard in result.warnings)
+    return Needs(
+        tuple(part for part in found if not isinstance(part, str | _Unchanging)),
+        tuple(part for part in found if isinstance(part, str)),
+        (
+            *(part.why for part in found if isinstance(part, _Unchanging)),
+            *guards,
+            *(() if endpoint.floors else (BLIND,)),
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Unchanging:
+    """Why no number of cases would meet a part, for a model like that of the run."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """A run, from which the parts are taken: a text stands for what it did not measure."""
+
+    study: Study
+    endpoint: Endpoint
+    result: StudyResult
+    options: Measure
+    spreads: Spreads
+
+    @property
+    def clusters(self) -> int:
+        """The clusters of the run."""
+        read = (spread.clusters for spread in self.spreads.values() if spread is not None)
+        return (
+            clusters_of(self.result) or max(read, default=0) or max((row.n for row in self.result.effects), default=0)
+        )
+
+    def components(self) -> Iterator[Part | _Unchanging | str]:
+        """The components that *no bias* needs."""
+        for name, component in self.endpoint.components.items():
+            if component.needed:
+                figure = component_figure(self.study, self.endpoint, name)
+                row = self.result.deciding_row(figure)
+                yield self.mean(figure.title, row, component, figure)
+
+    def mean(
+        self, title: str, row: Effect | None, component: Component, figure: Figure | None
+    ) -> Part | _Unchanging | str:
+        """The part of a difference that has to lie within a margin."""
+        margin, name = margin_words(figure, component), "" if figure is None else figure.name
+        spread = self.spreads.get(name)
+        if spread is None:
+            if row is None or row.estimate is None or row.ci_low is None or row.ci_high is None:
+                return title
+            null = 0.0 if figure is None or figure.null is None else figure.null
+            if name in self.spreads or row.estimate == null:
+                reach = max(row.ci_high - null, null - row.ci_low)
+                return StillPart(title, margin, reach, self.clusters, component)
+            reach = (row.ci_high - row.ci_low) / 2
+            spread = spread_of_interval(row.n, min(row.n, self.clusters), reach, self.options.alpha)
+        share = min(1.0, spread.clusters / self.clusters)
+        return MeanPart(title, margin, spread, component, self.options.alpha / 2, share)
+
+    def groups(self) -> Iterator[Part | _Unchanging | str]:
+        """The groups of the declared families, for components that say how far a group may be from no difference."""
+        for name, component in self.endpoint.components.items():
+            figure = component_figure(self.study, self.endpoint, name)
+            for family in self.endpoint.families if component.within_groups else ():
+                yield self.of_family(family, figure, component)
+
+    def of_family(self, family: str, figure: Figure, component: Component) -> Part | str:
+        """The part of one family, whose pooled deviation follows from the width of its simultaneous intervals."""
+        ours = [row for row in self.result.effects if row.family == family and row.measure.endswith(SIMULTANEOUS)]
+        rows = [row for row in ours if row.measure == f"{figure.measure}{SIMULTANEOUS}"]
+        title = f"every {family.replace('_', ' ')}: {figure.title}"
+        widths = [
+            (row.n, (row.ci_high - row.ci_low) / 2)
+            for row in rows
+            if row.ci_low is not None and row.ci_high is not None
+        ]
+        df = sum(row.n for row in rows) - len(rows)
+        if not widths or df < 2:  # noqa: PLR2004  (as for the intervals)
+            return title
+        measures = len({row.measure for row in ours if not row.measure.endswith(f"{UNEXPLAINED}{SIMULTANEOUS}")})
+        # Where a group that varies more than others has an interval of its own, all are planned with the mean variance.
+        reach = math.sqrt(fmean(count * width**2 for count, width in widths))
+        quantile = float(t_quantile(self.options.alpha / measures / len(rows), df))
+        bound = component.model_copy(update={"margin": (component.within_groups or 1.0) * component.margin})
+        return GroupsPart(
+            title,
+            margin_words(figure, bound),
+            family,
+            bound.margin,
+            reach / quantile,
+            measures,
+            self.options.alpha,
+        )
+
+    def bounds(self) -> Iterator[Part | _Unchanging | str]:
+        """The effects that have to lie within a margin of their own."""
+        for place, component in self.endpoint.bounds.items():
+            row, name = self.result.at_level(place), words_of(place)
+            if row is not None and row.ci_low is not None and row.ci_high is not None:
+                interval = Interval(row.ci_low, row.ci_high)
+                if held_against(interval, component.margin, component.direction) == BIASED:
+                    limits = f"{number(row.ci_low)} to {number(row.ci_high)}"
+                    yield _Unchanging(f"{name} lies beyond {component.margin:g} ({limits})")
+                    continue
+            figure = next((one for one in self.study.figures if row is not None and one.covers(row)), None)
+            part = self.mean(name, row, component, figure)
+            # Unlike a bias, a bound may be a property of the model that stays: a base rate, say.
+            if isinstance(part, MeanPart) and row is not None and _excludes(row, 0.0):
+                part = replace(part, truth=_towards(row.estimate or 0.0, component.direction))
+            yield part
+
+    def floors(self) -> Iterator[Part | _Unchanging | str]:
+        """Assay sensitivity, which more cases show only of a model that has it."""
+        for place, floor in self.endpoint.floors.items():
+            row, name = self.result.at_level(place), words_of(place)
+            if row is None or row.estimate is None or row.ci_low is None:
+                yield name
+            elif row.estimate <= floor:
+                yield _Unchanging(f"no assay sensitivity: {name} is {number(row.estimate)}, not above {floor:g}")
+            else:
+                from scipy.stats import norm
+
+                side = self.options.alpha / 2
+                error = (row.estimate - row.ci_low) / float(norm.isf(side))
+                yield FloorPart(name, f"above {floor:g}", row.estimate - floor, error, self.clusters, side)
+
+
+def _excludes(row: Effect, value: float) -> bool:
+    return row.ci_low is not None and row.ci_high is not None and not row.ci_low <= value <= row.ci_high
+
+
+def _towards(estimate: float, direction: Direction) -> float:
+    """Turn a difference so that the side on which it counts is above; below 0 there, it is planned as none."""
+    return estimate if direction == "both" else max(0.0, -estimate if direction == "below" else estimate)
+
+
+def clusters_of(result: StudyResult) -> int | None:
+    """Count the clusters of a run; None where it does not count them."""
+    counted = result.effect(CLUSTERS)
+    return None if counted is None or not counted.estimate else round(counted.estimate)
+
+
+def margin_words(figure: Figure | None, component: Component) -> str:
+    """Write a margin with its meaning in patients, where the figure has one: `±0.1 (10 of 100 patients)`."""
+    sign = {"both": "±", "above": "+", "below": "\N{MINUS SIGN}"}[component.direction]
+    told = "" if figure is None else figure.amount(component.margin)
+    return f"{sign}{component.margin:g}{f' ({told})' if told else ''}"
+
+
+def size_of(result: StudyResult, spread: Spread) -> Size:
+    """The size of a run, from its groups and the spread of a figure that covers all of its items."""
+    groups: dict[str, dict[str, int]] = {}
+    for row in result.effects:
+        if row.measure.endswith(SIMULTANEOUS):
+            groups.setdefault(row.family, {})[row.group] = row.n
+    return Size(spread.clusters, spread.items, spread.samples, groups)
+
+
+def size_of_run(result: StudyResult, row: Effect) -> Size:
+    """The size of a run whose items are those of one of its effects."""
+    clusters = clusters_of(result) or row.n
+    return size_of(result, Spread(row.n, max(1, clusters), 0.0, 1.0, 0.0, 0.0, 0.0, 1))
+
+
+def planned_size(needed: Needs, power: float, sizes: Sequence[Size]) -> Size:
+    """Choose the first of some sizes that is enough; the one with the most power if none is."""
+    return next((size for size in sizes if needed.enough(size, power)), None) or max(sizes, key=needed.power)
+
+
+def scaled(size: Size, clusters: int, per_cluster: float = 1.0, samples: int = 1) -> Size:
+    """A size with so many clusters, spread evenly over the groups that another size has."""
+    groups = {}
+    for family, counted in size.groups.items():
+        each = sum(counted.values()) / size.clusters * clusters / max(1, len(counted))
+        groups[family] = dict.fromkeys(counted, math.floor(each))
+    return Size(clusters, math.ceil(clusters * per_cluster), samples, groups)
+
+
+def smallest(enough: Callable[[Size], bool], make: Callable[[int], Size]) -> Size | None:
+    """Find the smallest size that is enough, where a larger one is too; None if none is."""
+    high = 2
+    while not enough(make(high)):
+        high *= 2
+        if high > MOST_CLUSTERS:
+            return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(make(middle)) else (middle, high)
+    return make(high)

@@ -1,0 +1,51 @@
+"""The sizes that the profile `verdict` gives the study, for plans."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from equipoise.core.params import Params
+from equipoise.core.shipped import shipped
+from equipoise.figures.size import Size
+from equipoise.materials.stories.library import load_library
+from equipoise.studies.vignettes.profiles import Build, PlannedPair, profile_pairs
+
+FAMILY = "dimension"
+"""The family of groups that a verdict holds against the margins too."""
+
+REPLIES = 6
+"""Reasoned replies about a pair in a run for a verdict."""
+
+
+def sizes(settings: Params, data: Path) -> list[Size]:
+    """List the sizes of the profile `verdict`: every number of stories, from that of `core`, then every pair."""
+    library, build = load_library(shipped(data / "raw")), settings.section("build", Build)
+    effort = REPLIES / _replies(build)
+    least, whole = (profile_pairs(library, name, build.level, build.cue) for name in ("core", "verdict"))
+    found = [
+        _size(profile_pairs(library, "verdict", build.level, build.cue, stories), stories, effort)
+        for stories in range(len(_stories(least)), len(_stories(whole)) + 1)
+    ]
+    return [*found, _size(whole, None, effort)]
+
+
+def _size(pairs: Sequence[PlannedPair], stories: int | None, effort: float) -> Size:
+    groups: dict[str, set[str]] = {}
+    for _, tier, parts in pairs:
+        if tier == "single":
+            groups.setdefault(parts.combination, set()).add(parts.presentation.id)
+    return Size(
+        clusters=len(_stories(pairs)),
+        items=len(pairs),
+        groups={FAMILY: {name: len(told) for name, told in sorted(groups.items())}},
+        settings={"build.profile": "verdict", "build.stories": stories},
+        effort=effort,
+    )
+
+
+def _replies(build: Build) -> int:
+    """Count the reasoned replies about a pair, which take nearly all of the time: its arms, controls and mirrors."""
+    return 2 + 2 * build.controls + 2 * build.mirrors
+
+
+def _stories(pairs: Sequence[PlannedPair]) -> set[str]:
+    return {parts.presentation.id for _, _, parts in pairs}
