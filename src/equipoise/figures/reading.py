@@ -23,7 +23,7 @@ class Errors(NamedTuple):
     unread: int
 
 
-MEASURED: dict[Reader, Errors] = {"letters": Errors(150, 0, 10), "diagnoses": Errors(180, 7, 6)}
+MEASURED: dict[Reader, Errors] = {"letters": Errors(217, 1, 15), "diagnoses": Errors(224, 4, 10)}
 """Errors on the replies that no rule was tuned on, `tests/text/replies/*_held.jsonl`, as tests count them."""
 
 

@@ -216,8 +216,8 @@ def _attend(
     inner: str,
     module: Any,  # noqa: ANN401
     query: Tensor,
-    keys: Sequence[Tensor],
-    values: Sequence[Tensor],
+    keys: Sequence[Tensor] | Tensor,
+    values: Sequence[Tensor] | Tensor,
     _: object,
     *,
     sliding_window: int | None = None,

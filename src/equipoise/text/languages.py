@@ -36,6 +36,7 @@ LIKELIEST, CHANGED = "most likely diagnosis", "revised"
 
 PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "Chinese": (
+        (LIKELIEST, "最(?:有)?可能的?(?:诊断)?(?:是|为)"),
         (NOT, "(?:答案|选项)?(?:并)?(?:不是|而?非)"),
         (BUT, "(?:而(?:应)?|(?<=[A-J]), ?)是"),
         (CHANGED, ("更正|修正|修改(?:后的)?|更新(?:后的)?|改(?:为|选|成)|重新(?:考虑|思考)(?:后|之后)?"
@@ -48,7 +49,7 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (IT_IS, ("(?:最终|最后|最佳|正确|标准|我)?的?(?:答案|答|回答|选项|选择|诊断)(?:应该?|就)?(?:是|为|选"
             "|:)\\s*(?:选项)?")),
         (MINE, "(?<=[A-J])\\s*(?:选项|项)?(?:才)?是(?:最佳|最终|正确|最合适)的?(?:答案|选项|选择)"),
-        (RIGHT, "(?<=[A-J])\\s*(?:选项|项)?(?:才)?是?(?:最)?(?:正确|合适|符合|可能|对)的?"),
+        (RIGHT, "(?<=[A-J])\\s*(?:选项|项)?(?:才)?是?[最更]?(?:正确|合适|符合|可能|对)的?"),
         (CORRECT, "(?:最佳|正确)(?:答案|选项)"),
         (IT_IS, "(?:故|应该?|因此|所以|我)?(?:最终)?选择?(?!项)(?:的是)?|应该?是"),
         (OPTION, "选项"),
@@ -112,7 +113,7 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (CHANGED, "исправл\\w+|поправк\\w+|пересмотр\\w*|на самом деле|подумав ещ[её]|уточн\\w+"),
         (WRONG, "(?:является )?(?:неверн\\w+|неправильн\\w+|ошибочн\\w+|маловероят\\w+|исключ\\w+)"),
         (NOT, "не"),
-        (BUT, "а|но"),
+        (BUT, r"а|но|(?<=, )(?-i:a)(?= \(?[A-J]\b)"),
         (IT_IS, ("(?:правильн\\w+|верн\\w+|окончательн\\w+|мой)? ?(?:ответ|вариант ответа|диагноз)(?: ?[—–:-]| "
             "является)?(?: вариант)?")),
         (IT_IS, "(?:я )?выб(?:ираю|рал|рала|ор)"),
@@ -123,7 +124,7 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     ),
     "Spanish": (
         (CHANGED, ("correcci[oó]n|rectifico|en realidad|pens[aá]ndolo (?:bien|mejor)|cambio (?:mi respuesta )?a"
-            "|perd[oó]n|corrijo|revisada")),
+            "|perd[oó]n|(?:no,? )?esper[ae]|corrijo|revisada")),
         (CORRECT, ("(?:respuesta|opci[oó]n|alternativa) (?:m[aá]s )?(?:correcta|adecuada|apropiada|probable)|mejor "
             "respuesta|la correcta(?= es)")),
         (FINAL, "respuesta (?:final|definitiva)"),
@@ -142,7 +143,8 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
             "a")), (SO, "por (?:lo )?tanto"),
     ),
     "Portuguese": (
-        (CHANGED, "corre[cç][aã]o|na verdade|pensando melhor|reconsiderando|mudo para|desculpe|revisada"),
+        (CHANGED, ("corre[cç][aã]o|na verdade|pensando melhor|reconsiderando|mudo para|desculpe"
+            "|(?:n[aã]o,? )?esper[ae]|revisada")),
         (CORRECT, ("(?:a )?(?:(?:resposta|op[cç][aã]o|alternativa) (?:mais )?(?:correta|certa|adequada|apropriada"
             "|prov[aá]vel)|melhor resposta)|[oa] (?:correta|certa)(?= [eé])|(?:o )?gabarito")),
         (FINAL, "(?:a )?resposta final"),
@@ -161,13 +163,13 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     ),
     "French": (
         (CHANGED, ("correction|rectification|en fait|en r[eé]alit[eé]|apr[eè]s r[eé]flexion|je (?:change|corrige)"
-            "|finalement|pardon|r[eé]vis[eé]e")),
+            "|finalement|pardon|(?:non,? )?attend(?:ez|s)|r[eé]vis[eé]e")),
         (CORRECT, ("(?:bonne|meilleure) (?:r[eé]ponse|option)|(?:r[eé]ponse|option|choix) (?:correcte?|exacte?|juste"
             "|la plus (?:probable|appropri[eé]e))")),
         (FINAL, "r[eé]ponse (?:finale|d[eé]finitive)"),
         (LIKELIEST, "diagnostic le plus probable"),
         (ANSWER, "(?:ma )?r[eé]ponse"),
-        (OPTION, "l'option"),
+        (OPTION, "l'option|(?:la )?proposition"),
         (CHOOSE, "je (?:choisis|choisirais|s[eé]lectionne|retiens|dirais|opte pour|pencherais pour)"),
         (NOT, "n'est pas(?: la)?"),
         (BUT, "mais(?: plut[oô]t)?(?: bien)?(?: la)?"),
@@ -179,8 +181,9 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (IS, "est|serait"), (THE, "la|le|lettre"), (BECAUSE, "car|parce que|puisque"), (SO, "donc"),
     ),
     "Italian": (
-        (CHANGED, ("correzione|in realt[aà]|ripensandoci|cambio (?:la (?:mia )?risposta )?(?:in|con)|mi correggo|anzi"
-            "|scusa|rivista")),
+        (CHANGED, ("(?:correzione|in realt[aà]|ripensandoci|cambio (?:la (?:mia )?risposta )?(?:in|con)|mi correggo"
+            "|anzi"
+            "|scusa|aspett[ai]|rivista)(?:,? no)?")),
         (CORRECT, ("(?:risposta|opzione|alternativa) (?:pi[uù] )?(?:corretta|giusta|esatta|appropriata|probabile)"
             "|migliore risposta")),
         (FINAL, "risposta (?:finale|definitiva)"),
@@ -197,7 +200,8 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (IS, "è|sarebbe"), (THE, "la|il|lettera"), (BECAUSE, "perch[eé]|poich[eé]"), (SO, "quindi|dunque|pertanto"),
     ),
     "German": (
-        (CHANGED, ("korrektur|korrigiere?|revidiert\\w*|eigentlich|bei n[aä]herer [uü]berlegung|doch eher|nach "
+        (CHANGED, ("korrektur|korrigiere?|revidiert\\w*|eigentlich|bei n[aä]herer [uü]berlegung|doch eher"
+            "|(?:nein,? )?(?:moment|warte)|nach "
             "erneuter \\w+|korrigiert\\w*")),
         (IT_IS, "(?<!nicht )(?:richtig|korrekt|zutreffend) ist(?: nur)?(?! nicht)"),
         (CORRECT, "(?:richtige|korrekte|beste|zutreffende) (?:antwort|l[oö]sung|option|antwortm[oö]glichkeit)"),
@@ -205,20 +209,27 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (LIKELIEST, "wahrscheinlichste diagnose"),
         ("", "als (?:einzige |richtige |wahrscheinlichste )*(?:antwort|l[oö]sung|diagnose|option)(?: [uü]brig)?"),
         (ANSWER, "(?:meine )?antwort|l[oö]sung|antwortoption|antwortm[oö]glichkeit"),
-        (CHOOSE, "ich (?:w[aä]hle|w[uü]rde sagen|nehme|entscheide mich f[uü]r|tippe auf)"),
+        (CHOOSE, "ich (?:w[aä]hle|w[uü]rde(?: sagen| auf)|nehme|entscheide mich f[uü]r|tippe auf)"),
         (NOT, "(?:ist )?nicht"),
         (BUT, "sondern"),
         (WRONG, ("scheide[tn](?: \\w+)? aus|(?:ist|sind|wurde|kann) (?:falsch|inkorrekt|ausgeschlossen"
             "|unwahrscheinlich|nicht (?:richtig|korrekt))(?: werden)?")),
         ("leaves", "bleib(?:t|en)(?: nur| also| somit| noch)*(?=(?: +(?:die|option|answer))* +[A-J]\\b)"),
+        (RIGHT, "(?<=\\b[A-J] )(?:richtig|korrekt|zutreffend)(?= *(?:[.,;!]|$))"),
         (RIGHT, "(?:ist|w[aä]re) (?:die |das )?(?:richtige?|korrekt|zutreffend)"),
         (IS, "ist|w[aä]re|lautet"), (THE, ("die|der|das"
             "|buchstabe")), (BECAUSE, "weil|denn|da"), (SO, "daher|also|somit"),
     ),
     "Dutch": (
+        (CHANGED, "correctie|bij nader inzien|eigenlijk|ik corrigeer|herzien\\w*"),
+        (FINAL, "(?:definitieve?|uiteindelijke?|eind) ?antwoord"), (LIKELIEST, "meest waarschijnlijke diagnose"),
+        (IT_IS, "(?<!niet )(?:juist|correct|goed) is"),
+        (RIGHT, "(?<=\\b[A-J] )(?:juist|correct|goed|het juiste antwoord)(?= *(?:[.,;!]|$))"),
         (CORRECT, "(?:juiste|correcte|beste) (?:antwoord|optie)"), (ANSWER, "(?:mijn )?antwoord"), (OPTION, "optie"),
-        (CHOOSE, "ik kies(?: voor)?"), (NOT, "is niet"), (WRONG, "is (?:fout|onjuist)"), (RIGHT, "is (?:juist|goed)"),
-        (BUT, "maar"), (THE, "het"), (BECAUSE, "omdat"),
+        (CHOOSE, "ik (?:kies|ga|zou)(?: voor)?"), (NOT, "is niet"),
+        (WRONG, "is (?:fout|onjuist|uitgesloten|niet (?:juist|correct|goed))"),
+        (RIGHT, "is (?:het |de )?(?:juiste?|goede?|correcte?)"), (SO, "dus|daarom"),
+        (BUT, "maar"), (THE, "het|de"), (IS, "is|lijkt"), (BECAUSE, "omdat|want"),
     ),
     "Polish": (
         (CHANGED, "poprawka|korekta|po namy[sś]le"),
@@ -263,7 +274,7 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
 }  # fmt: skip
 """For each language, the English phrase and the expression that it replaces, in the order of replacement."""
 
-CUES = {ANSWER, CORRECT, FINAL, IT_IS, MINE, CHOOSE, OPTION, LIKELIEST, RIGHT, WRONG}
+CUES = {NOT, ANSWER, CORRECT, FINAL, IT_IS, MINE, CHOOSE, OPTION, LIKELIEST, RIGHT, WRONG}
 """English phrases of which a text must have one before another phrase of the same language is rewritten."""
 JOINERS = re.compile(
     r"(?<=\b[A-J])\)?\s+(?:y|e|et|und|og|och|i|и|ve|dan|o|u|ou|oder|eller|или|lub|veya|atau)\s+(?=\(?[A-J]\b)"

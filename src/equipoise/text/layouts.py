@@ -29,12 +29,21 @@ FINAL = frozenset({"final", "revised", "corrected", "updated"})
 NOT_FINAL = frozenset(
     """
     alternative alternatives code comorbid confidence differential differentials excluded explanation history icd
-    initial next other past previous prior probability rationale reason reasoning rejected ruled score secondary second
-    unlikely step notes
+    against considered dismissed initial less next not other past previous prior probability rationale reason reasoning
+    rejected ruled runner score secondary second third unlikely step notes
     """.split()  # noqa: SIM905  (a list of words, a line of quotation marks shorter)
 )
 """Words of a key whose value is not the answer."""
 
+LIKELIEST = frozenset(
+    "best chosen favored favoured leading likeliest likely main primary top verdict working".split()  # noqa: SIM905
+)
+"""Words of a key that alone tell that its value is the answer, where no other key does."""
+SOAP = re.compile(
+    r"(?:^|(?<=[.;\n] )|(?<=\n))[ *_#]*(?P<key>S|O|A|P|A/P|(?i:subjective|objective|assessment|impression|imp|plan|exam"
+    r"|history|hx|findings|investigations|situation|background|recommendation))[ *_]*(?::|\n|[–—-]\s)[ *_]*"
+)
+"""The head of a part of a clinical note."""
 TAGGED = caseless(r"<(?P<tag>(?:final_?)?(?:answer|diagnosis))>(?P<answer>[^<]{1,2000})</(?P=tag)>")
 LIST_TAG = caseless(r"<(?P<item>li\b)[^<>]{0,80}>|</?(?:li|ol|ul)\b[^<>]{0,80}>")
 ROW = re.compile(r"^[^|\n]*\|[^\n]*$|^[^\t\n]+\t[^\n]*$", re.MULTILINE)
@@ -107,7 +116,8 @@ ORDINAL = caseless(
 IN_ORDER = caseless(
     r"\b(?:(?:most|least|lowest|highest)(?: likely| probable| probability| likelihood)?\W{1,3}(?:to )?(?:the )?"
     r"(?:most|least|lowest|highest)|(?:most|least) (?:likely |probable )?first"
-    r"|in (?:descending |decreasing |ascending |increasing )?order|(?:descending|decreasing|ascending|increasing) \w+"
+    r"|in (?:descending |decreasing |ascending |increasing )?order(?! of (?!likel|probab|plausib))|(?:descending"
+    r"|decreasing|ascending|increasing) \w+"
     r"|by (?:likelihood|probability)|ranked|ranking|from (?:most|least) likely)\b[^:\n.]{0,60}?(?::| (?:is|are"
     r"|would be)\b)[ ]?"
     r"(?P<name>[^,;:\n]{1,80})[,;](?P<others>[^\n.]*)[^\n]*"
@@ -193,7 +203,7 @@ def lay_out(text: str) -> str:
         found = _from_json(_parse(text[opened.start() :]))
         if found is not None:
             return f"Diagnosis: {found}" if re.search(r"\w", found) else ""
-    text = FRAME.sub("", text)
+    text = _assessment(FRAME.sub("", text))
     text = CSV.sub(lambda rows: rows[0].replace(",", " | "), text)
     fields = [(_rank(one["key"]), one["value"]) for one in FIELD.finditer(text)]
     answers = [(rank, value) for rank, value in fields if value and rank in {0, 1}]
@@ -212,6 +222,19 @@ def lay_out(text: str) -> str:
             # The head of a column is no heading of a statement, and a list without an order states nothing.
             return "\n\n".join(outside)
     return text
+
+
+def _assessment(text: str) -> str:
+    """Return a clinical note's assessment under a heading; other texts as they are."""
+    heads = list(SOAP.finditer(text))
+    own = next(
+        (at for at, head in enumerate(heads) if head["key"][0].lower() == "a" or head["key"][:3].lower() == "imp"), None
+    )
+    if own is None or len(heads) < FEWEST_ITEMS or HEADING.search(text, 0, heads[0].start()):
+        return text
+    ends = [head.start() for head in heads[own + 1 :]]
+    assessed = text[heads[own].end() : min(ends, default=len(text))].strip()
+    return text if HEADING.search(assessed) else f"Diagnosis: {lay_out(assessed).removeprefix('Diagnosis: ')}"
 
 
 def _parse(text: str) -> Value:
@@ -280,6 +303,8 @@ def _rank(key: str) -> int | None:
         return 0
     if (words & ANSWERS or words >= {"most", "likely"}) and not words & NOT_FINAL:
         return 1
+    if words & LIKELIEST and not words & (NOT_FINAL | LISTS):
+        return 3
     return 2 if words & LISTS and not words & (NOT_FINAL - LISTS) else None
 
 

@@ -8,6 +8,7 @@ options. Words count in British or American spelling, with or without hyphens, a
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate, islice, pairwise, takewhile
@@ -43,14 +44,14 @@ NAME_AFTER = caseless(
 WORDS = "AI"
 """Letters that are also English words."""
 CLAUSE = (
-    r"(?:because|since|as|due|is|and|or|correct|fits?|seems|appears|looks|sounds|more likely|'s|remains|explains"
-    r"|wins|makes|matches|definitely|here|all day|hands down|any day|every time|after all|(?:on|for|in"
-    r"|from|by|with) (?:this|the|that|these|those|her|him)"
-    r"|obviously|for (?:sure|me)|without|most likely|best|given|based on)\b"
+    r"(?:because|since|as|due|is|and|or|correct|fits?|seems|appears|looks|sounds|more likely|'s|remains|explains|wins"
+    r"|makes|matches|definitely|here|all day|hands down|any day|every time|after all|(?:on|for|in|from|by"
+    r"|with) (?:this|the|that|these|those|her|him)|obviously|for (?:sure|me)|without|most likely|best|given|based on"
+    r"|tbh|imho|lol|mate|though|anyway|easily|not [A-J]\b|innit)\b"
 )
 NOT_ARTICLE = re.compile(
-    rf"\s*(?:$|[\n.,:;)\]}}>*|/!?\"”—–(=→&+~✓✔✅☑✗✘❌✖×❎]|-\s|\\n|{CLAUSE}|(?:it is|was|would|isn't|can|cannot"
-    rf"|can't|has|does"
+    rf"\s*(?:$|[\n.,:;)\]}}>*|/!?\"”—–(=→&+~×☀-➿\U0001f300-\U0001faff]|-\s|\\n|{CLAUSE}"
+    r"|(?:it is|was|would|isn't|can|cannot|can't|has|does"
     r"|doesn't|must|should|all the way|but|rather|instead|over|then|imo|then|i|please)\b)"
 )
 """Text after such a letter if it names an option."""
@@ -66,14 +67,17 @@ SMALL_AFTER = re.compile(r"(?<![^\s(\[{:\"'])")
 JOINT = caseless(
     r"[)\]\"']?\s*(?:\((?!\s*\d)[^()]{1,80}\)\s*)?(?:[,/&+]|,?\s*\b(?:and|or|plus|(?:along |together |combined "
     r"|in combination )?with|as well as|followed by)\b"
-    r"|\s[^\w\s.,;:(\-–—>=<→⇒|✓✔✅☑✗✘❌✖×❎👍👎?!]\s)\s*(?:options?\s*)?[(\[\"']?"
+    r"|\s[^\w\s.,;:(\-–—>=<→⇒|✓✔✅☑✗✘❌✖×❎👍👎🥇🥈🥉?!]\s)\s*(?:options?\s*)?[(\[\"']?"
 )
 SPAN = re.compile(r"[)\]]?\s?[-–—]\s?[(\[]?")
 SPAN_OF = caseless(r"\b(?:of|options?|choices|answers|letters|all|any)\W*$")
 """Letters between which a range is meant, 'A–D', and, if it has 'to', the text before: 'options A to D'."""
 THROUGH = re.compile(r"\W*\b(?:to|through)\b\W*")
 PREFERRED = caseless(r"\b(?:rather than|instead of)\W*(?:options?\W*)?$")
-NEW_CLAUSE = caseless(r"[)\]\"']?\s+(?:is|was|would|seems|can|does|has|refers|represents)\b")
+NEW_CLAUSE = caseless(
+    r"[)\]\"']?\s+(?:is|was|would|seems|can|does|has|refers|represents|being|as (?:a|the) (?:close|distant|second"
+    r"|runner)|close|trailing)\b"
+)
 NEAR = 24
 """Characters before a letter that are searched for what makes it one of a range."""
 GLUED = 4
@@ -134,6 +138,10 @@ SUFFIX = re.compile(r"\s?/\s?(?:kg|h|hr|hour|day|d|min|m|m2|dL|L|mL)\b|\s?[-–�
 SHARE_OF = re.compile(r"\s+of\b")
 """Text after a number by which it is said of something else: '50 % of patients'."""
 NO_WORD = re.compile(r"\W*")
+LONG = 6
+"""Fewest letters of an option's word that is also read with one letter wrong."""
+IDEOGRAPHS = re.compile("[\u3040-\u30ff\u3400-\u9fff]{2,}")
+"""Words of an option in a script without spaces."""
 RESTATED = 3
 """Number of consecutive options, each with its own words, that count as a repetition of the question's list."""
 
@@ -152,6 +160,14 @@ class Mark:
     by_letter: bool
     followed_by_words: bool = False
     distinctive: bool = True
+
+
+class Token(NamedTuple):
+    """A word, number or sign of a text: half-open range, and the word folded to one spelling and number."""
+
+    start: int
+    end: int
+    word: str
 
 
 def find_marks(text: str, options: Mapping[str, str]) -> list[Mark]:
@@ -199,12 +215,13 @@ def _mark_letters(text: str, options: Mapping[str, str]) -> Iterator[Mark]:
 
 def _mark_words(text: str, options: Mapping[str, str]) -> list[Mark]:
     """Mark the words of options; if one option's words are part of another's, only the longer."""
-    tokens = list(tokens_of(text))
+    wordings = _unambiguous(options)
+    tokens = _corrected(list(tokens_of(text)), {word for wording in wordings for word in wording})
     places: dict[str, list[int]] = {}
     for index, token in enumerate(tokens):
         places.setdefault(token.word, []).append(index)
     marks: list[Mark] = []
-    for wording, letter in _unambiguous(options).items():
+    for wording, letter in wordings.items():
         for index in places.get(wording[0], ()):
             last = index + len(wording) - 1
             if tuple(token.word for token in tokens[index : last + 1]) == wording:
@@ -214,6 +231,10 @@ def _mark_words(text: str, options: Mapping[str, str]) -> list[Mark]:
                 is_range = is_range or (wording[0][0].isdigit() and SHARE_OF.match(text, end))
                 if not (is_range or PREFIX.search(before) or SUFFIX.match(text, end)):
                     marks.append(Mark(start, end, letter, by_letter=False, distinctive=_is_distinctive(wording)))
+    for initials, letter in _initials(options).items():
+        marks += [Mark(*match.span(), letter, by_letter=False) for match in re.finditer(rf"\b{initials}\b", text)]
+    for words, letter in ((words, letter) for letter, words in options.items() if IDEOGRAPHS.fullmatch(words)):
+        marks += [Mark(*match.span(), letter, by_letter=False) for match in re.finditer(words, text)]
     inner: set[tuple[int, int]] = set()
     reached = 0
     for start, end in sorted({(mark.start, mark.end) for mark in marks}, key=lambda place: (place[0], -place[1])):
@@ -221,6 +242,43 @@ def _mark_words(text: str, options: Mapping[str, str]) -> list[Mark]:
             inner.add((start, end))
         reached = max(reached, end)
     return [mark for mark in marks if (mark.start, mark.end) not in inner]
+
+
+def _corrected(tokens: Sequence[Token], known: AbstractSet[str]) -> list[Token]:
+    """Replace a long word that no option has by the only one of theirs from which one letter tells it apart."""
+    long = sorted(word for word in known if len(word) >= LONG)
+    read: list[Token] = []
+    for token in tokens:
+        if len(token.word) >= LONG - 1 and token.word not in known:
+            meant = [word for word in long if word[0] == token.word[0] and _is_misspelt(token.word, word)]
+            read.append(token._replace(word=meant[0]) if len(meant) == 1 else token)
+        else:
+            read.append(token)
+    return read
+
+
+def _is_misspelt(written: str, meant: str) -> bool:
+    """Whether a letter is missing, doubled or another vowel, or two are exchanged."""
+    if abs(len(written) - len(meant)) > 1:
+        return False
+    same = next((at for at, pair in enumerate(zip(written, meant, strict=False)) if pair[0] != pair[1]), len(meant))
+    rests = written[same:], meant[same:]
+    missing = rests[0] == rests[1][1:] or rests[0][1:] == rests[1]
+    exchanged = rests[0][:2] == rests[1][:2][::-1] and rests[0][2:] == rests[1][2:]
+    vowel = {*rests[0][:1], *rests[1][:1]} <= set("aeiou") and rests[0][1:] == rests[1][1:] and len(meant) > LONG + 1
+    return missing or exchanged or vowel
+
+
+def _initials(options: Mapping[str, str]) -> dict[str, str]:
+    """Return the initials of at least three words that one option alone has, and its letter."""
+    read = {letter: "".join(re.findall(r"\b[^\W\d_]", words.upper())) for letter, words in options.items()}
+    own = {
+        letter: one
+        for letter, one in read.items()
+        if RESTATED <= len(one) <= LONG
+        and re.fullmatch(r"[^\W\d_ -][^\W\d_ -]*(?:[ -][^\W\d_]+)*", options[letter].strip())
+    }
+    return {one: letter for letter, one in own.items() if list(own.values()).count(one) == 1}
 
 
 def _is_distinctive(wording: Sequence[str]) -> bool:
@@ -239,14 +297,6 @@ def _unambiguous(options: Mapping[str, str]) -> dict[tuple[str, ...], str]:
                 if folded[0] in ROUTES:
                     letters.setdefault((*folded[1:], folded[0]), set()).add(letter)
     return {wording: owners.pop() for wording, owners in letters.items() if len(owners) == 1}
-
-
-class Token(NamedTuple):
-    """A word, number or sign of a text: half-open range, and the word folded to one spelling and number."""
-
-    start: int
-    end: int
-    word: str
 
 
 def tokens_of(text: str) -> Iterator[Token]:
@@ -305,7 +355,7 @@ def _restated_marks(text: str, letters: Sequence[Mark], words: Sequence[Mark]) -
     runs: list[list[tuple[Mark, Mark]]] = []
     for entry in entries:
         is_new = not runs or entry[0].letter in {letter.letter for letter, _ in runs[-1]}
-        near = not is_new and not re.search(r"[\w✗✘❌✖×☒❎✓✔✅☑]", text[runs[-1][-1][1].end : entry[0].start])
+        near = not is_new and not re.search(r"[\w✗✘❌✖×☒❎✓✔✅☑🥇🥈🥉]", text[runs[-1][-1][1].end : entry[0].start])
         if near:
             runs[-1].append(entry)
         else:

@@ -8,13 +8,16 @@ import re
 from equipoise.text.letter_marks import fold
 from equipoise.text.patterns import caseless
 
-ANSWER_TAG = caseless(r"[<\[](?:final[_ ]?)?(?:answer|choice|selected_option)[>\]]")
+ANSWER_TAG = caseless(
+    r"[<\[](?:(?:final|my|best|correct|chosen|selected|predicted)[_ \-]?)?"
+    r"(?:answer|choice|selected(?:_option)?|chosen|verdict|pick|prediction|letter|diagnosis)[>\]]"
+)
 MARKUP = caseless(
-    r"~~[^~\n]{1,200}~~|\w\u0336|\*+|`+|\$+|__|\\(?:text|math)(?:bf|rm|sf|it|tt|bb|cal|normal)?(?![a-z])"
-    r"|\\(?:bm|boldsymbol|underline|displaystyle|left|right|large|huge|,|;|!)(?![a-z])"
-    r"|</?(?:answer|content|final|final_answer|choice|selected_option|b|strong|em|i|u|p|br|div|span|reasoning)\s*/?>"
-    r"|\[/?(?:final[_ ]?)?answer\]"
-    r"|<\|[a-z_]+\|>|</?s>|[\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufe0f\U0001f3fb-\U0001f3ff]"
+    r"~~[^~\n]{1,200}~~|\w\u0336|\*+|`+|\$+|__|\\(?:text|math)(?:bf|rm|sf|it|tt|bb|cal|normal)?(?![a-z])|\\(?:bm"
+    r"|boldsymbol|underline|displaystyle|left|right|large|huge|,|;|!)(?![a-z])|</[a-z][a-z_ \-]{0,24}>|</?(?:answer"
+    r"|content|final|final_answer|choice|selected_option|b|strong|em|i|u|p|br|div|span|reasoning)\s*/?>"
+    r"|\[/?(?:final[_ ]?)?answer\]|<\|[a-z_]+\|>|</?s>"
+    r"|[\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufe0f\U0001f3fb-\U0001f3ff]"
 )
 GAP = re.compile(r"\s{41,}")
 """Long white space, which no rule crosses; it is shortened so that rules do not scan it many times."""
@@ -34,7 +37,7 @@ NOUN = rf"(?:{SINGLE}|options?|choices?)"
 HEDGE = (
     r"(?:\b(?:therefore|thus|then|hence|most|likely|likeliest|probably|possibly|perhaps|maybe|clearly|definitely"
     r"|certainly|obviously|surely|simply|indeed|actually|in fact|letter|number|option|choice|answer|choose|select"
-    r"|as follows|to be|going with|really|truly|prolly|probs|I think|I believe|in my (?:opinion|view)|still|now"
+    r"|door|as follows|to be|going with|really|truly|prolly|probs|I think|I believe|in my (?:opinion|view)|still|now"
     r"|rather|instead|just)\b[\s:,]*)*"
     r"(?:the\s+)?(?:(?:option|letter|choice|answer)\s+)?"
 )
@@ -49,11 +52,15 @@ ASKED = (
 )
 LEAD_END = rf"{HEDGE}{BRACKETS}$"
 DECISION = caseless(rf"\b(?!(?<=first )answer){SINGLE}{ASKED}{LINK}{LEAD_END}")
-FINAL = caseless(rf"(?:\bfinal\s+{NOUN}{ASKED}{LINK}{LEAD_END}|\\(?:boxed|fbox|framebox)\s*\{{{BRACKETS})$")
+FINAL = caseless(
+    rf"(?:\bfinal\s+{NOUN}(?:{ASKED}{LINK}|[ \t]*\n\s*){LEAD_END}|\\(?:boxed|fbox|framebox)\s*\{{{BRACKETS})$"
+)
 CHOICE = caseless(
-    r"\bI(?:'d|'ll| would| will| shall| am|'m)?\s+(?:therefore\s+|have to\s+|must\s+|'d\s+)?(?:choose|chose|choosing"
+    r"\bI(?:'d|'ll| would| will| shall| am|'m)?\s+(?:therefore\s+|have to\s+|must\s+|'d\s+|just\s+|still\s+)?(?:choose"
+    r"|chose|choosing"
     r"|select"
-    r"|selecting|pick|picking|go(?:ing)? (?:with|for)|opt(?:ing)? for|vote for|answer|say|lean(?:ing)? towards?"
+    r"|selecting|pick|picking|go(?:ing)?(?: (?:with|for))?|opt(?:ing)? for|vote for|answer|say"
+    r"|do|try|order|lean(?:ing)?(?: towards?)?"
     rf"|settle on|stick with|sticking with)\s+(?:with\s+)?{LEAD_END}"
 )
 # The question's subject replaces 'answer': 'the most likely diagnosis in this patient is B'.
@@ -69,56 +76,48 @@ LABEL = caseless(
 CLAIMS = (DECISION, FINAL, CHOICE, PICTURE, LABEL)
 CONCLUDING = caseless(
     r"(?:\b(?:so|hence|thus|therefore|consequently|but|rather|instead|actually|namely|ergo|leaves?(?: us with| only)?"
-    r"|leaving|left with|down to|mak(?:es?|ing)(?: it| this)?|(?:leads?|brings?|takes?|changes?|changed)(?: me| us| "
-    r"this| it| that)? to|point(?:s|ing)?(?: me| us| strongly| clearly)? (?:to|towards?)"
-    r"|(?<!would )(?<!could )(?<!might )(?<!may )(?:suggests?|favou?rs?|indicates?|supports?)|go(?:ing|es)? (?:with"
-    r"|for)|lock(?:ing|ed)?(?: it)? in(?: as)?"
-    r"|lean(?:s|ing)?(?: to| towards?)?|settl(?:e|ing) (?:on|for)|st(?:ick|ay)(?:ing)? (?:with|to)|opt(?:ing)? for"
-    r"|vot(?:e|ing)(?: is| goes)? (?:for|to)|bet(?: is)?(?: on)?|choos(?:e|ing)|pick(?:ing)?|select(?:ing)?|mark"
-    r"|tick|circle"
-    r"|guess(?: is)?|say|think|believe|corresponds? to|confident (?:in|about)|sure (?:of|about)|decid\w+ (?:for|on)"
-    r"|(?:speaks?|argues?) for|other than|money on(?: it)?"
-    r"|(?:no|any) (?:choice|option|alternative|answer) (?:other )?(?:than|but)|tips? (?:\w+ ){0,3}(?:to|towards?)"
-    r"|it(?:'?s| is| was| must be| has to be| should be| would be| can only be)"
+    r"|leaving|left with|down to|mak(?:es?|ing)(?: it| this)?|(?:leads?|brings?|takes?|changes?|changed)(?: me| us"
+    r"| this| it| that)? to|point(?:s|ing)?(?: me| us| strongly| clearly)? (?:to|towards?)"
+    r"|(?<!would )(?<!could )(?<!might )(?<!may )(?:means?|suggests?|favou?rs?|indicates?|supports?)|go(?:ing"
+    r"|es)? (?:with|for)|lock(?:ing|ed)?(?: it)? in(?: as)?|lean(?:s|ing)?(?: to| towards?)?|settl(?:e|ing) (?:on|for)"
+    r"|st(?:ick|ay)(?:ing)? (?:with|to)|opt(?:ing)? for|vot(?:e|ing)(?: is| goes)? (?:for|to)|bet(?: is)?(?: on)?"
+    r"|choos(?:e|ing)|pick(?:ing)?|select(?:ing)?|mark|tick|circle|guess(?: is)?|say|think|believe|corresponds? to"
+    r"|confident (?:in|about)|sure (?:of|about)|decid\w+ (?:for|on)|(?:speaks?|argues?|look(?:ing)?) for|textbook"
+    r"|describes?|other than|money on(?: it)?|(?:no|any) (?:choice|option|alternative|answer) (?:other )?(?:than|but)"
+    r"|tips? (?:\w+ ){0,3}(?:to|towards?)|it(?:'?s| is| was| must be| has to be| should be| would be| can only be)"
     r"|must be|has to be|should be|would be|got to be|gotta be|money(?:'s| is) on|prefer|vote(?: is)?|pick(?: is)?"
-    r"|match is"
-    r"|fit is|is clearly|is|winner(?: is)?|final|verdict|conclusion|key|decision|result|summary|short|brief|diagnosis"
-    r"|gives|yields|clinches|secures|confirms|establishes|proves"
-    r"|correct|best|answer|chosen|selected|lands? (?:us )?on|hence the|arrive at|only"
-    r"|(?:rather than|instead of)\s+[^.,;:\n]{1,40}(?=,))\b"
+    r"|match is|fit is|is clearly|is|winner(?: is)?|final|verdict|conclusion|key|decision|result|summary|short|brief"
+    r"|diagnosis|gives|yields|clinches|secures|confirms|establishes|proves|correct|best|answer|chosen|selected"
+    r"|lands? (?:us )?on|hence the|arrive at|only|puts?|(?:rather than|instead of)\s+[^.,;:\n]{1,40}(?=,))\b"
     rf"|\bi\.e\.|\bviz\.|=>|[→⇒:–—]|->|####|\[\[|<<)\s*[:,]?\s*{LEAD_END}"
 )
 CLAUSE_END = caseless(
     r"[)\]}\"'”’>»]*\s*(?:$|[.!,;:\n(\[{—–✓✔✅☀-➿\U0001f300-\U0001faff]|-\s|\b(?:because|since|as|given|based|due|for"
-    r"|here|then|instead|after all|in the end|any day|every time|it is|is "
-    r"(?:my|the)|than|right|correct|imh?o|tbh|lol|mate|obviously|definitely|probably|for sure|I (?:think|guess"
-    r"|reckon|'d say)|rather than|instead of|over|to me|all day|(?:most|more|much more) (?:likely|plausible|probable"
-    r"|consistent)|(?:the|a|my) (?:best|most|more|correct|only|clear|obvious"
-    r"|likely|right|better|strongest|answer|choice))\b)"
+    r"|here|and not|not\b|innit|though|anyway|on|first|next|to a T|then|instead|after all|in the end|any day"
+    r"|every time|it is|is (?:my|the)|than|right|correct|imh?o|tbh|lol|mate|obviously|definitely|probably|for sure"
+    r"|I (?:think|guess|reckon|'d say)|rather than|instead of|over|to me|all day|(?:most|more|much more) (?:likely"
+    r"|plausible|probable|consistent)|(?:the|a|my) (?:best|most|more|correct|only|clear|obvious|likely|right|better"
+    r"|strongest|answer|choice))\b)"
 )
 UNMEANT = caseless(
     r"(?:\b(?:incorrect|wrong|worst(?: \w+)?|least(?: \w+)?|(?:would|could|might|may) (?:favou?r|suggest|indicate"
-    r"|support|point to)|second|third|excluded|eliminated|rejected|ruled out|step \d"
-    r"|distractors?)\s*|\b(?:instead of|rather than|unlike)\b(?:(?!\bI\b['’ ])[^.,;!?\n])*|\b(?:options|choices)\W*"
-    r"|\b(?:each|every"
-    r"|(?<!, )which|what|any"
-    r"|anything|everything|all)\s+"
-    r"|\b(?:incorrect|wrong|not (?:the|a)|not)\b[^\w.,:;!?\n]+(?:\w+[^\w.,;:!?\n]+){0,2}"
-    r"|\b(?:second|third|another|alternative|other|previous(?:ly)?|initial(?:ly)?|original(?:ly)?|earlier|former|old"
-    r"|false|tempting|runner-up|first instinct|first guess)\b[^\w.;!?\n]+(?:(?:best|most|likely|possible|my|the)\s+)*"
-    r"|(?:n't|\bnot|\bnever|\bcannot)\s+(?:think|believe|say|agree|mean|claim|conclude|convinced|sure)\b[^.,;:!?\n]*"
-    r"|(?:n't|\bnot|\bnever|\bcannot|\bwouldn't)\s+(?:(?:be|have|simply|just)\s+)?"
-    r"|\b(?:(?:first|initial|original) (?:thought|guess|instinct|impression|idea|reaction) (?:was|had been)|doubt"
-    r"|whether|at first|first glance|tempt\w+|mistaken(?:ly)?|(?:I|we|one|you) (?:first |had |initially )*"
-    r"(?:thought|assumed|considered)|(?:one|some|many|you|a \w+) (?:\w+ )?(?:might|may|could|would) (?:\w+ )?"
-    r"(?:say|think|argue|suggest|guess|choose|pick|assume|expect|believe)|(?:students?|people|candidates|clinicians"
-    r"|doctors)"
-    r"|(?:^|[.,;!?\n]\s*)(?:had|were|without(?! (?:a |any )?(?:doubt|question|hesitation))|in the absence of)"
-    r"|if(?! (?:I|we|you|one|forced|pressed|pushed|asked)\b)|unless)\b(?:(?!,? (?:but|yet|however)\b)[^.;!?\n])*"
-    r"|\b(?:e\.?g|for (?:example|instance)|such as)\b\W*|\b(?:consider|considering|examine|evaluate|discuss|look at"
-    r"|start with|begin with|compare|why|what about|how "
-    r"about)\s+"
-    r"(?:the\s+)?)$"
+    r"|support|point to)|second|third|excluded|eliminated|rejected|ruled out|step \d|distractors?)\s*|\b(?:instead of"
+    r"|rather than|unlike)\b(?:(?!\bI\b['’ ])[^.,;!?\n])*|\b(?:options|choices)\W*|\b(?:each|every|(?<!, )which|what"
+    r"|any|anything|everything|all)\s+|\b(?:incorrect|wrong|not (?:the|a)"
+    r"|not)\b[^\w.,:;!?\n]+(?:\w+[^\w.,;:!?\n]+){0,2}|\b(?:second|third|another|alternative|other|previous(?:ly)?"
+    r"|initial(?:ly)?|original(?:ly)?|earlier|former|old|false|tempting|runner-up|first instinct"
+    r"|first guess)\b[^\w.;!?\n]+(?:(?:best|most|likely|possible|my|the)\s+)*|(?:n't|\bnot|\bnever"
+    r"|\bcannot)\s+(?:think|believe|say|agree|mean|claim|conclude|convinced|sure)\b[^.,;:!?\n]*|(?:n't|\bnot|\bnever"
+    r"|\bcannot|\bwouldn't)\s+(?:(?:be|have|simply|just)\s+)?|\b(?:(?:first|initial|original) (?:thought|guess"
+    r"|instinct|impression|idea|reaction) (?:was|had been)|doubt|whether|at first|first glance|tempt\w+"
+    r"|mistaken(?:ly)?|(?:I|we|one|you) (?:first |had |initially )*(?:thought|assumed|considered)|(?:one|some|many|you"
+    r"|a \w+) (?:\w+ )?(?:might|may|could|would) (?:\w+ )?(?:say|think|argue|suggest|guess|choose|pick|assume|expect"
+    r"|believe)|(?:students?|people|candidates|clinicians|doctors)|(?:^|[.,;!?\n]\s*)(?:had|were|without(?! (?:a "
+    r"|any )?(?:doubt|question|hesitation))|in the absence of)|if(?! (?:I|we|you|one|forced|pressed|pushed|asked)\b)"
+    r"|unless)\b(?:(?!,? (?:but|yet|however)\b)[^.;!?\n])*|\b(?:second|third|fourth|fifth|2nd|3rd|next"
+    r"|last)[- ](?:line|choice|place)\s*|(?:rank|place|no\.?|number|#) ?[2-9]\s*|(?:although|though(?!\W*$)|while"
+    r"|whereas|even if)\b[^,.;!?\n]*|\b(?:e\.?g|for (?:example|instance)|such as)\b\W*|\b(?:consider|considering"
+    r"|examine|evaluate|discuss|look at|start with|begin with|compare|why|what about|how about)\s+(?:the\s+)?)$"
 )
 """Text before what leads to a letter, if the letter is not meant as the answer."""
 SUPPOSED = r"(?:only |even )?if(?! (?:I|we|you|one|forced|pressed|pushed|asked)\b)|had (?:the|there|she|he|it)"
@@ -146,23 +145,19 @@ COUNTERED = caseless(
     r"|it's)\s+)?$"
     r"|[,;]\s*(?:so|hence|therefore|thus)\b(?:(?!\b(?:not|never|avoid|no|if|without|exclud\w+|rul\w+)\b"
     r"|n't)[^.;!?\n]){0,60}$"
-    r"|\b(?:while|although|though|whereas|even if)\b[^.;!?,\n]{1,80},(?:(?!\b(?:not|never|avoid|no|if|without)\b"
+    r"|\b(?:while|although|though|whereas|even if)\b[^.;!?,\n]{1,80},(?:(?!\b(?:not|never|avoid|no(?! choice| option)"
+    r"|if|without)\b"
     r"|n't)[^.;!?\n]){0,100}$"
 )
 
 BEFORE = (
     r"[^\w]|\d{1,2}(?:\s*[.):;,\-]|(?=\W*$))|\b(?:without (?:a |any )?doubt|no (?:doubt|question)|the|correct|final"
-    r"|only|my|it|s|so|thus|hence|therefore|is|would"
-    r"|should|must|be|best|definitely|probably|prolly|probs|likely|possibly|maybe|perhaps|certainly|clearly|surely"
-    r"|obviously|most"
-    r"|sure"
-    r"|yes|okay|ok|well|hmm|um|think|believe|guess|say|choose|pick|select|go|going|went|with|for|lock|locking|in|let"
-    r"|us|key"
-    r"|verdict|conclusion|vote|bet|has|have|to|got|gotta|d|m|ll|im|id|i(?=['’ ])|that|this|one|number|q\d{0,2}"
-    r"|question"
-    r"|selected|chosen|take|answering|final|solution|result|ans(?:wers?)?|options?|choices?|response|selection|letter"
-    r"|here|was|hands|down|re|settle|on|lean|leaning|toward|towards|and|new|diagnosis|of|course|certain|confident"
-    r"|confidently"
+    r"|only|my|it|s|so|thus|hence|therefore|is|would|should|must|be|best|definitely|probably|prolly|probs|likely"
+    r"|possibly|maybe|perhaps|certainly|clearly|surely|obviously|most|sure|yes|okay|ok|well|hmm|um|think|believe|guess"
+    r"|say|choose|pick|select|go|going|went|with|for|lock|locking|in|let|us|key|verdict|conclusion|vote|bet|has|have"
+    r"|to|got|gotta|d|m|ll|im|id|i(?=['’ ])|that|this|one|number|q\d{0,2}|question|selected|chosen|take|answering"
+    r"|final|solution|result|ans(?:wers?)?|options?|choices?|response|selection|letter|here|was|hands|down|re|settle"
+    r"|on|lean|leaning|toward|towards|and|new|diagnosis|of|course|certain|confident|gonna|gotta|im gonna|confidently"
     r"|decision|right|better)\b"
 )
 PREFACE = caseless(rf"(?:{BEFORE})*")
@@ -202,18 +197,17 @@ VERDICT = caseless(
 )
 FITS = caseless(
     r"[)\]\"”']*,?\s+(?:(?:(?:seems|appears|looks) to )?(?:fit|match|explain)s? (?:it |this |everything )?(?:better"
-    r"|best)\b"
-    r"|it is\b(?! not)|it must be|(?:clearly |definitely )?fits?\b|best (?:fits|explains|matches"
-    r"|describes"
-    r"|accounts|answers)|(?:alone |only )?remains\b|is (?:left|more likely|likelier|the (?:only )?one|it\b|what I"
-    r"|where I"
-    r"|(?:strongly |most )?supported|favou?red|preferred|far more)|wins|edges|takes it|makes (?:the )?(?:most "
-    r")?sense|stands out|has to be\b"
+    r"|best)\b|it is\b(?! not)|it must be|(?:clearly |definitely )?fits?\b|best (?:fits|explains|matches|describes"
+    r"|accounts|answers)|(?:alone |only )?(?:remains|stays|survives)\b|is (?:(?:probably|likely|clearly|surely"
+    r"|almost certainly|definitely) )?(?:left|more likely|likelier|the (?:only )?one|it\b|what (?!most|many|some"
+    r"|people|one|you|would|could|might|the (?!exam|question|stem))|where I|(?:strongly |most )?supported|favou?red"
+    r"|preferred|far more)|wins|edges|takes it|makes (?:the )?(?:most )?sense|stands out|has to be\b"
+    r"|has (?:by far )?the (?:most|best|strongest|highest|greatest)\b|(?:is|was|would be|seems|looks(?: like)?"
+    r"|sounds(?: like)?|remains)(?: clearly| definitely)? (?:the|my|your) (?:(?!wrong|worst|least|second|next best"
+    r"|other|incorrect|tempting|trap)\w+[ -]){0,3}(?:answer|choice|option|bet|pick|one|diagnosis|fit|winner|guess)\b"
     r"|must be (?:it|right|correct|the)|(?:does|is|would be)[.!](?:\s|$)|explains (?:it|every|all|both|the|this)"
-    r"|matches|definitely"
-    r"|for sure|all the way|gets my|would be my(?! (?:second|third|last|next|least))|hands down|over [A-J]\b|rather "
-    r"than\b|instead of\b|without (?:a |any "
-    r")?doubt)"
+    r"|matches|definitely|for sure|all the way|gets my|would be my(?! (?:second|third|last|next|least))|hands down"
+    r"|over [A-J]\b|rather than\b|instead of\b|without (?:a |any )?doubt)"
 )
 SENTENCE_START = caseless(
     rf"(?:^|[\n.!?:;,(\"“–—]|\b(?:{NOUN}|that|so|therefore|thus|hence|believe|think|but|yet|however|and|while"
@@ -233,14 +227,10 @@ NO = (
 )
 YES = (
     r"(?:\b(?:correct|right(?=\W*(?:$|[.,;:!?\n–—|)]|\b(?:because|since|answer|choice|option|one|as|given)\b))|true"
-    r"|yes|yep"
-    r"|best(?=\s+(?:answer|choice|option|fit\w*|explain\w*|explanation|match\w*|diagnosis|supported|next|overall)"
-    r"|\W*(?:[.,;:!?|)\n]|$))"
-    r"|(?:most|very|highly|more)\s+(?:likely|appropriate|consistent|suitable|probable|plausible|accurate)|likely|fits"
-    r"|matches|(?:best|fully|well) explain\w*|explains|winner|the answer|chosen|selected|confirmed|keep|accepted?"
-    r"|supported"
-    r"|remains(?=\W*(?:$|[.,;\n])))\b"
-    r"|[✓✔✅☑👍⭐])"
+    r"|yes|yep|best(?=\s+(?:answer|choice|option|fit\w*|explain\w*|explanation|match\w*|diagnosis|supported|next"
+    r"|overall)|\W*(?:[.,;:!?|)\n]|$))|(?:most|very|highly|more)\s+(?:likely|appropriate|consistent|suitable|probable"
+    r"|plausible|accurate)|likely|appropriate|suitable|fits|matches|(?:best|fully|well) explain\w*|explains|winner"
+    r"|the answer|chosen|selected|confirmed|keep|accepted?|supported|remains(?=\W*(?:$|[.,;\n])))\b|[✓✔✅☑👍⭐])"
 )
 TICK = caseless(
     r"(?:(?P<no>[✗✘❌✖×☒❎👎🚫⛔☐○◯]|\[\s?\]|\(\s\))|(?P<yes>[✓✔✅☑👍⭐●◉🔘]|\[x\]|\(x\)))\W{0,4}(?:(?:option"
@@ -253,14 +243,14 @@ AT_ONCE = caseless(
     r"|clearly|definitely"
     r"|probably|very|quite|a|an|the|just|simply|therefore|thus|because)\b[^\w\n✗✘❌✖×✓✔✅?]*)*"
 )
-ROW = re.compile(r"[^\w\n|]{0,8}\|(?P<cells>[^\n]{1,400})\|[^\S\n]*(?:\n|$)")
+ROW = re.compile(r"[^\n|]{0,120}\|(?P<cells>[^\n]{1,400})(?:\n|$)")
 """The rest of a row of a table after its letter."""
 STOP = re.compile(r"[)\]\"']*[.!]\s")
 INDENT = re.compile(r"[^\w\n]*")
 LINE_START = caseless(rf"{INDENT.pattern}(?:{NOUN}{INDENT.pattern})?")
 LINE_END = re.compile(r"[.)][ \t]|[^\w\n]*(?:\n|$)")
 LISTED = re.compile(r"(?:^|\n|:[^\S\n])[^\w\n]*([A-Z])(?=[.):|]|\s+[-–—|])")
-INLINE = re.compile(r"(?:^|[\n,;.:|)])\s*[(*]*([A-Z])(?=[.):|]|\s*[-–—=→|]|\s*\()")
+INLINE = re.compile(r"(?:^|[\n,;.:|)])\s*[(*]*([A-Z])(?=[.):|]|\s*[-–—=→|]|\s*\(|\s+(?!and\b|or\b)[a-z]{2})")
 ANSWER_LINE = caseless(
     r"(?:^|\n)\W{0,6}(?P<final>final\s+)?(?:correct\s+)?answer(?:\s+is)?\W{1,6}(?P<letter>[A-J])(?![\w'])"
 )
@@ -273,19 +263,15 @@ ANNOUNCED = caseless(rf"\b(?:{NOUN}|conclusion|final|verdict|summary)\W*\n\W*$")
 NAMED = caseless(rf"\b{SINGLE}\s*[:\-]?\s*[(\"“'\[]?$")
 NEGATION = caseless(
     r"(?:n't|\b(?:not|(?:any|every)thing but|never|neither|nor|without|rather than|instead of|rul\w+ out|exclud\w+"
-    r"|unlikely"
-    r"|incorrect|wrong|except|although|though|while|unlike|less likely|contraindicated|consider\w*|examin\w+"
-    r"|let's (?:start|begin)|starting with|look at|initially|at first|whether|eliminat\w+|avoid\w*|if|disagree\w*"
-    r"|distinguish\w*|differentiat\w*|worst|least))\b[^.;\n]*$"
-    r"|\b(?:no|history of|previous|prior|past|against|risk (?:of|factors? for)|exposure to|contact with"
-    r"|(?:already|previously|recently) (?:\w+ )?\w+|received|underwent|undergone|(?:was|were|been) (?:given"
-    r"|treated with|started on)"
-    r"|(?:brother|sister|mother|father|parent|uncle|aunt|cousin|grand\w+|son|daughter|sibling|relative|wife"
-    r"|husband)s?(?: \w+){0,2}"
-    r"|(?:has had|have had|had|complain\w*|presents? with|history of|lasting|persist\w*)\b[^.;,\n]{0,40}\bfor"
-    r"|is taking|takes|allergic to|(?:test|screen|check|assess|look|vaccinat|immuni[sz]|monitor|watch)\w* (?:for"
-    r"|against)|think of|evidence of"
-    r"|possibility of|suspicion of)\s+(?:\w+\s+)?$"
+    r"|unlikely|incorrect|wrong|except|although|though|while|unlike|less likely|contraindicated|consider\w*|examin\w+"
+    r"|let's (?:start|begin)|starting with|look at|initially|at first|whether|eliminat\w+|avoid\w*|(?<!grateful )if"
+    r"|disagree\w*|distinguish\w*|differentiat\w*|worst|least))\b[^.;\n]*$|\b(?:no|history of|previous|prior|past"
+    r"|against|risk (?:of|factors? for)|exposure to|contact with|(?:already|previously|recently) (?:\w+ )?\w+|received"
+    r"|underwent|undergone|(?:was|were|been) (?:given|treated with|started on)|(?:brother|sister|mother|father|parent"
+    r"|uncle|aunt|cousin|grand\w+|son|daughter|sibling|relative|wife|husband)s?(?: \w+){0,2}|(?:has had|have had|had"
+    r"|complain\w*|presents? with|history of|lasting|persist\w*)\b[^.;,\n]{0,40}\bfor|is taking|takes|allergic to"
+    r"|(?:test|screen|check|assess|look|vaccinat|immuni[sz]|monitor|watch)\w* (?:for|against)|think of|evidence of"
+    r"|possibility of|suspicion of|as (?:does|do|is|are)|over)\s+(?:\w+\s+)?$"
 )
 DENIAL = (
     r"(?:(?:should|must|can|does|do|would|could|may|need)(?: not|n't)\b|cannot\b|can't\b|(?:should|must|needs? to"
@@ -354,6 +340,7 @@ CHANGED = caseless(
     r"|disregard|ignore "
     r"(?:that|the above|my)"
     r"|my (?:first|initial|earlier|previous) (?:answer|choice|response) (?:was|is) (?:wrong|incorrect))\b"
+    r"|(?<=\.\.)\s*(?:no|hmm+|wait)\b"
     r"|(?<=[A-J])\)?\s*(?:→|⇒|[-=]+>)\s*(?=\(?[A-J]\b))"
 )
 """Words by which a reply changes an answer that it has given."""
@@ -374,6 +361,9 @@ RANKING = re.compile(
 )
 CAPITAL = re.compile(r"(?<!\w)[A-Z](?!\w)")
 SHARE = re.compile(r"[^\w\n]*(\d{1,3}(?:\.\d+)?(?=\s?%)|0?\.\d+|1\.0+)")
+SHARE_OF = re.compile(
+    r"(?:\s[a-z]+){0,2}[^\w\n]{1,8}(?:about |around |approx\.? )?(\d{1,3}(?:\.\d+)?)(?=\s?(?:%|/\s?(?:5|10|100)\b))"
+)
 WITH = r"(?:plus|(?:along |together |combined |in combination )?with|as well as|followed by)"
 EITHER_END = caseless(r"\b(?:or|versus|vs\.?)\s+(?:(?:an?|the|even|possibly)\s+)?$")
 EITHER = caseless(rf"\W*\b(?:or|versus|vs|and|{WITH})\b\W*(?:(?:an?|the|possibly|even)\s+)?|\s*/\s*")
@@ -443,9 +433,61 @@ TRUE_FALSE = caseless(
     r"(?:^|[\n,;.])\W{0,4}(?P<letter>[A-J])\W{0,3}(?:[:\-–—=.)]|\bis\b)\s*(?:(?P<yes>T|Y|true|yes|right|correct)"
     r"|(?P<no>F|N|X|false|no|wrong|incorrect))(?![\w'])"
 )
+JOINT_ANSWER = caseless(
+    rf"\b(?:{SINGLE}{ASKED}{LINK}{HEDGE}(?:both )?|(?:^|[.:\n] *)both (?:options? )?|I(?:'d| would)? (?:choose|pick"
+    rf"|go with|say) ){BRACKETS}(?-i:[A-J])[)\]]?"
+    r"\s*(?:[,&/+]|\b(?:and|or)\b)\s*(?:or\s+|and\s+)?(?:option )?\(?(?-i:[A-J])\b(?![^.;\n]{0,20}\b(?:is"
+    r"|are) (?:wrong|incorrect))"
+)
+"""An answer of several letters."""
+ITEM = caseless(
+    r"^[ \t*_>\-•]*(?:(?:#|no\.? ?)?(?P<number>\d)(?:[.):]|\ufe0f?\u20e3|(?:st|nd|rd|th)\b[.:)]?|\s?[-–—])"
+    r"|(?P<medal>[🥇🥈🥉]))"
+    r"[\s*_:]*(?=\S)",
+    re.MULTILINE,
+)
+"""The mark of an item of a ranking."""
+RANKS = caseless(r"\brank\w*|\border|\b(?:most|least|more|less) (?:likely|probable|to)|likel\w+|probab\w+|\btop\b")
+REVERSED = caseless(r"\bleast\b[^:\n]{0,30}\bto\b|\bascending|\bincreasing")
+VERDICTS = caseless(
+    r"verdict|decision|conclusion|overall|total|result|outcome|correct|right|judge?ment|answer\??$|keep|status|fits?\b"
+    r"|assessment|chosen|selected|pick|likel|probab|✓|✔|✅"
+)
+"""The head of a column that says which option is right."""
+CELL = re.compile(r"\W*(?:[Oo]ption )?(?P<letter>[A-J])(?=\W|$)(?!')")
+YES_CELL = caseless(rf"\W*(?:{YES}|chosen|selected|answer|pick|y\b|x\b|fits?\b|keep|(?:very )?high(?:ly likely)?\W*$)")
+SMALL = re.compile(
+    r"(?<![\w'’/\-])(?:[b-hj](?![\w'’/\-])(?!\.? ?(?:coli|diff)\b)|a(?=\s*(?:$|[,;:)!\n]|\.(?:\s|$)|\b(?:because|cos"
+    r"|cuz|since|is (?:my|the|correct|right)|tbh|imo|for sure|obviously|definitely|i think)\b)))"
+)
+"""A letter of an option in a reply without capitals."""
+NEARLY = caseless(r"\b(?:was|were|had been) (?:going|about|leaning|inclined|tempted|thinking)\b|\b(?:nearly|almost)\b")
+ANSWER_FIRST = re.compile(r"\W{0,4}\([A-J]\)\.\s[^.]*\.\s+\(?[A-J]\)?\s+[a-z]")
+BARE = r"[^\w✗✘❌✖×☒❎✓✔✅☑🥇🥈🥉>]*[A-J][^\w✗✘❌✖×☒❎✓✔✅☑🥇🥈🥉>]*"
+BARE_LETTERS = re.compile(rf"{BARE}(?:\n{BARE})+")
+CONDITIONAL = caseless(r"(?:\s*\([^)\n]*\))?\s+(?:only|if|unless)\b")
+CONFIDENCE = caseless(r"\b(?:confiden|certainty|sure\b)")
+ALIKE = tuple(
+    (caseless(rf"\b(?:{own})\b"), name)
+    for own, name in (
+        (r"(?:c|ca?esarean|cs)[ -](?:section|delivery)|ca?esarean(?: birth)?", "caesarean section"),
+        (r"(?:(?:stop|quit|give up|giving up|stopp?ing|quitting) smok(?:ing|e))", "smoking cessation"),
+        (r"heart attack", "myocardial infarction"),
+        (r"whilst", "while"),
+        (r"USS|ultrasound scan|ultrasonography|sonography", "ultrasound"),
+        (r"OGD|EGD|gastroscopy|o?esophagogastroduodenoscopy|upper endoscopy", "upper GI endoscopy"),
+        (r"CT scan|computed tomography(?: scan)?", "CT"),
+        (r"MRI scan|magnetic resonance imaging", "MRI"),
+        (r"by mouth|orally|p\.?o\b\.?", "oral"),
+        (r"per hour|an hour|(?<=/)(?:hour|hr)", "h"),
+        (r"primary (?:coronary )?angioplasty|emergency angioplasty|PPCI", "primary percutaneous coronary intervention"),
+    )
+)
+"""Wordings that replies use for the words of an option, and what they become in both."""
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 PLACE = (
-    rf"(?P<place>{'|'.join(ORDINALS)}|(?:number|no\\.|#) ?(?:one|two|three|four|five|[1-9])|last|(?:second"
+    rf"(?P<place>{'|'.join(ORDINALS)}|top(?= (?:one|option|choice|answer))|(?:number|no\.|#) ?(?:one|two|three"
+    r"|four|five|[1-9])|last|(?:second"
     rf"|next)[- ]to[- ]last|last but one|penultimate)"
     r"(?: of (?:the|these|those)(?: (?:two|three|four|five|six|seven|eight|nine|ten|\d+))?)?"
     r"(?: (?:listed |given |answer )?(?:one|option|choice|answer|options|choices|answers|item|statement|alternative))?"
@@ -463,8 +505,12 @@ POSITIONS = (
     ),
     caseless(
         rf"\b{PLACE}\s+(?:is|seems|looks|fits|would be|must be|matches)\s*"
-        r"(?:(?:the|clearly|most|my|a)\s+)*(?:right|correct|best|likely|appropriate|answer|choice|pick"
-        r"|one\b(?! that)|it\b|$|[.,!])"
+        r"(?:(?:the|clearly|most|my|a|by far|far|definitely|more)\s+)*(?:right|correct|best|likely|appropriate"
+        r"|consistent|plausible|probable|convincing|answer|choice|pick|one\b(?! that)|it\b|$|[.,!])"
+    ),
+    caseless(
+        r"^\W*(?:(?:the |my )?(?:answer|choice)(?: is|:) )?(?:option|choice|answer|number) "
+        r"(?P<place>one|two|three|four|five|[1-9])\W*$"
     ),
 )
 """An option named by its place: 'I'd take the third one', 'the last of the four is correct'."""
@@ -476,15 +522,58 @@ SUPPOSING = caseless(
 WOULD = caseless(r"\bwould\b")
 """With these, a second claim is of another patient: 'In a man with dysuria, the answer would be B'."""
 IF_OTHER = caseless(rf"[^.;!?\n]{{0,60}}?\b(?:{SUPPOSED})\b")
+UNDECIDED = caseless(
+    r"\b(?:(?:can(?:'t|not| not)|could(?:n't| not)|unable to|hard to|impossible to|(?:would(?:n't| not)|not) (?:dare"
+    r"|like"
+    r"|want) to)\b[^.;!?\n]{0,20}?\b(?:decide|choose|commit|pick|say which|tell which)|toss[- ]?up|coin[- ]?(?:flip"
+    r"|toss)"
+    r"|torn between|fifty[- ]fifty)\b[^.!?\n]*"
+)
+"""A sentence that leaves the answer open."""
+PROBABLY = caseless(
+    r"^(\W*(?:(?:so|I|I'd|hmm+|well|is it|it's)\W+)*(?:probably|likely|(?:I'd )?(?:think|guess|say)|must be|has to be)"
+    r"\W+(?:option\W+)?\(?[A-J]\)?)\s*\?(?=\s+\w[^?]*$)"
+)
+"""An answer with a question mark that the rest of the text gives reasons for: 'Probably B? The score is 4.'"""
+CLAUSE_BREAK = caseless(
+    r"(?<=[.;:!?\n])\s+|\s+[–—-]+\s+|[,\s]+(?=(?:but|yet|however|whereas|while|although|though|because|since|which"
+    r"|rather"
+    r"|instead|before|after|until|given|and not|not)\b)|,\s+(?=(?:and|with|then|or|nor|the|he|she|it|we|I|this)\b)"
+)
+UNASSERTED = caseless(
+    r"n't\b|\b(?:not|no|nor|neither|never|without|avoid\w*|cannot|exclu\w+|rul\w+ out|out of|off the|unlikely|less"
+    r"|least"
+    r"|if|unless|could|might|may|can|rarely|seldom|usually|often|common\w*|also|too|possible|possibly|possibility|after"
+    r"|afterwards|later|follows?|comes? (?:second|next)|second|add-ons?|only|alone|already|previous\w*|prior|history"
+    r"|on record|rather than|instead|although|though|while|whereas|before|until|presumed|suspected|alternative\w*|than"
+    r"|wrong"
+    r"|incorrect|false|worr\w+|fear\w*|consider\w*|thought|tempt\w+|looks? like|mimic\w*|resembl\w*|vaccin\w*|negative"
+    r"|both|combin\w+|together|takes|taking|(?:is|was) on|brother|sister|mother|father|parents?|died|normal|against"
+    r"|screen\w*|risk|family|differential\w*|versus|vs|or|options?|choices?|why|whether|each|unlike|between"
+    r"|would (?!(?:be|give|start|say|recommend|go|do|keep|choose|order|treat|advise|call|begin|suggest|perform"
+    r"|pick)\b))\b"
+    r"|\?"
+)
+"""Words of a clause that does not say of an option that it is the answer."""
+ASSERTING = caseless(
+    r"\b(?:so|hence|therefore|thus|(?:this|that|it)(?:'s| is)|must|should|needs?|ha(?:s|ve) to|(?:he|she|patient|man"
+    r"|woman|child|boy"
+    r"|girl|infant|baby) has|points? to|means|(?:next|right|best|correct) \w+|first|culprit|diagnosis|cause|answer|key"
+    r"|dealing with|now|straight away|immediately|at once|in other words|I(?:'d| would|'ll| will)? (?:think|say|give"
+    r"|keep|do|start|recommend|call|order|choose))\b"
+    r"|^\W*(?:give|start|order|call|perform|begin|do|obtain|refer|offer|stop|tell|ask|keep|admit|treat)\b"
+)
+"""Words of a clause that says it."""
 NAMES = caseless(r"[)\]\"']*\s+(?:is|was|would|seems|stands for|refers to)\b")
 SENTENCE = re.compile(r"[.!?\n]\s+(?=\S*\w)")
 ASKING = re.compile(r"[^.!?;\n]*\?")
 AFTER_LAST = caseless(r"[)\]\"'.*]*\s*(?:then|it is|it's|therefore|please|obviously)\b")
-RESULT_OF = re.compile(r"[=≈→⇒:]")
+RESULT_OF = re.compile(r"[=≈→⇒:]|\s[-–—]\s|\b(?:works? out (?:as|at|to)|comes? (?:out )?(?:to|at)|equals|gives)\b")
 SEPARATOR = re.compile(r"\n[^\S\n]*(?:#{2,}|={3,}|-{3,}|\*{3,})[^\S\n]*\n")
-RESULT = caseless(r"(?:[=≈≅:→]|\b(?:is|equals|gives|about|approximately))\s*$")
+RESULT = caseless(r"(?:[=≈≅:→]|\bi\.e\.,?|\b(?:is|equals|gives|about|approximately))\s*$")
 BETWEEN = caseless(r"\b(?:between|from)\b[^.;\n]{0,24}\b(?:and|to)\s*$|\d\s*(?:to|or|and)\s*$")
-ENDING = re.compile(r"(?:ations?|ia|ions?|ing|ed|ism|r?al|us|ic|y|e|a)$")
+ENDING = re.compile(r"(?:ations?|age|ia|ions?|(?:al)?ly|ing|ed|ism|r?al|us|ic|y|e|a)$")
+DOUBLED = re.compile(r"([bdgmnprt])\1$")
 REVERSING = frozenset({"not", "no", "without", "avoid", "stop", "discontinue", "withhold", "never", "non", "except"})
 """Words, as folded, without which an option's words mean the reverse."""
 REJECTED = caseless(
@@ -499,6 +588,9 @@ LED = 260
 """Characters before a letter that are searched for what leads to it."""
 NEAR = 40
 """Characters before a letter that are searched for the word 'option' or the start of its sentence."""
+FEW = 2
+SHORTEST = 60
+"""Longest text, in characters, in which the only letter need not end a clause."""
 SHORT = 400
 """Longest reply, in characters, in which the words of a single option, or a lone letter, count as the answer."""
 WEIGHED = 160

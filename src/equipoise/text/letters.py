@@ -72,7 +72,9 @@ def _read(raw: str, words: Mapping[str, str]) -> tuple[str | None, str]:
     """Read a part of a reply: the letter, empty if it gives none, and the rule; None if no rule decides."""
     if letter := _field(raw, words):
         return letter, "field"
-    reply = _marked(_plain(to_english(raw)), words)
+    if not re.search(r"(?<![A-Z])[A-Z](?![A-Z])", raw):
+        raw = phrases.SMALL.sub(lambda small: small[0].upper(), raw)
+    reply = _marked(phrases.PROBABLY.sub(r"\1.", _plain(to_english(raw))), words)
     for name, rule in RULES:
         letter = rule(reply)
         if letter is not None:
@@ -86,7 +88,10 @@ def _marked(text: str, words: Mapping[str, str]) -> Reply:
 
 def _plain(text: str) -> str:
     tagged = phrases.ANSWER_TAG.sub("\nFinal answer: ", normalize_unicode(text, "NFKC").replace("’", "'"))
-    return _shorten_gaps(phrases.MARKUP.sub("", tagged).strip())
+    plain = _shorten_gaps(phrases.MARKUP.sub("", tagged).strip())
+    for own, name in phrases.ALIKE:
+        plain = own.sub(name, plain)
+    return plain
 
 
 def _shorten_gaps(text: str) -> str:
@@ -176,15 +181,28 @@ def _true_false(reply: Reply) -> str | None:
 
 def _two_answers(reply: Reply) -> str | None:
     """Lines that give different answers, without a word on which is meant, give none."""
+    if phrases.BARE_LETTERS.fullmatch(reply.text) and len({mark.letter for mark in reply.marks}) > 1:
+        return NONE
     given = {match["letter"].upper(): match["final"] for match in phrases.ANSWER_LINE.finditer(reply.text)}
     return NONE if len(given.keys() & reply.options.keys()) > 1 and not any(given.values()) else None
+
+
+def _undecided(reply: Reply) -> str | None:
+    """Several options, and at the end a sentence that leaves the answer open."""
+    left = None if REFUSING.search(reply.text) else phrases.UNDECIDED.search(reply.text)
+    later = any(left and mark.start >= left.end() for mark in reply.marks)
+    return NONE if left and not later and len({mark.letter for mark in reply.marks}) != 1 else None
 
 
 def _opening(reply: Reply) -> str | None:
     """The text opens with a letter, unless it rejects it, or weighs several options in turn and then decides."""
     text, marks, _ = reply
     first = next((mark for mark in marks if mark.by_letter), None)
-    if first is None or not phrases.PREFACE.fullmatch(text[: first.start]):
+    if (
+        first is None
+        or not phrases.PREFACE.fullmatch(text[: first.start])
+        or phrases.NEARLY.search(text[: first.start])
+    ):
         return None
     if not (first.followed_by_words or phrases.DELIMITED.match(text, first.end)):
         return None
@@ -219,7 +237,10 @@ def _lists_options(reply: Reply) -> bool:
     listed = [match[1] for match in islice(phrases.LISTED.finditer(reply.text), 2)]
     inline = [match[1] for match in islice(phrases.INLINE.finditer(reply.text), 3)]
     options = list(reply.options)
-    return (len(listed) > 1 and listed == options[:2]) or (len(inline) > 1 and inline == options[:3])
+    in_turn = len(inline) > phrases.FEW and inline[0] == options[0] and inline == sorted({*inline})
+    # In '(A). B gives U waves; C does not' the first letter is the answer.
+    in_turn = in_turn and not phrases.ANSWER_FIRST.match(reply.text)
+    return (len(listed) > 1 and listed == options[:2]) or in_turn
 
 
 def _announces_list(reply: Reply) -> bool:
@@ -352,7 +373,8 @@ def _weighed(reply: Reply) -> str | None:
     letters = [mark for mark in reply.marks if mark.by_letter]
     if not letters:
         for mark in reply.marks:
-            signs.get(_sign_at_once(reply, mark) or "", set()).add(mark.letter)
+            in_row = phrases.ROW.match(reply.text, mark.end) and _sign_after(reply.text, mark.end, mark.end, mark.start)
+            signs.get(in_row or _sign_at_once(reply, mark) or "", set()).add(mark.letter)
     ticks = [_sign_before(reply.text, mark) for mark in letters]
     if ticks[:1] != [None] and {"yes", "no"} <= set(ticks):
         ticked = {mark.letter for mark, tick in zip(letters, ticks, strict=True) if tick == "yes"}
@@ -363,6 +385,16 @@ def _weighed(reply: Reply) -> str | None:
             signs[sign].add(mark.letter)
     right = signs["yes"] - signs["no"]
     return right.pop() if len(right) == 1 and signs["no"] else None
+
+
+def _eliminated(reply: Reply) -> str | None:
+    """All options but one, which is named nowhere, are denied."""
+    letters = [mark for mark in reply.marks if mark.by_letter] or reply.marks
+    left = reply.options.keys() - {mark.letter for mark in letters}
+    if len(left) != 1 or len(letters) < phrases.FEW or not all(_is_denied(reply, mark) for mark in letters):
+        return None
+    (letter,) = left
+    return None if letter in phrases.CAPITAL.findall(reply.text) else letter
 
 
 def _sign_after(text: str, start: int, end: int, letter: int) -> str | None:
@@ -407,7 +439,13 @@ def _sign_before(text: str, mark: Mark) -> str | None:
 
 
 def _ranked(reply: Reply) -> str | None:
-    """The first of a ranking: 'C > A > B'."""
+    """The first of a ranking: 'C > A > B', or a list in order of likelihood."""
+    items = _items(reply)
+    start = min((place for place, _, _ in items), default=0)
+    introduced = phrases.RANKS.search(reply.text[:start].rstrip().rpartition("\n")[2])
+    if len(items) > phrases.FEW and (introduced or any(medal for _, _, medal in items)):
+        backwards = introduced and phrases.REVERSED.search(introduced.string)
+        return items[-1 if backwards else 0][1]
     if ranking := phrases.RANKING.search(reply.text):
         return ranking[1] if ranking[1] in reply.options else None
     chains = [
@@ -418,17 +456,48 @@ def _ranked(reply: Reply) -> str | None:
     return chains[0] if chains else None
 
 
+def _items(reply: Reply) -> list[tuple[int, str, bool]]:
+    """Return the place of each item of a numbered list, the option that it names first, and whether it has a medal."""
+    places = {mark.start: mark for mark in reversed(reply.marks)}
+    items = [
+        (match, places.get(match.end()) or places.get(match.end() + 1)) for match in phrases.ITEM.finditer(reply.text)
+    ]
+    return [(match.start(), mark.letter, bool(match["medal"])) for match, mark in items if mark]
+
+
+def _tabled(reply: Reply) -> str | None:
+    """The one option with a yes in the column of a table whose head asks for a verdict, or that alone has ticks."""
+    rows = [re.sub(r"^\s*\||\|\s*$", "", line).split("|") for line in reply.text.split("\n") if "|" in line]
+    lines = [[cell.strip() for cell in row] for row in rows]
+    heads = (
+        [at for at, cell in enumerate(lines[0]) if phrases.VERDICTS.search(cell)] if len(lines) > phrases.FEW else []
+    )
+    if not heads:
+        return None
+    signs: dict[str, set[str]] = {"yes": set(), "no": set()}
+    for line in lines[1:]:
+        cell = line[heads[-1]] if len(line) > heads[-1] else ""
+        others = [one for at, one in enumerate(line) if at != heads[-1]]
+        letters = [head["letter"] for one in others if (head := phrases.CELL.match(one))]
+        letters += [mark.letter for mark in find_marks(" | ".join(others), reply.options)]
+        sign = phrases.SIGN.match(cell)
+        right = sign.lastgroup == "yes" if sign else phrases.YES_CELL.match(cell)
+        signs["yes" if right else "no"].update(letters[:1])
+    return next(iter(signs["yes"])) if len(signs["yes"]) == 1 and signs["no"] else None
+
+
 def _likeliest(reply: Reply) -> str | None:
     """The letter with the largest share, where most options have one."""
-    if any(re.search(r"\d", words) for words in reply.options.values()):
+    if any(re.match(r"\W*\d|.*%", words) for words in reply.options.values()):
         return None
     shares: dict[str, float] = {}
     ends = {mark.start: mark.end for mark in reply.marks if not mark.by_letter}
     for mark in reply.marks:
         place = end_of_match(phrases.AT_ONCE, reply.text, mark.end, mark.end + phrases.WEIGHED)
         place = end_of_match(phrases.AT_ONCE, reply.text, ends.get(place, place), place + 2 * phrases.WEIGHED)
-        if mark.by_letter and (share := phrases.SHARE.match(reply.text, place)):
-            shares[mark.letter] = float(share[1])
+        share = phrases.SHARE.match(reply.text, place) if mark.by_letter else None
+        if share := share or phrases.SHARE_OF.match(reply.text, mark.end):
+            shares.setdefault(mark.letter, float(share[1]))
     best = [letter for letter, share in shares.items() if share == max(shares.values())]
     return best[0] if len(shares) > len(reply.options) / 2 and len(best) == 1 else None
 
@@ -445,7 +514,8 @@ def _last_word(reply: Reply) -> str | None:
     ):
         return None
     order = "".join(reply.options)
-    listed = any(order.find(mark.letter) + 1 == order.find(last.letter) for mark in _heads(reply))
+    heads = {mark.letter for mark in _heads(reply) if mark != last}
+    listed = last.letter not in heads and any(order.find(head) + 1 == order.find(last.letter) for head in heads)
     is_next = (
         listed
         and not text[last.end :].strip(" )")
@@ -467,8 +537,11 @@ def _lone_letter(reply: Reply) -> str | None:
     return _single_letter(
         mark
         for mark in reply.marks
-        if _ends_clause(text, mark)
-        and not phrases.UNMEANT.search(text[: mark.start].rstrip(" :("))
+        if (
+            _ends_clause(text, mark)
+            or (len(text) <= phrases.SHORTEST and phrases.CAPITAL.findall(text) == [mark.letter])
+        )
+        and (not phrases.UNMEANT.search(text[: mark.start].rstrip(" :(")) or phrases.CONFIDENCE.search(text))
         and not text.startswith(("\n", ":"), mark.end)
         and not _is_denied(reply, mark)
         and not any(end < len(text) and phrases.UNSETTLED.match(text, end) for end in _ends(reply, mark))
@@ -541,14 +614,7 @@ def _words(reply: Reply) -> str | None:
     text = reply.text
     if len(text) > phrases.SHORT or _announces_list(reply):
         return None
-    named = [
-        mark
-        for mark in reply.marks
-        if not (mark.by_letter or phrases.ASKING.match(text, mark.end))
-        and (mark.distinctive or phrases.RESULT.search(text[max(0, mark.start - phrases.NEAR) : mark.start]))
-        and not _is_denied(reply, mark)
-    ]
-    named = [mark for mark in named if not _shares_denial(reply, mark)]
+    named = [mark for mark in reply.marks if _is_named(reply, mark)]
     if _breaks_off(text) and not any(_sign_at_once(reply, mark) == "yes" for mark in named):
         return None
     if (
@@ -558,6 +624,17 @@ def _words(reply: Reply) -> str | None:
     ):
         return None
     return _single_letter(named)
+
+
+def _is_named(reply: Reply, mark: Mark) -> bool:
+    """Whether the text names an option by its words, and neither asks for it nor denies it."""
+    return bool(
+        not (mark.by_letter or phrases.ASKING.match(reply.text, mark.end))
+        and (mark.distinctive or phrases.RESULT.search(reply.text[max(0, mark.start - phrases.NEAR) : mark.start]))
+        and not _is_denied(reply, mark)
+        and not _shares_denial(reply, mark)
+        and not phrases.CONDITIONAL.match(reply.text, mark.end)
+    )
 
 
 def _concluded_words(reply: Reply) -> str | None:
@@ -580,11 +657,13 @@ def _concluded_words(reply: Reply) -> str | None:
 
 
 def _position(reply: Reply) -> str | None:
-    """An option is named by its place in the list, after words of options if there are any, and none by its letter."""
-    if any(mark.by_letter for mark in reply.marks) or "?" in reply.text:
+    """An option is named by its place, in the list of the reply or else of the question, after any other names."""
+    if "?" in reply.text:
         return None
-    first = min((mark.start for mark in reply.marks), default=0)
-    order = list(reply.options)
+    first = max((mark.start for mark in reply.marks if mark.by_letter), default=0)
+    first = max(first, min((mark.start for mark in reply.marks), default=0))
+    own = [letter for _, letter, _ in _items(reply)]
+    order = own if len({*own}) == len(own) > phrases.FEW else list(reply.options)
     places = {
         _place(match["place"].lower())
         for pattern in phrases.POSITIONS
@@ -600,41 +679,72 @@ def _place(name: str) -> int:
     """Return the index, from the end if negative, that an ordinal or 'number two' names."""
     if name in phrases.ORDINALS:
         return phrases.ORDINALS.index(name)
-    if name == "last":
-        return -1
+    if name in {"last", "top"}:
+        return -1 if name == "last" else 0
     number = fold(name.removeprefix("number").removeprefix("no.").strip("# ").replace("one", "1"))
     return int(number) - 1 if number.isdigit() else -2
 
 
-def _abridged(reply: Reply) -> str | None:
-    """A short text has the words of one option but for one of them, which no other option's words tell from it."""
-    if reply.marks or len(reply.text) > phrases.SHORT:
+def _covered(reply: Reply) -> str | None:
+    """The clauses of a short text that assert something have the words of one option, in whatever order."""
+    text = reply.text
+    if len(text) > phrases.SHORT or _announces_list(reply) or _breaks_off(text):
         return None
-    parts: dict[str, set[str]] = {}
-    for letter, words in reply.options.items():
-        tokens = [words[token.start : token.end] for token in tokens_of(words)]
-        reversing = {_stem(token.lower()) for token in tokens} & REVERSING
-        if len(tokens) < DISTINCTIVE or reversing or find_marks(reply.text, {letter: words}):
-            continue
-        for index in range(len(tokens)):
-            if not tokens[index][0].isdigit():
-                parts.setdefault(" ".join(tokens[:index] + tokens[index + 1 :]), set()).add(letter)
-    for part, letters in parts.items():
-        own = {token.word for token in tokens_of(part)}
-        rivals = [
-            {token.word for token in tokens_of(words)} for key, words in reply.options.items() if {key} != letters
-        ]
-        if len(letters) == 1 and not any(own <= rival for rival in rivals):
-            (letter,) = letters
-            found = _concluded_words(_marked(reply.text, {letter: part}))
-            if found is not None:
-                return found
+    contents = {letter: _content(words) for letter, words in reply.options.items()}
+    found: dict[bool, set[str]] = {False: set(), True: set()}
+    start = 0
+    for end in [*(match.end() for match in phrases.CLAUSE_BREAK.finditer(text)), len(text)]:
+        clause = text[start:end]
+        asserts = phrases.ASSERTING.search(clause) is not None
+        if not phrases.UNASSERTED.search(clause):
+            marks = [mark for mark in reply.marks if start <= mark.start < end and not mark.by_letter]
+            hits = {mark.letter for mark in marks if _is_named(reply, mark) and not _is_unsettled(reply, mark)}
+            if not marks and (asserts or clause == text):
+                hits = {letter for letter in contents if _has_content(clause, letter, contents)}
+            found[asserts] |= hits
+        start = end
+    rivals = {mark.letter for mark in reply.marks if mark.by_letter and not _is_denied(reply, mark)}
+    for hits in (found[True] | found[False], found[True]):
+        if len(hits) == 1 and rivals <= hits:
+            return hits.copy().pop()
     return None
+
+
+def _content(words: str) -> set[str]:
+    """Return the stems of an option's words that matter; none if these depend on their order."""
+    stems = _stems(words)
+    return set() if len(stems & GENERAL) > 1 else stems
+
+
+def _stems(text: str) -> set[str]:
+    """Return the stems of a text's words that matter; a letter or number belongs to the word before: 'type A'."""
+    words = [token.word for token in tokens_of(text)]
+    joined = {
+        f"{first} {second}"
+        for first, second, third in zip(words, words[1:], [*words[2:], ""], strict=False)
+        if (len(second) == 1 and not third[:1].isdigit()) or (len(first) == 1 and second[0].isdigit())
+    }
+    return joined | {_stem(word) for word in words if len(word) > 1 and word not in phrases.FILLERS}
+
+
+def _has_content(clause: str, letter: str, contents: Mapping[str, set[str]]) -> bool:
+    """Whether a clause has an option's words but for one of four, and one among them that no other option has."""
+    own = contents[letter]
+    said = own & _stems(clause)
+    if own & REVERSING > said:
+        return False
+    others = set().union(*(stems for other, stems in contents.items() if other != letter))
+    tells = any(len(word) >= DISTINCTIVE for word in said - others - GENERAL if word[0].isalpha())
+    missing = own - said
+    enough = len(missing) <= len(own) // DISTINCTIVE or (
+        len(missing) == 1 and len(own) > phrases.FEW and missing <= others
+    )
+    return tells and enough and not any(word[0].isdigit() for word in missing)
 
 
 def _stem(word: str) -> str:
     """Return a word without the ending by which it is another part of speech: dissect(ion), increase(d)."""
-    return phrases.ENDING.sub("", word) if len(word) > DISTINCTIVE + 1 else word
+    return phrases.DOUBLED.sub(r"\1", phrases.ENDING.sub("", word)) if len(word) > DISTINCTIVE + 1 else word
 
 
 GENERAL = frozenset(map(_stem, phrases.GENERAL))
@@ -678,6 +788,11 @@ def _initials(words: str) -> set[str]:
     """Return the initials of each run of an option's words."""
     first = "".join(word[0] for word in re.findall(r"[^\W\d_]+", words)).lower()
     return {first[start:end] for start in range(len(first)) for end in range(start + 2, min(len(first), start + 5) + 1)}
+
+
+def _several(reply: Reply) -> str | None:
+    """The answer is several letters."""
+    return NONE if phrases.JOINT_ANSWER.search(reply.text) else None
 
 
 def _no_such_option(reply: Reply) -> str | None:
@@ -724,17 +839,25 @@ RULES: tuple[tuple[str, Callable[[Reply], str | None]], ...] = (
     ("changed", _changed),
     ("true_false", _true_false),
     ("two_answers", _two_answers),
+    ("undecided", _undecided),
     ("likeliest", _likeliest),
     ("opening", _opening),
     ("final", _final),
     ("statement", _statement),
     ("no_such_option", _no_such_option),
     ("ranked", _ranked),
+    ("tabled", _tabled),
+    (
+        "placed",
+        lambda reply: _position(reply) if any(mark.by_letter for mark in reply.marks) or _items(reply) else None,
+    ),
     ("weighed", _weighed),
+    ("eliminated", _eliminated),
     ("concluding", _concluding),
     ("verdict", _verdict),
     ("last_word", _last_word),
     ("line", _line),
+    ("several", _several),
     (REFUSAL, lambda reply: NONE if REFUSING.search(reply.text) else None),
     (
         "no_option",
@@ -747,6 +870,6 @@ RULES: tuple[tuple[str, Callable[[Reply], str | None]], ...] = (
     ("lone_letter", _lone_letter),
     ("part", _part),
     ("position", _position),
-    ("abridged", _abridged),
+    ("covered", _covered),
 )
 """The rules by name, in the order in which they are tried; an empty letter means that no option is chosen."""

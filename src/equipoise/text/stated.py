@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from equipoise.text.answer import Answer, AnswerKind
 from equipoise.text.answers import match_answer
-from equipoise.text.conclusions import HEADING
+from equipoise.text.conclusions import DECIDES, HEADING
 from equipoise.text.diagnoses import Diagnoses, Meaning
 from equipoise.text.layouts import lay_out
 from equipoise.text.naming import LESS_LIKELY, SET_ASIDE, VERB
@@ -20,26 +20,31 @@ from equipoise.text.sentences import sentence_spans
 
 REVISES = caseless(
     r"(?:\b(?:on (?:reflection|second thoughts?|further (?:thought|reflection|review)|re-?reading)|correction"
-    r"|edit(?:ed)?|update|sorry|I meant"
-    r"|scratch that|strike that|I (?:take|took) (?:that|it) back|let me (?:reconsider|correct|revise|rethink"
-    r"|re-?evaluate)"
-    r"|(?:changed|amended|revised|updated|corrected) to|correct myself|my mistake|oops|(?:withdraw|retract) (?:that"
-    r"|it|this)|change my mind|changed my mind|then again|hmm"
-    r"|I(?:'d| would)? now (?:think|believe|favou?r|say)"
-    r"|I (?:was|am|stand) (?:wrong|mistaken|corrected)|that (?:was|is) wrong|I (?:misspoke|misread|overlooked)"
-    r"|actually|wait"
-    r"|hold on|in hindsight|having reconsidered|reconsidering"
-    r"|(?:revise[ds]?|change[ds]?|correct(?:ed)?|amend(?:ed)?|update[ds]?) (?:it|this|that|my [a-z ]{0,30}?(?:answer"
-    r"|diagnosis|impression))"
-    r"(?: (?:from [^.;]{1,60}? )?to)?)\b"
-    r"|\b(?:revised|corrected|updated|amended|new)(?: final)? (?:diagnosis|answer|impression)\b)"
+    r"|edit(?:ed)?|update|sorry|I meant|scratch that|strike that|I (?:take|took) (?:that|it) back|let me (?:reconsider"
+    r"|correct|revise|rethink|re-?evaluate|re-?read|re-?check|re-?think|look again|think again|go back)"
+    r"|that changes (?:everything|things|the picture)|(?:changed|amended|revised|updated|corrected) to|correct myself"
+    r"|my mistake|oops|(?:withdraw|retract) (?:that|it|this)|change my mind|changed my mind|then again|hmm|I(?:'d"
+    r"| would)? now (?:think|believe|favou?r|say)|I (?:was|am|stand) (?:wrong|mistaken|corrected)|that (?:was"
+    r"|is) wrong|I (?:misspoke|misread|overlooked)|actually|(?:(?<![a-z] )|(?<=\boh )|(?<=\bbut )|(?<=\bno )"
+    r"|(?<=\bhmm ))wait|hold on|in hindsight|having reconsidered|reconsidering|(?:revise[ds]?|change[ds]?"
+    r"|correct(?:ed)?|amend(?:ed)?|update[ds]?) (?:it|this|that|(?:the|my) [a-z ]{0,30}?(?:answer|diagnosis"
+    r"|impression))(?: (?:from [^.;]{1,60}? )?to)?)\b|\b(?<!\ba )(?:revised|corrected|updated|amended"
+    r"|new)(?: final)? (?:diagnosis|answer|impression)\b)"
 )
 """Words by which a reply takes its diagnosis back."""
+WITHDRAWS = caseless(
+    r"\b(?:can(?:'t|not| not) be (?:right|correct|it|that)|exclud\w+ (?:it|this|that)|(?:it|this|that)(?: is"
+    r"|'s) (?:excluded|ruled"
+    r" out)|was hasty|(?:diagnosis|answer) (?:is|was)|(?:this|that|it) (?:has to|must) be|explains? (?:it|this"
+    r"|everything))\b"
+)
+"""Words after a revision by which it gives another diagnosis, or takes the earlier one back."""
 TRAILING = caseless(
     r"^[\s*_#>\-•(\[]*(?:(?:disclaimer|(?:please |important )?notes?|caveats?|warning|important|reminder|PS"
     r"|N\.?B)\b[^\w]"
     r"|I (?:hope|am not a|'m not a|am an AI|recommend|advise|strongly)|let me know|please|feel free|as an? (?:AI"
     r"|language)"
+    r"|(?:do |just )?(?:remember|keep in mind|bear in mind|be aware)\b"
     r"|this (?:is not|does not|should not|information|answer|response|assessment) |it is (?:important|essential) to"
     r"|(?:always|you should|the patient should|he should|she should) (?:seek|consult|see|be)|if (?:you|imaging|the"
     r"|this|tests?)\b"
@@ -49,6 +54,15 @@ TRAILING = caseless(
     r"|other possibilities)(?: diagnos[ei]s)?\b)"
 )
 """The start of a sentence after the diagnosis that does not state it."""
+DISCLAIMER = caseless(
+    r"^[\s*_#>\-•(\[]*(?:disclaimer|(?:please |important )?notes?\b|(?:please |do |just )?(?:remember|note"
+    r"|keep in mind|bear in mind"
+    r"|be aware|see|consult|seek)|I(?:'m| am) (?:not a|an)\b|as an? (?:AI|language)|this (?:is not|answer|response"
+    r"|information|does not))\b"
+)
+"""The start of a paragraph of which nothing states the diagnosis."""
+REGAINED = caseless(r"\bmost (?:likely|probable)\b|\b(?:the|my|final|working|leading) (?:\w+ )?diagnosis\b")
+"""Words of a sentence after a disclaimer that states a diagnosis again."""
 SECTION = re.compile(r"[:*#]\W*$|^\s*#")
 CLAUSES = caseless(
     r"[;,:()\[\]…]\s+|[()]|(?<!\s)\s+[–—-]+\s+|[–—]|\.{3}\s*|\?"
@@ -57,38 +71,40 @@ CLAUSES = caseless(
 )
 AGAINST = caseless(
     r"\b(?:no|not|nothing|little|hardly|is out|off the table|never|nor|neither|without|\w+n't|can ?not|exclud\w+"
-    r"|rul(?:ed?|es|ing) out|unlikely|less|least|improbable"
-    r"|dismiss\w*|discount\w*|reject\w*|refut\w*|negative|against|mimic\w*|resembl\w+|history|histories|previous\w*"
-    r"|prior|past"
-    r"|everyone|everybody|they|staff|nurses?|carers|parents|paramedics?|triage|GP|team|psychiatrist|colleagues?"
-    r"|records?"
-    r"|handover|problem list|so far|stigma\w*|prejudice|distract\w*|put (?:it|this|that) down|withdraw|easy to"
-    r"|known|underlying|pre-?existing|documented|reported|wr(?:ote|itten)|attribut\w+|carries|sent home|discharge"
-    r"|label\w*|mislabel\w*|referr\w+|chart|notes|letter|told|call(?:s|ed)|raised by|was raised|thought"
-    r"|comes? to mind|consider\w*"
-    r"|worr\w+|concern\w*|fears?(?! of)|feared|suspicion|possib\w+|might|may|could|alternatives?|differentials?"
-    r"|second(?:ly)?|if"
-    r"|overlook\w*|misdiagnos\w*|mistak\w+|mistook|wrong\w*|initial\w*|originally|first|anchor\w*|element"
-    r"|contribut\w+|background"
-    r"|trigger\w*|stereotyp\w*|assum\w+|tempt\w+|avoid|also|too|secondarily|comorbid\w*|coexist\w*|co-exist\w*|family"
-    r"|precipitat\w+|provoked|exacerbated|worsened|other (?:condition|cause|possibilit|diagnos|option)\w*"
-    r"|can (?:also |sometimes |often )?(?:look|present|appear|cause|be|resemble|mimic)|risks?|screen\w*|tests?"
-    r"|testing|(?<!patient)'s (?:explanation|impression|diagnosis|view|opinion|verdict|theory|idea|label|assessment)"
-    r"|look like|looks like|come next|runner-up|instead of|why)\b"
+    r"|exclusi\w+|rul(?:ed?|es|ing) out|unlikely|less|least|improbable|dismiss\w*|discount\w*|reject\w*|refut\w*"
+    r"|negative|against|mimic\w*|resembl\w+|history|histories|previous\w*|prior|past|everyone|everybody|they|staff"
+    r"|nurses?|carers|parents|paramedics?|triage|wife|husband|(?<!bed )partner|sisters?|brothers?|mother|father|aunt"
+    r"|uncle|cousin|daughter|son|friend|neighbour|convinced|frightened|afraid|scared|GP|team|psychiatrist|colleagues?"
+    r"|records?|handover|problem list|so far|stigma\w*|prejudice|distract\w*|doctors?|physicians?|blam\w+"
+    r"|(?<!I )(?<!I'd )(?<!would )put (?:it|this|that) down|withdraw|easy to|known|underlying|pre-?existing|documented"
+    r"|reported|wr(?:ote|itten)|attribut\w+|carries|sent home|discharge|label\w*|mislabel\w*|referr\w+|chart|notes"
+    r"|letter|(?<!can be )(?<!should be )told|call(?:s|ed)|(?<!am )(?<!'m )calling|raised by|was raised|thought"
+    r"|comes? to mind|consider\w*(?! (?:this|it|him|her)\b)|worr\w+|concern\w*|fears?(?! of)|feared|suspicion"
+    r"|possib\w+|might|may|could|alternatives?|differentials?|second(?:ly)?|followed by|of course|common\w*"
+    r"|prevalen\w+|if|overlook\w*|misdiagnos\w*|mistak\w+|mistook|wrong\w*|initial\w*|originally"
+    r"|(?<!put )(?<!rank )first|anchor\w*|element|contribut\w+|background|trigger\w*|stereotyp\w*|assum\w+|tempt\w+"
+    r"|avoid|also|too|secondarily|comorbid\w*|coexist\w*|co-exist\w*|family|precipitat\w+|provoked|exacerbated"
+    r"|worsened|other (?:condition|cause|possibilit|diagnos|option)\w*|can (?:also |sometimes |often )?(?:look|present"
+    r"|appear|cause|be(?! told)|resemble|mimic)|risks?|screen\w*|tests?|testing|(?<!patient)'s (?:explanation"
+    r"|impression|diagnosis|view|opinion|verdict|theory|idea|label|assessment)|look like|looks like|come next"
+    r"|runner-up|instead of|why)\b"
 )
 """Words of a clause that does not assert the diagnosis that it names."""
 NEGATED = caseless(
-    r"\b(?:do|does|did|can|could|would|will)(?:n't| ?not)\b"
-    r"|\b(?:would|might|may|could) (?:suggest|fit|favou?r|point|show|have|cause|give|produce|present)\b"
-    r"|\b(?:is|are|was|were|been?|seems?|remains?|appears?)\b[^,;]{0,20}\b(?:less (?:likely|probable)(?! than)"
-    r"|ruled out|excluded)\b"
+    r"\b(?:do|does|did|can|could|would|will)(?:n't| ?not)\b|(?<!\bI )\b(?:would|might|may|could) (?:suggest|fit"
+    r"|favou?r|point|show|have|cause|give|produce|present|come|begin|start|usually|typically|normally|need|require)\b"
+    r"|\bshould not be diagnosed\b|\bdoes not apply\b|\b(?:is|are|was|were|been?|seems?|remains?"
+    r"|appears?)\b[^,;]{0,20}\b(?:less (?:likely|probable)(?! than)|ruled out|excluded)\b|\bnot\W*$|\bnot (?:explain"
+    r"|fit|account|match|cause)|\b(?:got|gets|been) (?:ruled out|excluded)"
+    r"|(?<=\w )(?<!and )(?<!or )(?<!but )less (?:likely|probable)(?! than)"
 )
 """Verbs of a clause that denies what its subject would explain."""
 BESIDE = caseless(
     r"\b(?:in (?:a|an|the) (?:\w+[ -]){1,4}?(?:with|who|whose|known)|superimposed on|on (?:a background|top) of"
-    r"|complicat\w+|with|as well as"
-    r"|and (?:secondary|reactive|resulting|mild|background|comorbid|concurrent|consequent|associated)"
-    r"|alongside|plus|in addition to|than|over|after|overlooks?|misses|due to|secondary to|caused by|resulting from)\b"
+    r"|complicat\w+|with|as well as|and (?:secondary|reactive|resulting|mild|background|comorbid|concurrent|consequent"
+    r"|associated)|alongside|plus|in addition to|than|over|after|followed by|ahead of|on the background of"
+    r"|as a (?:symptom|sign|confounder|complication|comorbidity)|overlooks?|misses|due to|secondary to|caused by"
+    r"|resulting from|related to|presenting (?:with|as)|misdiagnosed as|mistaken for)\b"
 )
 """What follows is beside the diagnosis that a clause names first."""
 CONCLUDES = caseless(
@@ -100,7 +116,7 @@ CONCLUDES = caseless(
     r"|points? (?:clearly "
     r"|strongly )?to\w*"
     r"|favou?rs?|suggests?|supports?|aligns?|consistent with|means?|makes?|I(?:'d| would)? (?:say|suspect|diagnose"
-    r"|conclude|go|think|believe)|does|fits"
+    r"|conclude|go|think|believe)|does|fits|verdict|settle for|adds up to"
     r"|shows?|reveals?|confirms?|proves?|establish\w*|indicates?|says|tells|settles?|treat \w+ as|that leaves"
     r"|which leaves|that of|speaks? (?:clearly |strongly )?(?:for|in favou?r)|argues? for)\b"
 )
@@ -109,21 +125,39 @@ LESSER = caseless(
     r"|exclude\w*|ruled out"
     r"|against|comorbid\w*|background|history|past|not(?! the)|consider|runner-up|chart|notes|triage|referral"
     r"|previous\w*"
-    r"|initial\w*"
+    r"|initial\w*|last"
     r"|old|first impression|label|further|lower|below|then|next|followed)\b"
 )
 """What stands before the colon in front of a diagnosis that is not the likeliest."""
-EITHER = caseless(r"\b(?:or|versus|vs)\b|/")
+EITHER = caseless(r"\b(?:or|versus|vs)\b|(?<!\d)/(?!(?:d?l|ml|kg|min|h|hour|day|u?l|mm3)\b)")
 VERDICT = caseless(
-    r"^\W*(?:no(?! doubt| question)|wrong|false|unlikely|improbable|exclu\w+|ruled out|less likely|not|rejected"
-    r"|dismissed|doubtful|out)\b"
+    r"^\W*(?:no(?! doubt| question)|wrong|false|unlikely|improbable|exclu\w+|ruled out|less likely|not(?! (?!likely"
+    r"|supported|possible|it|this|here|the (?:case|answer|cause|diagnosis)|consistent|present|explained|enough"
+    r"|convincing)\w)|rejected|dismissed|doubtful|out)\b"
 )
 """What follows a diagnosis to dismiss it."""
 SUBORDINATE = frozenset({"although", "though", "while", "whereas", "because", "since", "given", "(", "["})
 """Words before a clause that does not overrule the one before."""
-CAUSE = caseless(r"\b(?:due to|secondary to|caused by|resulting from|as a result of|because of)\b")
+CAUSE = caseless(
+    r"\b(?:due to|secondary to|caused by|resulting from|as a result of|because of"
+    r"|(?:symptom|sign|manifestation|consequence|result|effect|feature|part|presentation|expression) of)\b"
+)
 HEDGE = caseless(r"^\W*(?:(?:possibl[ey]|probabl[ey]|likely|suspected|query|maybe|perhaps|presumed)\s+)+")
 """Words before a diagnosis that is likely or possible."""
+CONCESSION = caseless(
+    r"(?:, )?\b(?:however (?:much|many|often|well|long|\w+ (?:he|she|they|it))|no matter (?:how|what)|regardless of"
+    r"|irrespective of)\b[^,;.!?\n]*"
+)
+ASKED = caseless(r"(?<=diagnosis)\?\s|(?<=verdict)\?\s|(?<=conclusion)\?\s")
+EXPLAINED = caseless(r"\b(?:explained|accounted for) by\b")
+"""What follows is the diagnosis, or a finding; what comes before is not."""
+QUESTION = caseless(
+    r"(?:^|(?<=[.?!;] ))(?:so |and )?(?:is|could|might|was) (?:this|it|that|she|he)(?: be"
+    r"| having)? (?P<name>[^?.!\n]{2,60})\? (?P<no>no|yes)\b"
+)
+"""A diagnosis that a question asks for, and the answer."""
+HEDGED = caseless(r"^\W*(?:possibly|perhaps|maybe|conceivably|potentially)\b")
+"""The start of a clause with a diagnosis that is merely possible beside another."""
 SHORTHAND = {
     r"2/2(?= [a-z])": "due to",
     "(?:d/t|s/t|2°)": "due to",
@@ -137,8 +171,47 @@ SHORTHAND = {
     "A/P": "Assessment",
 }
 """Clinical shorthand with a slash, which otherwise separates alternatives."""
-ARROW = re.compile(r"(?<=\S) [-=]> ")
+ARROW = caseless(
+    r"(?<=\S) [-=]> |(?:^|(?<=\n))(?P<label>[ *#-]{0,6}(?:[a-z]{1,20} )?(?:diagnosis|runner-up|first|second|third"
+    r"|leading|alternatives?|dx|answer"
+    r"|differentials?|consider|impression|likely|probable|unlikely))[ *]{0,4}(?:→|=>)\s*"
+)
 CROSS, TICK = re.compile("[❌✗✘🚫❎]\ufe0f?"), re.compile("[✅✓✔☑]\ufe0f?")
+EQUALS = re.compile(
+    r"\s=\s(?=[A-Za-z]{4})|(?:(?<=[\d%)])|(?<=positive)|(?<=negative)|(?<=normal)|(?<=raised)|(?<=weeks)"
+    r"|(?<=low))\s*(?:→|=>|⇒)\s*(?=[A-Za-z])"
+)
+"""A sign between findings and what they mean."""
+NAMES_DASH = re.compile("(?<=[a-zé])–(?=[A-Z])")
+"""The dash between two names: Guillain–Barré."""
+POINTED = caseless(
+    r"\b(?:number \w+|(?:the )?(?:first|second|third|fourth|fifth|last)(?: one| option)?) (?:of (?:these|those|them)"
+    r"|on (?:the|my) list|in (?:the|my) list|above)\s*[,(:–-]\s*"
+)
+"""A place in a list before the name that stands there."""
+THATS_IT = caseless(
+    r"(?:^|(?<=[.!?:;\n]))[\s*]*(?P<name>[^.!?:;\n]{3,80})[.!*]+\s+(?:that|this)(?:'s| is| would be) (?:my"
+    r"|the) (?:final )?(?:answer|diagnosis)\b"
+)
+"""A name that the next sentence calls the answer."""
+CONCLUSION = caseless(
+    r"(?:^[ \t*#>_-]*|(?<=[.!?] ))(?:step \d+\W+)?(?:(?:overall |final |my )?(?:conclusion|answer|verdict|bottom line"
+    r"|decision|judge?ment|opinion|summary)"
+    r"|hence|therefore|thus|so|most (?:likely|probable)|likeliest|favou?red|in (?:conclusion|summary"
+    r"|short))[*_ ]*[:.–—][*_\s]+(?=(?P<name>[^.,;(\n–—]{3,90}))",
+    re.MULTILINE,
+)
+"""A heading, or a conclusion with a colon, before a name without a verb."""
+FORMER = caseless(
+    r"\b(?:(?:first|initial|original) (?:thought|guess|instinct|impression|idea|reaction)|at first|initially"
+    r"|I (?:first )?thought)\b"
+)
+"""Words by which a reply names a diagnosis that it has since left."""
+COEQUAL = caseless(
+    r"\b(?:co-?infect\w*|co-?exist\w*|each|both|equally|dual|in equal (?:measure|parts)|neither (?:is|being)"
+    r"|two (?:diagnoses|conditions|separate|distinct))\b"
+)
+"""Words of a sentence that gives two diagnoses of which none is the main one."""
 STRUCK = re.compile(r"~~[^~\n]{1,200}~~|<(?P<tag>del|s|strike)>[^<\n]{1,200}</(?P=tag)>")
 BRACKETS = re.compile(r"\([^()]*\)")
 CLOSING = caseless(
@@ -154,15 +227,21 @@ ADVICE = caseless(
 )
 DRAW = caseless(
     r"\b(?:(?:can(?:'t|not| not)|could(?:n't| not)|(?:un|not )able to|impossible to|hard to|difficult to|won't"
-    r"|will not)"
+    r"|will not|not dare to)"
     r" (?:be sure |really |reliably |confidently )?(?:say|tell|decide|distinguish|choose|determine|separate|pick|know"
     r"|commit)"
     r"|equally (?:likely|probable|plausible|possible|well)|toss[- ]up|coin[- ]flip|fifty[- ]fifty|50[/:-]50"
-    r"|(?:undecided|torn) between|either (?:is|one|could|of (?:these|them|the two))|can(?:'t|not| not) be (?:told apart"
+    r"|(?:undecided|torn) between|either (?:is|one|could|of (?:these|them|the two))"
+    r"|(?:stays?|remains?|leave (?:it|this|the \w+)|left|is still|has to stay|must stay) (?:open|undecided|unanswered"
+    r"|unresolved)"
+    r"|no (?:single |firm |definite |final )?(?:diagnosis|answer|conclusion) (?:can|could|is)|(?:needed"
+    r"|required) to (?:decide|choose)"
+    r"|can(?:'t|not| not) be (?:told apart"
     r"|separated|distinguished))\b"
 )
 """Words by which the last sentence leaves the answer open."""
 LONGEST_OPENING = 10
+LONGEST_NAME = 5
 LONGEST_SHORT = 60
 """Words of a short reply, whose every clause is about its diagnosis."""
 
@@ -188,6 +267,7 @@ class _Mention(NamedTuple):
     kind: AnswerKind
     asserted: bool
     concludes: bool
+    decides: bool
     overrules: bool
     sentence: int
     line: int
@@ -205,7 +285,13 @@ def stated_answer(reply: str, answers: Answers, diagnoses: Diagnoses) -> AnswerK
         The kind of the answer that the reply states as its diagnosis; None if it states none, another or several.
     """
     reply = diagnoses.to_english(STRUCK.sub(" ", plain_letters(reply)))
-    reply = ARROW.sub(": ", reply)
+    reply = re.sub(r"\b(GAD|EPDS|PHQ|HADS|AUDIT)-?\d\b", "score", reply)
+    reply = QUESTION.sub(lambda one: f"{'This is' if one['no'].lower() == 'yes' else 'Not'} {one['name']}", reply)
+    reply = POINTED.sub("", EQUALS.sub(": this is ", NAMES_DASH.sub("-", reply)))
+    reply = THATS_IT.sub(lambda name: f"\nDiagnosis: {name['name']}", reply)
+    reply = CONCLUSION.sub(lambda head: head[0] if VERB.search(head["name"]) else "\nDiagnosis: ", reply)
+    reply = ASKED.sub(": ", CONCESSION.sub(" ", reply))
+    reply = ARROW.sub(lambda arrow: f"{arrow['label'] or ''}: ", reply)
     for short, words in SHORTHAND.items():
         reply = re.sub(rf"(?<!\w){short}(?![\w/])", words, reply, flags=re.IGNORECASE)
     meanings = {kind: _meanings(answer, diagnoses) for kind, answer in answers.items()}
@@ -215,9 +301,9 @@ def stated_answer(reply: str, answers: Answers, diagnoses: Diagnoses) -> AnswerK
         # Without a word of another diagnosis, what follows explains the one before.
         if (kind := _settled(revised, answers, meanings, diagnoses)) is not None:
             return kind
-        if re.search(r"diagnos|answer|impression", revisions[-1][0], re.IGNORECASE):
+        if re.search(r"diagnos|answer|impression", revisions[-1][0], re.IGNORECASE) or WITHDRAWS.search(revised):
             return None
-    return _settled(reply, answers, meanings, diagnoses)
+    return _settled(reply, answers, meanings, diagnoses, is_revised=bool(revisions))
 
 
 def _meanings(answer: Answer, diagnoses: Diagnoses) -> list[Meaning]:
@@ -225,7 +311,9 @@ def _meanings(answer: Answer, diagnoses: Diagnoses) -> list[Meaning]:
     return [meaning for meaning in read if meaning.concepts]
 
 
-def _settled(text: str, answers: Answers, meanings: Meanings, diagnoses: Diagnoses) -> AnswerKind | None:
+def _settled(
+    text: str, answers: Answers, meanings: Meanings, diagnoses: Diagnoses, *, is_revised: bool = False
+) -> AnswerKind | None:
     """Read a text's answer by its final diagnosis, which its clauses may overrule; by them if that is no answer."""
     is_short = len(text.split()) <= LONGEST_SHORT
     # A layout compares marks.
@@ -238,7 +326,9 @@ def _settled(text: str, answers: Answers, meanings: Meanings, diagnoses: Diagnos
     headings = list(HEADING.finditer(text))
     spans = sentence_spans(text, longest=len(text) + 1)
     last = text[spans[-1].start : spans[-1].end] if spans else ""
-    if (drawn := DRAW.search(last)) and len(_named(last[drawn.end() :], meanings, diagnoses)) != 1 and not headings:
+    drawn = DRAW.search(last)
+    is_open = drawn and len(_named(last[drawn.end() :], meanings, diagnoses)) != 1 and not headings
+    if is_open or _are_coequal(last, meanings, diagnoses):
         return None
     if headings and not is_short:
         return same[0] if len(same) == 1 else None
@@ -252,20 +342,34 @@ def _settled(text: str, answers: Answers, meanings: Meanings, diagnoses: Diagnos
     closing = None if is_short else _closing(last, meanings, diagnoses)
     if closing and (not same or closing in same):
         return closing
-    if not same and _names_another(text, meanings, diagnoses):
+    undecided = not same or (is_short and not any(mention.asserted for mention in mentions))
+    if is_short and FORMER.search(text) and not (headings or opening or any(one.asserted for one in mentions)):
         return None
-    return _weighed(mentions, same, is_first=bool(headings or opening))
+    concluded = {one.kind for one in mentions if one.asserted and one.concludes}
+    if undecided and not headings and len(concluded) != 1 and _names_another(text, meanings, diagnoses):
+        return None
+    return _weighed(mentions, same, is_first=bool(headings or opening), is_revised=is_revised)
+
+
+def _are_coequal(sentence: str, meanings: Meanings, diagnoses: Diagnoses) -> bool:
+    """Whether a sentence gives both answers, neither as the main one."""
+    equal = COEQUAL.search(sentence)
+    rest = re.sub(r"co-?exist\w*|contribut\w+|too|also", "", sentence)
+    return bool(equal) and not AGAINST.search(rest) and len(_named(sentence, meanings, diagnoses)) > 1
 
 
 def _closing(sentence: str, meanings: Meanings, diagnoses: Diagnoses) -> AnswerKind | None:
     """Return the answer that the last sentence of a long text asserts."""
-    if not CLOSING.search(sentence) or ADVICE.search(sentence):
+    sentence = ", ".join(part for part in re.split(r",\s+(?:and|but)\s|;\s", sentence) if not ADVICE.search(part))
+    if not CLOSING.search(sentence):
         return None
     kinds = {one.kind for one in _mentions(sentence, meanings, diagnoses, is_short=True) if one.asserted}
     return kinds.pop() if len(kinds) == 1 else None
 
 
-def _weighed(mentions: list[_Mention], same: list[AnswerKind], *, is_first: bool) -> AnswerKind | None:
+def _weighed(
+    mentions: list[_Mention], same: list[AnswerKind], *, is_first: bool, is_revised: bool
+) -> AnswerKind | None:
     """Weigh the final diagnosis, if it is one of the answers, against what the clauses assert.
 
     A later clause overrules it as a conclusion; one that merely asserts another answer leaves the reading open, unless
@@ -276,8 +380,9 @@ def _weighed(mentions: list[_Mention], same: list[AnswerKind], *, is_first: bool
     if len(same) != 1:
         if len(kinds) == 1:
             return kinds.pop()
+        decided = {mention.kind for mention in asserted if mention.decides}
         concluded = {mention.kind for mention in asserted if mention.concludes}
-        return concluded.pop() if len(concluded) == 1 else None
+        return next((found.pop() for found in (decided, concluded) if len(found) == 1), None)
     (own,) = same
     if own not in kinds and len(kinds) == 1:
         return kinds.pop()
@@ -285,9 +390,10 @@ def _weighed(mentions: list[_Mention], same: list[AnswerKind], *, is_first: bool
         return own if is_first or all(mention.kind == own for mention in mentions) else None
     last = max(place for place, mention in enumerate(asserted) if mention.kind == own)
     later = [mention for mention in asserted[last + 1 :] if mention.overrules]
-    if later and later[-1].concludes:
+    is_firm = (is_first or asserted[last].decides) and not is_revised
+    if later and later[-1].concludes and (later[-1].decides or not is_firm):
         return later[-1].kind
-    return own if is_first or not later else None
+    return own if is_first or is_firm or not later else None
 
 
 def _same(text: str, answers: Answers, diagnoses: Diagnoses) -> list[AnswerKind]:
@@ -297,15 +403,18 @@ def _same(text: str, answers: Answers, diagnoses: Diagnoses) -> list[AnswerKind]
 
 def _without_trailing(text: str) -> str:
     """Remove sentences and sections after the first that do not state a diagnosis."""
-    kept, gap, section, end = "", "", False, 0
+    kept, gap, section, disclaimed, end = "", "", False, False, 0
     for span in sentence_spans(text, longest=len(text) + 1):
         sentence = text[span.start : span.end]
-        gap += text[end : span.start]
-        end = span.end
-        is_new = gap.count("\n") > 1 and not re.match(r"\W*[-*•\d]", sentence)
+        between = text[end : span.start]
+        gap, end = gap + between, span.end
+        is_new = between.count("\n") > 1 and not re.match(r"\W*[-*•\d]", sentence)
         section = section and not is_new and not HEADING.match(sentence)
+        disclaimed = disclaimed and section
+        section = section and not (disclaimed and REGAINED.search(sentence))
         if kept and (section or TRAILING.match(sentence)):
-            section = section or SECTION.search(sentence) is not None
+            disclaimed = disclaimed or DISCLAIMER.match(sentence) is not None
+            section = section or disclaimed or SECTION.search(sentence) is not None
         else:
             kept, gap = kept + gap + sentence, ""
     return kept
@@ -362,9 +471,12 @@ def _mentions(text: str, meanings: Meanings, diagnoses: Diagnoses, *, is_short: 
             denied = denied or not _named(following.text, meanings, diagnoses)
         concludes = clause.closes or CONCLUDES.search(clause.text) is not None
         main = {} if denied or not (is_short or concludes) else _asserted(clause.text, named, meanings, diagnoses)
-        overrules = clause.before not in SUBORDINATE
+        decides = DECIDES.search(clause.text) is not None or (
+            clause.closes and clause.before != ":" and len(clause.text.split()) <= LONGEST_NAME
+        )
+        overrules = clause.before not in SUBORDINATE and not (clause.before == "," and HEDGED.match(clause.text))
         for kind in named:
-            yield _Mention(kind, kind in main, concludes, overrules, clause.sentence, clause.line)
+            yield _Mention(kind, kind in main, concludes, decides, overrules, clause.sentence, clause.line)
 
 
 def _asserted(
@@ -372,6 +484,9 @@ def _asserted(
 ) -> dict[AnswerKind, None]:
     """Return the answer that a clause asserts of those that it names: the first, or the expected one as a cause."""
     clause = HEDGE.sub("", clause)
+    if (explained := EXPLAINED.search(clause)) and not AGAINST.search(clause[: explained.start()]):
+        clause = clause[explained.end() :]
+        named = _named(clause, meanings, diagnoses)
     if (compared := LESS_LIKELY.search(clause)) is not None:
         return _named(compared["named"], meanings, diagnoses)
     if NEGATED.search(clause):
@@ -379,13 +494,16 @@ def _asserted(
     kept = SET_ASIDE.sub(" ", clause)
     head = BESIDE.split(kept, maxsplit=1)[0]
     main, scope = _named(head, meanings, diagnoses), head
+    meant = _named(kept, meanings, diagnoses)
     if len(named) > 1 and "expected" in named and CAUSE.search(clause):
         main, scope = {"expected": None}, clause
-    elif len(named) == 1 and not main and not _foreign(head, meanings, diagnoses):
-        main, scope = _named(kept, meanings, diagnoses), clause
+    elif len(meant) == 1 and not main and not _foreign(head, meanings, diagnoses):
+        main, scope = meant, kept
     if EITHER.search(kept):
         sides = [_named(side, meanings, diagnoses) for side in EITHER.split(kept)]
         main = {kind: None for kind in main if all(kind in side for side in sides)}
+    rest = re.sub(r"\bwith(?:out| no) (?:any |other |focal )?[\w-]+", " ", scope)
+    scope = rest if _named(rest, meanings, diagnoses) == _named(scope, meanings, diagnoses) else scope
     return {} if AGAINST.search(scope) else main
 
 
@@ -415,7 +533,8 @@ def _foreign(text: str, meanings: Meanings, diagnoses: Diagnoses) -> bool:
 def _names_another(text: str, meanings: Meanings, diagnoses: Diagnoses) -> bool:
     """Whether a text begins with, or concludes, a diagnosis that is none of the answers."""
     return any(
-        _foreign(SET_ASIDE.sub(" ", clause), meanings, diagnoses)
+        _foreign(BESIDE.split(SET_ASIDE.sub(" ", clause), maxsplit=1)[0], meanings, diagnoses)
+        and not _named(clause, meanings, diagnoses)
         for span in sentence_spans(text)
         # What is in brackets is not the diagnosis but its findings.
         for clause in CLAUSES.split(BRACKETS.sub(" ", text[span.start : span.end]))

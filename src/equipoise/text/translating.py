@@ -13,6 +13,7 @@ IDEOGRAPH = re.compile(f"[{IDEOGRAPHS}]")
 SPACED_STOP = re.compile(r"(?<=\w)[ ](?=[.,;:!?)])")
 ENGLISH = caseless(r"\b(?:the|is|are|of|with|and|this|not|was|has|it|by|to|for)\b")
 """Words of an English text, in which a name alone does not tell a language."""
+SENTENCE = re.compile(r"(?<=[.!?])\s+[a-z]")
 STOPS = str.maketrans({"。": ". ", "、": ", ", "【": "(", "】": ") ", "「": '"', "」": '"'})
 SHORTEST_FOLDED = 3
 """Letters from which a word is also read without its accents: `é` and `e` differ."""
@@ -44,6 +45,8 @@ class Translator:
         counts = [table.count(named) if cues.count(named) or is_foreign else 0 for cues, table in self._languages]
         if any(counts):
             named = self._languages[counts.index(max(counts))][1].replace(named.translate(STOPS))
+            if IDEOGRAPH.search(text):
+                named = SENTENCE.sub(lambda first: first[0].upper(), named)
         return named
 
 
@@ -82,7 +85,11 @@ class _Table:
 
 
 def _keys(wording: str) -> set[str]:
-    return {_key(wording), _key(_fold(wording) if len(wording) >= SHORTEST_FOLDED else wording)}
+    return {
+        _key(wording),
+        _key(wording.replace("-", "")),
+        _key(_fold(wording) if len(wording) >= SHORTEST_FOLDED else wording),
+    }
 
 
 def _key(wording: str) -> str:
