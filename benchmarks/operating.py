@@ -11,6 +11,7 @@ import json
 import sys
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -28,20 +29,30 @@ from equipoise.figures.verdicts import verdict
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.pairs import Pair
 from equipoise.materials.stories.library import load_library
-from equipoise.materials.vignette import LogRatio
+from equipoise.materials.vignette import LogRatio, Tier
 from equipoise.stats.multiplicity import joint_alpha
 from equipoise.studies.registry import STUDIES
 from equipoise.studies.vignettes.detection import detection_effects
 from equipoise.studies.vignettes.effects import component_effects, simultaneous_effects
 from equipoise.studies.vignettes.epidemiology import prior_excess_effects
 from equipoise.studies.vignettes.guards import written_guards
+from equipoise.studies.vignettes.profiles import Profile, profile_pairs
 
 HERE = Path(__file__).parent
 OUT = HERE / "operating.jsonl"
-DIMENSIONS = ("race", "gender", "age", "housing", "substance_use", "obesity", "socioeconomic")
-SIZES = {"core": (41, 41), "powered": (239, 103), "library": (283, 161)}
-"""Pairs and stories of the profiles, and of the whole library."""
+PROFILES: tuple[Profile, ...] = ("core", "verdict", "powered")
+"""The sizes that are tried; `verdict` with as many stories as the library has."""
 STUDY = "vignettes"
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A pair of a profile: its story, the dimensions that it varies, its tier, and what epidemiology says of it."""
+
+    story: str
+    dimensions: tuple[str, ...]
+    tier: Tier
+    ratio: LogRatio
 
 
 @cache
@@ -52,23 +63,29 @@ def settings() -> tuple[Decision, Measure]:
 
 
 @cache
-def ratios() -> list[LogRatio]:
-    """The log ratios of epidemiology of the pairs of the profile core."""
+def planned(profile: Profile) -> list[Planned]:
+    """List the pairs of a profile on which its headline figures rest."""
     library = load_library(HERE.parent / "data/raw")
-    rows = [library.parts(pair).tested.log_ratio for pair in library.pairs.values() if pair.core]
-    return [LogRatio(value=row.value, low=row.low, high=row.high) for row in rows]
+    rows = []
+    for _, tier, parts in profile_pairs(library, profile):
+        known, contrasts = parts.tested.log_ratio, parts.contrasts
+        if parts.tested.evidence.grade != "C" and not any(contrast.reverse for contrast in contrasts):
+            ratio = LogRatio(value=known.value, low=known.low, high=known.high)
+            dimensions = tuple(contrast.dimension for contrast in contrasts)
+            rows.append(Planned(parts.presentation.id, dimensions, tier, ratio))
+    return rows
 
 
-def study(member: Member, pairs: int, stories: int, seed: int) -> StudyResult:
+def study(member: Member, profile: Profile, seed: int) -> StudyResult:
     """Draw the judgements of a study of a model, and estimate what a verdict reads."""
-    rng = np.random.default_rng(seed)
-    seeds = rng.integers(2**32, size=stories)
-    ranks = rng.permutation(stories) / stories
+    rng, rows = np.random.default_rng(seed), planned(profile)
+    stories = sorted({row.story for row in rows})
+    seeds = dict(zip(stories, rng.integers(2**32, size=len(stories)), strict=True))
+    ranks = dict(zip(stories, rng.permutation(len(stories)) / len(stories), strict=True))
     made = []
-    for number in range(pairs):
-        story = number % stories
-        place = Place(story, int(seeds[story]), DIMENSIONS[number % len(DIMENSIONS)], float(ranks[story]))
-        made.append(_pair(number, place, member, rng))
+    for number, row in enumerate(rows):
+        place = Place(row.story, int(seeds[row.story]), row.dimensions[0], float(ranks[row.story]))
+        made.append(_pair(number, row, place, member, rng))
     options = settings()[1]
     arms = [arm for pair in made for arm in pair.arms]
     return StudyResult(
@@ -100,7 +117,7 @@ def _effects(pairs: list[Pair], options: Measure) -> list[Effect]:
     ]
 
 
-def _pair(number: int, place: Place, member: Member, rng: np.random.Generator) -> Pair:
+def _pair(number: int, row: Planned, place: Place, member: Member, rng: np.random.Generator) -> Pair:
     versions, written = member.draw(rng, place), member.write(rng, place)
     named = kinds(versions)
     key = f"{place.dimension}-{number:03}"
@@ -130,9 +147,9 @@ def _pair(number: int, place: Place, member: Member, rng: np.random.Generator) -
     unreasoned = both("{}/unreasoned")
     return Pair(
         key=key,
-        tier="single",
-        dimensions=(place.dimension,),
-        story=f"story-{place.story}",
+        tier=row.tier,
+        dimensions=row.dimensions,
+        story=place.story,
         persona="p01",
         marginalised=judged("marginalised", written.marginalised),
         privileged=judged("privileged", written.privileged),
@@ -141,25 +158,25 @@ def _pair(number: int, place: Place, member: Member, rng: np.random.Generator) -
         mirror=both("mirror-{}"),
         grade="A",
         level="leaning",
-        log_ratio=ratios()[number % len(ratios())],
+        log_ratio=row.ratio,
         rereads={"unreasoned": unreasoned} if unreasoned else {},
     )
 
 
-def decided(member: Member, pairs: int, stories: int, seed: int) -> tuple[str, tuple[str, ...]]:
+def decided(member: Member, profile: Profile, seed: int) -> tuple[str, tuple[str, ...]]:
     """Return the verdict on one draw, and which reasons it names."""
-    result = verdict(STUDIES[STUDY], study(member, pairs, stories, seed), settings()[0])
+    result = verdict(STUDIES[STUDY], study(member, profile, seed), settings()[0])
     assert result is not None  # noqa: S101
     return result.word, result.because
 
 
-def run(member: str, size: str, draws: int) -> dict[str, Any]:
+def run(member: str, size: Profile, draws: int) -> dict[str, Any]:
     """Draw a model's studies of one size, and count the verdicts and the reasons."""
     model = next(row for row in members() if row.name == member)
     words: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     for seed in range(draws):
-        word, because = decided(model, *SIZES[size], seed)
+        word, because = decided(model, size, seed)
         words[word] += 1
         reasons.update({reason.partition(":")[0].partition(" is ")[0][:60] for reason in because})
     shares = {name: words[name] / draws for name in sorted(words)}
@@ -177,7 +194,7 @@ def main() -> None:
     """Run every model at every size, on two processes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=200)
-    parser.add_argument("--sizes", nargs="+", default=[*SIZES])
+    parser.add_argument("--sizes", nargs="+", default=[*PROFILES])
     parser.add_argument("--only", default="")
     own = parser.parse_args()
     jobs = [(row.name, size) for row in members() for size in own.sizes if own.only in row.name]
@@ -188,7 +205,7 @@ def main() -> None:
         sys.stdout.write(f"{row['model']:50} {row['size']:8} {row['verdicts']} {row['because']}\n")
 
 
-def _job(draws: int, job: tuple[str, str]) -> dict[str, Any]:
+def _job(draws: int, job: tuple[str, Profile]) -> dict[str, Any]:
     return run(*job, draws)
 
 

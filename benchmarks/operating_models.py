@@ -40,9 +40,9 @@ Versions = dict[str, "Array"]
 
 @dataclass(frozen=True)
 class Place:
-    """Where a pair stands in a study: its story's number, random seed and rank from 0 to 1, and its dimension."""
+    """Where a pair stands in a study: its story, the story's random seed and rank from 0 to 1, and its dimension."""
 
-    story: int
+    story: str
     seed: int
     dimension: str
     rank: float

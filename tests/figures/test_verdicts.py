@@ -72,11 +72,12 @@ def two(low: float, high: float, *groups: tuple[str, float, float]) -> list[Effe
         *(
             effect(
                 Group("dimension", name, "vignettes"),
-                "error_difference_simultaneous",
-                4,
+                f"error_difference_{kind}",
+                12,
                 Estimate((least + most) / 2, Interval(least, most)),
             )
             for name, least, most in groups
+            for kind in ("simultaneous", "pooled")
         ),
     ]
 

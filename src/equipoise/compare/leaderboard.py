@@ -34,6 +34,8 @@ NOTE_ORDER = (
     "intervals that overlap, or do not, are no test of the difference between two models."
 )
 VERDICT = "verdict"
+WORDED = (VERDICT, "told")
+"""Tables of a metrics file that hold words."""
 """The name of the verdict's table in a metrics file."""
 FIRST = ("model", "run", "parameters")
 FIRST_OF_CSV = ("model", "title", "run", "revision", "parameters")
@@ -138,14 +140,16 @@ def is_figures(value: object, depth: int = LEVELS) -> bool:
     return isinstance(value, Mapping) and all(
         part is None
         or isinstance(part, int | float)
-        or (
-            name == VERDICT
-            and isinstance(part, Mapping)
-            and all(isinstance(word, str | float) for word in part.values())
-        )
+        or (name in WORDED and isinstance(part, Mapping) and all(map(_is_word, part.values())))
         or (depth > 1 and is_figures(part, depth - 1))
         for name, part in value.items()
     )
+
+
+def _is_word(value: object) -> bool:
+    """Whether a value of a verdict is a word or a number, or has a word for each component."""
+    parts = value.values() if isinstance(value, Mapping) else [value]
+    return all(isinstance(part, str | float | int) for part in parts)
 
 
 def figure(headline: Figure, metrics: Mapping[str, Mapping[str, Any]]) -> Cell:

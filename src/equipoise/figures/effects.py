@@ -24,6 +24,8 @@ SKEWED = "_skewed"
 """Ends the name of a mean whose interval is corrected for skewness (`skewed_mean`)."""
 UNEXPLAINED = "_unexplained"
 """Ends the name of a difference beyond that which epidemiology makes between the groups."""
+POOLED = "_pooled"
+"""Ends the name of the same mean with an interval for the group alone, whose variance is that of all groups."""
 SIMULTANEOUS = "_simultaneous"
 """Ends the name of a group's mean whose interval holds for all groups of its family together (`simultaneous_means`)."""
 TESTED_TOGETHER = ("dimension", "tier", "combination")
@@ -200,16 +202,17 @@ def simultaneous_means(
     groups: Iterable[tuple[Group, Sequence[tuple[float | None, str]]]],
     alpha: float,
     *,
+    alone: float,
     unequal: bool = False,
 ) -> Iterator[Effect]:
-    """Estimate the means of a family's groups with intervals that hold for all of them together.
+    """Estimate the means of a family's groups with intervals that hold for all of them together, and for each `alone`.
 
-    Each group has its values with their stories. The values of a story in a group are averaged; the variance between
-    stories is pooled over the groups, so that one of three stories is not judged by three values alone, and each
-    interval has the level 1 - alpha / number of groups (Bonferroni). Where groups may be `unequal` in variance, the
-    pooled one is too small for some: a group that varies more has its own. Without two stories more than groups, or
-    where nothing varies, there are no intervals. Source: Miller (1981), Simultaneous Statistical Inference, section
-    2.1.
+    Each group has its values with their stories. The values of a story in a group are averaged; the variance
+    between stories is pooled over the groups, so that one of three stories is not judged by three values alone, and
+    each interval has the level 1 - alpha / number of groups (Bonferroni), that of a group alone 1 - `alone`. Where
+    groups may be `unequal` in variance, the pooled one is too small for some: a group that varies more has its own.
+    Without two stories more than groups, or where nothing varies, there are no intervals. Source: Miller (1981),
+    Simultaneous Statistical Inference, section 2.1.
     """
     means: list[tuple[Group, list[float]]] = []
     for group, rows in groups:
@@ -224,12 +227,13 @@ def simultaneous_means(
     df = len(squares) - len(means)
     pooled = math.sqrt(sum(squares) / df) if df > 1 else 0.0
     for (group, values), centre in zip(means, centres, strict=True):
-        interval = None
-        if pooled:
-            spread = max(pooled, paired.standard_deviation(values) or 0.0) if unequal else pooled
-            reach = float(t_quantile(alpha / len(means), df)) * spread / math.sqrt(len(values))
-            interval = Interval(centre - reach, centre + reach)
-        yield effect(group, f"{measure}{SIMULTANEOUS}", len(values), Estimate(centre, interval))
+        spread = max(pooled, paired.standard_deviation(values) or 0.0) if unequal else pooled
+        for name, level in ((SIMULTANEOUS, alpha / len(means)), (POOLED, alone)):
+            interval = None
+            if pooled:
+                reach = float(t_quantile(level, df)) * spread / math.sqrt(len(values))
+                interval = Interval(centre - reach, centre + reach)
+            yield effect(group, f"{measure}{name}", len(values), Estimate(centre, interval))
 
 
 def location(values: Sequence[float], clusters: Sequence[str] | None = None) -> Estimate:

@@ -19,7 +19,7 @@ from statistics import fmean
 from typing import Protocol
 
 from equipoise.core.display import number
-from equipoise.figures.effects import SIMULTANEOUS, UNEXPLAINED, Effect
+from equipoise.figures.effects import POOLED, SIMULTANEOUS, Effect
 from equipoise.figures.figure import Figure
 from equipoise.figures.options import Component, Direction, Endpoint, Measure
 from equipoise.figures.plan import Spread, spread_of_interval
@@ -27,7 +27,7 @@ from equipoise.figures.primary import component_figure
 from equipoise.figures.result import BIASED, StudyResult
 from equipoise.figures.size import Size
 from equipoise.figures.study import Study
-from equipoise.figures.verdicts import BLIND, CLUSTERS, held_against, words_of
+from equipoise.figures.verdicts import BLIND, CLUSTERS, LEAST, held_against, words_of
 from equipoise.stats.equivalence import MOST_CLUSTERS, equivalence_power
 from equipoise.stats.paired import t_quantile
 from equipoise.stats.quantities import Interval
@@ -106,10 +106,10 @@ class StillPart:
 
 @dataclass(frozen=True, slots=True)
 class GroupsPart:
-    """Groups of a family, each of which has to lie within a margin by intervals that hold for all of them together.
+    """Groups of a family, each of which has to lie within a margin by an interval of its own.
 
-    `deviation` is the standard deviation of a story's value within its group. `measures` counts the figures among which
-    the level is divided, as among the groups (`figures.effects.simultaneous_means`).
+    `deviation` is the standard deviation of a story's value within its group (`figures.effects.simultaneous_means`).
+    Groups of fewer than `verdicts.LEAST` stories do not count.
     """
 
     title: str
@@ -117,7 +117,6 @@ class GroupsPart:
     family: str
     bound: float
     deviation: float
-    measures: int
     alpha: float
 
     def power(self, size: Size) -> float:
@@ -125,11 +124,11 @@ class GroupsPart:
 
         Given the pooled deviation the groups are independent, and all depend on it in the same direction.
         """
-        groups = [count for count in size.groups.get(self.family, {}).values() if count]
-        df = sum(groups) - len(groups)
-        if not groups or df < 2:  # noqa: PLR2004  (as for the intervals)
-            return 0.0
-        side = self.alpha / (2 * self.measures * len(groups))
+        every = [count for count in size.groups.get(self.family, {}).values() if count]
+        df, groups = sum(every) - len(every), [count for count in every if count >= LEAST]
+        if not groups:
+            return 1.0
+        side = self.alpha / 2
         powers = (
             equivalence_power(self.bound, self.deviation / math.sqrt(count), df, side) ** times
             for count, times in sorted(Counter(groups).items())
@@ -261,9 +260,9 @@ class _Taken:
                 yield self.of_family(family, figure, component)
 
     def of_family(self, family: str, figure: Figure, component: Component) -> Part | str:
-        """The part of one family, whose pooled deviation follows from the width of its simultaneous intervals."""
-        ours = [row for row in self.result.effects if row.family == family and row.measure.endswith(SIMULTANEOUS)]
-        rows = [row for row in ours if row.measure == f"{figure.measure}{SIMULTANEOUS}"]
+        """The part of one family, whose pooled deviation follows from the width of its intervals."""
+        ours = [row for row in self.result.effects if row.family == family]
+        rows = [row for row in ours if row.measure == f"{figure.measure}{POOLED}"]
         title = f"every {family.replace('_', ' ')}: {figure.title}"
         widths = [
             (row.n, (row.ci_high - row.ci_low) / 2)
@@ -273,10 +272,9 @@ class _Taken:
         df = sum(row.n for row in rows) - len(rows)
         if not widths or df < 2:  # noqa: PLR2004  (as for the intervals)
             return title
-        measures = len({row.measure for row in ours if not row.measure.endswith(f"{UNEXPLAINED}{SIMULTANEOUS}")})
         # Where a group that varies more than others has an interval of its own, all are planned with the mean variance.
         reach = math.sqrt(fmean(count * width**2 for count, width in widths))
-        quantile = float(t_quantile(self.options.alpha / measures / len(rows), df))
+        quantile = float(t_quantile(self.options.alpha, df))
         bound = component.model_copy(update={"margin": (component.within_groups or 1.0) * component.margin})
         return GroupsPart(
             title,
@@ -284,7 +282,6 @@ class _Taken:
             family,
             bound.margin,
             reach / quantile,
-            measures,
             self.options.alpha,
         )
 

@@ -118,6 +118,7 @@ class Verdict(NamedTuple):
     parts: tuple[Part, ...] = ()
     clusters: int | None = None
     instead: str = ""
+    uncovered: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -145,6 +146,8 @@ class Verdict(NamedTuple):
         sentence = f"{self.word.capitalize()}{reasons}. {title}: {value}, against a margin of {margin}."
         if self.word == UNBIASED and self.clusters:
             share = min(1.0, RULE_OF_37 / self.clusters)
+            if self.uncovered:
+                sentence += f" No claim is made about {', '.join(self.uncovered)}: too few stories."
             sentence += f" Bias confined to fewer than {share:.0%} of the stories or questions is not excluded."
         if self.instead:
             sentence += f" {self.instead[0].upper()}{self.instead[1:]}: the endpoint declared for that case decides."

@@ -38,6 +38,7 @@ from typing import Literal
 
 from equipoise.core.display import number
 from equipoise.figures.effects import (
+    POOLED,
     SIMULTANEOUS,
     SKEWED,
     UNEXPLAINED,
@@ -61,6 +62,8 @@ NOT_WORSE: ChangeWord = "not worse"
 BLIND = "no measure of assay sensitivity is declared, without which no bias is not shown"
 CLUSTERS = "overall/all/clusters"
 """The number of stories or questions of a study."""
+LEAST = 10
+"""The fewest stories of a group about which *no bias* makes a claim."""
 POWER_SUM = 3.24
 """z(0.975) + z(0.9): the standard errors within a margin that show no bias with power 0.8 at a one-sided 2.5 %."""
 
@@ -95,7 +98,9 @@ def verdict(study: Study, result: StudyResult, decision: Decision) -> Verdict | 
         *unmet,
         *(() if endpoint.floors else (BLIND,)),
     )
-    return undecided._replace(because=open_) if open_ else undecided._replace(word=UNBIASED)
+    if open_:
+        return undecided._replace(because=open_)
+    return undecided._replace(word=UNBIASED, uncovered=uncovered(parts, result, endpoint))
 
 
 def _part(figure: Figure, component: Component, result: StudyResult) -> Part:
@@ -156,9 +161,9 @@ def _beyond(parts: Sequence[Part]) -> Iterator[str]:
     yield from (part.reason for part in parts if part.state == "beyond")
 
 
-def _groups(part: Part, result: StudyResult, endpoint: Endpoint) -> list[Effect]:
-    """The groups of the endpoint's families for a component, with intervals that hold for all of them together."""
-    name = f"{part.figure.measure}{SIMULTANEOUS}"
+def _groups(part: Part, result: StudyResult, endpoint: Endpoint, kind: str = SIMULTANEOUS) -> list[Effect]:
+    """The groups of the endpoint's families for a component, with intervals that hold for all together, or for each."""
+    name = f"{part.figure.measure}{kind}"
     rows = [row for row in result.effects if row.family in endpoint.families and row.measure == name]
     return [row for row in rows if row.ci_low is not None and row.ci_high is not None]
 
@@ -182,17 +187,28 @@ def _unexplained(row: Effect, result: StudyResult) -> Effect | None:
 
 
 def _groups_open(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
-    """Name the group that is compatible with the largest difference beyond what groups are allowed, if one is."""
+    """Name the group that is compatible with the largest difference beyond what groups are allowed, if one is.
+
+    As each group must be within its bound, its interval needs no adjustment (Berger 1982). Groups of fewer than `LEAST`
+    stories are left out: the verdict claims nothing about them, and says so (`uncovered`).
+    """
     for part in parts:
         wide = part.component.within_groups
         if wide is None:
             continue
         bound = part.component.model_copy(update={"margin": wide * part.component.margin})
         null = part.figure.null or 0.0
-        groups = _groups(part, result, endpoint)
+        groups = [row for row in _groups(part, result, endpoint, POOLED) if row.n >= LEAST]
         worst = max(groups, key=lambda row: max(null - (row.ci_low or 0), (row.ci_high or 0) - null), default=None)
         if worst is not None and _words([worst], null, bound) != {UNBIASED}:
             yield f"{_title(worst)} is open: {part.figure.title} {_limits(worst)} against ±{bound.margin:g} for a group"
+
+
+def uncovered(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint) -> tuple[str, ...]:
+    """Name the groups of too few stories for a claim about them, where components bound their groups."""
+    bounded = [part for part in parts if part.component.within_groups is not None]
+    small = {_title(row): None for part in bounded for row in _groups(part, result, endpoint, POOLED) if row.n < LEAST}
+    return tuple(small)
 
 
 def _out_of_bounds(result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
@@ -236,7 +252,7 @@ def at_all_looks(result: StudyResult, read: set[str], repeated: Mapping[str, Eff
     effects = []
     for row in result.effects:
         changed: dict[str, float | None] = dict(untested) if row.primary else {}
-        if row.place in read or row.measure.endswith(SIMULTANEOUS):
+        if row.place in read or row.measure.endswith((SIMULTANEOUS, POOLED)):
             again = repeated[row.place]
             changed |= {"ci_low": again.ci_low, "ci_high": again.ci_high}
         effects.append(row.model_copy(update=changed))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from equipoise.core.units import Unit
 from equipoise.figures import layout
 from equipoise.figures.aggregates import by_cluster, item_effects, remaining
-from equipoise.figures.effects import SIMULTANEOUS, Effect
+from equipoise.figures.effects import POOLED, SIMULTANEOUS, Effect
 from equipoise.figures.options import Decision, Endpoint
 from equipoise.figures.primary import component_figure, with_primary
 from equipoise.figures.reading import reading_effects
@@ -102,7 +102,7 @@ def _at_levels_of_verdict(run: Run, step: Step, result: StudyResult, endpoint: E
     def estimated(size: float) -> dict[str, Effect]:
         at = size if result.looked is None else level(*result.looked, size)
         rows = _at_level(run, step, at)
-        return {row.place: row for row in rows if row.place in read or row.measure.endswith(SIMULTANEOUS)}
+        return {row.place: row for row in rows if row.place in read or row.measure.endswith((SIMULTANEOUS, POOLED))}
 
     if result.looked is not None:
         result = at_all_looks(result, read, estimated(alpha))
@@ -110,7 +110,7 @@ def _at_levels_of_verdict(run: Run, step: Step, result: StudyResult, endpoint: E
         result = replace(result, deciding=layout.at_level(run.study, layout.INTERVAL, estimated(own).values()))
     if len(endpoint.components) > 1:
         size = _joint_level(run, study, endpoint, own)
-        adjusted = [row for place, row in estimated(size).items() if not place.endswith(SIMULTANEOUS)]
+        adjusted = [row for place, row in estimated(size).items() if not place.endswith((SIMULTANEOUS, POOLED))]
         result = replace(result, adjusted=layout.at_level(run.study, layout.ADJUSTED, adjusted))
     return result
 

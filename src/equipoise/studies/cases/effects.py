@@ -146,7 +146,7 @@ def paired_effects(pairs: Sequence[Pair], options: Measure) -> Iterator[Effect]:
         for group, members in _pair_groups(pairs)
     ]
     alone = [(group, values) for group, values in moves if group.family == "dimension"]
-    yield from simultaneous_means("differential_vs_reverse", alone, options.alpha)
+    yield from simultaneous_means("differential_vs_reverse", alone, options.alpha, alone=options.alpha)
     if pairs:
         counted = Estimate(float(len({pair.story for pair in pairs})))
         yield effect(Group("overall", "all", NAME), "clusters", len(pairs), counted)

@@ -146,13 +146,13 @@ def simultaneous_effects(readings: Sequence[PairReading], alpha: float) -> Itera
         for family in FAMILIES:
             members = [reading for reading in readings if reading.decision.family == family]
             one = [(Group(FAMILY, family, NAME), pair_means(members, value))]
-            yield from simultaneous_means(measure, one, share / len(FAMILIES))
+            yield from simultaneous_means(measure, one, share / len(FAMILIES), alone=alpha)
         groups = [
             (Group("dimension", name, NAME), pair_means(members, value))
             for name in dimensions
             if (members := [reading for reading in single if reading.decision.dimensions[0] == name])
         ]
-        yield from simultaneous_means(measure, groups, share, unequal=True)
+        yield from simultaneous_means(measure, groups, share, alone=alpha, unequal=True)
 
 
 def written(reading: Reading) -> AnswerKind:

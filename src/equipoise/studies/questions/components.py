@@ -58,7 +58,7 @@ def component_effects(table: Sequence[Answered], options: Mapping[str, Options],
         (Group("attribute", name, NAME), [(mean_contrast("group_effect", row, [name]), row.question) for row in table])
         for name in crossed
     ]
-    yield from simultaneous_means("group_effect", groups, settings.alpha)
+    yield from simultaneous_means("group_effect", groups, settings.alpha, alone=settings.alpha)
     neutral = [row for row in table if row.has(NEUTRAL)]
     blind = best_blind(neutral, options)
     cells = PairedCells.count((row.right(NEUTRAL), blind[row.question] == row.gold) for row in neutral)

@@ -178,7 +178,7 @@ def simultaneous_effects(pairs: Sequence[Pair], alpha: float) -> Iterator[Effect
     beyond = {f"{measure}{UNEXPLAINED}": value for measure, value in BEYOND.items()}
     for measure, value in (every | beyond).items():
         rows = [(group, [(value(pair), pair.story) for pair in members]) for group, members in groups]
-        yield from simultaneous_means(measure, rows, alpha / len(every))
+        yield from simultaneous_means(measure, rows, alpha / len(every), alone=alpha, unequal=True)
 
 
 def component_effects(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect]:
