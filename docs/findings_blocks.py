@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 VIGNETTES = {
+    "documented error, after reasoning": "error_difference",
+    "without reasoning": "unreasoned_error_difference",
+    "as written": "written_error_difference",
     "net shift (nats)": "stereotype_shift_net",
-    "with findings": "stereotype_shift",
-    "without": "stereotype_shift_stub",
-    "differential bias rate": "differential_bias_rate",
-    "around the reasoning": "shift_around",
+    "without reasoning (nats)": "unreasoned_shift_net",
+    "base rates beyond epidemiology (nats)": "prior_excess",
 }
 """Figures of the vignettes by the heads of their columns."""
 
