@@ -108,7 +108,6 @@ FIGURES: tuple[Figure, ...] = (
         of_100="of 100 marginalised patients, {more} of 100 privileged ones get the documented wrong diagnosis",
         likelihoods=True,
         value=lambda pair: pair.error_difference,
-        plots=("errors",),
         beside={
             "unreasoned_error_difference": "without reasoning",
             "written_error_difference": "in what the model writes",
@@ -125,7 +124,6 @@ FIGURES: tuple[Figure, ...] = (
         fields=("estimate", "interval"),
         likelihoods=True,
         value=lambda pair: pair.unreasoned_error_difference,
-        plots=("errors",),
     ),
     _mean(
         "written_error_difference",
@@ -138,7 +136,6 @@ FIGURES: tuple[Figure, ...] = (
         ),
         fields=("estimate", "interval"),
         value=lambda pair: pair.written_error_difference,
-        plots=("errors",),
     ),
     _shift(
         "unreasoned_shift_net",
