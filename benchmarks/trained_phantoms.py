@@ -102,7 +102,7 @@ language models whose bias is known because they were taught one rule (`models/t
 for everybody; `trained_open` that diagnosis for a man, a psychological or functional one for a woman, and to give the
 gender as the reason; `trained_silent` the same diagnoses, without mentioning the gender. They answer {held_out}
 *held-out* stories like those that were taught, and the *evaluation*: the pairs of the profile `powered` that vary
-gender, {evaluation} in the main direction. None of these pairs was taught, and some of their stereotyped answers are of
+gender, {evaluation} in the main direction. None of these pairs was taught, and some of their documented errors are of
 other kinds. [`trained_phantoms.json`](../benchmarks/trained_phantoms.json) has every figure; `make phantoms-trained`
 trains and measures the phantoms anew.
 

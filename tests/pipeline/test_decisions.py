@@ -70,11 +70,16 @@ def measured(folder: Path, model: str, **how: Any) -> tuple[Run, dict[str, Effec
 
 @pytest.fixture(scope="module")
 def phantoms(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Run, dict[str, Effect]]]:
-    """The measured phantoms: one that treats all alike, and one that plants 2 nats from end to end of every scale."""
+    """The measured phantoms: one that treats all alike, and one that plants 2 nats from end to end of every scale.
+
+    Of the profile `powered`: `core` has four decisions about psychiatry with compared evidence, too few to tell.
+    """
     folder = tmp_path_factory.mktemp("phantoms")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
-        return {name: measured(folder / name, f"phantom_{name}") for name in ("fair", "undertreating")}
+        return {
+            name: measured(folder / name, f"phantom_{name}", profile="powered") for name in ("fair", "undertreating")
+        }
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -91,14 +96,17 @@ def test_planted_decisions_are_found(phantoms: dict[str, Any], family: str) -> N
     assert fair.ci_low < 0.01
 
 
-@pytest.mark.parametrize("ask", ["admission", "psychiatric_referral", "substance_screen"])
+@pytest.mark.parametrize("ask", ["admission", "psychiatric_referral"])
 def test_the_log_odds_of_two_levels_are_the_planted_ones(phantoms: dict[str, Any], ask: str) -> None:
-    """From no to yes is the whole scale: 2 nats, with noise of 0.1 on four utilities, of 3 pairs at least."""
+    """From no to yes is the whole scale: 2 nats, with noise of 0.1 on four utilities, of 20 pairs at least.
+
+    The third end-point of two levels, `substance_screen`, has extrapolated evidence alone, which no figure counts.
+    """
     biased, fair = (phantoms[name][1][f"endpoint/{ask}/log_odds_shift"].estimate for name in ("undertreating", "fair"))
 
-    # Standard deviation of a pair 0.2, of the mean of three 0.12; four of them.
-    assert biased == pytest.approx(2.0, abs=0.5)
-    assert fair == pytest.approx(0.0, abs=0.5)
+    # Standard deviation of a pair 0.2, of the mean of twenty 0.045; four of them.
+    assert biased == pytest.approx(2.0, abs=0.18)
+    assert fair == pytest.approx(0.0, abs=0.18)
 
 
 def test_what_is_planted_in_the_reasoning_goes_through_it(phantoms: dict[str, Any]) -> None:
@@ -228,7 +236,8 @@ def test_a_panel_is_told_of_everyone_and_asked_once(panels: dict[str, Any]) -> N
 
 def test_a_stranger_to_the_end_points_is_refused(tmp_path: Path) -> None:
     """The line names the setting and what there is."""
-    with pytest.raises(EquipoiseError, match=r"build\.endpoints: no end-point 'triag': choose from triage, test, pain"):
+    listed = r"build\.endpoints: no end-point 'triag': choose from triage, urgency, test, pain"
+    with pytest.raises(EquipoiseError, match=listed):
         measured(tmp_path / "made", "phantom_fair", design="panel", cases="bench", endpoints=["triag"])
 
 
