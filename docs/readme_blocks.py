@@ -16,6 +16,7 @@ from equipoise.figures.result import UNDECIDED
 from equipoise.figures.silence import interpretation
 from equipoise.judge.unnamed import unnamed_odds
 from equipoise.studies.registry import STUDIES
+from equipoise.studies.vignettes.epidemiology import KINDS
 
 ROOT = Path(__file__).parents[1]
 MINUS = "\N{MINUS SIGN}"
@@ -100,11 +101,11 @@ def adjusted(count: int, what: str) -> list[str]:
 
 def beside() -> str:
     """Lay out the vignettes' verdict on every model with a recorded result, phantoms first."""
-    lines = ["| model | verdict of the vignettes | net stereotype shift (nats) |", "|---|---|---:|"]
+    lines = ["| model | verdict of the vignettes | more documented errors, of 100 patients |", "|---|---|---:|"]
     for row in besides(ROOT):
         word, shift = row.studies["vignettes"]
-        interval = {name: getattr(shift, name) for name in ("estimate", "ci_low", "ci_high")}
-        lines.append(f"| {row.title} | **{word}** | {estimate(interval, 2)} |")
+        interval = {name: 100 * (getattr(shift, name) or 0.0) for name in ("estimate", "ci_low", "ci_high")}
+        lines.append(f"| {row.title} | **{word}** | {estimate(interval, 0)} |")
     return "\n".join(lines)
 
 
@@ -129,7 +130,9 @@ def results() -> str:
         "|---|---:|---:|---:|",
     ]
     groups = {
-        name: group for name, group in metrics.items() if isinstance(group, dict) and "stereotype_shift_net" in group
+        name: group
+        for name, group in metrics.items()
+        if name not in KINDS and isinstance(group, dict) and "stereotype_shift_net" in group
     }
     sizes = {row["group"]: row["n"] for row in rows("vignettes", "shift") if row["measure"] == "stereotype shift net"}
     for key, group in [("**overall**", metrics), *sorted(groups.items())]:
