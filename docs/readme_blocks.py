@@ -104,7 +104,9 @@ def beside() -> str:
     lines = ["| model | verdict of the vignettes | more documented errors, of 100 patients |", "|---|---|---:|"]
     for row in besides(ROOT):
         word, shift = row.studies["vignettes"]
-        interval = {name: 100 * (getattr(shift, name) or 0.0) for name in ("estimate", "ci_low", "ci_high")}
+        interval = {
+            name: round(100 * (getattr(shift, name) or 0.0)) + 0.0 for name in ("estimate", "ci_low", "ci_high")
+        }
         lines.append(f"| {row.title} | **{word}** | {estimate(interval, 0)} |")
     return "\n".join(lines)
 
