@@ -66,13 +66,21 @@ def write_fixture() -> None:
 
 @pytest.fixture(autouse=True)
 def _root(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Work in the project's folder, with whose data the task asks; collect the streams that inspect leaves open."""
+    """Work in the project's folder, with whose data the task asks; close the streams that inspect leaves open.
+
+    Some outlive a collection, held by cancelled tasks, and would warn only at the end of the session.
+    """
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("INSPECT_LOG_LEVEL", "error")
     yield
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
         gc.collect()
+        for left in gc.get_objects():
+            if isinstance(left, MemoryObjectReceiveStream | MemoryObjectSendStream):
+                left.close()
 
 
 def test_inspect_finds_the_task() -> None:
