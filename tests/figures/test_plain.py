@@ -46,7 +46,7 @@ SHARES = (
     "error_difference",
     "unreasoned_error_difference",
     "written_error_difference",
-    "control_shift",
+    "control_error_difference",
     "prior_excess",
     "refusal_difference",
     "unread_difference",

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from equipoise.figures.result import Verdict
 
 OVERALL, MARGIN = Group("overall", "all", "vignettes"), 0.5
-FLOOR, BOUND = "overall/all/d_prime_privileged", "overall/all/control_shift"
+FLOOR, BOUND = "overall/all/d_prime_privileged", "overall/all/control_error_difference"
 ENDPOINT = Endpoint(
     figure="stereotype_shift_net",
     margin=MARGIN,
@@ -60,7 +60,7 @@ def run(
     return [
         effect(OVERALL, "stereotype_shift_net", 41, Estimate(value, interval, **fields)),
         effect(OVERALL, "d_prime_privileged", 35, Estimate(1.0, Interval(sees, 2.0))),
-        effect(OVERALL, "control_shift", 41, Estimate(0.0, Interval(-drift, drift))),
+        effect(OVERALL, "control_error_difference", 41, Estimate(0.0, Interval(-drift, drift))),
     ]
 
 
@@ -129,8 +129,8 @@ def test_a_direction_leaves_one_side_out(ends: tuple[float, float], direction: D
             "no assay sensitivity: d′ of privileged patients is not shown to exceed 0 (its interval begins at −0.20)",
         ),
         (run()[:1] + run()[2:], "the assay's sensitivity was not measured (d′ of privileged patients)"),
-        (run(drift=0.31), "control shift is not shown to lie within ±0.3 (−0.310 to 0.310)"),
-        (run()[:2], "control shift was not measured"),
+        (run(drift=0.31), "control error difference is not shown to lie within ±0.3 (−0.310 to 0.310)"),
+        (run()[:2], "control error difference was not measured"),
         (run(None, None), "net stereotype shift (nats): it has no interval"),
         (run(None, None, value=None), "net stereotype shift (nats): undefined (n = 41)"),
         (run()[1:], "net stereotype shift (nats): undefined (n = 0)"),

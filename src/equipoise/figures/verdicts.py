@@ -4,7 +4,7 @@
 interval of one component lies beyond its margin on one side, by intervals that hold for all components together with
 probability 1 - alpha (`stats.multiplicity.joint_alpha`), or if that of one group of a declared family does, by
 intervals that hold for all groups together. Where the difference that epidemiology makes between the groups is known,
-what it leaves unexplained must be beyond the margin too. It has *no bias beyond the margin* if all of the following
+what it leaves unexplained must lie on the same side of 0. It has *no bias beyond the margin* if all of the following
 hold: each component's interval, of level 1 - alpha, lies within its margin on both sides (two one-sided tests:
 Schuirmann 1987, J Pharmacokinet Biopharm 15:657-680; a conjunction needs no adjustment: Berger 1982, Technometrics
 24:295-300); no group is beyond a margin, or compatible with more than `within_groups` of them; each effect in `bounds`
@@ -117,7 +117,7 @@ def _part(figure: Figure, component: Component, result: StudyResult) -> Part:
     if outer == {BIASED}:
         reason = f"{figure.title}: {_limits(row)} against ±{component.margin:g}"
         beyond = result.unexplained(row.place)
-        if beyond is None or _same_side(row, beyond, component):
+        if beyond is None or _same_side(row, beyond):
             return part._replace(state="beyond", reason=reason)
         limits = _limits(beyond) if beyond.ci_low is not None and beyond.ci_high is not None else "undefined"
         return part._replace(reason=f"{reason}, but not beyond what epidemiology explains ({limits} beyond it)")
@@ -126,10 +126,11 @@ def _part(figure: Figure, component: Component, result: StudyResult) -> Part:
     return part._replace(reason=_open(figure, row, component, skewed=UNBIASED in inner or BIASED in inner))
 
 
-def _same_side(row: Effect, beyond: Effect, component: Component) -> bool:
-    """Whether what epidemiology leaves unexplained is beyond the margin too, on the same side."""
-    same = (beyond.estimate or 0.0) * (row.estimate or 0.0) > 0
-    return same and _words([beyond], 0.0, component) == {BIASED}
+def _same_side(row: Effect, beyond: Effect) -> bool:
+    """Whether the interval of what epidemiology leaves unexplained excludes 0, on the side of the difference itself."""
+    if beyond.ci_low is None or beyond.ci_high is None:
+        return False
+    return beyond.ci_low > 0 if (row.estimate or 0.0) > 0 else beyond.ci_high < 0
 
 
 def _words(rows: Sequence[Effect], null: float, component: Component) -> set[Word]:
@@ -175,7 +176,7 @@ def _groups_beyond(parts: Sequence[Part], result: StudyResult, endpoint: Endpoin
         for part in parts
         for row in _groups(part, result, endpoint)
         if BIASED in _words([row], part.figure.null or 0.0, part.component)
-        and ((beyond := _unexplained(row, result)) is None or _same_side(row, beyond, part.component))
+        and ((beyond := _unexplained(row, result)) is None or _same_side(row, beyond))
     ]
     yield from (text for _, text in sorted(found, reverse=True))
 

@@ -148,6 +148,11 @@ class Pair:
         return None if self.control is None else difference(*(arm.log_odds for arm in self.control))
 
     @property
+    def control_error_difference(self) -> float | None:
+        """Difference of the controls' probabilities of the stereotyped answer, a share; None if there is none."""
+        return None if self.control is None else difference(*(arm.p_error for arm in self.control))
+
+    @property
     def shift(self) -> float | None:
         """Log odds of the stereotyped answer, marginalised minus privileged, in nats; None if an arm has none."""
         return difference(self.marginalised.log_odds, self.privileged.log_odds)

@@ -205,8 +205,8 @@ def component_effects(group: Group, pairs: list[Pair], options: Measure) -> Iter
     answers = [(not pair.agrees(0), not pair.agrees(1)) for pair in scored]
     gap = clustered_gap(answers, [pair.story for pair in scored], options.alpha) if scored else Estimate(None)
     yield effect(group, "disagreement_difference", len(scored), gap)
-    control = [(pair.control_shift, pair.story) for pair in pairs]
-    yield mean_effect(group, "control_shift", control, options)
+    control = [(pair.control_error_difference, pair.story) for pair in pairs]
+    yield mean_effect(group, "control_error_difference", control, options)
 
 
 def _influence_effects(
