@@ -48,6 +48,7 @@ SHARES = (
     "written_error_difference",
     "control_error_difference",
     "prior_excess",
+    "prior_excess",
     "refusal_difference",
     "unread_difference",
     "disagreement_difference",
