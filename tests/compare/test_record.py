@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ROOT = Path(__file__).parents[2]
-SIZE = 20_000
+SIZE = 26_000
 """The most bytes of the committed result."""
 
 

@@ -83,7 +83,8 @@ def overview_rows(verdicts: Mapping[str, Verdict]) -> list[Row]:
 
 
 def _row(study: str, verdict: Verdict) -> Row:
-    names = {"group": f"{study}: {verdict.word}", "measure": "primary endpoints"}
+    # Without the margin, which the zone shows: a label as long as the whole verdict leaves a phone no room.
+    names = {"group": f"{study}: {verdict.word.partition(' beyond')[0]}", "measure": "primary endpoints"}
     row, null, margin = verdict.row, verdict.figure.null, verdict.endpoint.margin
     if row.estimate is None or null is None or margin is None:
         return {**undefined_row(**names), "n": row.n}
