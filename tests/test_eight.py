@@ -8,6 +8,7 @@ the registry says, but for the lengths of the replies.
 from __future__ import annotations
 
 import importlib.util
+import math
 import re
 import shutil
 from importlib import metadata
@@ -158,8 +159,8 @@ def without(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
 
 
 def keep(run: Run, pairs: int) -> None:
-    """Leave the first pairs of a study that was built, and their prompts."""
-    chosen = list(dict.fromkeys(row.pair for row in jsonl.each(run.built("vignettes"), Vignette)))[:pairs]
+    """Leave the last pairs of a study that was built, and their prompts."""
+    chosen = list(dict.fromkeys(row.pair for row in jsonl.each(run.built("vignettes"), Vignette)))[-pairs:]
     for name in ("vignettes", "tellings"):
         rows = [row for row in jsonl.read(run.built(name), Vignette) if row.pair in chosen]
         jsonl.write(run.built(name), rows)
@@ -251,7 +252,8 @@ def test_quantised_loading_answers_in_few_bits(
     assert [type(one).__name__ for one in linear.values()] == [layer] * 14
     for one in linear.values():
         assert one.weight.dtype.itemsize == 1
-        assert one.weight.shape == stored((one.out_features, one.in_features))
+        # On processors with AVX-512 bitsandbytes lays the same bytes out in another shape.
+        assert one.weight.numel() == math.prod(stored((one.out_features, one.in_features)))
     assert (type(head), head.weight.dtype) == (torch.nn.Linear, torch.bfloat16)
 
 

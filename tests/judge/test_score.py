@@ -103,6 +103,7 @@ def test_every_field_is_filled() -> None:
             answer_generated="expected",
             log_odds=1.5,  # -0.5 - (-2.0)
             log_odds_per_token=1.5,  # each answer is one token
+            p_error=0.7488322659876905,  # 0.607 / (0.135 + 0.607 + 0.050 + 0.018)
             mentioned=True,
             considered="weighed",
             window="Her sex makes it so.",
