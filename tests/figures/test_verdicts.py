@@ -77,7 +77,7 @@ def two(low: float, high: float, *groups: tuple[str, float, float]) -> list[Effe
                 Estimate((least + most) / 2, Interval(least, most)),
             )
             for name, least, most in groups
-            for kind in ("simultaneous", "pooled")
+            for kind in ("simultaneous", "alone")
         ),
     ]
 

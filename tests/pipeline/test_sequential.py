@@ -16,7 +16,7 @@ from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.keys import unit_of
 from equipoise.core.prompts import Prompt, Response
-from equipoise.figures.effects import SIMULTANEOUS, Effect
+from equipoise.figures.effects import POOLED, SIMULTANEOUS, Effect
 from equipoise.figures.layout import ADJUSTED, INTERVAL, result_of, rows_of
 from equipoise.figures.options import Decision
 from equipoise.figures.result import BIASED, UNDECIDED
@@ -159,7 +159,7 @@ def test_figures_are_those_of_a_fixed_run_over_the_same_cases(
     whole = measured(fixed)
     endpoint = stopped.settings.section("decision", Decision).endpoints[stopped.study]
     read = {f"{stopped.study}/{place}" for place in places(STUDIES[stopped.study], endpoint)}
-    read |= {key for key, row in whole.items() if key.endswith(SIMULTANEOUS) and row.ci_low is not None}
+    read |= {key for key, row in whole.items() if key.endswith((SIMULTANEOUS, POOLED)) and row.ci_low is not None}
 
     assert fixed.units == []
     assert some.keys() - whole.keys() == {f"{stopped.study}/verdict/all/asked"}
