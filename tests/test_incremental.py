@@ -201,10 +201,10 @@ def reached(section: str) -> set[str]:
 
 
 def test_a_change_of_the_analysis_opens_no_model() -> None:
-    """What runs after a change in `measure`, and `check`, imports no module that can load weights or ask a server."""
+    """What runs after a change in `measure`, and `check`, loads no weights; `check` may ask a server what it offers."""
     assert reached("measure") == {"measure", "report"}
     for name in reached("measure") | {"check"}:
-        assert not opened(name), name
+        assert opened(name) <= {"backends/openai.py"}, name
 
 
 def test_check_loads_no_library_that_runs_a_model() -> None:
