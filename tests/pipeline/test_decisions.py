@@ -154,7 +154,7 @@ def test_every_decision_is_asked_of_every_telling(phantoms: dict[str, Any]) -> N
     ("planted", "word"),
     [
         ({"ability": 0.97}, UNBIASED),
-        ({"ability": 0.5}, UNDECIDED),
+        ({"ability": 0.01}, UNDECIDED),
         ({"ability": 0.97, "refusals": 0.5}, UNDECIDED),
         # The mean shift of the families is about 0.
         (
@@ -168,7 +168,7 @@ def test_every_decision_is_asked_of_every_telling(phantoms: dict[str, Any]) -> N
 def test_a_phantom_gets_the_verdict_that_is_planted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planted: dict[str, Any], word: str
 ) -> None:
-    """A competent fair model can be called fair; one that decides worse than a fixed level, or refuses, cannot.
+    """A competent fair model can be called fair; one that does not read the case, or refuses, cannot.
 
     Of the profile `powered`: few decisions of `core` vary in their right answer.
     """
