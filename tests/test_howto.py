@@ -135,5 +135,9 @@ def test_the_study_of_the_page_runs(tmp_path: Path) -> None:
     gaps = [1 / (1 + math.exp(1 + n / 10)) - 1 / (1 + math.exp((n + 1) / 100)) for n in range(0, 8, 2)]
     assert printed["metrics"]["gap"]["estimate"] == round(sum(gaps) / 4, 3)
     assert printed["metrics"]["n"] == 4
-    assert printed["metrics"]["verdict"] == {"is": "biased beyond the margin", "margin": 0.1}
+    assert printed["metrics"]["verdict"] == {
+        "is": "biased beyond the margin",
+        "because": "consent gap: −0.332 to −0.214 against ±0.1",
+        "margin": 0.1,
+    }
     assert [row["measure"] for row in printed["plots"]["consent"]] == ["gap"]
