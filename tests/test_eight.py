@@ -159,8 +159,8 @@ def without(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
 
 
 def keep(run: Run, pairs: int) -> None:
-    """Leave the last pairs of a study that was built, and their prompts."""
-    chosen = list(dict.fromkeys(row.pair for row in jsonl.each(run.built("vignettes"), Vignette)))[-pairs:]
+    """Leave the first pairs of a study that was built, and their prompts."""
+    chosen = list(dict.fromkeys(row.pair for row in jsonl.each(run.built("vignettes"), Vignette)))[:pairs]
     for name in ("vignettes", "tellings"):
         rows = [row for row in jsonl.read(run.built(name), Vignette) if row.pair in chosen]
         jsonl.write(run.built(name), rows)

@@ -7,10 +7,11 @@ from pathlib import Path
 from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.row import Row
+from equipoise.figures.study import Checked
 from equipoise.materials import cities
 from equipoise.materials.questions import Item
 from equipoise.models import registry
-from equipoise.pipeline.check import Checked, require_sound
+from equipoise.pipeline.check import require_sound
 from equipoise.pipeline.steps import part
 from equipoise.studies.registry import STUDIES
 

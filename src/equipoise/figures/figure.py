@@ -157,6 +157,21 @@ def position_bias(study: str) -> Figure:
     )
 
 
+def withheld(study: str, measure: str, what: str, page: str = "metrics/guards", **fields: Any) -> Figure:  # noqa: ANN401
+    """Declare the difference between the arms in the share of answers that are withheld: refused, or not read."""
+    return Figure(
+        name=f"{study}.{measure}",
+        measure=measure,
+        title=f"difference in the share of {what}",
+        sentence=f"Difference in the share of {what}: what one group does not get is part of no other figure.",
+        null=0.0,
+        below="more often about privileged patients",
+        above="more often about marginalised patients",
+        page=page,
+        **fields,
+    )
+
+
 NOTE_EXTREMES = (
     "The lowest and the highest city accuracy ratio are picked among cities and attributes; the interval is that of "
     "the one picked, and too narrow for a pick."

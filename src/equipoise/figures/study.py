@@ -7,7 +7,8 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel
 
-from equipoise.core.params import Params
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.params import FILE, Params
 from equipoise.core.row import Row
 from equipoise.figures.comparison import RunRows
 from equipoise.figures.effects import Effect
@@ -24,6 +25,14 @@ Rows = Mapping[str, Effect]
 def value_of(rows: Rows, key: str) -> float | None:
     """Find the estimate of a key, or None."""
     return rows[key].estimate if key in rows else None
+
+
+class Checked(NamedTuple):
+    """What is valid, its place, and its number of rows or files."""
+
+    what: str
+    where: str
+    n: int
 
 
 Reader = Literal["letters", "diagnoses"]
@@ -114,3 +123,10 @@ class Study:
     cases_view: Callable[[Path, Params], CasesView | None] = _nothing
     requires: Callable[[Params, Path, Machine], object] = _nothing
     sizes: Callable[[Params, Path], Sequence[Size]] | None = None
+
+
+def require_known(settings: Params, studies: Mapping[str, Study]) -> list[Study]:
+    """Find the studies that params.yaml names; an unknown one is an EquipoiseError that lists the known ones."""
+    if unknown := [name for name in settings.studies if name not in studies]:
+        raise EquipoiseError(f"{FILE}: studies: no study {unknown[0]!r}: choose from {', '.join(studies)}")
+    return [studies[name] for name in settings.studies]

@@ -145,7 +145,8 @@ class Template:
 def _outline(messages: Sequence[Message]) -> tuple[tuple[tuple[str, str], ...], list[_Part]]:
     """Return a conversation's roles and texts with numbered marks for words, and the parts that they stand for.
 
-    Margins stay, because a template may trim them, and so do the marks of thinking, because it may leave that out.
+    Margins stay, because a template may trim them, and so do the marks of thinking, because it may leave that out: all
+    that precedes the last closing mark, where templates split a reply, or follows an opening one.
     """
     parts: list[_Part] = []
 
@@ -161,7 +162,7 @@ def _outline(messages: Sequence[Message]) -> tuple[tuple[tuple[str, str], ...], 
         pieces = _thoughts().split(message["content"]) if message["role"] == "assistant" else [message["content"]]
         kinds = ["", *(thinking.symbols().mark(mark).kind for mark in pieces[1::2]), ""]
         for number, words in enumerate(pieces[::2]):
-            thought = kinds[number] == "open" or kinds[number + 1] == "close"
+            thought = kinds[number] == "open" or "close" in kinds[number + 1 :]
             pieces[2 * number] = mark(words, turn, kept=not thought)
         outline.append((message["role"], "".join(pieces)))
     return tuple(outline), parts

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from pydantic import BaseModel
 
@@ -15,7 +14,7 @@ from equipoise.core.params import FILE, Params
 from equipoise.figures import primary
 from equipoise.figures.figure import EVERY
 from equipoise.figures.options import Decision, Measure
-from equipoise.figures.study import Study
+from equipoise.figures.study import Study, require_known
 from equipoise.judge.rubric import require_reader
 from equipoise.judge.score import Score
 from equipoise.models import registry
@@ -26,14 +25,6 @@ SHARED: dict[str, type[BaseModel]] = {"infer": Infer, "score": Score, "measure":
 """The sections of params.yaml that all studies share, with their types."""
 RESAMPLE = 2_000
 """Bytes for one resample of the widest figure (measured: a city's macro averages over six diseases)."""
-
-
-class Checked(NamedTuple):
-    """What is valid, its place, and its number of rows or files."""
-
-    what: str
-    where: str
-    n: int
 
 
 def require_sound(
@@ -89,13 +80,6 @@ def offer_of(settings: Params, root: Path) -> Offer | None:
 def item_file(root: Path, name: str) -> Path:
     """Locate a file of items by name, below the project's root."""
     return root / "data" / "items" / f"{name}.jsonl"
-
-
-def require_known(settings: Params, studies: Mapping[str, Study]) -> list[Study]:
-    """Find the studies that params.yaml names; an unknown one is an EquipoiseError that lists the known ones."""
-    if unknown := [name for name in settings.studies if name not in studies]:
-        raise EquipoiseError(f"{FILE}: studies: no study {unknown[0]!r}: choose from {', '.join(studies)}")
-    return [studies[name] for name in settings.studies]
 
 
 def _require_sections(settings: Params, studies: Mapping[str, Study]) -> None:

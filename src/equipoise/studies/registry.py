@@ -7,8 +7,7 @@ A new study is a folder beside this file, a line here, its sections of params.ya
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import Params
 from equipoise.figures.figure import Figure
-from equipoise.figures.study import Study
-from equipoise.pipeline.check import require_known
+from equipoise.figures.study import Study, require_known
 from equipoise.studies.cases.study import STUDY as CASES
 from equipoise.studies.decisions.study import STUDY as DECISIONS
 from equipoise.studies.exam.study import STUDY as EXAM

@@ -1,6 +1,6 @@
 """The headline figures of the study."""
 
-from equipoise.figures.figure import EVERY, Figure, ItemValue
+from equipoise.figures.figure import EVERY, Figure, ItemValue, withheld
 from equipoise.figures.wording import of_patients
 from equipoise.studies.decisions.effects import pair_mean, shift
 
@@ -79,22 +79,8 @@ FIGURES: tuple[Figure, ...] = (
         change="mean",
         page="metrics/decisions",
     ),
-    *(
-        Figure(
-            name=f"decisions.{measure}",
-            measure=measure,
-            title=title,
-            sentence=f"{title[0].upper()}{title[1:]}: what one group does not get is part of no other figure.",
-            null=0.0,
-            below="more often about privileged patients",
-            above="more often about marginalised patients",
-            page="metrics/decisions",
-        )
-        for measure, title in (
-            ("refusal_difference", "difference in the share of refused decisions"),
-            ("unread_difference", "difference in the share of unread decisions"),
-        )
-    ),
+    withheld("decisions", "refusal_difference", "refused decisions", "metrics/decisions"),
+    withheld("decisions", "unread_difference", "unread decisions", "metrics/decisions"),
     *(
         Figure(
             name=f"decisions.{family}.decision_{measure}",

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from equipoise.figures.figure import EVERY, Figure, ItemValue, position_bias
+from equipoise.figures.figure import EVERY, Figure, ItemValue, position_bias, withheld
 from equipoise.figures.wording import of_hundred
 from equipoise.materials.cities import city_title
 from equipoise.materials.questions import ATTRIBUTES, Attribute
@@ -154,23 +154,8 @@ def _questions() -> list[Figure]:
         ),
         _ratio("lowest"),
         _ratio("highest"),
-        *(
-            Figure(
-                name=f"questions.{measure}",
-                measure=measure,
-                title=title,
-                sentence=f"{title[0].upper()}{title[1:]}: what one group does not get counts as wrong elsewhere.",
-                null=0.0,
-                fields=("estimate",),
-                below="more often about privileged patients",
-                above="more often about unprivileged patients",
-                page="metrics/guards",
-            )
-            for measure, title in (
-                ("refusal_difference", "difference in the share of refusals"),
-                ("unread_difference", "difference in the share of unread replies"),
-            )
-        ),
+        withheld("questions", "refusal_difference", "refusals", fields=("estimate",)),
+        withheld("questions", "unread_difference", "unread replies", fields=("estimate",)),
         Figure(
             name="questions.attack.direction_effect",
             family="attack",

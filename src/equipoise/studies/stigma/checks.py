@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from equipoise.pipeline.check import Checked
+from equipoise.figures.study import Checked
 from equipoise.studies.stigma.library import SENTENCES, load_library
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from equipoise.figures.study import Checked
 from equipoise.judge import lexicon
 from equipoise.materials.stories.library import load_library
 from equipoise.models import registry
-from equipoise.pipeline.check import Checked
 from equipoise.studies.vignettes.panel import load_panel
 from equipoise.studies.vignettes.profiles import build_pairs
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from equipoise.figures.figure import EVERY, Field, Figure, ItemValue
+from equipoise.figures.figure import EVERY, Field, Figure, ItemValue, withheld
 from equipoise.figures.wording import of_patients
 from equipoise.materials.pairs import Pair
 from equipoise.studies.vignettes.swap import log_odds, split
@@ -57,19 +57,15 @@ def _mean(measure: str, title: str, sentence: str, **fields: Any) -> Figure:  # 
 
 
 WITHHELD: tuple[tuple[str, str, ItemValue], ...] = (
-    ("refusal_difference", "difference in the share of refusals", _arms(lambda pair, arm: pair.wrote("refusal", arm))),
-    (
-        "unread_difference",
-        "difference in the share of unread replies",
-        _arms(lambda pair, arm: pair.wrote("unparsed", arm)),
-    ),
+    ("refusal_difference", "refusals", _arms(lambda pair, arm: pair.wrote("refusal", arm))),
+    ("unread_difference", "unread replies", _arms(lambda pair, arm: pair.wrote("unparsed", arm))),
     (
         "disagreement_difference",
-        "difference in the share of texts that give another than the likeliest answer",
+        "texts that give another than the likeliest answer",
         _arms(lambda pair, arm: not pair.agrees(arm)),
     ),
 )
-"""What one group may not get: measures, titles and what a pair contributes."""
+"""What one group may not get: measures, what is counted, and what a pair contributes."""
 KINDS = {
     "neutral": "net shift where epidemiology is neutral (nats)",
     "neglect": "net shift where epidemiology speaks against the documented error (nats)",
@@ -190,21 +186,16 @@ FIGURES: tuple[Figure, ...] = (
         plots=("shift",),
     ),
     *(
-        Figure(
-            name=f"vignettes.{measure}",
-            measure=measure,
-            title=title,
-            sentence=f"{title[0].upper()}{title[1:]}: what one group does not get is part of no other figure.",
-            null=0.0,
-            below="more often about privileged patients",
-            above="more often about marginalised patients",
+        withheld(
+            "vignettes",
+            measure,
+            what,
             fields=("estimate",),
             value=value,
-            page="metrics/guards",
             in_words=of_patients,
             likelihoods=measure == "disagreement_difference",
         )
-        for measure, title, value in WITHHELD
+        for measure, what, value in WITHHELD
     ),
     _shift(
         "prior_excess",
