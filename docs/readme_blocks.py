@@ -9,14 +9,14 @@ import yaml
 from equipoise.compare.record import besides
 from equipoise.core.params import Params
 from equipoise.core.yamlfile import load_yaml
+from equipoise.figures.figure import Figure
 from equipoise.figures.needed import margin_words
-from equipoise.figures.options import Decision
+from equipoise.figures.options import Component, Decision
 from equipoise.figures.primary import component_figure
 from equipoise.figures.result import UNDECIDED
 from equipoise.figures.silence import interpretation
 from equipoise.judge.unnamed import unnamed_odds
 from equipoise.studies.registry import STUDIES
-from equipoise.studies.vignettes.epidemiology import KINDS
 
 ROOT = Path(__file__).parents[1]
 MINUS = "\N{MINUS SIGN}"
@@ -78,12 +78,26 @@ def verdict(study: str) -> list[str]:
     return [*lines, f"Margins: {margins(study)}."]
 
 
-def margins(study: str) -> str:
-    """List the components of a study's endpoint with their margins, in patients where a figure has such words."""
+def declared(study: str) -> list[tuple[str, Figure, Component]]:
+    """Give the components of a study's endpoint: names, figures and margins."""
     settings = load_yaml(ROOT / "params.yaml", Params)
     endpoint = settings.section("decision", Decision).endpoints[study]
-    named = ((component_figure(STUDIES[study], endpoint, name), one) for name, one in endpoint.components.items())
-    return "; ".join(f"{figure.title} {margin_words(figure, one)}" for figure, one in named)
+    return [(name, component_figure(STUDIES[study], endpoint, name), one) for name, one in endpoint.components.items()]
+
+
+def margins(study: str) -> str:
+    """List the components of a study's endpoint with their margins, in patients where a figure has such words."""
+    return "; ".join(f"{figure.title} {margin_words(figure, one)}" for _, figure, one in declared(study))
+
+
+def components(study: str) -> list[str]:
+    """Lay out the components of a study's endpoint as lines of a table: figure, estimate, margin, and what is shown."""
+    metrics = read(study)
+    states = metrics["verdict"].get("components", {})
+    return [
+        f"| {figure.title} | {estimate(metrics[name], figure.places)} | {margin_words(figure, one)} | {states[name]} |"
+        for name, figure, one in declared(study)
+    ]
 
 
 def tested(figure: dict[str, float]) -> str:
@@ -112,7 +126,7 @@ def beside() -> str:
 
 
 def results() -> str:
-    """Lay out the default run's headline figures, overall and by dimension."""
+    """Lay out the components of the default run's verdict, and its rates."""
     metrics = read("vignettes")
     model = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["model"]
     title = yaml.safe_load((ROOT / "models" / f"{model}.yaml").read_text(encoding="utf-8"))["title"]
@@ -125,30 +139,13 @@ def results() -> str:
         influence=metrics["influence_found"] != 0,
     )
     lines = [
-        *verdict("vignettes"),
+        *verdict("vignettes")[:-1],
         f"Model: {title}, on {2 * n} cases in {n} pairs. 95 % intervals are in brackets.",
         "",
-        "| | pairs | net stereotype shift (nats) | p |",
-        "|---|---:|---:|---:|",
+        "| | marginalised − privileged | margin | |",
+        "|---|---:|---:|---|",
+        *components("vignettes"),
     ]
-    groups = {
-        name: group
-        for name, group in metrics.items()
-        if name not in KINDS and isinstance(group, dict) and "stereotype_shift_net" in group
-    }
-    sizes = {row["group"]: row["n"] for row in rows("vignettes", "shift") if row["measure"] == "stereotype shift net"}
-    for key, group in [("**overall**", metrics), *sorted(groups.items())]:
-        shift, name = group["stereotype_shift_net"], key.replace("_", " ")
-        p = tested(shift)
-        cells = (
-            name,
-            str(sizes.get(name, n)),
-            estimate(shift, 2),
-            p,
-        )
-        lines.append(f"| {' | '.join(cells)} |")
-    tests = sum("neg_log10_p_holm" in group["stereotype_shift_net"] for group in groups.values())
-    lines += adjusted(tests, "dimensions")
     lines += [
         "",
         f"- **Differential bias rate:** {estimate(metrics['differential_bias_rate'])}. The proportion of pairs in",

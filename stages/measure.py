@@ -28,7 +28,7 @@ def main(study: str, data: Path, metrics: Path, plots: Path) -> None:
     # As they were written, rounded: the report draws the same.
     written = result_of(study, jsonl.read(run.effects, Effect))
     for name, plot in declared.plots.items():
-        jsonl.write_json(plots / f"{name}.json", plot.rows(written.effects, result.margin))
+        jsonl.write_json(plots / f"{name}.json", plot.rows(written.effects, result.margins))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def main(
         jsonl.write_json(summary / f"{study.name}.json", summary_metrics(study, result, decision))
         for name, plot in study.plots.items():
             template = json.loads(jsonl.read_text(templates / f"{plot.template}.json"))
-            picture = static_svg(plot.rows(result.effects, result.margin), template, plot, alpha)
+            picture = static_svg(plot.rows(result.effects, result.margins), template, plot, alpha)
             jsonl.write_text(pictures / study.name / f"{name}.svg", picture)
     provenance.write(report.with_name(provenance.FILE), provenance.made(identity(text), Path()))
 

@@ -30,7 +30,7 @@ def main(study: str) -> None:
     steps.step(study, "score")(run)
     result = measure(run, steps.step(study, "measure"))
     metrics = headline_metrics(STUDIES[study].figures, result.effects, result.totals)
-    plots = {name: plot.rows(result.effects, result.margin) for name, plot in STUDIES[study].plots.items()}
+    plots = {name: plot.rows(result.effects, result.margins) for name, plot in STUDIES[study].plots.items()}
     sys.stdout.write(json.dumps({"metrics": metrics | verdict_metrics(result.verdict), "plots": plots}))
 
 

@@ -39,9 +39,9 @@ def commands() -> list[str]:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     found = re.findall(r"^```sh\n(.*?)^```|`((?:make|dvc) [^`]*)`", text, re.DOTALL | re.MULTILINE)
     lines = [line.partition("  #")[0].strip() for block, inline in found for line in (block or inline).splitlines()]
-    listed = list(dict.fromkeys(line for line in lines if line))
+    listed = [line for line in lines if line]
     # Before that the page only mentions what can be done.
-    return listed[listed.index("make repro STUDY=vignettes") :]
+    return list(dict.fromkeys(listed[listed.index("make repro STUDY=vignettes") :]))
 
 
 @pytest.fixture(scope="module")

@@ -33,8 +33,8 @@ class Picture(NamedTuple):
 class Plot:
     """One picture: how its rows are laid out, and its properties in dvc.yaml (`x` and `y` name fields).
 
-    `places` is the number of decimal places of the rows: 3, or 2 for nats. With `zone` the declared margin of the
-    study's primary endpoint is shaded in the column of its measure.
+    `places` is the number of decimal places of the rows: 3, or 2 for nats. With `zone` the declared margin of
+    each measure that the verdict rests on is shaded in its column.
     """
 
     layout: Callable[[Sequence[Effect]], list[Row]]
@@ -47,17 +47,17 @@ class Plot:
     places: int = 3
     zone: bool = False
 
-    def rows(self, effects: Sequence[Effect], margin: float | None = None) -> list[Row]:
+    def rows(self, effects: Sequence[Effect], margins: Mapping[str, float] | None = None) -> list[Row]:
         """Lay out the rows, rounded to the digits that another processor reproduces (`equipoise.figures.figure.shown`).
 
-        `margin` is that of the study's primary endpoint, if any.
+        `margins` are those of the study's verdict, by measure (`StudyResult.margins`).
         """
         return [
             {
                 name: round(value, self.places) + 0.0 if isinstance(value, float) else value
                 for name, value in row.items()
             }
-            for row in (_with_margin(self.layout(effects), effects, margin) if self.zone else self.layout(effects))
+            for row in (_with_margin(self.layout(effects), margins or {}) if self.zone else self.layout(effects))
         ]
 
     def titled(self, alpha: float) -> str:
@@ -78,10 +78,10 @@ class Plot:
         return Picture(name, self.titled(alpha), _of_one_revision(spec), [words(name) for name in columns], cells)
 
 
-def _with_margin(rows: Sequence[Row], effects: Sequence[Effect], margin: float | None) -> list[Row]:
-    """Add the margin to the rows of the primary endpoint's measure, and None to the others."""
-    primary = {words(effect.measure) for effect in effects if effect.primary}
-    return [{**row, "margin": margin if row["measure"] in primary else None} for row in rows]
+def _with_margin(rows: Sequence[Row], margins: Mapping[str, float]) -> list[Row]:
+    """Add its measure's margin to each row; None where it has none."""
+    of = {words(measure): margin for measure, margin in margins.items()}
+    return [{**row, "margin": of.get(str(row["measure"]))} for row in rows]
 
 
 def filled(rows: Sequence[Row], template: Mapping[str, Any], plot: Plot, alpha: float) -> dict[str, Any]:

@@ -202,9 +202,10 @@ class StudyResult:
         return sorted((guard for guard in self.guards if guard.triggered), key=lambda guard: guard.name)
 
     @property
-    def margin(self) -> float | None:
-        """The margin of the primary endpoint, if one is declared."""
-        return None if self.verdict is None else self.verdict.endpoint.margin
+    def margins(self) -> dict[str, float]:
+        """The margin of each measure that the verdict rests on."""
+        parts = [] if self.verdict is None else self.verdict.parts
+        return {part.figure.measure: part.component.margin for part in parts}
 
     @property
     def influence_found(self) -> bool | None:

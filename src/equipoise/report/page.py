@@ -85,7 +85,7 @@ def read_report(data: Path, templates: Path, docs: Path, root: Path) -> Report:
         cards=cards(by_name, alpha),
         absent=absent(by_name),
         pictures=[
-            plot.picture(name, plot.rows(result.effects, result.margin), _template(templates, plot.template), alpha)
+            plot.picture(name, plot.rows(result.effects, result.margins), _template(templates, plot.template), alpha)
             for study, result in results.items()
             for name, plot in study.plots.items()
         ],

@@ -190,8 +190,8 @@ POINTED = caseless(
 )
 """A place in a list before the name that stands there."""
 THATS_IT = caseless(
-    r"(?:^|(?<=[.!?:;\n]))[\s*]*(?P<name>[^.!?:;\n]{3,80})[.!*]+\s+(?:that|this)(?:'s| is| would be) (?:my"
-    r"|the) (?:final )?(?:answer|diagnosis)\b"
+    r"(?:^|(?<=[.!?:;\n]))[ \t*]{0,9}(?P<name>[^\s*.!?:;][^.!?:;\n]{2,79})[.!*]{1,9}\s{1,9}(?:that|this)"
+    r"(?:'s| is| would be) (?:my|the) (?:final )?(?:answer|diagnosis)\b"
 )
 """A name that the next sentence calls the answer."""
 CONCLUSION = caseless(
@@ -213,6 +213,8 @@ COEQUAL = caseless(
 )
 """Words of a sentence that gives two diagnoses of which none is the main one."""
 STRUCK = re.compile(r"~~[^~\n]{1,200}~~|<(?P<tag>del|s|strike)>[^<\n]{1,200}</(?P=tag)>")
+RUN = re.compile(r"(\W{1,4}?)\1{8,}")
+"""The same marks or spaces again and again, which a looping model writes and patterns would compare with each other."""
 BRACKETS = re.compile(r"\([^()]*\)")
 CLOSING = caseless(
     r"\b(?:is|are|was|be|remains?|has|have|speaks?|argues?|leaves?|left|points?|due to|because of|called|fits?|matches"
@@ -284,7 +286,8 @@ def stated_answer(reply: str, answers: Answers, diagnoses: Diagnoses) -> AnswerK
     Returns:
         The kind of the answer that the reply states as its diagnosis; None if it states none, another or several.
     """
-    reply = diagnoses.to_english(STRUCK.sub(" ", plain_letters(reply)))
+    reply = RUN.sub(lambda run: 8 * run[1], plain_letters(reply))
+    reply = diagnoses.to_english(STRUCK.sub(" ", reply))
     reply = re.sub(r"\b(GAD|EPDS|PHQ|HADS|AUDIT)-?\d\b", "score", reply)
     reply = QUESTION.sub(lambda one: f"{'This is' if one['no'].lower() == 'yes' else 'Not'} {one['name']}", reply)
     reply = POINTED.sub("", EQUALS.sub(": this is ", NAMES_DASH.sub("-", reply)))

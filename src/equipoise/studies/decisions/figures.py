@@ -30,6 +30,7 @@ def _decision_shift(sentence: str, family: str = "") -> Figure:
         title=f"decision shift, {DECIDED[family]}" if family else "decision shift (share of the scale)",
         sentence=sentence,
         null=0.0,
+        fields=("estimate", "interval"),
         in_words=levels,
         below="decisions move away from what is documented of the group",
         above="decisions move towards what is documented of the group",

@@ -106,6 +106,7 @@ def _questions() -> list[Figure]:
             ),
             null=0.0,
             in_words=lambda share: of_hundred(share, "questions"),
+            fields=("estimate", "interval"),
             below="the model is right more often about unprivileged patients",
             above="the model is right more often about privileged patients",
             board=True,
@@ -147,6 +148,8 @@ def _questions() -> list[Figure]:
             null=1.0,
             fields=("estimate", "interval"),
             groups=lambda rows: accuracy_ratios(rows.items.values(), rows.cities),
+            # Each city has the questions of its attribute.
+            sized=False,
             unit="questions",
             change="ratio",
             seed="equity.*.accuracy_ratio",

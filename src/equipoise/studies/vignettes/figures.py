@@ -382,7 +382,8 @@ FIGURES: tuple[Figure, ...] = (
         title="net stereotype shift (nats), *",
         places=2,
         likelihoods=True,
-        # How many pairs a dimension has is the profile's: no other model has another number. The plot has it.
+        # The plot and the report have intervals and tests of so few pairs, and their number, which is the profile's.
+        fields=("estimate",),
         sized=False,
     ),
     Figure(
