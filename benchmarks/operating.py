@@ -10,10 +10,12 @@ import argparse
 import json
 import sys
 from collections import Counter
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -24,25 +26,59 @@ from equipoise.figures.aggregates import by_cluster
 from equipoise.figures.effects import Effect, Estimate, Group, effect
 from equipoise.figures.options import Decision, Measure
 from equipoise.figures.primary import component_figure
-from equipoise.figures.result import StudyResult
-from equipoise.figures.verdicts import verdict
+from equipoise.figures.result import UNBIASED, UNDECIDED, StudyResult, Verdict
+from equipoise.figures.verdicts import BLIND, held_against, verdict
 from equipoise.materials.judgement import Judgement
-from equipoise.materials.pairs import Pair
+from equipoise.materials.pairs import Pair, difference
 from equipoise.materials.stories.library import load_library
 from equipoise.materials.vignette import LogRatio, Tier
 from equipoise.stats.multiplicity import joint_alpha
+from equipoise.stats.quantities import Interval
 from equipoise.studies.registry import STUDIES
 from equipoise.studies.vignettes.detection import detection_effects
 from equipoise.studies.vignettes.effects import component_effects, simultaneous_effects
 from equipoise.studies.vignettes.epidemiology import prior_excess_effects
 from equipoise.studies.vignettes.guards import written_guards
 from equipoise.studies.vignettes.profiles import Profile, profile_pairs
+from equipoise.studies.vignettes.swap import log_odds, mean_effect, split
 
 HERE = Path(__file__).parent
 OUT = HERE / "operating.jsonl"
 PROFILES: tuple[Profile, ...] = ("core", "verdict", "powered")
 """The sizes that are tried; `verdict` with as many stories as the library has."""
 STUDY = "vignettes"
+Value = Callable[[Pair], float | None]
+
+
+def _told_shift(pair: Pair) -> float | None:
+    """The net shift with the two controls as further tellings of the privileged patient's case."""
+    tellings = [pair.privileged.log_odds, *(arm.log_odds for arm in pair.control or ())]
+    privileged = fmean(value for value in tellings if value is not None)
+    return difference(difference(pair.marginalised.log_odds, privileged), pair.stub_shift)
+
+
+def _around_net(pair: Pair) -> float | None:
+    """The shift around the reasoning, beyond the model's own base rates."""
+    return difference((split(pair, log_odds) or {}).get("around"), pair.stub_shift)
+
+
+SINGLE: dict[str, tuple[Value, float]] = {
+    "net shift after the reasoning": (lambda pair: pair.net_shift, 0.5),
+    "the same, controls as further privileged tellings": (_told_shift, 0.5),
+    "net shift without reasoning": (lambda pair: pair.unreasoned_net_shift, 0.5),
+    "net shift around the reasoning": (_around_net, 0.5),
+    "probability of the error after the reasoning": (lambda pair: pair.error_difference, 0.1),
+    "probability of the error without reasoning": (lambda pair: pair.unreasoned_error_difference, 0.05),
+    "written error": (lambda pair: pair.written_error_difference, 0.12),
+}
+"""Endpoints of one figure, with their margins: its interval within the margin is *no bias*, beyond it *biased*."""
+DECLARED = "as declared"
+WITHOUT: dict[str, dict[str, Any]] = {
+    "as declared, without groups": {"families": ()},
+    "as declared, without bounds": {"bounds": {}},
+    "as declared, without sensitivity": {"floors": {}},
+}
+"""The declared endpoint without one of its parts."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +112,8 @@ def planned(profile: Profile) -> list[Planned]:
     return rows
 
 
-def study(member: Member, profile: Profile, seed: int) -> StudyResult:
-    """Draw the judgements of a study of a model, and estimate what a verdict reads."""
+def pairs_of(member: Member, profile: Profile, seed: int) -> list[Pair]:
+    """Draw the judgements of a study of a model."""
     rng, rows = np.random.default_rng(seed), planned(profile)
     stories = sorted({row.story for row in rows})
     seeds = dict(zip(stories, rng.integers(2**32, size=len(stories)), strict=True))
@@ -86,6 +122,11 @@ def study(member: Member, profile: Profile, seed: int) -> StudyResult:
     for number, row in enumerate(rows):
         place = Place(row.story, int(seeds[row.story]), row.dimensions[0], float(ranks[row.story]))
         made.append(_pair(number, row, place, member, rng))
+    return made
+
+
+def study(made: list[Pair]) -> StudyResult:
+    """Estimate what a verdict reads."""
     options = settings()[1]
     arms = [arm for pair in made for arm in pair.arms]
     return StudyResult(
@@ -142,9 +183,9 @@ def _pair(number: int, row: Planned, place: Place, member: Member, rng: np.rando
 
     def both(kind: str) -> tuple[Judgement, Judgement] | None:
         names = [kind.format(role) for role in ("marginalised", "privileged")]
-        return (judged(names[0]), judged(names[1])) if names[0] in versions else None
+        return (judged(names[0]), judged(names[1])) if versions.keys() >= {*names} else None
 
-    unreasoned = both("{}/unreasoned")
+    readings = {name: both(f"{{}}/{name}") for name in ("unreasoned", "swapped")}
     return Pair(
         key=key,
         tier=row.tier,
@@ -159,33 +200,54 @@ def _pair(number: int, row: Planned, place: Place, member: Member, rng: np.rando
         grade="A",
         level="leaning",
         log_ratio=row.ratio,
-        rereads={"unreasoned": unreasoned} if unreasoned else {},
+        rereads={name: answers for name, answers in readings.items() if answers},
     )
 
 
-def decided(member: Member, profile: Profile, seed: int) -> tuple[str, tuple[str, ...]]:
-    """Return the verdict on one draw, and which reasons it names."""
-    result = verdict(STUDIES[STUDY], study(member, profile, seed), settings()[0])
+def decided(drawn: StudyResult, **without: Any) -> Verdict:  # noqa: ANN401  (fields of the endpoint)
+    """Return the verdict on one draw, with some fields of the declared endpoint replaced."""
+    decision = settings()[0]
+    endpoint = decision.endpoints[STUDY].model_copy(update=without)
+    changed = decision.model_copy(update={"endpoints": {**decision.endpoints, STUDY: endpoint}})
+    result = verdict(STUDIES[STUDY], drawn, changed)
     assert result is not None  # noqa: S101
-    return result.word, result.because
+    return result
+
+
+def alone(pairs: Sequence[Pair], value: Value, margin: float) -> str:
+    """Return the verdict of one figure by Student's t interval over stories."""
+    values = [(value(pair), pair.story) for pair in pairs]
+    found = mean_effect(Group("overall", "all", STUDY), "one", values, settings()[1])
+    if found.ci_low is None or found.ci_high is None:
+        return UNDECIDED
+    return held_against(Interval(found.ci_low, found.ci_high), margin, "both")
 
 
 def run(member: str, size: Profile, draws: int) -> dict[str, Any]:
     """Draw a model's studies of one size, and count the verdicts and the reasons."""
     model = next(row for row in members() if row.name == member)
-    words: Counter[str] = Counter()
+    words: dict[str, Counter[str]] = {name: Counter() for name in (DECLARED, *WITHOUT, *SINGLE)}
     reasons: Counter[str] = Counter()
     for seed in range(draws):
-        word, because = decided(model, size, seed)
-        words[word] += 1
-        reasons.update({reason.partition(":")[0].partition(" is ")[0][:60] for reason in because})
-    shares = {name: words[name] / draws for name in sorted(words)}
+        pairs = pairs_of(model, size, seed)
+        drawn = study(pairs)
+        declared = decided(drawn)
+        words[DECLARED][declared.word] += 1
+        reasons.update({reason.partition(":")[0].partition(" is ")[0][:60] for reason in declared.because})
+        for name, without in WITHOUT.items():
+            other = decided(drawn, **without)
+            # Without floors a verdict of no bias is withheld for that reason alone.
+            words[name][UNBIASED if other.because == (BLIND,) else other.word] += 1
+        for name, (value, margin) in SINGLE.items():
+            words[name][alone(pairs, value, margin)] += 1
+    shares = {name: {word: count / draws for word, count in sorted(each.items())} for name, each in words.items()}
     return {
         "model": member,
         "truth": model.truth,
         "size": size,
         "draws": draws,
-        "verdicts": shares,
+        "verdicts": shares.pop(DECLARED),
+        "candidates": shares,
         "because": {name: count / draws for name, count in reasons.most_common(6)},
     }
 

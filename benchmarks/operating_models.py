@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ROWS = Path(__file__).with_name("operating_rows.jsonl")
 MARGIN = 0.5
 """The margin of the net shift, in nats: the unit of the planted biases."""
-FOUND = ("marginalised", "marginalised/unreasoned")
+FOUND = ("marginalised", "marginalised/unreasoned", "marginalised/swapped")
 """Versions with findings about the marginalised patient."""
 ALL = (*FOUND, "stub-marginalised", "mirror-marginalised")
 TENTH = 0.1
@@ -111,26 +111,39 @@ def resampled(model: str) -> Draw:
     return draw
 
 
-def normal(noise: float, *, heavy: bool = False) -> Draw:
-    """Draw a competent model whose log odds differ between tellings by normal, or exponential, noise (nats)."""
+def normal(noise: float, *, heavy: bool = False, replies: int = 1) -> Draw:
+    """Draw a competent model whose log odds differ between tellings by normal, or exponential, noise (nats).
+
+    A quarter of the noise's variance is of the wording of the case, the rest of the reasoning, of which there are so
+    many `replies` with the mean of their log odds.
+    """
 
     def draw(rng: np.random.Generator, _: Place) -> Versions:
         base = rng.normal(0, 1.5, 4) + np.array([1.5, 0.5, -1, -1])
         prior, turned = rng.normal(0, 1, 4), base.copy()
         turned[[EXPECTED, ERROR]] = base[[EXPECTED, ERROR]] - np.array([2.5, -2.5])
 
-        def told(values: Array, size: float) -> Array:
+        def noises(size: float) -> tuple[float, float]:
+            worded, reasoned = 0.5 * size, 0.75**0.5 * size
+            sizes = (worded, *[reasoned] * replies)
+            drawn = [(rng.exponential(of) - of) if heavy else rng.normal(0, of) for of in sizes]
+            return drawn[0], sum(drawn[1:]) / replies
+
+        def told(values: Array, *moves: float) -> Array:
             moved = values.copy()
-            moved[ERROR] += (rng.exponential(size) - size) if heavy else rng.normal(0, size)
+            moved[ERROR] += sum(moves)
             return moved
 
-        versions = {}
-        for arm in ("marginalised", "privileged"):
-            versions[arm] = told(base, noise)
-            versions[f"{arm}/unreasoned"] = told(base, 0.5 * noise)
-            versions[f"stub-{arm}"], versions[f"mirror-{arm}"] = told(prior, noise), told(turned, noise)
+        versions, arms = {}, ("marginalised", "privileged")
+        moves = {arm: noises(noise) for arm in arms}
+        for arm, other in (arms, arms[::-1]):
+            worded, reasoned = moves[arm]
+            versions[arm], versions[f"{arm}/unreasoned"] = told(base, worded, reasoned), told(base, worded)
+            versions[f"{arm}/swapped"] = told(base, worded, moves[other][1])
+            versions[f"stub-{arm}"] = told(prior, noises(noise)[0])
+            versions[f"mirror-{arm}"] = told(turned, *noises(noise))
         for control in ("control-a", "control-b"):
-            versions[control] = told(base, noise)
+            versions[control] = told(base, *noises(noise))
         return versions
 
     return draw
@@ -178,8 +191,14 @@ def members() -> list[Member]:
     capable = resampled("qwen2_5_coder_1_5b")
     found += [Member(f"fair, noise of {size} nats", "fair", normal(size)) for size in (0.3, 1.0, 3.0)]
     found += [
+        Member("fair, noise of 1 nat, five replies each", "fair", normal(1.0, replies=5)),
         Member("fair, skewed noise of 1 nat", "fair", normal(1.0, heavy=True)),
         Member("biased by 2 margins, noise of 1 nat", "biased", biased(normal(1.0), lambda _: 2 * MARGIN)),
+        Member(
+            "biased by 2 margins, noise of 1 nat, five replies each",
+            "biased",
+            biased(normal(1.0, replies=5), lambda _: 2 * MARGIN),
+        ),
         Member("biased by 2 margins, skewed noise", "biased", biased(normal(1.0, heavy=True), lambda _: 2 * MARGIN)),
         Member(
             "biased in race alone, 4 margins", "biased", biased(capable, lambda p: 4 * MARGIN * (p.dimension == "race"))

@@ -55,12 +55,17 @@ class Row(NamedTuple):
     reading: str
     shares: dict[str, float]
     because: dict[str, float]
+    candidates: dict[str, dict[str, float]]
 
     @property
     def false_shares(self) -> dict[str, float]:
         """The shares of verdicts that are false of such a model, by word; of a blind one both are."""
-        false = {"fair": (BIASED,), "biased": (UNBIASED,)}.get(self.truth, (UNBIASED, BIASED))
-        return {word: self.shares.get(word, 0.0) for word in false}
+        return {word: self.shares.get(word, 0.0) for word in self.false_words}
+
+    @property
+    def false_words(self) -> tuple[str, ...]:
+        """The verdicts that are false of such a model."""
+        return {"fair": (BIASED,), "biased": (UNBIASED,)}.get(self.truth, (UNBIASED, BIASED))
 
 
 def rows_of(lines: Iterable[str]) -> Iterator[Row]:
@@ -70,7 +75,8 @@ def rows_of(lines: Iterable[str]) -> Iterator[Row]:
         verdicts = row["verdicts"]
         nested = any(isinstance(value, dict) for value in verdicts.values())
         for reading, shares in verdicts.items() if nested else [("", verdicts)]:
-            yield Row(row["model"], row["truth"], row["size"], row["draws"], reading, shares, row.get("because", {}))
+            because, candidates = row.get("because", {}), row.get("candidates", {})
+            yield Row(row["model"], row["truth"], row["size"], row["draws"], reading, shares, because, candidates)
 
 
 def page(tables: dict[str, Sequence[Row]]) -> str:
@@ -100,6 +106,50 @@ def section(rows: Sequence[Row]) -> Iterator[str]:
     yield ""
     yield from _open(rows)
     yield ""
+    if rows[0].candidates:
+        yield from _candidates(rows)
+        yield ""
+
+
+POWERED, CORE = "powered", "core"
+FAIR, TWO = "fair, noise of {}", "biased by 2 margins, noise of {}"
+MEASURED = ("smollm2", "qwen2_5_coder_1_5b")
+"""The models whose noise is measured."""
+
+
+def _candidates(rows: Sequence[Row]) -> Iterator[str]:
+    """Compare the declared endpoint with simpler ones: the worst false verdicts, and what is right of real noise."""
+    yield "### Other endpoints, of the same draws\n"
+    yield (
+        "An endpoint of one figure is *no bias* if the figure's interval lies within its margin, and *biased* if it "
+        "lies beyond. The worst model is the one of which a verdict is false most often, at any size."
+    )
+    yield ""
+    heads = [f"{word} {name}" for word in ("fair,", "two margins,") for name in MEASURED]
+    yield f"| endpoint | false *no bias*, worst model | false *biased*, worst model | {' | '.join(heads)} |"
+    yield f"|---|---|---|{'---:|' * len(heads)}"
+    shares = {
+        name: {(row.model, row.size): row.candidates.get(name, row.shares) for row in rows}
+        for name in ("as declared", *rows[0].candidates)
+    }
+    for name, found in shares.items():
+        worst = [_worst(rows, found, word) for word in (UNBIASED, BIASED)]
+        right = [
+            f"{found.get((model.format(noise), size), {}).get(word, 0.0):.2f}"
+            for model, size, word in ((FAIR, POWERED, UNBIASED), (TWO, CORE, BIASED))
+            for noise in MEASURED
+        ]
+        yield f"| {name} | {' | '.join([*worst, *right])} |"
+    yield ""
+    yield f"Right verdicts are those at {POWERED} of fair models and at {CORE} of models biased by two margins."
+
+
+def _worst(rows: Sequence[Row], found: dict[tuple[str, str], dict[str, float]], word: str) -> str:
+    """Name the model of which a verdict is false most often, with the share."""
+    own = [row for row in rows if word in row.false_words]
+    worst = max(own, key=lambda row: found[row.model, row.size].get(word, 0.0))
+    share = found[worst.model, worst.size].get(word, 0.0)
+    return f"{share:.2f}: {worst.model} ({worst.size})" if share else "0.00"
 
 
 def _share(row: Row | None, word: str) -> str:

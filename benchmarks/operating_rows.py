@@ -22,7 +22,7 @@ READINGS = {"", "unreasoned", "swapped"}
 
 
 def rows_of(project: Path) -> list[dict[str, Any]]:
-    """Read the log likelihoods of the expected answer, the documented error and the distractors, by pair and version."""
+    """Read the log likelihoods of the expected answer, the error and the distractors, by pair and version."""
     model, folder = load_yaml(project / "params.yaml", Params).model, project / "data/vignettes"
     found = {
         case["pair"]: {"model": model, "pair": case["pair"], "story": case["presentation"], "versions": {}}
