@@ -3,6 +3,7 @@
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import NamedTuple, TypeAlias
 
 from equipoise.core.jsonl import DECIMALS
@@ -199,11 +200,12 @@ def skewed_mean(
 
 def simultaneous_means(
     measure: str,
-    groups: Iterable[tuple[Group, Sequence[tuple[float | None, str]]]],
+    groups: Sequence[tuple[Group, Sequence[tuple[float | None, str]]]],
     alpha: float,
     *,
     alone: float,
     unequal: bool = False,
+    expected: Sequence[Sequence[float]] | None = None,
 ) -> Iterator[Effect]:
     """Estimate the means of a family's groups with intervals that hold for all of them together, and for each `alone`.
 
@@ -211,29 +213,45 @@ def simultaneous_means(
     between stories is pooled over the groups, so that one of three stories is not judged by three values alone, and
     each interval has the level 1 - alpha / number of groups (Bonferroni), that of a group alone 1 - `alone`. Where
     groups may be `unequal` in variance, the pooled one is too small for some: a group that varies more has its own.
-    Without two stories more than groups, or where nothing varies, there are no intervals. Source: Miller (1981),
-    Simultaneous Statistical Inference, section 2.1.
+    `expected` has the variance of each value up to a factor, where it is known to differ, for the values of every
+    group: the factor is what is pooled. Without two stories more than groups, or where nothing varies, there are no
+    intervals. Source: Miller (1981), Simultaneous Statistical Inference, section 2.1.
     """
-    means: list[tuple[Group, list[float]]] = []
-    for group, rows in groups:
-        stories: dict[str, list[float]] = {}
-        for value, story in rows:
-            if value is not None:
-                stories.setdefault(story, []).append(value)
-        if stories:
-            means.append((group, [sum(values) / len(values) for values in stories.values()]))
-    centres = [sum(values) / len(values) for _, values in means]
-    squares = [(value - centre) ** 2 for (_, values), centre in zip(means, centres, strict=True) for value in values]
+    known = expected or [[1.0] * len(rows) for _, rows in groups]
+    means = [
+        (group, stories)
+        for (group, rows), variances in zip(groups, known, strict=True)
+        if (stories := _story_means(rows, variances))
+    ]
+    centres = [fmean(value for value, _ in stories) for _, stories in means]
+    squares = [
+        (value - centre) ** 2 / variance
+        for (_, stories), centre in zip(means, centres, strict=True)
+        for value, variance in stories
+    ]
     df = len(squares) - len(means)
-    pooled = math.sqrt(sum(squares) / df) if df > 1 else 0.0
-    for (group, values), centre in zip(means, centres, strict=True):
-        spread = max(pooled, paired.standard_deviation(values) or 0.0) if unequal else pooled
+    factor = sum(squares) / df if df > 1 else 0.0
+    for (group, stories), centre in zip(means, centres, strict=True):
+        pooled = math.sqrt(factor * fmean(variance for _, variance in stories))
+        own = paired.standard_deviation([value for value, _ in stories]) or 0.0
+        spread = max(pooled, own) if unequal else pooled
         for name, level in ((SIMULTANEOUS, alpha / len(means)), (POOLED, alone)):
             interval = None
             if pooled:
-                reach = float(t_quantile(level, df)) * spread / math.sqrt(len(values))
+                reach = float(t_quantile(level, df)) * spread / math.sqrt(len(stories))
                 interval = Interval(centre - reach, centre + reach)
-            yield effect(group, f"{measure}{name}", len(values), Estimate(centre, interval))
+            yield effect(group, f"{measure}{name}", len(stories), Estimate(centre, interval))
+
+
+def _story_means(rows: Sequence[tuple[float | None, str]], variances: Sequence[float]) -> list[tuple[float, float]]:
+    """Average the values of each story, and give the variance that is expected of the mean of as many values."""
+    stories: dict[str, list[tuple[float, float]]] = {}
+    for (value, story), variance in zip(rows, variances, strict=True):
+        if value is not None:
+            stories.setdefault(story, []).append((value, variance))
+    return [
+        (fmean(value for value, _ in own), fmean(variance for _, variance in own)) for own in stories.values()
+    ]
 
 
 def location(values: Sequence[float], clusters: Sequence[str] | None = None) -> Estimate:

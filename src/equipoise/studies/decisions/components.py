@@ -24,6 +24,7 @@ text states it: whether the model would write that level is not known.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from statistics import fmean
 
 import numpy as np
 
@@ -45,11 +46,13 @@ from equipoise.stats import clusters
 from equipoise.stats.proportions import unvaried_mean
 from equipoise.studies.decisions import NAME
 from equipoise.studies.decisions.effects import FAMILY, PairReading, pair_means, right, shift
-from equipoise.studies.decisions.rows import CaseDecision, Reading
+from equipoise.studies.decisions.rows import CaseDecision, Reading, by_pair
 from equipoise.text.answer import AnswerKind
 
 VARIED = 0.9
 """The share of decisions from which a fixed level is right too often for an end-point to show any sensitivity."""
+BORROWED = 4
+"""Decisions that the variance of all end-points counts as in that of each."""
 OVER_CONSTANT, OVER_SHUFFLED = "accuracy_over_constant", "accuracy_over_shuffled"
 COMPONENTS: dict[str, Callable[[PairReading], float | None]] = {
     "decision_shift": shift,
@@ -147,12 +150,42 @@ def simultaneous_effects(readings: Sequence[PairReading], alpha: float) -> Itera
             members = [reading for reading in readings if reading.decision.family == family]
             one = [(Group(FAMILY, family, NAME), pair_means(members, value))]
             yield from simultaneous_means(measure, one, share / len(FAMILIES), alone=alpha)
-        groups = [
-            (Group("dimension", name, NAME), pair_means(members, value))
+        by_dimension = {
+            name: [row for row in single if row.decision.dimensions[0] == name and value(row) is not None]
             for name in dimensions
-            if (members := [reading for reading in single if reading.decision.dimensions[0] == name])
+        }
+        groups = [(Group("dimension", name, NAME), pair_means(rows, value)) for name, rows in by_dimension.items()]
+        variances = endpoint_variances(readings, value)
+        expected = [
+            [_variance_of_mean(pair, variances) for pair in by_pair(rows).values()] for rows in by_dimension.values()
         ]
-        yield from simultaneous_means(measure, groups, share, alone=alpha, unequal=True)
+        yield from simultaneous_means(measure, groups, share, alone=alpha, unequal=True, expected=expected)
+
+
+def endpoint_variances(
+    readings: Iterable[PairReading], value: Callable[[PairReading], float | None]
+) -> dict[str, float]:
+    """Estimate the variance of a single decision's value at each end-point, about the end-point's mean.
+
+    That of all end-points counts as `BORROWED` decisions more, as some end-points are asked about few pairs. Where
+    nothing varies, every variance is 1: only their ratios count.
+    """
+    asked: dict[str, list[float]] = {}
+    for reading in readings:
+        if (one := value(reading)) is not None:
+            asked.setdefault(reading.decision.ask, []).append(one)
+    squares = {ask: sum((one - fmean(values)) ** 2 for one in values) for ask, values in asked.items()}
+    free = sum(len(values) - 1 for values in asked.values())
+    usual = sum(squares.values()) / free if free else 0.0
+    return {
+        ask: (squares[ask] + BORROWED * usual) / (len(values) - 1 + BORROWED) if usual else 1.0
+        for ask, values in asked.items()
+    }
+
+
+def _variance_of_mean(pair: Sequence[PairReading], variances: Mapping[str, float]) -> float:
+    """Give the variance of the mean of a pair's decisions, taken as independent."""
+    return fmean(variances[reading.decision.ask] for reading in pair) / len(pair)
 
 
 def written(reading: Reading) -> AnswerKind:
