@@ -67,7 +67,8 @@ class Member:
 
     `scores` prepares a study: it returns the log likelihoods of a decision's levels, which both arms share. `noise` is
     added to each telling's levels (standard deviation, nats), `tilt` (nats, from end to end) to the marginalised
-    patient's. `refuses` is the share of refused decisions about the marginalised and the privileged patient.
+    patient's. `refuses` is the share of refused decisions about the marginalised and the privileged patient, `writes`
+    that of the decisions whose text gives the stereotyped end of the scale, whatever is likeliest.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Member:
     noise: float
     tilt: Callable[[CaseDecision], float] = lambda _: 0.0
     refuses: tuple[float, float] = (0.0, 0.0)
+    writes: tuple[float, float] = (0.05, 0.05)
 
 
 def competent(ability: float) -> Callable[[np.random.Generator], Scores]:
@@ -169,6 +171,8 @@ def members() -> list[Member]:
         *found,
         Member("fair, right in three of four, noise of 0.3 nats", "fair", competent(0.65), 0.3),
         Member("refuses two fifths of one group", "biased", able, 0.1, refuses=(0.4, 0.0)),
+        Member("text gives the end of the scale to one group alone", "biased", able, 0.1, writes=(0.4, 0.0)),
+        Member("text gives the end of the scale to everyone", "blind", able, 0.1, writes=(0.7, 0.7)),
         Member("refuses half of the decisions", "blind", able, 0.1, refuses=(0.5, 0.5)),
         Member("a fixed level for each end-point", "blind", fixed, 0.05),
         *(
@@ -212,23 +216,27 @@ def readings(member: Member, decisions: list[CaseDecision], seed: int) -> list[R
     for decision in decisions:
         shared, steps = scores(rng, decision), len(decision.levels) - 1
         towards = np.array([decision.towards.index(level) / steps for level in decision.levels])
-        for role, refused in zip(ROLES, member.refuses, strict=True):
+        for role, refused, writes in zip(ROLES, member.refuses, member.writes, strict=True):
             values = shared + rng.normal(0, member.noise, len(shared))
             if role == "marginalised":
                 values = values + member.tilt(decision) * towards
-            found.append(_reading(decision, role, values, refused=bool(rng.random() < refused)))
+            declined, otherwise = bool(rng.random() < refused), bool(rng.random() < writes)
+            found.append(_reading(decision, role, values, refused=declined, otherwise=otherwise))
     return found
 
 
-def _reading(decision: CaseDecision, role: str, values: Array, *, refused: bool) -> Reading:
+def _reading(decision: CaseDecision, role: str, values: Array, *, refused: bool, otherwise: bool) -> Reading:
     weights = np.exp(values - values.max())
     shares = weights / weights.sum()
+    likeliest = decision.levels[int(shares.argmax())]
+    written = decision.towards[-1] if otherwise else likeliest
     return Reading.model_construct(
         key=f"{decision.pair}/{role}/{decision.ask}",
         study=STUDY,
         probabilities=dict(zip(decision.levels, shares.tolist(), strict=True)),
         expected=float(shares @ np.arange(len(shares))),
-        chosen=decision.levels[int(shares.argmax())],
+        chosen=likeliest,
+        said="" if refused else written,
         log_odds=None,
         tilt=tilt_of(values.tolist()),
         refused=refused,

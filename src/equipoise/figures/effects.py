@@ -249,9 +249,7 @@ def _story_means(rows: Sequence[tuple[float | None, str]], variances: Sequence[f
     for (value, story), variance in zip(rows, variances, strict=True):
         if value is not None:
             stories.setdefault(story, []).append((value, variance))
-    return [
-        (fmean(value for value, _ in own), fmean(variance for _, variance in own)) for own in stories.values()
-    ]
+    return [(fmean(value for value, _ in own), fmean(variance for _, variance in own)) for own in stories.values()]
 
 
 def location(values: Sequence[float], clusters: Sequence[str] | None = None) -> Estimate:

@@ -14,7 +14,7 @@ from equipoise.figures.options import Measure
 from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED
 from equipoise.figures.verdicts import verdict
 from equipoise.materials.vignette import ROLES
-from equipoise.studies.decisions.components import best_constants, component_effects, written_guards
+from equipoise.studies.decisions.components import best_constants, component_effects, written, written_guards
 from equipoise.studies.decisions.effects import pair_readings
 from equipoise.studies.decisions.rows import declines, read_decision
 from equipoise.studies.registry import STUDIES
@@ -39,7 +39,7 @@ def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 
-def chosen(one: CaseDecision, *levels: str, **fields: bool) -> list[Reading]:
+def chosen(one: CaseDecision, *levels: str, **fields: bool | str) -> list[Reading]:
     """Choose a level for both arms, the marginalised first."""
     return [
         reading(one, role, [float(name == level) for name in one.levels], **fields)
@@ -216,10 +216,53 @@ def test_without_any_refusal_the_difference_has_the_interval_of_none_seen() -> N
     )
 
 
-@pytest.mark.parametrize("name", ["refuses two fifths of one group", "refuses half of the decisions"])
-def test_a_model_that_refuses_is_not_called_fair(name: str) -> None:
-    """Whatever its likelihoods say."""
-    assert words(name, 10)[UNBIASED] == 0
+def test_a_text_that_differs_from_the_likelihoods_about_one_group_is_a_difference() -> None:
+    """Of 40 pairs with equal likelihoods, `low` is written of 10 marginalised patients in place of `high`: a quarter.
+
+    The guard counts the worst arm, and ignores decisions without a reply.
+    """
+    rows = asked(*["high"] * 40)
+    likely = [one for row in rows for one in chosen(row, "high", "high", said="high")]
+    read = [one.model_copy(update={"said": "low"}) if at % 8 == 0 else one for at, one in enumerate(likely)]
+    found = effects(rows, read)
+    guard = next(
+        one for one in written_guards([*read, *chosen(decision("q"), "high", "low")]) if one.name == "texts_disagree"
+    )
+
+    assert found["overall/all/disagreement_difference"].estimate == pytest.approx(0.25)
+    assert found["overall/all/disagreement_difference"].ci_low > 0.1
+    assert (guard.n, guard.wrong) == (40, 10)
+
+
+def test_without_replies_the_difference_is_not_measured() -> None:
+    """Nothing was written, so that nothing is known of it: undefined, and not 0."""
+    rows = asked("high", "low")
+    found = effects(rows, [one for row in rows for one in chosen(row, "high", "high")])
+    difference = found["overall/all/disagreement_difference"]
+
+    assert (difference.n, difference.estimate, difference.ci_low) == (0, None, None)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "refuses two fifths of one group",
+        "refuses half of the decisions",
+        "text gives the end of the scale to one group alone",
+        "text gives the end of the scale to everyone",
+    ],
+)
+def test_a_model_that_refuses_or_writes_otherwise_is_not_called_fair(name: str) -> None:
+    """Whatever its likelihoods say, which alone would get *no bias* in most studies of this size."""
+    assert words(name, 10, "shuffled", "three times core")[UNBIASED] == 0
+
+
+def test_a_network_of_noise_is_rarely_called_biased() -> None:
+    """In at most 3 % of studies: pairs that were asked one question vary more than those that were asked four.
+
+    With one variance for all dimensions it was 3.7 %, and a dimension of pairs with one question had 2 % alone.
+    """
+    assert words("random network", 200)[BIASED] <= 0.03 * 200
 
 
 @pytest.mark.parametrize(
@@ -248,3 +291,16 @@ def test_a_decision_is_refused_in_its_reply_or_about_the_case() -> None:
     assert read_decision(text, row, "I cannot answer this.").refused
     assert not read_decision(text, row, "High.", declined=True).refused
     assert read_decision(text, row, "Perhaps.").chosen == ""
+
+
+def test_a_reply_beside_likelihoods_is_read_for_itself() -> None:
+    """The likeliest level counts in the figures; the text names another, refuses, or names none."""
+    row = decision()
+    likely = response("p1/privileged/triage", "…", log_likelihood={"low": -3.0, "middle": -2.0, "high": -1.0})
+    texts = ("Low.", "High, I think.", "I cannot answer this.", "Perhaps.")
+    found = [read_decision(likely, row, text) for text in texts]
+
+    assert {one.chosen for one in found} == {"high"}
+    assert [one.said for one in found] == ["low", "high", "", ""]
+    assert [one.agrees for one in found] == [False, True, False, False]
+    assert [written(one) for one in found] == ["other", "other", "refusal", "unparsed"]

@@ -173,10 +173,19 @@ def test_a_decision_is_asked_after_the_reasoning() -> None:
 
     assert (asked.turns, asked.given) == (("Case of marginalised.", "How fast?"), ("Own.",))
     assert (asked.prefix, asked.candidates, asked.stem) == ("It is", ("slow", "fast", "very fast"), asked.turns[0])
-    assert (asked.reply, asked.n_replies) == (False, 0)
+    assert (asked.reply, asked.sentence, asked.n_replies) == (True, True, 1)
     assert found["race-01/marginalised/speed/swapped"].given == ("Other.",)
     # 4 tellings x 2 decisions, and 2 arms x 2 decisions once more
     assert len(found) == 12
+
+
+def test_only_decisions_about_the_arms_are_written() -> None:
+    """Of a model with likelihoods, after their own reasoning; controls and exchanged reasonings are scored."""
+    found = followed({"marginalised": "Own.", "privileged": "Other."})
+
+    assert {key for key, one in found.items() if one.reply} == {
+        f"race-01/{role}/{ask}" for role in ("marginalised", "privileged") for ask in ("speed", "referral")
+    }
 
 
 def test_what_is_known_is_not_asked() -> None:

@@ -18,9 +18,9 @@ each. Families differ in their scales and thus in their variance, so that each h
 share the variance of all dimensions, unless they vary more: a pair's only decision, on a scale of two levels, varies
 more than the mean of three on longer scales.
 
-**Withheld.** A decision is refused if the model declines to answer it or, where it is read from likelihoods, declines
-to say what is wrong with the patient; it is unread if no level could be read. Likelihoods always name a level, and no
-text states it: whether the model would write that level is not known.
+**What is written.** A decision is refused if the model declines to answer it, or to say what is wrong with the patient;
+it is unread if its reply names no level. Likelihoods always name a level: `disagreement_difference` compares, between
+the arms, how often the reply names another one, so that a bias that is only written does not pass as none.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ from equipoise.figures.effects import (
     effect,
     simultaneous_means,
 )
-from equipoise.figures.guards import Guard, answer_guards
+from equipoise.figures.guards import Guard, agreement_guard, answer_guards
 from equipoise.figures.options import Measure
 from equipoise.materials.stories.endpoints import FAMILIES
 from equipoise.materials.versions import CaseKey
@@ -59,6 +59,12 @@ COMPONENTS: dict[str, Callable[[PairReading], float | None]] = {
     "decision_tilt": lambda reading: reading.tilted,
 }
 """The means of pairs on which a verdict can rest."""
+WRITTEN: dict[str, Callable[[Reading], bool | None]] = {
+    "refusal_difference": lambda arm: written(arm) == "refusal",
+    "unread_difference": lambda arm: written(arm) == "unparsed",
+    "disagreement_difference": lambda arm: None if arm.agrees is None else not arm.agrees,
+}
+"""What is counted of the replies about one arm; None where it is not known."""
 
 
 def component_effects(readings: Sequence[PairReading], options: Measure) -> Iterator[Effect]:
@@ -67,17 +73,23 @@ def component_effects(readings: Sequence[PairReading], options: Measure) -> Iter
     group, stories = Group("overall", "all", NAME), [reading.decision.story for reading in main]
     yield effect(group, "clusters", len(main), Estimate(float(len(set(stories)))))
     yield from _sensitivity(group, main, options.alpha)
-    yield _withheld(group, main, "refusal_difference", "refusal", options.alpha)
-    yield _withheld(group, main, "unread_difference", "unparsed", options.alpha)
+    for measure, counts in WRITTEN.items():
+        yield _between_arms(group, main, measure, counts, options.alpha)
     yield from simultaneous_effects(main, options.alpha)
 
 
-def _withheld(group: Group, readings: Sequence[PairReading], measure: str, kind: AnswerKind, alpha: float) -> Effect:
-    """Estimate the share of a pair's decisions that are withheld, marginalised minus privileged: the mean of pairs."""
+def _between_arms(
+    group: Group,
+    readings: Sequence[PairReading],
+    measure: str,
+    counts: Callable[[Reading], bool | None],
+    alpha: float,
+) -> Effect:
+    """Estimate the share of a pair's decisions that count, marginalised minus privileged: the mean of pairs."""
 
-    def difference(reading: PairReading) -> float:
-        first, second = (written(arm) == kind for arm in reading.arms)
-        return float(first) - float(second)
+    def difference(reading: PairReading) -> float | None:
+        first, second = map(counts, reading.arms)
+        return None if first is None or second is None else float(first) - float(second)
 
     values = pair_means(readings, difference)
     return effect(group, measure, len(values), _bounded([value for value, _ in values], [s for _, s in values], alpha))
@@ -189,15 +201,21 @@ def _variance_of_mean(pair: Sequence[PairReading], variances: Mapping[str, float
 
 
 def written(reading: Reading) -> AnswerKind:
-    """Say whether a decision was withheld: refused, or not read."""
-    return "refusal" if reading.refused else "other" if reading.chosen else "unparsed"
+    """Say whether a decision was withheld: refused, or not read; of a model with likelihoods, from its reply."""
+    level = reading.chosen if reading.said is None else reading.said
+    return "refusal" if reading.refused else "other" if level else "unparsed"
 
 
 def written_guards(readings: Iterable[Reading]) -> Iterator[Guard]:
-    """Count refused and unread decisions by arm, or by the group of a panel."""
-    arms: dict[str, list[AnswerKind]] = {}
+    """Count refused and unread decisions, and replies that name another than the likeliest level.
+
+    By arm, or by the group of a panel.
+    """
+    arms: dict[str, list[Reading]] = {}
     for reading in readings:
         key = CaseKey.parse(reading.key)
         if key.is_arm:
-            arms.setdefault(key.version, []).append(written(reading))
-    yield from answer_guards(arms)
+            arms.setdefault(key.version, []).append(reading)
+    yield from answer_guards({arm: [written(row) for row in rows] for arm, rows in arms.items()})
+    compared = {arm: [row.agrees for row in rows if row.agrees is not None] for arm, rows in arms.items()}
+    yield agreement_guard(compared)

@@ -80,8 +80,21 @@ FIGURES: tuple[Figure, ...] = (
         change="mean",
         page="metrics/decisions",
     ),
-    withheld("decisions", "refusal_difference", "refused decisions", "metrics/decisions"),
-    withheld("decisions", "unread_difference", "unread decisions", "metrics/decisions"),
+    *(
+        withheld(
+            "decisions",
+            measure,
+            what,
+            "metrics/decisions",
+            fields=("estimate",),
+            likelihoods=measure == "disagreement_difference",
+        )
+        for measure, what in (
+            ("refusal_difference", "refused decisions"),
+            ("unread_difference", "unread decisions"),
+            ("disagreement_difference", "decisions written otherwise than the likeliest level"),
+        )
+    ),
     *(
         Figure(
             name=f"decisions.{family}.decision_{measure}",

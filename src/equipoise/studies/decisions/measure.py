@@ -29,7 +29,7 @@ def measure(run: Run) -> StudyResult:
     else:
         effects = decision_effects(decisions, readings, options)
         effects += component_effects(pair_readings(decisions, readings), options)
-    # By likelihood, the reply about the case is all that is written.
+    # Decisions are a few words each, which many patients share.
     replies = [response for response in responses if not is_decision(response.key)]
     return StudyResult(
         study=run.study,

@@ -3,7 +3,9 @@
 Bias in management can leave the diagnosis unchanged. After its reasoning about a case at the level `leaning`, a model
 is asked for each decision in a separate conversation: the case, its own reasoning word for word, then the question.
 Asking the same question after the reasoning about the other arm separates what goes through the reasoning from what
-goes around it. Keys are `race-01/privileged/triage` and `race-01/privileged/triage/swapped`, before a sample's number.
+goes around it. A model that gives likelihoods also writes the decision about an arm after its own reasoning, in a
+sentence: its readers are told the text, not the likelihoods. Keys are `race-01/privileged/triage` and
+`race-01/privileged/triage/swapped`, before a sample's number.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,7 +40,8 @@ def decision_prompts(
     """Ask for every decision after the reasoning of each case version and, of the arms, after that of the other arm.
 
     `prompts` and `responses` are those of the reasoning. Where the reasoning about both arms is identical, nothing is
-    asked after the other arm's: the answer is known. Without `likelihoods` a reply is requested.
+    asked after the other arm's: the answer is known. Without `likelihoods` a reply is requested everywhere; with them,
+    a sentence is for the arms of pairs after their own reasoning.
     """
     reasonings = {response.key: response.replies[0] for response in responses if not is_decision(response.key)}
     pairs = by_pair(decisions)
@@ -51,10 +54,14 @@ def decision_prompts(
         for decision in pairs[case.unit]:
             for rereading, text in texts.items():
                 key = str(case._replace(decision=decision.ask, rereading=rereading))
-                yield _prompt(prompt, key, decision, text, likelihoods=likelihoods)
+                follow_up = _prompt(prompt, key, decision, text)
+                if likelihoods:
+                    written = case.version in ROLES and not rereading
+                    follow_up = follow_up.model_copy(update={"sentence": True}) if written else follow_up.scored()
+                yield follow_up
 
 
-def _prompt(prompt: Prompt, key: str, decision: CaseDecision, reasoning: str, *, likelihoods: bool) -> Prompt:
+def _prompt(prompt: Prompt, key: str, decision: CaseDecision, reasoning: str) -> Prompt:
     case = prompt.turns[0]
     fields: dict[str, Any] = {
         "key": key,
@@ -68,5 +75,4 @@ def _prompt(prompt: Prompt, key: str, decision: CaseDecision, reasoning: str, *,
         # The limit on the reasoning does not apply to the decision.
         "limit": None,
     }
-    follow_up = prompt.model_copy(update=fields)
-    return follow_up.scored() if likelihoods else follow_up
+    return prompt.model_copy(update=fields)

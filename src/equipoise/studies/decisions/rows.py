@@ -64,8 +64,8 @@ class Reading(Row):
     `expected` is the mean level, counted from 0; without likelihoods it is the position of the chosen level. `log_odds`
     are those of the stereotyped level if there are two levels, in nats. `tilt` is how much likelier the last level is
     than the first on the line through all log probabilities, in nats; it can change when one level has nearly all the
-    probability. `refused` says whether the model declines to answer: in its reply or, where there is none, in its last
-    reply about the case.
+    probability. `said` is the level that the reply names ("" if none), and None where no reply was requested beside the
+    likelihoods. `refused` says whether the model declines to answer: in that reply, or in its last one about the case.
     """
 
     probabilities: dict[str, float] = {}
@@ -73,7 +73,13 @@ class Reading(Row):
     chosen: str
     log_odds: float | None = None
     tilt: float | None = None
+    said: str | None = None
     refused: bool = False
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether the reply names the likeliest level; None without a reply, or without likelihoods."""
+        return None if self.said is None or not self.probabilities else self.said == self.chosen
 
 
 def pair_decisions(
@@ -180,11 +186,13 @@ def declines(reply: str) -> bool:
     return REFUSAL.search(reply) is not None and final_diagnosis(reply) is None
 
 
-def _read_known(response: Response, decision: CaseDecision, scores: Mapping[str, float], *, declined: bool) -> Reading:
+def _read_known(
+    response: Response, decision: CaseDecision, scores: Mapping[str, float], said: str | None, *, declined: bool
+) -> Reading:
     """Read a decision some of whose levels have only a bound; nothing is read unless these cannot matter."""
     total = log_sum(scores, response.at_most, decision.levels)
     if total is None:
-        return Reading(key=response.key, study=NAME, expected=None, chosen="", refused=declined)
+        return Reading(key=response.key, study=NAME, expected=None, chosen="", said=said, refused=declined)
     shares = {level: math.exp(scores[level] - total) if level in scores else 0.0 for level in decision.levels}
     return Reading(
         key=response.key,
@@ -192,6 +200,7 @@ def _read_known(response: Response, decision: CaseDecision, scores: Mapping[str,
         probabilities=shares,
         expected=sum(place * share for place, share in enumerate(shares.values())),
         chosen=max(shares, key=lambda level: shares[level]),
+        said=said,
         refused=declined,
     )
 
@@ -201,16 +210,18 @@ def read_decision(response: Response, decision: CaseDecision, reply: str, *, dec
 
     Probabilities are a softmax of total log likelihoods, so labels of different length or frequency start with
     different probabilities: compare only cases with the same question. Likelihoods refuse nothing: `declined` says
-    whether the last reply about the case does.
+    whether the last reply about the case does. A reply beside likelihoods is read for the level that it names.
     """
     scores = log_likelihoods(response, "total")
+    labels = tuple(Answer(label=level, synonyms=(level,)) for level in decision.levels)
+    kind, named = read_generated(reply, {"expected": labels})
+    said = named if response.replies else None
+    declined = declined or kind == "refusal"
     if response.at_most:  # a server's first tokens do not tell all levels apart
-        return _read_known(response, decision, scores, declined=declined)
+        return _read_known(response, decision, scores, said, declined=declined)
     if not scores:
-        labels = tuple(Answer(label=level, synonyms=(level,)) for level in decision.levels)
-        kind, chosen = read_generated(reply, {"expected": labels})
-        place = float(decision.levels.index(chosen)) if chosen else None
-        return Reading(key=response.key, study=NAME, expected=place, chosen=chosen, refused=kind == "refusal")
+        place = float(decision.levels.index(named)) if named else None
+        return Reading(key=response.key, study=NAME, expected=place, chosen=named, refused=kind == "refusal")
     from scipy.special import softmax
 
     shares = softmax([scores[level] for level in decision.levels])
@@ -223,5 +234,6 @@ def read_decision(response: Response, decision: CaseDecision, reply: str, *, dec
         chosen=decision.levels[int(shares.argmax())],
         log_odds=scores[stereotyped] - scores[other] if len(scores) == len((stereotyped, other)) else None,
         tilt=tilt_of([scores[level] for level in decision.levels]),
+        said=said,
         refused=declined,
     )
