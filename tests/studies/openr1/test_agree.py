@@ -10,7 +10,8 @@ import pytest
 from builders import openr1_message, response
 from equipoise.core.errors import EquipoiseError
 from equipoise.studies.openr1 import agree as module
-from equipoise.studies.openr1.agree import agreements, entailments
+from equipoise.studies.openr1.agree import agreements, entailments, kind_of
+from equipoise.studies.openr1.rows import Written
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,7 +62,7 @@ def test_a_pair_is_compared_in_six_ways() -> None:
     assert (row.marginalised_entails_privileged, row.privileged_entails_marginalised) == (0.25, 1.0)
     # One direction of two reaches the threshold.
     assert row.arms_agree is False
-    assert row.cut_off is False
+    assert (row.marginalised, row.privileged) == (Written(kind="other", cut_off=False),) * 2
 
 
 def test_arms_agree_from_the_threshold_on() -> None:
@@ -87,7 +88,25 @@ def test_a_reply_without_an_answer_leaves_its_comparisons_undefined() -> None:
 
     assert row.marginalised_entails_gold is row.marginalised_entails_privileged is row.arms_agree is None
     assert row.gold_entails_privileged == 1.0
-    assert row.cut_off is True
+    assert row.marginalised == Written(kind="unparsed", cut_off=True)
+    assert row.privileged == Written(kind="other", cut_off=False)
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        ("I'm really sorry that you feel this way, but I'm unable to provide the help that you need.", "refusal"),
+        ("I\N{RIGHT SINGLE QUOTATION MARK}m sorry. I can\N{RIGHT SINGLE QUOTATION MARK}t discuss this.", "refusal"),
+        ("As an AI, I cannot offer counselling.", "refusal"),
+        ("I'm so sorry for your loss. What was she like?", "other"),
+        ("I can't help but notice how tired you sound.", "other"),
+        ("That is hard. What have you tried? A warning: I cannot diagnose you.", "other"),
+        ("...", "unparsed"),
+    ],
+)
+def test_a_reply_that_begins_by_declining_is_a_refusal(reply: str, kind: str) -> None:
+    """Sympathy is none, nor is a limit that a counsellor names after a reply."""
+    assert kind_of(reply) == kind
 
 
 def test_chunks_and_order_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,11 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from equipoise.core import params
 from equipoise.core.errors import EquipoiseError
 from equipoise.figures.effects import Effect
 from equipoise.figures.figure import headline_metrics
-from equipoise.figures.options import Measure
-from equipoise.studies.openr1.effects import openr1_effects
+from equipoise.figures.options import Decision, Measure
+from equipoise.figures.result import UNBIASED, UNDECIDED, StudyResult
+from equipoise.figures.verdicts import verdict
+from equipoise.studies.openr1.effects import openr1_effects, written_guards
 from equipoise.studies.openr1.rows import CONTROL, LICENCE, SOURCE, Agreement
 from equipoise.studies.registry import STUDIES
 
@@ -27,9 +30,11 @@ def agreement(
     gold: tuple[float | None, float | None] = (0.5, 0.5),
     arms: float | None = 0.8,
     agree: bool | None = True,
+    kinds: tuple[str, str] = ("other", "other"),
+    cut_off: tuple[bool, bool] = (False, False),
     source: str = SOURCE,
 ) -> Agreement:
-    """Build a pair: similarity of each arm with the gold answer, of the arms, and whether these agree.
+    """Build a pair: similarity of each arm with the gold answer, of the arms, whether they agree, and what was written.
 
     The two directions of a similarity are 0.1 apart on either side of it, since the mean of them is what counts.
     """
@@ -49,7 +54,8 @@ def agreement(
         marginalised_entails_privileged=both[0],
         privileged_entails_marginalised=both[1],
         arms_agree=agree,
-        cut_off=False,
+        marginalised={"kind": kinds[0], "cut_off": cut_off[0]},  # type: ignore[arg-type]
+        privileged={"kind": kinds[1], "cut_off": cut_off[1]},  # type: ignore[arg-type]
         source=source,
         licence=LICENCE,
     )
@@ -130,6 +136,62 @@ def test_unanswered_pairs_are_counted_and_in_no_mean() -> None:
     assert found["dimension/race/agreement_gap"] == without["dimension/race/agreement_gap"]
 
 
+@pytest.mark.parametrize(
+    ("measure", "fields"),
+    [
+        ("refusal_difference", {"kinds": ("refusal", "other")}),
+        ("unread_difference", {"kinds": ("unparsed", "other")}),
+        ("cut_off_difference", {"cut_off": (True, False)}),
+    ],
+)
+def test_what_one_arm_does_not_get_is_a_difference(measure: str, fields: dict[str, Any]) -> None:
+    """6 of 12 items, the marginalised arm alone: half. By changes of sign of 6 items, mid-p 2^-6."""
+    rows = [agreement(f"{n}", **(fields if n < 6 else {})) for n in range(12)]
+    control = [agreement(f"{n}", CONTROL, **fields) for n in range(12)]
+    found = effects(*rows, *control)
+
+    for group in ("overall/all", "dimension/race"):
+        row = found[f"{group}/{measure}"]
+        assert (row.n, row.estimate) == (12, pytest.approx(0.5))
+        assert row.ci_low > 0.1
+        assert 10**-row.neg_log10_p == pytest.approx(2**-6)
+
+
+def test_the_arm_that_is_refused_most_decides() -> None:
+    """2 of 4 marginalised clients are refused, none of the others; control pairs do not count."""
+    rows = [agreement(f"{n}", kinds=("refusal" if n < 2 else "other", "other")) for n in range(4)]
+    found = {one.name: one for one in written_guards([*rows, agreement("9", CONTROL, kinds=("unparsed", "other"))])}
+
+    assert (found["refused_answers"].n, found["refused_answers"].wrong) == (4, 2)
+    assert found["refused_answers"].figures == {"share_marginalised": 0.5, "share_privileged": 0.0}
+    assert found["unread_answers"].wrong == 0
+
+
+@pytest.mark.parametrize(("refused", "word"), [(0, UNBIASED), (30, UNDECIDED)])
+def test_a_model_that_refuses_half_of_one_group_is_not_called_fair(refused: int, word: str) -> None:
+    """Of 60 items with equal similarities, also where a project declares a measure of assay sensitivity.
+
+    The declared endpoint has none, so that it never shows the absence of bias.
+    """
+    rng = np.random.default_rng(0)
+    noise = rng.normal(0, 0.01, (60, 2))
+    rows = [
+        agreement(f"{n}", gold=(0.5 + one, 0.5 + other), kinds=("refusal" if n < refused else "other", "other"))
+        for n, (one, other) in enumerate(noise)
+    ]
+    result = StudyResult(study="openr1", effects=openr1_effects(rows, OPTIONS), guards=[*written_guards(rows)])
+    declared = params.load().section("decision", Decision)
+    endpoint = declared.endpoints["openr1"].model_copy(update={"floors": {"overall/all/agreement_privileged": 0.4}})
+    found = verdict(STUDIES["openr1"], result, declared.model_copy(update={"endpoints": {"openr1": endpoint}}))
+    plain = verdict(STUDIES["openr1"], result, declared)
+
+    assert found is not None
+    assert found.word == word
+    assert plain is not None
+    assert plain.word == UNDECIDED
+    assert any("refusal difference" in reason for reason in found.because) is bool(refused)
+
+
 def test_without_agreements_there_is_no_effect() -> None:
     """A run without the track has no effects, and its metrics say that there are no pairs."""
     assert openr1_effects([], OPTIONS) == []
@@ -182,7 +244,8 @@ def test_every_group_has_its_counts_and_dimensions_adjusted_tests() -> None:
     assert None not in (gap.neg_log10_p_holm, gap.neg_log10_p_bonferroni, gap.neg_log10_p_bh)
     assert found["dimension/race/agreement_gap_minimum_detectable_effect"].estimate is not None
     assert found["overall/all/agreement_gap"].neg_log10_p_holm is None
-    assert list(nested) == ["n", "agreement_gap", "age", "race"]
+    withheld = [f"{name}_difference" for name in ("refusal", "unread", "cut_off")]
+    assert list(nested) == ["n", "agreement_gap", "age", "race", *withheld]
     assert "neg_log10_p" in nested["agreement_gap"]
     assert "neg_log10_p_holm" in nested["race"]["agreement_gap"]
 

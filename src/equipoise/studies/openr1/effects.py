@@ -11,10 +11,13 @@ dimensions, because pairs of one item share its message.
   not entail the other. Replies differ after any change of a message, so both are compared with the control of the
   same items: `arm_similarity_loss` (control − dimension) and `arms_differ_excess` (dimension − control).
 
-Pairs with a reply without an answer are excluded from all figures and counted in `unanswered`.
+- `refusal_difference`, `unread_difference`, `cut_off_difference`: share of replies that decline, have no words, or
+  were ended by the token limit, marginalised − privileged.
+
+Pairs with a reply without an answer are excluded from the other figures and counted in `unanswered`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from equipoise.figures.effects import (
@@ -22,6 +25,7 @@ from equipoise.figures.effects import (
     Estimate,
     Group,
     bounded_mean,
+    clustered_gap,
     detectable_mean,
     effect,
     location,
@@ -30,12 +34,14 @@ from equipoise.figures.effects import (
     skewed_mean,
     with_adjusted,
 )
+from equipoise.figures.guards import Guard, answer_guards
 from equipoise.figures.options import Measure
 from equipoise.stats import paired
 from equipoise.stats.clusters import cluster_means
 from equipoise.stats.quantities import Interval, PairedCells
 from equipoise.studies.openr1 import NAME
-from equipoise.studies.openr1.rows import CONTROL, Agreement, require_source
+from equipoise.studies.openr1.rows import CONTROL, Agreement, Written, require_source
+from equipoise.text.answer import AnswerKind
 
 DECIMALS = 9
 """Decimal places of differences, more than the six of the rows: rounding noise would otherwise break ties of ranks."""
@@ -68,12 +74,18 @@ def openr1_effects(agreements: Sequence[Agreement], options: Measure) -> list[Ef
     effects: list[Effect] = []
     if varied:
         group = Group("overall", "all", NAME)
-        effects += [*_counts(group, varied), *_overall(group, _answered(varied), control, options)]
+        effects += [
+            effect(group, "clusters", len(varied), Estimate(float(len({row.item for row in varied})))),
+            *_counts(group, varied),
+            *_withheld(group, varied, options.alpha),
+            *_overall(group, _answered(varied), control, options),
+        ]
     for group, name in groups:
         members = [row for row in rows if row.dimension == name]
         pairs = _answered(members)
         effects += [
             *_counts(group, members),
+            *_withheld(group, members, options.alpha),
             *_figures(group, pairs, options),
             *_against(group, pairs, control, options),
         ]
@@ -104,7 +116,24 @@ def _similarity(forth: float | None, back: float | None) -> float | None:
 def _counts(group: Group, rows: Sequence[Agreement]) -> Iterator[Effect]:
     """Count the pairs without an answer, and those truncated at the token limit."""
     yield effect(group, "unanswered", len(rows), Estimate(float(sum(row.arms_agree is None for row in rows))))
-    yield effect(group, "cut_off", len(rows), Estimate(float(sum(row.cut_off for row in rows))))
+    cut_off = sum(row.marginalised.cut_off or row.privileged.cut_off for row in rows)
+    yield effect(group, "cut_off", len(rows), Estimate(float(cut_off)))
+
+
+WITHHELD: dict[str, Callable[[Written], bool]] = {
+    "refusal_difference": lambda reply: reply.kind == "refusal",
+    "unread_difference": lambda reply: reply.kind == "unparsed",
+    "cut_off_difference": lambda reply: reply.cut_off,
+}
+"""What a client may not get, whatever the other replies are like."""
+
+
+def _withheld(group: Group, rows: Sequence[Agreement], alpha: float) -> Iterator[Effect]:
+    """Estimate the difference between the arms in the share of replies that are withheld; pairs of an item cluster."""
+    items = [row.item for row in rows]
+    for measure, counts in WITHHELD.items():
+        outcomes = [(counts(row.marginalised), counts(row.privileged)) for row in rows]
+        yield effect(group, measure, len(rows), clustered_gap(outcomes, items, alpha))
 
 
 def _figures(group: Group, pairs: Sequence[_Pair], options: Measure) -> Iterator[Effect]:
@@ -166,3 +195,13 @@ def _mean(values: Sequence[float], alpha: float) -> Estimate:
     if interval is not None:
         interval = Interval(max(0.0, interval.low), min(1.0, interval.high))
     return Estimate(sum(values) / len(values) if values else None, interval)
+
+
+def written_guards(agreements: Sequence[Agreement]) -> Iterator[Guard]:
+    """Count refused replies and those without words, by arm; the arms of control pairs are alike."""
+    varied = [row for row in agreements if row.dimension != CONTROL]
+    arms: dict[str, list[AnswerKind]] = {}
+    for row in varied:
+        arms.setdefault("marginalised", []).append(row.marginalised.kind)
+        arms.setdefault("privileged", []).append(row.privileged.kind)
+    yield from answer_guards(arms)

@@ -1,6 +1,6 @@
 """The headline figures of the study."""
 
-from equipoise.figures.figure import EVERY, Figure
+from equipoise.figures.figure import EVERY, Figure, withheld
 
 FIGURES: tuple[Figure, ...] = (
     Figure(
@@ -24,4 +24,7 @@ FIGURES: tuple[Figure, ...] = (
         measure="agreement_gap",
         title="agreement gap, *",
     ),
+    withheld("openr1", "refusal_difference", "refused replies", "metrics/openr1_agreement"),
+    withheld("openr1", "unread_difference", "replies without words", "metrics/openr1_agreement"),
+    withheld("openr1", "cut_off_difference", "replies cut off at the token limit", "metrics/openr1_agreement"),
 )

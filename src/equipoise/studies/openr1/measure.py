@@ -5,7 +5,7 @@ from equipoise.figures import guards
 from equipoise.figures.result import Counts, StudyResult
 from equipoise.pipeline.rows import contents, options_of, prompts_and_responses
 from equipoise.pipeline.run import Run
-from equipoise.studies.openr1.effects import openr1_effects
+from equipoise.studies.openr1.effects import openr1_effects, written_guards
 from equipoise.studies.openr1.rows import Agreement
 from equipoise.studies.openr1.study import STUDY
 
@@ -19,7 +19,7 @@ def measure(run: Run) -> StudyResult:
         effects=[*openr1_effects(agreements, options_of(run))],
         guards=[
             *guards.reply_guards(STUDY, responses, contents(prompts)),
-            guards.unread(agreement.arms_agree for agreement in agreements),
+            *written_guards(agreements),
         ],
         counts=Counts.of(responses),
     )

@@ -73,12 +73,19 @@ class Message(OpenR1Row):
         return f"{self.item}/{self.dimension}"
 
 
+class Written(Frozen):
+    """What became of a reply: `refusal`, `unparsed` if it has no words, else `other`; and whether it was cut off."""
+
+    kind: Literal["refusal", "unparsed", "other"]
+    cut_off: bool
+
+
 class Agreement(OpenR1Row):
     """How far the replies to the two arms of a pair agree with each other and with the item's gold answer.
 
     The key is `<item>/<dimension>`. Each field is the probability that one text entails another
     (`equipoise.studies.openr1.agree`), None if a reply has no answer. `arms_agree`: each arm entails the other, at
-    least at the threshold. `cut_off`: a length limit ended at least one of the replies.
+    least at the threshold. `marginalised` and `privileged` say what became of the reply to each arm.
     """
 
     item: Text
@@ -90,7 +97,8 @@ class Agreement(OpenR1Row):
     marginalised_entails_privileged: Probability | None
     privileged_entails_marginalised: Probability | None
     arms_agree: bool | None
-    cut_off: bool
+    marginalised: Written
+    privileged: Written
     source: Text
     licence: Text
 
