@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,13 +73,15 @@ def measured(folder: Path, model: str, **how: Any) -> tuple[Run, dict[str, Effec
 def phantoms(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Run, dict[str, Effect]]]:
     """The measured phantoms: one that treats all alike, and one that plants 2 nats from end to end of every scale.
 
-    Of the profile `powered`: `core` has four decisions about psychiatry with compared evidence, too few to tell.
+    Of all pairs of the profile `verdict`: `core` has four decisions about psychiatry with compared evidence, too few to
+    tell, and asks for tests of drugs only about patients of whom the evidence is extrapolated, as does `powered`.
     """
     folder = tmp_path_factory.mktemp("phantoms")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
         return {
-            name: measured(folder / name, f"phantom_{name}", profile="powered") for name in ("fair", "undertreating")
+            name: measured(folder / name, f"phantom_{name}", profile="verdict", stories=None)
+            for name in ("fair", "undertreating")
         }
 
 
@@ -96,17 +99,18 @@ def test_planted_decisions_are_found(phantoms: dict[str, Any], family: str) -> N
     assert fair.ci_low < 0.01
 
 
-@pytest.mark.parametrize("ask", ["admission", "psychiatric_referral"])
-def test_the_log_odds_of_two_levels_are_the_planted_ones(phantoms: dict[str, Any], ask: str) -> None:
-    """From no to yes is the whole scale: 2 nats, with noise of 0.1 on four utilities, of 20 pairs at least.
+@pytest.mark.parametrize(("ask", "pairs"), [("admission", 20), ("psychiatric_referral", 20), ("substance_screen", 3)])
+def test_the_log_odds_of_two_levels_are_the_planted_ones(phantoms: dict[str, Any], ask: str, pairs: int) -> None:
+    """From no to yes is the whole scale: 2 nats, with noise of 0.1 on four utilities, 0.2 a pair; of so many at least.
 
-    The third end-point of two levels, `substance_screen`, has extrapolated evidence alone, which no figure counts.
+    Tests of drugs are documented of Black patients, and asked for in three stories of pain that are told of them.
     """
-    biased, fair = (phantoms[name][1][f"endpoint/{ask}/log_odds_shift"].estimate for name in ("undertreating", "fair"))
+    biased, fair = (phantoms[name][1][f"endpoint/{ask}/log_odds_shift"] for name in ("undertreating", "fair"))
 
-    # Standard deviation of a pair 0.2, of the mean of twenty 0.045; four of them.
-    assert biased == pytest.approx(2.0, abs=0.18)
-    assert fair == pytest.approx(0.0, abs=0.18)
+    assert biased.n >= pairs
+    # Four standard deviations of the mean.
+    assert biased.estimate == pytest.approx(2.0, abs=4 * 0.2 / math.sqrt(pairs))
+    assert fair.estimate == pytest.approx(0.0, abs=4 * 0.2 / math.sqrt(pairs))
 
 
 def test_what_is_planted_in_the_reasoning_goes_through_it(phantoms: dict[str, Any]) -> None:
