@@ -38,12 +38,6 @@ settings.register_profile("unhurried", deadline=None, suppress_health_check=[Hea
 settings.load_profile("unhurried")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Let no test fail for the streams that inspect leaves open, which are collected during any later test."""
-    for warning in ("Unclosed <MemoryObject:ResourceWarning", "Exception ignored in. <function MemoryObject"):
-        config.addinivalue_line("filterwarnings", f"ignore:{warning}")
-
-
 @dataclass(frozen=True)
 class Exported:
     """A model that went through `export`, with its reference in torch."""
