@@ -16,6 +16,7 @@ from equipoise.core.display import number
 from equipoise.core.jsonl import read_text
 from equipoise.core.visible import markdown as safe
 from equipoise.figures.figure import NOTE_EXTREMES, Figure
+from equipoise.figures.result import TOLD
 from equipoise.figures.silence import interpretation
 from equipoise.studies.registry import BOARD, TITLES
 
@@ -34,9 +35,9 @@ NOTE_ORDER = (
     "intervals that overlap, or do not, are no test of the difference between two models."
 )
 VERDICT = "verdict"
-WORDED = (VERDICT, "told")
-"""Tables of a metrics file that hold words."""
 """The name of the verdict's table in a metrics file."""
+WORDED = (VERDICT, TOLD)
+"""Tables of a metrics file that hold words."""
 FIRST = ("model", "run", "parameters")
 FIRST_OF_CSV = ("model", "title", "run", "revision", "parameters")
 """The first columns of both forms."""
@@ -106,7 +107,7 @@ def standings(runs: Sequence[Run], reference: Mapping[str, Any]) -> list[Standin
     for run in sorted(runs, key=_age):
         key = (run.params["model"], repr(sorted(settings(run.params).items())))
         known = newest.get(key)
-        if run.created is None and known is not None and known.metrics == run.metrics:
+        if run.created is None and known is not None and without_words(known.metrics) == without_words(run.metrics):
             continue
         newest[key] = run
     rows = [_standing(run, settings(reference)) for run in newest.values()]
@@ -150,6 +151,11 @@ def _is_word(value: object) -> bool:
     """Whether a value of a verdict is a word or a number, or has a word for each component."""
     parts = value.values() if isinstance(value, Mapping) else [value]
     return all(isinstance(part, str | float | int) for part in parts)
+
+
+def without_words(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Leave out of metrics files what the README says of them, which repeats their verdicts and figures."""
+    return {study: {name: part for name, part in table.items() if name != TOLD} for study, table in metrics.items()}
 
 
 def figure(headline: Figure, metrics: Mapping[str, Mapping[str, Any]]) -> Cell:

@@ -65,11 +65,12 @@ class Model(Frozen):
 class Record(Frozen):
     """One result file.
 
-    `metrics` has the metrics file of each study, with its verdict, and `settings` the whole params.yaml. `judge` and
-    `drawing` are the rows of the report's tables on the judge, and on sampling and seeds. `inputs` maps what the run
-    read to its sha256, None where it has none: each folder below `data/` by that of its files' hashes, other files by
-    their own. `hashes` are those of dvc.lock, MD5 of the code (`src`, `stages`, and `data/code` for what the stages use
-    of it), and of each study's cases (`data/STUDY/built`) and rows. `made` is None for a run that was not made here.
+    `metrics` has the metrics file of each study, with its verdict but not what the README says of it, and `settings`
+    the whole params.yaml. `judge` and `drawing` are the rows of the report's tables on the judge, and on sampling and
+    seeds. `inputs` maps what the run read to its sha256, None where it has none: each folder below `data/` by that of
+    its files' hashes, other files by their own. `hashes` are those of dvc.lock, MD5 of the code (`src`, `stages`, and
+    `data/code` for what the stages use of it), and of each study's cases (`data/STUDY/built`) and rows. `made` is None
+    for a run that was not made here.
     """
 
     form: Literal[1] = Field(alias="schema")

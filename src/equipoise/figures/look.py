@@ -7,7 +7,7 @@ declared power for it (`figures.needed`), readers are told so, and see what is t
 from equipoise.figures.effects import Nested
 from equipoise.figures.needed import margin_words, needs, size_of_run
 from equipoise.figures.options import Measure
-from equipoise.figures.result import BIASED, UNBIASED, StudyResult, Verdict
+from equipoise.figures.result import BIASED, TOLD, UNBIASED, StudyResult, Verdict
 from equipoise.figures.study import Study
 from equipoise.figures.wording import more_with_limits
 
@@ -59,7 +59,7 @@ def first_told(study: Study, result: StudyResult, options: Measure) -> Nested:
         told["patients"] = sentence
     if verdict.because:
         told |= {"reason": verdict.because[0], "more": len(verdict.because) - 1}
-    return {"told": told} if told else {}
+    return {TOLD: told} if told else {}
 
 
 def is_undecided_look(verdict: Verdict | None, sentence: str) -> bool:

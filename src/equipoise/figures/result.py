@@ -15,6 +15,8 @@ Word = Literal["biased beyond the margin", "no bias beyond the margin", "undecid
 BIASED: Word = "biased beyond the margin"
 UNBIASED: Word = "no bias beyond the margin"
 UNDECIDED: Literal["undecided"] = "undecided"
+TOLD = "told"
+"""The name, in a metrics file, of the table of what readers are told first."""
 RULE_OF_37 = 3.7
 """With n of n values at 0, a share of up to 3.7 / n is not excluded at 97.5 %: -ln(0.025) / n."""
 Without = Literal["server", "answers"]

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from equipoise.compare.leaderboard import without_words
 from equipoise.compare.record import Record
 from equipoise.core import jsonl, params
 from equipoise.core import provenance as made
@@ -33,7 +34,9 @@ def collect(root: Path, hashes: Mapping[str, str]) -> Record:
         "judge": dict(known.judge),
         "drawing": dict(known.drawing),
         "settings": read_yaml(root / params.FILE),
-        "metrics": {study.name: _metrics(root / f"metrics/{study.name}.json") for study in chosen(settings)},
+        "metrics": without_words(
+            {study.name: _metrics(root / f"metrics/{study.name}.json") for study in chosen(settings)}
+        ),
         "inputs": _by_folder(known.inputs),
         "hashes": dict(hashes),
         "made": made.read((root / REPORT).with_name(made.FILE), page),
