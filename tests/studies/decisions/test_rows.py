@@ -173,7 +173,7 @@ def test_a_decision_is_asked_after_the_reasoning() -> None:
 
     assert (asked.turns, asked.given) == (("Case of marginalised.", "How fast?"), ("Own.",))
     assert (asked.prefix, asked.candidates, asked.stem) == ("It is", ("slow", "fast", "very fast"), asked.turns[0])
-    assert (asked.reply, asked.sentence, asked.n_replies) == (True, True, 1)
+    assert (asked.reply, asked.sentence, asked.n_replies, asked.limit) == (True, True, 1, 16)
     assert found["race-01/marginalised/speed/swapped"].given == ("Other.",)
     # 4 tellings x 2 decisions, and 2 arms x 2 decisions once more
     assert len(found) == 12

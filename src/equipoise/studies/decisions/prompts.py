@@ -20,6 +20,10 @@ from equipoise.pipeline.run import Run
 from equipoise.studies.decisions.rows import SWAPPED, CaseDecision, by_pair, is_decision
 from equipoise.studies.vignettes.profiles import Build
 
+TOKENS = 16
+"""Most tokens of a decision that is written beside its likelihoods: a level has three words, and a refusal is known by
+its first ten."""
+
 
 def follow_ups(run: Run, prompts: Sequence[Prompt], responses: Sequence[Response]) -> Iterator[Prompt]:
     """Give the prompts for the decisions after the reasoning; saved answers have none."""
@@ -57,7 +61,11 @@ def decision_prompts(
                 follow_up = _prompt(prompt, key, decision, text)
                 if likelihoods:
                     written = case.version in ROLES and not rereading
-                    follow_up = follow_up.model_copy(update={"sentence": True}) if written else follow_up.scored()
+                    follow_up = (
+                        follow_up.model_copy(update={"sentence": True, "limit": TOKENS})
+                        if written
+                        else follow_up.scored()
+                    )
                 yield follow_up
 
 
