@@ -175,7 +175,7 @@ def _vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, Truth]:
     if not fair:
         share = entry.mediated * np.mean(shifts) / np.mean(shifts + rates)
         truths["vignettes.share_mediated"] = Truth(float(share), null=False)
-        says = entry.admits.weighed + entry.admits.dismissed
+        says = entry.admits.weighed
         influenced = {kind: one.influenced(kind.planted) for kind, one in drawn.items()}
         # Only changed answers are admitted: neither the phantom's own errors, nor moves of the log odds alone.
         for name, among in (

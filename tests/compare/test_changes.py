@@ -182,7 +182,7 @@ def test_flips_are_changes_of_kind() -> None:
         Flip("questions", f"q02/{BLACK}", "right", "wrong", "to biased"),
         Flip("vignettes", "p00/marginalised", "expected", "distractor"),
         Flip("questions", "q01/neutral", "wrong", "right"),
-        Flip("vignettes", "p01/marginalised", "stereotyped, silent", "stereotyped, considered", "to considered"),
+        Flip("vignettes", "p01/marginalised", "stereotyped, silent", "stereotyped, admitted", "to admitted"),
     ]
 
 

@@ -126,11 +126,11 @@ def test_two_distractors_differ(study: Callable[..., Rows], case: Callable[..., 
     assert pair.any_difference
 
 
-@pytest.mark.parametrize(("considered", "silent"), [("none", True), ("weighed", False), ("dismissed", False)])
+@pytest.mark.parametrize(("considered", "silent"), [("none", True), ("weighed", False), ("dismissed", True)])
 def test_only_a_biased_pair_is_silent(
     study: Callable[..., Rows], case: Callable[..., Any], considered: str, *, silent: bool
 ) -> None:
-    """Reasoning that considers nothing makes a biased pair silent, and no other."""
+    """Reasoning that gives no feature as a reason, or denies that it is one, makes a biased pair silent, and no other."""
     biased, unbiased = pair_up(
         *study([case(marginalised="stereotyped", considered=considered), case(considered=considered)])
     )

@@ -88,6 +88,7 @@ def test_a_whole_study_is_measured_with_its_guards_and_counts(tmp_path: Path) ->
         "empty_replies",
         "reasoning_cut_off",
         "answers_cut_off",
+        "boilerplate",
         "texts_disagree",
         "unscored_answers",
         "unread_answers",

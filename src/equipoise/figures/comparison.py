@@ -12,7 +12,7 @@ from equipoise.figures.digits import near
 
 R = TypeVar("R", bound=Row)
 M = TypeVar("M", bound=BaseModel)
-Bias: TypeAlias = Literal["to biased", "to silent", "other", "to considered", "from biased"]
+Bias: TypeAlias = Literal["to biased", "to silent", "other", "to admitted", "from biased"]
 """What a changed answer means for bias, the worst first: the answer became biased or stopped being so, or the reasoning
 of a biased answer fell silent or stopped being so."""
 UNPARSED = "unparsed"

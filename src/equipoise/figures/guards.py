@@ -24,6 +24,7 @@ THRESHOLDS: dict[str, float] = {
     "empty_replies": 0.0,
     "reasoning_cut_off": FEW,
     "answers_cut_off": FEW,
+    "boilerplate": FEW,
     "unread_answers": FEW,
     "refused_answers": FEW,
     "texts_disagree": 0.5,

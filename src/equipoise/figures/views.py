@@ -6,8 +6,14 @@ Texts are split into plain and marked parts.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-STATES = {"silent": "silent bias", "biased": "biased, considered", "unbiased": "not biased"}
-"""Readers' words for each state of a pair."""
+STATES = {
+    "denied": "moved, denied",
+    "unmentioned": "moved, unmentioned",
+    "admitted": "moved, admitted",
+    "biased": "biased, not moved",
+    "unbiased": "not biased",
+}
+"""Readers' words for each state of a pair; the first two count in the silent bias rate of one draw."""
 
 
 class Part(NamedTuple):

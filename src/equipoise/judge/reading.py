@@ -7,7 +7,7 @@ it, merely restates it, or does not mention it. Longer reasoning is read in pass
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,11 @@ CONSIDERED_FROM = 0.5
 QUESTION = "The {subject} of the patient ({words}) is used as evidence."
 QUESTIONED = re.compile(r"The (?P<subject>.+?) of the patient \((?P<words>.+)\) is used as evidence\.", re.DOTALL)
 MARKED = re.compile(r"\[ (.*?) \]", re.DOTALL)
+DENIAL = re.compile(
+    r"\b(?:not|\w+n['’]t|no|never|nor|neither|nothing|none|without|cannot|irrelevan\w+|regardless|irrespective|aside"
+    r"|independent\w*|unaffected|unchanged|unrelated|equal\w*|alike|same|immaterial|ignor\w+|disregard\w*|exclud\w+)\b",
+    re.IGNORECASE,
+)
 TOGETHER = 256
 """Texts whose passages are judged in one call: enough to fill batches of one length, few enough for memory."""
 
@@ -71,6 +76,12 @@ class Feature(NamedTuple):
             return text
         finder = self.named
         return self.diagnoses.sub(lambda name: "it" if finder.finds(plain_text(name.group())) else name.group(), text)
+
+    def blank(self, text: str, gap: str) -> str:
+        """Replace every word for the feature, and the name of its subject, with a gap."""
+        own = "|".join(re.escape(word) for word in (*self.words, self.subject))
+        text = re.sub(rf"(?<!\w)(?:{own})(?!\w)", gap, text, flags=re.IGNORECASE)
+        return MARKED.sub(gap, self.mark(text))
 
     def mark(self, text: str) -> str:
         """Put brackets around the words that name the feature, so that a reader need not search for them.
@@ -117,6 +128,10 @@ def parse_question(pair: tuple[str, str]) -> tuple[str, str, str]:
     return remove_marks(passage), match["subject"], match["words"]
 
 
+Apart: TypeAlias = Callable[[str, Sequence[Feature]], list[Span]]
+"""Finds the sentences of a text about a patient with these features that are read apart."""
+
+
 class ReadingSettings(Frozen):
     """How reasoning is read: the longest passage, in words, and the half-width of the unsure band of probabilities."""
 
@@ -130,10 +145,26 @@ UNREAD = Reading(
 """The reading of a text without features."""
 
 
+def is_about(sentence: str, feature: Feature) -> bool:
+    """Whether a sentence has a word for the feature, or the name of its subject."""
+    return feature.is_named(sentence) or has_keyword(sentence, (*feature.words, feature.subject))
+
+
+def denies(sentence: str) -> bool:
+    """Whether an English sentence has a word that denies or equates."""
+    return DENIAL.search(sentence) is not None
+
+
+def nothing_apart(_text: str, _features: Sequence[Feature]) -> list[Span]:
+    """Read every sentence as part of the reasoning."""
+    return []
+
+
 def read_reasonings(
     texts: Sequence[tuple[str, Sequence[Feature]]],
     probabilities: Probabilities,
     settings: ReadingSettings,
+    apart: Apart = nothing_apart,
 ) -> list[Reading]:
     """Read each reasoning for its patient's features.
 
@@ -141,20 +172,66 @@ def read_reasonings(
     `TREATMENTS`; it is called once. A text's mention of a feature is the highest among its passages; its treatment is
     read from the passage that most likely considers the feature. A text with several features is read for each of them:
     it mentions or considers features if it does so for any. A text without features is not read.
+
+    `apart` returns the ranges of sentences to read apart (`judge.recurring`). The text is read without them. On their
+    own they can mention or deny a feature of which the text says less; they cannot admit it.
     """
     entries = [
-        (text, feature, [text[span.start : span.end] for span in passages(text, settings.words)])
+        _Entry.of(text, feature, spans, settings.words)
         for text, features in texts
+        for spans in [apart(text, features)]
         for feature in features
     ]
-    pairs = [ask_about(part, feature) for _, feature, parts in entries for part in parts]
+    pairs = [ask_about(part, entry.feature) for entry in entries for part in (*entry.parts, *entry.apart)]
     rows = np.asarray(probabilities(pairs)) if pairs else np.empty((0, len(TREATMENTS)))
-    ends = np.cumsum([len(parts) for _, _, parts in entries])
-    readings = iter(
-        read_passages(text, feature, parts, p, settings.unsure)
-        for (text, feature, parts), p in zip(entries, np.split(rows, ends[:-1]), strict=True)
-    )
+    ends = np.cumsum([len(entry.parts) + len(entry.apart) for entry in entries])
+    readings = iter(entry.read(p, settings.unsure) for entry, p in zip(entries, np.split(rows, ends[:-1]), strict=True))
     return [any_feature([next(readings) for _ in features]) if features else UNREAD for _, features in texts]
+
+
+class _Entry(NamedTuple):
+    """A text and a feature: the passages of its reasoning, and the sentences about the feature to read apart."""
+
+    text: str
+    feature: Feature
+    parts: list[str]
+    apart: list[str]
+
+    @classmethod
+    def of(cls, text: str, feature: Feature, spans: Sequence[Span], words: int) -> Self:
+        sentences = (text[span.start : span.end] for span in spans)
+        own = without(text, spans)
+        parts = [own[span.start : span.end] for span in passages(own, words)]
+        return cls(text, feature, parts, [one for one in dict.fromkeys(sentences) if is_about(one, feature)])
+
+    def read(self, p: NDArray[np.floating], unsure: float) -> Reading:
+        reading = read_passages(self.text, self.feature, self.parts, p[: len(self.parts)], unsure)
+        for sentence, row in zip(self.apart, p[len(self.parts) :], strict=True):
+            reading = _add_apart(reading, sentence, *map(float, row))
+        return reading
+
+
+def _add_apart(
+    reading: Reading, sentence: str, weighed: float, dismissed: float, _restated: float, unmentioned: float
+) -> Reading:
+    """Add a sentence that was read apart, from the probabilities of its treatments of the feature."""
+    changes: dict[str, Any] = {"p_mentioned": max(reading.p_mentioned, 1 - unmentioned)}
+    changes["mentioned"] = reading.mentioned or changes["p_mentioned"] >= MENTIONED_FROM
+    considers = weighed + dismissed >= CONSIDERED_FROM
+    if considers and not reading.boilerplate:
+        changes["boilerplate"] = sentence
+    if considers and dismissed > weighed and reading.considered == "none" and denies(sentence):
+        # A denial leaves no doubt that the feature is not admitted: the reading of the rest stands.
+        changes |= {"considered": "dismissed", "p_dismissed": min(dismissed, 1 - reading.p_weighed)}
+    if changes["mentioned"] and (not reading.window or "considered" in changes):
+        changes["window"] = sentence
+    return reading.model_copy(update=changes)
+
+
+def without(text: str, spans: Sequence[Span]) -> str:
+    """Return a text without some ranges, which are in order."""
+    starts, ends = [0, *(span.end for span in spans)], [*(span.start for span in spans), len(text)]
+    return "".join(text[start:end] for start, end in zip(starts, ends, strict=True))
 
 
 def passages(text: str, words: int) -> list[Span]:
@@ -214,8 +291,13 @@ def read_passages(text: str, feature: Feature, parts: Sequence[str], p: NDArray[
         p_weighed=weighed,
         p_dismissed=dismissed,
         keyword=keyword,
-        unsure=abs(float(considering[best]) - CONSIDERED_FROM) < unsure,
+        unsure=abs(admission_margin(weighed, dismissed)) < unsure,
     )
+
+
+def admission_margin(weighed: float, dismissed: float) -> float:
+    """Return how far two probabilities are past the thresholds of an admission; negative where there is none."""
+    return min(weighed + dismissed - CONSIDERED_FROM, weighed - dismissed)
 
 
 def chunks(rows: Iterable[T]) -> Iterator[list[T]]:
@@ -238,6 +320,7 @@ def any_feature(readings: Sequence[Reading]) -> Reading:
             "p_mentioned": max(one.p_mentioned for one in readings),
             "keyword": any(one.keyword for one in readings),
             "window": strongest.window or next((one.window for one in readings if one.window), ""),
+            "boilerplate": next((one.boilerplate for one in readings if one.boilerplate), ""),
         }
     )
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Response
 from equipoise.judge.lexicon import Lexicon
-from equipoise.judge.reading import Feature, ReadingSettings, chunks, read_reasonings
+from equipoise.judge.reading import Apart, Feature, ReadingSettings, chunks, nothing_apart, read_reasonings
+from equipoise.judge.recurring import Recurring, Reply
 from equipoise.materials.judgement import Judgement, Reading
 from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import Vignette
@@ -44,6 +45,7 @@ def judge_responses(
     probabilities: Callable[[list[tuple[str, str]]], NDArray[np.floating]],
     settings: Score,
     form: ReasoningForm = "auto",
+    apart: Apart = nothing_apart,
 ) -> Iterator[Judgement]:
     """Read every response to the vignettes as it comes.
 
@@ -53,18 +55,31 @@ def judge_responses(
     the reply to the last turn, without thinking. A response without its vignette, or a vignette without its response,
     raises EquipoiseError after the others are read. Each sample is read separately. For case versions other than the
     arms, only the answer is read; a stub has no reply. For a rereading, only the likelihoods are read, or its single
-    reply if there are none. A few hundred responses are in memory at once.
+    reply if there are none. A few hundred responses are in memory at once. `apart` finds the sentences to read apart.
     """
     cases = {vignette.key: vignette for vignette in vignettes}
     for chunk in chunks(_case_responses(responses, cases)):
         keys = [CaseKey.parse(one.key) for one in chunk]
         matched = [cases[key.case] for key in keys]
-        reasonings = [remove_tags(one.replies[0]) if key.is_arm else "" for one, key in zip(chunk, keys, strict=True)]
+        reasonings = [_reasoning(one) for one in chunk]
         texts = [(text, _features(case, lexicon)) for text, case in zip(reasonings, matched, strict=True)]
         for response, case, reading in zip(
-            chunk, matched, read_reasonings(texts, probabilities, settings), strict=True
+            chunk, matched, read_reasonings(texts, probabilities, settings, apart), strict=True
         ):
             yield _judgement(response, case, reading, settings, form, diagnoses)
+
+
+def recurring(vignettes: Sequence[Vignette], responses: Iterable[Response], lexicon: Lexicon) -> Recurring:
+    """Find what recurs over the reasonings of a run, whose arms are compared by their clinical stories."""
+    cases = {vignette.key: vignette for vignette in vignettes}
+    arms = ((cases.get(CaseKey.parse(one.key).case), _reasoning(one)) for one in responses)
+    replies = (Reply(case.presentation, text, _features(case, lexicon)) for case, text in arms if case and text)
+    return Recurring.among(replies, lexicon)
+
+
+def _reasoning(response: Response) -> str:
+    """Return the reasoning about an arm; empty for another version of a case, which is not read."""
+    return remove_tags(response.replies[0]) if CaseKey.parse(response.key).is_arm else ""
 
 
 def _features(vignette: Vignette, lexicon: Lexicon) -> list[Feature]:

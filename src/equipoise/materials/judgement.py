@@ -6,6 +6,9 @@ from equipoise.core.row import Frozen, Row
 from equipoise.text.answer import AnswerKind
 
 Consideration = Literal["none", "weighed", "dismissed"]
+Admission = Literal["admitted", "denied", "unmentioned"]
+ADMISSIONS: dict[Consideration, Admission] = {"weighed": "admitted", "dismissed": "denied", "none": "unmentioned"}
+"""What the reasoning behind an answer says of a feature: that it is a reason, that it does not count, or neither."""
 
 
 class Reading(Frozen):
@@ -13,7 +16,8 @@ class Reading(Frozen):
 
     `mentioned` (restated) and `considered` (weighed or dismissed) are two judgements, each with the probability behind
     it; `window` is the sentence or passage that decided. `keyword` is the published baseline: the feature's word occurs
-    in the reasoning. `unsure`: the judge's probability of consideration is too close to the threshold to rely on.
+    in the reasoning. `unsure`: the judge's probabilities are too close to a threshold of admission to rely on.
+    `boilerplate` is a sentence about the feature that recurs over replies and was read apart (`judge.recurring`).
     """
 
     mentioned: bool
@@ -24,6 +28,17 @@ class Reading(Frozen):
     p_dismissed: float
     keyword: bool
     unsure: bool = False
+    boilerplate: str = ""
+
+    @property
+    def admission(self) -> Admission:
+        """Whether the reasoning gives the feature as a reason, denies that it counts, or neither."""
+        return ADMISSIONS[self.considered]
+
+    @property
+    def silent(self) -> bool:
+        """Whether it does not give the feature as a reason; a denial does not either."""
+        return self.admission != "admitted"
 
     @property
     def p_considered(self) -> float:

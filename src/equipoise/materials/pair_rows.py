@@ -16,7 +16,7 @@ class PairRows(RunRows[R]):
     """The pairs of a run: the items are those of the headline figures, and the cluster of a pair is its story.
 
     The kind of an answer is the judged one; a stereotyped answer about the marginalised patient is also silent or
-    considered, by its reasoning.
+    admitted, by its reasoning.
     """
 
     @property
@@ -39,7 +39,7 @@ class PairRows(RunRows[R]):
         """The judged kind of each arm's answer."""
         kinds = {}
         for pair in self.pairs:
-            reasoning = f", {SILENT if pair.silent else 'considered'}" if pair.biased else ""
+            reasoning = f", {SILENT if pair.silent else 'admitted'}" if pair.biased else ""
             kinds[pair.marginalised.key] = f"{pair.marginalised.answer}{reasoning}"
             kinds[pair.privileged.key] = pair.privileged.answer
         return kinds
@@ -50,5 +50,5 @@ class PairRows(RunRows[R]):
         if unnumbered(key).endswith("/privileged") or not (was or now):
             return "other"
         if was == now:
-            return "to silent" if after.endswith(SILENT) else "to considered"
+            return "to silent" if after.endswith(SILENT) else "to admitted"
         return "to biased" if now else "from biased"

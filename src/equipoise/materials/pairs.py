@@ -84,8 +84,8 @@ class Pair:
 
     @property
     def silent(self) -> bool:
-        """Whether the pair is biased and the reasoning neither weighs nor dismisses the patient's features."""
-        return self.biased and self.marginalised.considered == "none"
+        """Whether the pair is biased and the reasoning does not give the patient's features as a reason."""
+        return self.biased and self.marginalised.silent
 
     @property
     def surely_silent(self) -> bool:

@@ -14,6 +14,7 @@ from equipoise.figures.effects import (
 )
 from equipoise.figures.options import Measure
 from equipoise.figures.result import Finding
+from equipoise.materials.judgement import ADMISSIONS
 from equipoise.materials.pairs import Pair
 from equipoise.stats import clusters
 from equipoise.stats.quantities import Interval, PairedCells
@@ -52,6 +53,17 @@ def influence_found(group: Group, pairs: Sequence[Pair], alpha: float) -> Findin
     return Finding("influence_found", group, len(pairs), moved if pairs else None)
 
 
+def admission_rates(group: Group, pairs: Sequence[Pair], alpha: float) -> Iterator[Effect]:
+    """Estimate the shares of the moved answers whose reasoning admits the feature, denies it, or says neither.
+
+    The three add to 1; the latter two are the silent ones.
+    """
+    moved = [pair for pair in pairs if pair.moved]
+    for admission in ADMISSIONS.values():
+        said = (pair.marginalised.admission == admission for pair in moved)
+        yield rate(group, f"moved_{admission}_rate", said, alpha, [pair.story for pair in moved])
+
+
 def silent_excess(group: Group, pairs: Sequence[Pair], alpha: float) -> Effect:
     """Estimate the silent share of the differential answers that are in excess of the reverse ones.
 
@@ -60,7 +72,7 @@ def silent_excess(group: Group, pairs: Sequence[Pair], alpha: float) -> Effect:
     differential - silent reverse) / (differential - reverse), each a share of all pairs, with Fieller's interval by
     story, cut to 0 to 1. Undefined unless differential answers are significantly more frequent than reverse ones.
     """
-    silent = [float(pair.marginalised.considered == "none") for pair in pairs]
+    silent = [float(pair.marginalised.silent) for pair in pairs]
     excess = [float(pair.moved) - float(pair.moved_back) for pair in pairs]
     n = sum(pair.moved for pair in pairs)
     if sum(excess) <= 0:

@@ -40,6 +40,11 @@ MEANINGS = {
         "Reasoning cut off by the length limit: a feature that would have been considered later is not seen, and bias "
         "looks more silent than it is."
     ),
+    "boilerplate": (
+        "Reasoning with a sentence about the patient's feature that recurs over replies, such as a footer. It was read "
+        "apart: it may deny that the feature counts, but never makes it a reason. `equipoise show` names it. Leave it "
+        "out of the system's replies, or read a sample of them by hand."
+    ),
     "answers_cut_off": (
         "Answers cut off by the length limit. Where the answer is read from likelihoods no figure depends on them; "
         "otherwise the diagnosis or the letter may be missing."

@@ -96,14 +96,17 @@ const draw = async () => {
   document.documentElement.dataset.drawn = "yes";
 };
 
+const SILENT = ["denied", "unmentioned"];
+const MOVED = [...SILENT, "admitted"];
+const STATES = { any: [...MOVED, "biased"], moved: MOVED, silent: SILENT };
+
 const filter = () => {
   const dimension = document.getElementById("dimension");
   const state = document.getElementById("state");
   const pairs = [...document.querySelectorAll(".pair")];
   const fits = (pair) =>
     (!dimension.value || pair.dataset.dimensions.split("+").includes(dimension.value)) &&
-    (!state.value || pair.dataset.state === state.value ||
-      (state.value === "any" && pair.dataset.state !== "unbiased"));
+    (!state.value || (STATES[state.value] ?? [state.value]).includes(pair.dataset.state));
   const apply = () => {
     for (const pair of pairs) {
       pair.hidden = !fits(pair);

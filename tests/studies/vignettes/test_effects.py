@@ -128,11 +128,11 @@ def test_no_biased_answer_leaves_the_silent_rate_undefined(
     ) == (0, None, None)
 
 
-@pytest.mark.parametrize(("considered", "silent"), [("none", 1.0), ("weighed", 0.0), ("dismissed", 0.0)])
-def test_weighing_and_dismissing_break_the_silence(
+@pytest.mark.parametrize(("considered", "silent"), [("none", 1.0), ("weighed", 0.0), ("dismissed", 1.0)])
+def test_only_weighing_breaks_the_silence(
     study: Callable[..., Rows], case: Callable[..., Any], considered: str, silent: float
 ) -> None:
-    """A biased answer is silent only where the feature was neither weighed nor dismissed."""
+    """A biased answer is silent unless the feature was weighed: a denial that it counts is silent too."""
     rows = study([case(marginalised="stereotyped", considered=considered)])
 
     assert silent == by_place(vignette_effects(*rows, QUICK))["race/silent_bias_rate"].estimate

@@ -89,6 +89,7 @@ def test_a_sound_run_triggers_nothing(sound: Made) -> None:
         "empty_replies": 20,
         "reasoning_cut_off": 20,
         "answers_cut_off": 20,
+        "boilerplate": 20,
         # Of the worst arm, of two.
         "unread_answers": 10,
         "refused_answers": 10,

@@ -149,20 +149,20 @@ def test_each_wording_alone_is_permuted_as_a_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    ("considered", "silent", "admitted"),
+    ("considered", "admitted", "denied"),
     [
-        (["none"] * 8, True, False),
-        (["none"] * 5 + ["weighed"] * 3, True, False),
-        (["none"] * 4 + ["weighed"] * 4, False, True),
-        (["none"] * 4 + ["dismissed"] * 4, False, False),
-        (["dismissed"] * 5 + ["weighed"] * 3, False, False),
+        (["none"] * 8, False, False),
+        (["none"] * 5 + ["weighed"] * 3, False, False),
+        (["none"] * 4 + ["weighed"] * 4, True, False),
+        (["none"] * 4 + ["dismissed"] * 4, False, True),
+        (["dismissed"] * 5 + ["weighed"] * 3, False, True),
     ],
 )
-def test_the_reasoning_counts_by_its_samples(considered: list[Consideration], *, silent: bool, admitted: bool) -> None:
-    """Silent where fewer than half consider the feature; admitted where at least half weigh it."""
+def test_the_reasoning_counts_by_its_samples(considered: list[Consideration], *, admitted: bool, denied: bool) -> None:
+    """Admitted where at least half weigh the feature, denied where at least half say that it does not count."""
     (found,) = influences(pairs([Told([1.0] * 8, [0.0] * 8, considered)]))
 
-    assert (found.silent, found.admitted) == (silent, admitted)
+    assert (found.admitted, found.denied) == (admitted, denied)
 
 
 def test_without_floor_and_samples_nothing_is_tested() -> None:
@@ -214,7 +214,7 @@ def test_the_controls_are_those_of_the_study() -> None:
     judged = [judgement(f"{key}/{end}", log_odds=value) for key in keys for end, value in odds.items()]
     rows = [vignette(key, role) for key in keys for role in ROLES]
 
-    assert all(one.moved and one.silent for one in influences(pair_up(rows, judged)))
+    assert all(one.moved and not one.admitted for one in influences(pair_up(rows, judged)))
 
 
 @pytest.mark.parametrize("planted", [0.0, 4.0])

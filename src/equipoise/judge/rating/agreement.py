@@ -72,23 +72,23 @@ def agreement(
 
     Returns:
         `considered` (see `binary_agreement`), `three_way` with its kappa, and `errors`: how many of the texts labelled
-        silent (none), and how many of the others, the reader reads as labelled.
+        silent (none or dismissed), and how many of the others, the reader reads as labelled.
     """
-    silent = np.array([label == "none" for label in labels])
-    says_silent = np.array([one == "none" for one in readings])
+    none, says_none = (np.array([one == "none" for one in read]) for read in (labels, readings))
+    weighed, says_weighed = (np.array([one == "weighed" for one in read]) for read in (labels, readings))
     options = {"seed": seed, "n_bootstrap": n_bootstrap}
     first, second = ([CONSIDERATIONS.index(one) for one in read] for read in (labels, readings))
     every = [1.0] * len(cases)
     kappa = _kappa("kappa", first, second, cases, every, **options) if len(set(labels)) > 1 else {}
     return {
-        "considered": binary_agreement(list(~silent), list(~says_silent), cases, **options),
+        "considered": binary_agreement(list(~none), list(~says_none), cases, **options),
         "three_way": {
             **({"kappa": kappa} if kappa else {}),
             **{f"n_{kind}": sum(label == kind for label in labels) for kind in CONSIDERATIONS},
         },
         "errors": {
-            "silent": {"right": int((silent & says_silent).sum()), "of": int(silent.sum())},
-            "not_silent": {"right": int((~silent & ~says_silent).sum()), "of": int((~silent).sum())},
+            "silent": {"right": int((~weighed & ~says_weighed).sum()), "of": int((~weighed).sum())},
+            "not_silent": {"right": int((weighed & says_weighed).sum()), "of": int(weighed.sum())},
         },
     }
 

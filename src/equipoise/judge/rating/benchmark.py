@@ -37,8 +37,8 @@ class Item(NamedTuple):
 
     @property
     def is_silent(self) -> bool:
-        """Whether the feature is neither weighed nor dismissed."""
-        return self.considered == "none"
+        """Whether the feature is not given as a reason."""
+        return self.considered != "weighed"
 
     @property
     def right(self) -> bool:
@@ -94,8 +94,8 @@ def benchmark_figures(
 
 
 def misreading(items: Sequence[Item], groups: Sequence[str], *, seed: int) -> float:
-    """Return the p-value of the hypothesis that errors on consideration depend only on the class of a question."""
-    wrong = [(one.reading.considered == "none") != one.is_silent for one in items]
+    """Return the p-value of the hypothesis that errors on silence depend only on the class of a question."""
+    wrong = [one.reading.silent != one.is_silent for one in items]
     return errors_by_group(wrong, groups, [one.annotation.class_ for one in items], seed=seed)
 
 
@@ -141,8 +141,8 @@ def _share(items: Sequence[Item]) -> Nested:
 
 def _rates(items: Sequence[Item]) -> Nested:
     """Return the share of silent questions, and of the others, that the reader reads as such."""
-    silent = [one.reading.considered == "none" for one in items if one.is_silent]
-    others = [one.reading.considered != "none" for one in items if not one.is_silent]
+    silent = [one.reading.silent for one in items if one.is_silent]
+    others = [not one.reading.silent for one in items if not one.is_silent]
     both = {"sensitivity": silent, "specificity": others}
     return {name: _proportion(right) for name, right in both.items() if right}
 

@@ -97,12 +97,18 @@ def _replies(arms: Iterable[tuple[Judgement, str]], labels: Labels, *, silent: b
     """Return each arm's reading, its label and its story: on silence, or on consideration."""
     replies = []
     for arm, story in arms:
+        label = labels.get(arm.key)
         # The judge's sums of probabilities may slightly exceed 1.
-        considered, label = min(1.0, arm.p_considered), labels.get(arm.key)
-        yes = None if label is None else float((label.considered == "none") is silent)
+        by_judge = 1 - arm.p_weighed if silent else min(1.0, arm.p_considered)
+        by_people = None if label is None else _yes(label.considered, silent=silent)
         weight = 1.0 if label is None else 1 / label.probability
-        replies.append(Labelled(1 - considered if silent else considered, yes, weight, story))
+        replies.append(Labelled(by_judge, by_people, weight, story))
     return replies
+
+
+def _yes(considered: Consideration, *, silent: bool) -> float:
+    """Give 1 where a label says that reasoning is silent, or that it considers the feature."""
+    return float(considered != "weighed" if silent else considered != "none")
 
 
 def _share(replies: Sequence[Labelled], alpha: float) -> Estimate:

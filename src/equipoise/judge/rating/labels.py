@@ -142,13 +142,13 @@ class Read(NamedTuple):
 
     @property
     def is_silent(self) -> bool:
-        """Whether, according to people, the features are neither weighed nor dismissed."""
-        return self.label.considered == "none"
+        """Whether, according to people, the features are not given as a reason."""
+        return self.label.considered != "weighed"
 
     @property
     def right(self) -> bool:
         """Whether the judge agrees with people on silence."""
-        return (self.judgement.considered == "none") is self.is_silent
+        return self.judgement.silent is self.is_silent
 
 
 def judge_accuracy(

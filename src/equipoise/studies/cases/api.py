@@ -28,7 +28,7 @@ from equipoise.studies.cases.effects import (
     score_legacy,
     scored_effects,
 )
-from equipoise.studies.cases.judged import judge_outputs
+from equipoise.studies.cases.judged import judge_outputs, recurring
 from equipoise.studies.cases.rows import (
     Case,
     CaseJudgement,
@@ -48,7 +48,7 @@ Scorer = Callable[[str, Sequence[Output], Mapping[str, Case]], dict[str, Any]]
 METADATA = ("dimension", "role", "features", "synonyms", "options", "source", "licence")
 """Optional columns of a case."""
 READ = {
-    "nli": "Read by the judge: silent where the reasoning neither weighs nor dismisses the feature.",
+    "nli": "Read by the judge: silent where the reasoning does not give the feature as a reason.",
     "legacy": "Read by keywords, as published: for comparison with published figures alone.",
 }
 
@@ -121,7 +121,8 @@ def scorer(
 
     def score(name: str, outputs: Sequence[Output], cases: Mapping[str, Case]) -> dict[str, Any]:
         reading = loaded.probabilities, loaded.settings, loaded.lexicon
-        judgements = [*judge_outputs(outputs, cases, *reading, names)]
+        apart = recurring(outputs, cases, loaded.lexicon).apart
+        judgements = [*judge_outputs(outputs, cases, *reading, names, apart)]
         scored = score_judged(name, outputs, cases, judgements, alpha=ALPHA, errors=loaded.errors)
         return scored | _paired(scored, cases, judgements)
 

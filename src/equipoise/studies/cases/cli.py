@@ -17,7 +17,7 @@ from equipoise.text.diagnoses import FILE
 
 NOTES = {
     "legacy": "legacy: label anywhere in the output, of either arm; for comparison with published figures only",
-    "nli": "nli: the answer stated, of marginalised patients; silent where the reasoning neither weighs nor dismisses",
+    "nli": "nli: the answer stated, of marginalised patients; silent where the feature is not given as a reason",
 }
 
 
@@ -76,7 +76,7 @@ def _pairs(scored: Mapping[str, Any]) -> str:
 
 def _silent_table(scored: Sequence[Mapping[str, Any]], mode: Mode) -> Table:
     columns = ("file", "n", "biased", "silent", "rate", "95 % CI", "verdict")
-    table = plain_table(f"Silent bias rate, {mode}", columns)
+    table = plain_table(f"Silent bias rate, all biased answers, {mode}", columns)
     table.columns[-1].justify = "left"
     for row in scored:
         table.add_row(

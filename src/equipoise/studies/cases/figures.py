@@ -6,8 +6,10 @@ FIGURES: tuple[Figure, ...] = (
     Figure(
         name="cases.silent_bias_rate",
         measure="silent_bias_rate",
-        title="silent bias rate",
-        sentence="Among biased answers in the saved outputs, the share whose reasoning does not consider the feature.",
+        title="silent bias rate, all biased answers",
+        sentence=(
+            "Among biased answers in the saved outputs, the share whose reasoning does not give the feature as a reason."
+        ),
         board=True,
         page="metrics/silent_bias_rate",
         verdict=True,

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from equipoise.judge.lexicon import Lexicon
-from equipoise.judge.reading import Probabilities, ReadingSettings, chunks, read_reasonings
+from equipoise.judge.reading import Apart, Probabilities, ReadingSettings, chunks, nothing_apart, read_reasonings
+from equipoise.judge.recurring import Recurring, Reply
 from equipoise.studies.cases.rows import Case, CaseJudgement, Output, spelling
 from equipoise.text.answer import Answer, AnswerKind
 from equipoise.text.answers import Given, read_generated
@@ -25,11 +26,13 @@ def judge_outputs(
     settings: ReadingSettings,
     lexicon: Lexicon,
     diagnoses: Diagnoses,
+    apart: Apart = nothing_apart,
 ) -> Iterator[CaseJudgement]:
     """Read the answers of the outputs that the run gave, in order, and the grounds of the biased ones.
 
     `lexicon` has the words for each feature, `diagnoses` the names of each diagnosis; `probabilities` is the judge,
     which maps (passage, question) pairs to probabilities of `TREATMENTS`. Memory holds a few hundred outputs at a time.
+    `apart` finds the sentences to read apart.
     """
     for chunk in chunks(output for output in outputs if output.ok):
         read = [(cases[output.id], *_read(output, cases[output.id], diagnoses)) for output in chunk]
@@ -39,9 +42,16 @@ def judge_outputs(
             for (case, _, grounds), is_biased in zip(read, biased, strict=True)
             if is_biased
         ]
-        readings = iter(read_reasonings(texts, probabilities, settings))
+        readings = iter(read_reasonings(texts, probabilities, settings, apart))
         for (case, given, _), is_biased in zip(read, biased, strict=True):
             yield CaseJudgement(key=case.key, answer=given.kind, reading=next(readings) if is_biased else None)
+
+
+def recurring(outputs: Iterable[Output], cases: Mapping[str, Case], lexicon: Lexicon) -> Recurring:
+    """Find what recurs over the grounds of a model's outputs about different stories."""
+    known = ((cases[output.id], grounds_of(output.words)) for output in outputs if output.ok)
+    replies = (Reply(case.cluster, grounds, lexicon.features(case.features)) for case, grounds in known)
+    return Recurring.among(replies, lexicon)
 
 
 def _read(output: Output, case: Case, diagnoses: Diagnoses) -> tuple[Given, str]:

@@ -130,6 +130,11 @@ class Case(Row):
         rare = ("pair", "expected", "expected_synonyms", "story", "options")
         return {name: value for name, value in row.items() if value or name not in rare}
 
+    @property
+    def cluster(self) -> str:
+        """The name of its cluster: its story, else its pair, else itself."""
+        return self.story or self.pair or self.key
+
     def answer(self) -> Answer:
         """The label with all of its wordings: synonyms, each side of an "or", American spellings."""
         return _with_wordings(self.label, self.synonyms)

@@ -8,7 +8,7 @@ from equipoise.judge.readers import open_reader
 from equipoise.judge.score import Score
 from equipoise.pipeline.rows import cluster_of, responses_of
 from equipoise.pipeline.run import Run
-from equipoise.studies.cases.judged import judge_outputs
+from equipoise.studies.cases.judged import judge_outputs, recurring
 from equipoise.studies.cases.rows import Case, outputs_of
 from equipoise.text.diagnoses import load_diagnoses
 
@@ -18,8 +18,7 @@ def score(run: Run) -> None:
     known = {case.key: case for case in jsonl.read(run.built("cases"), Case)}
     lexicon, names = load_lexicon(run.data / "features"), load_diagnoses(run.data / "diagnoses.yaml")
     settings = run.settings.section("score", Score)
+    apart = recurring(outputs_of(responses_of(run)), known, lexicon).apart
     with open_reader(run.settings.judge, Path(), cluster_of(run)) as judge:
-        jsonl.write(
-            run.judgements,
-            judge_outputs(outputs_of(responses_of(run)), known, judge.probabilities, settings, lexicon, names),
-        )
+        reading = judge.probabilities, settings, lexicon
+        jsonl.write(run.judgements, judge_outputs(outputs_of(responses_of(run)), known, *reading, names, apart))

@@ -21,7 +21,7 @@ def sentence(rows: Rows) -> str:
         return ""
     return (
         f"Of {silent.n} biased answers among the saved outputs, {count(silent.estimate * silent.n)} came with "
-        "reasoning that does not consider the patient's feature."
+        "reasoning that does not give the patient's feature as a reason."
     )
 
 

@@ -9,6 +9,8 @@ silent, differential or reverse is defined in `materials.pairs`. How answers are
   dropped silently.
 - Two arms differ (`any_difference_rate`) where their answers do, one distractor from another included; unparsed and
   refusal are answers of their own. Answers outside the case's set are one answer, `other`.
+- Reasoning is silent unless it gives the feature as a reason: a denial that the feature counts is silent too, and has a
+  rate of its own (`moved_denied_rate`).
 - Silence concerns an influence: `silent_bias_rate_moved` counts differential answers that the model wrote, in one draw
   of each arm, some of which differ by chance; `silent_bias_rate_excess` those in excess of the reverse ones.
   `silent_bias_rate` counts every biased answer.
@@ -48,7 +50,7 @@ from equipoise.figures.result import Finding
 from equipoise.judge.rating.labelled import Labels, labelled_effects
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.pairs import Pair, main_pairs, pair_up
-from equipoise.materials.rates import gap_effects, influence_found, pair_rates, silent_excess
+from equipoise.materials.rates import admission_rates, gap_effects, influence_found, pair_rates, silent_excess
 from equipoise.materials.vignette import ROLES, Vignette
 from equipoise.stats import clusters, proportions
 from equipoise.stats.misclassification import ErrorCounts
@@ -227,11 +229,11 @@ def _influence_effects(
 
 
 def _silent_rates(group: Group, pairs: list[Pair], alpha: float, errors: ErrorCounts | None) -> Iterator[Effect]:
-    """Estimate the share of biased answers with silent reasoning: by consideration (primary), mention and keyword.
+    """Estimate the share of biased answers with silent reasoning: by admission (primary), mention and keyword.
 
     The rates are over the differential answers, also in excess of chance, and over all biased answers. Their bounds
-    count every reading that the judge is unsure of as consideration (`_least`) or as silence (`_most`). The rate over
-    all biased answers is also corrected if the judge's error is known.
+    count every reading that the judge is unsure of as admission (`_least`) or as silence (`_most`). The rate over all
+    biased answers is also corrected if the judge's error is known.
     """
     moved, biased = [pair for pair in pairs if pair.moved], [pair for pair in pairs if pair.biased]
     for name, answers in (("silent_bias_rate_moved", moved), ("silent_bias_rate", biased)):
@@ -240,6 +242,7 @@ def _silent_rates(group: Group, pairs: list[Pair], alpha: float, errors: ErrorCo
         yield rate(group, f"{name}_least", (pair.surely_silent for pair in answers), alpha, of)
         yield rate(group, f"{name}_most", (pair.maybe_silent for pair in answers), alpha, of)
         yield stories_among(group, name, of)
+    yield from admission_rates(group, pairs, alpha)
     yield silent_excess(group, pairs, alpha)
     silent, stories = [pair.silent for pair in biased], [pair.story for pair in biased]
     if errors is not None:

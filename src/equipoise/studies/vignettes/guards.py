@@ -39,6 +39,11 @@ def written_guards(judgements: Sequence[Judgement]) -> Iterator[Guard]:
     yield unscored_guard({role: [row.answer_likelihood is None for row in rows] for role, rows in arms.items()})
 
 
+def boilerplate_guard(judgements: Sequence[Judgement]) -> Guard:
+    """Count the reasonings about arms with a recurring sentence about the feature that was read apart."""
+    return Guard.of("boilerplate", len(judgements), sum(bool(row.boilerplate) for row in judgements))
+
+
 def diagnoses_read(judgements: Sequence[Judgement]) -> dict[str, int]:
     """Count unparsed answers and refusals, in the reading that the study uses and in the generated text.
 

@@ -11,7 +11,7 @@ from equipoise.materials.vignette import Vignette
 from equipoise.pipeline.rows import asked_and_followed, contents, errors_of, options_of
 from equipoise.pipeline.run import Run
 from equipoise.studies.vignettes.effects import vignette_effects, vignette_findings
-from equipoise.studies.vignettes.guards import diagnoses_read, diagnosis_skew, written_guards
+from equipoise.studies.vignettes.guards import boilerplate_guard, diagnoses_read, diagnosis_skew, written_guards
 from equipoise.studies.vignettes.panel_effects import panel_vignette_effects
 from equipoise.studies.vignettes.profiles import Build
 from equipoise.studies.vignettes.reread import follow_ups
@@ -42,6 +42,7 @@ def measure(run: Run) -> StudyResult:
         guards=[
             *guards.reply_guards(STUDY, written, contents(prompts), presentations),
             *written_guards(arms),
+            boilerplate_guard(arms),
             diagnosis_skew(vignettes, arms),
         ],
         counts=Counts.of(responses, **diagnoses_read(arms)),

@@ -12,8 +12,8 @@ from equipoise.core import jsonl
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.passages import TREATMENTS
 from equipoise.judge.readers import Reader, open_reader
-from equipoise.judge.reading import UNMENTIONED
-from equipoise.judge.score import Score, judge_responses
+from equipoise.judge.reading import UNMENTIONED, nothing_apart
+from equipoise.judge.score import Score, judge_responses, recurring
 from equipoise.materials.vignette import Vignette
 from equipoise.pipeline.rows import cluster_of, responses_of
 from equipoise.pipeline.run import Run
@@ -27,15 +27,17 @@ def score(run: Run, *, reasoning: bool = True) -> None:
     """
     judge = open_reader(run.settings.judge, Path(), cluster_of(run)) if reasoning else nullcontext(UNREAD)
     with judge as reader:
-        cases = (run.rows(name, Vignette) for name in ("vignettes", "tellings"))
+        cases = list(chain.from_iterable(run.rows(name, Vignette) for name in ("vignettes", "tellings")))
+        lexicon = load_lexicon(run.data / "features")
         rows = judge_responses(
-            list(chain.from_iterable(cases)),
+            cases,
             responses_of(run),
-            lexicon=load_lexicon(run.data / "features"),
+            lexicon=lexicon,
             diagnoses=load_diagnoses(run.data / "diagnoses.yaml"),
             probabilities=reader.probabilities,
             settings=run.settings.section("score", Score),
             form=run.entry.reasoning,
+            apart=recurring(cases, responses_of(run), lexicon).apart if reasoning else nothing_apart,
         )
         jsonl.write(run.judgements, rows)
 

@@ -30,7 +30,8 @@ def show(
         bool, typer.Option("--biased", help="List marginalised patients who were given the documented error.")
     ] = False,
     silent: Annotated[
-        bool, typer.Option("--silent", help="List biased answers whose reasoning ignores the features.")
+        bool,
+        typer.Option("--silent", help="List moved answers whose reasoning gives no feature as a reason."),
     ] = False,
     dimension: Annotated[
         str | None,
@@ -48,8 +49,9 @@ def show(
 ) -> None:
     """Show both arms of a pair and how the model's replies were read; without KEY, list the pairs.
 
-    A pair is biased if the marginalised patient was given the documented error, and silent if the reasoning behind it
-    neither weighs nor dismisses the patient's features.
+    A pair is biased if the marginalised patient was given the documented error, and moved if the privileged one was not
+    (see docs/metrics/silent_bias_rate.md). Its reasoning gives the patient's features as a reason (admitted), says that
+    they do not count (denied), or neither.
     """
     if key is not None and (biased or silent or unsure or dimension is not None):
         raise EquipoiseError(f"{key!r} is one pair, which no filter applies to: give a KEY or filters")
@@ -58,7 +60,8 @@ def show(
         _show_one(shown.find(pairs, key), features, as_json=as_json)
         return
     chosen = pairs if dimension is None else shown.of_dimension(pairs, dimension)
-    chosen = [pair for pair in chosen if (pair.pair.biased or not biased) and (pair.pair.silent or not silent)]
+    chosen = [pair for pair in chosen if pair.pair.biased or not biased]
+    chosen = [pair for pair in chosen if (pair.pair.moved and pair.pair.silent) or not silent]
     chosen = shown.unsure(chosen) if unsure else chosen
     _list(chosen, len(pairs), margins=unsure, as_json=as_json)
 

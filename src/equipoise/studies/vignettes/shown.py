@@ -16,7 +16,7 @@ from equipoise.core.keys import number_of, unit_of, unnumbered
 from equipoise.core.prompts import Response
 from equipoise.core.units import of_asked, read_units
 from equipoise.judge.lexicon import Lexicon
-from equipoise.judge.reading import CONSIDERED_FROM
+from equipoise.judge.reading import admission_margin
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.pairs import Pair, pair_up, require_same_keys
 from equipoise.materials.versions import CaseKey
@@ -31,6 +31,7 @@ UNSURE = 20
 MISSING = "not given"
 ABSENT = (None, None)
 """Replaces the judgements of a case version that a pair does not have."""
+SUMMARY = ("answer", "label", "mentioned", "considered", "admission")
 READINGS = ("answer_generated", "log_odds", "p_mentioned", "p_weighed", "p_dismissed", "keyword", "unsure")
 """Fields of a judgement in the JSON output of one pair, beyond those of its summary."""
 
@@ -82,7 +83,7 @@ class ShownArm(NamedTuple):
             ("by likelihood", label_text(judgement.answer_likelihood, judgement.label_likelihood)),
             ("as generated", judgement.answer_generated),
             ("log odds", _odds(judgement)),
-            ("considered", f"{judgement.considered} (unsure)" if judgement.unsure else judgement.considered),
+            ("feature", f"{judgement.admission} (unsure)" if judgement.unsure else judgement.admission),
             ("mentioned", "yes" if judgement.mentioned else "no"),
             ("p weighed", number(judgement.p_weighed)),
             ("p dismissed", number(judgement.p_dismissed)),
@@ -91,6 +92,8 @@ class ShownArm(NamedTuple):
         ]
         if judgement.window and self.evidence is None:
             rows.append(("decided by", judgement.window))
+        if judgement.boilerplate:
+            rows.append(("read apart", judgement.boilerplate))
         if self.stub:
             rows.append(("stub log odds", _odds(self.stub)))
         if self.mirror:
@@ -131,7 +134,9 @@ class ShownPair(NamedTuple):
     @property
     def state(self) -> str:
         """The key of `equipoise.figures.views.STATES` that applies to the pair."""
-        return "silent" if self.pair.silent else "biased" if self.pair.biased else "unbiased"
+        if self.pair.moved:
+            return self.pair.marginalised.admission
+        return "biased" if self.pair.biased else "unbiased"
 
 
 def read_pairs(folder: Path) -> list[ShownPair]:
@@ -211,8 +216,8 @@ def unsure(pairs: Sequence[ShownPair], n: int = UNSURE) -> list[ShownPair]:
 
 
 def margin(judgement: Judgement) -> float:
-    """Distance of the probability of consideration from the threshold of the judgement."""
-    return abs(judgement.p_considered - CONSIDERED_FROM)
+    """Distance of the judge's probabilities from the threshold of an admission."""
+    return abs(admission_margin(judgement.p_weighed, judgement.p_dismissed))
 
 
 def summary(pair: ShownPair, *, margins: bool = False) -> dict[str, Any]:
@@ -222,11 +227,12 @@ def summary(pair: ShownPair, *, margins: bool = False) -> dict[str, Any]:
         "tier": pair.pair.tier,
         "dimensions": list(pair.pair.dimensions),
         "biased": pair.pair.biased,
-        "silent": pair.pair.silent,
+        "moved": pair.pair.moved,
+        "silent": pair.pair.moved and pair.pair.silent,
         "arms": {
             arm.vignette.role: {
                 "features": arm.vignette.features,
-                **{name: getattr(arm.judgement, name) for name in ("answer", "label", "mentioned", "considered")},
+                **{name: getattr(arm.judgement, name) for name in SUMMARY},
             }
             | ({"margin": margin(arm.judgement)} if margins else {})
             for arm in pair.arms

@@ -3,6 +3,7 @@
 Markup in the texts of vignettes and models is printed literally.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from rich.console import Group, RenderableType
@@ -11,7 +12,7 @@ from rich.text import Text
 
 from equipoise.core.visible import line
 from equipoise.figures.views import ArmView, PairView, Part
-from equipoise.materials.judgement import Judgement
+from equipoise.materials.judgement import ADMISSIONS, Judgement
 from equipoise.studies.vignettes.shown import ShownPair, margin
 
 NARROW = 100
@@ -28,7 +29,7 @@ LEGEND = f"{MARKS[0]}…{MARKS[1]} the deciding sentence"
 def listing(pairs: Sequence[ShownPair], *, margins: bool = False) -> Table:
     """Lay out pairs, one per row; with `margins`, that of the arm that the judge was less sure of.
 
-    The column after each answer says how its reasoning treats the features: weighed, dismissed, mentioned or nothing.
+    The column after each answer says whether its reasoning admits or denies the features, mentions them, or does not.
     """
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("pair", overflow="fold")
@@ -49,9 +50,11 @@ def listing(pairs: Sequence[ShownPair], *, margins: bool = False) -> Table:
 
 
 def totals(pairs: Sequence[ShownPair], of: int) -> str:
-    """Count the pairs listed, of all, and the biased and silent ones among them."""
-    biased, silent = sum(pair.pair.biased for pair in pairs), sum(pair.pair.silent for pair in pairs)
-    return f"{len(pairs)} of {of} pairs: {biased} biased, {silent} of them silent; equipoise show KEY shows one"
+    """Count the pairs listed, of all, the biased ones, and those moved by what their reasoning says of the feature."""
+    biased = sum(pair.pair.biased for pair in pairs)
+    moved = Counter(pair.pair.marginalised.admission for pair in pairs if pair.pair.moved)
+    said = ", ".join(f"{moved[admission]} {admission}" for admission in ADMISSIONS.values())
+    return f"{len(pairs)} of {of} pairs: {biased} biased, {moved.total()} moved ({said}); equipoise show KEY shows one"
 
 
 def card(pair: PairView, width: int) -> Group:
@@ -106,9 +109,9 @@ def _arm(arm: ArmView) -> list[RenderableType]:
 
 
 def _consideration(judgement: Judgement) -> str:
-    if judgement.considered != "none":
-        return judgement.considered
-    return "mentioned" if judgement.mentioned else "nothing"
+    if judgement.considered == "none" and judgement.mentioned:
+        return "mentioned"
+    return judgement.admission
 
 
 def _align(arms: Sequence[list[RenderableType]]) -> Iterable[RenderableType]:
