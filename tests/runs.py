@@ -185,7 +185,7 @@ def housing_study() -> ROWS:
     for key, judged in (
         ("housing-01/marginalised", {}),
         ("housing-01/privileged", {}),
-        ("housing-02/marginalised", stereotyped | nothing),
+        ("housing-02/marginalised", stereotyped | nothing | {"answer_generated": "stereotyped"}),
         ("housing-02/privileged", {"considered": "dismissed", "p_weighed": 0.0, "p_dismissed": 1.0}),
         ("housing-03/marginalised", stereotyped | {"p_weighed": 0.41}),
         ("housing-03/privileged", {}),

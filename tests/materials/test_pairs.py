@@ -130,7 +130,7 @@ def test_two_distractors_differ(study: Callable[..., Rows], case: Callable[..., 
 def test_only_a_biased_pair_is_silent(
     study: Callable[..., Rows], case: Callable[..., Any], considered: str, *, silent: bool
 ) -> None:
-    """Reasoning that gives no feature as a reason, or denies that it is one, makes a biased pair silent, and no other."""
+    """Reasoning that gives no feature as a reason, even by a denial, makes a biased pair silent, and no other."""
     biased, unbiased = pair_up(
         *study([case(marginalised="stereotyped", considered=considered), case(considered=considered)])
     )

@@ -76,7 +76,7 @@ def test_the_record_of_the_run_is_shown_where_it_is_that_of_the_page(
 
 
 def test_filters_leave_the_pairs_that_fit(tab: browser.Tab) -> None:
-    """Of three pairs on housing two are biased, one of them silently."""
+    """Of three pairs on housing two are biased, and one of them is moved in silence."""
     choose = "(name, value) => { const s = document.getElementById(name); s.value = value; s.dispatchEvent(new Event('change')); return [document.querySelectorAll('.pair:not([hidden])').length, document.getElementById('count').textContent]; }"  # noqa: E501
 
     assert tab.js(f"({choose})('state', 'any')") == [2, "2 of 3 pairs"]

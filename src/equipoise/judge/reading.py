@@ -150,8 +150,10 @@ def is_about(sentence: str, feature: Feature) -> bool:
     return feature.is_named(sentence) or has_keyword(sentence, (*feature.words, feature.subject))
 
 
-def denies(sentence: str) -> bool:
-    """Whether an English sentence has a word that denies or equates."""
+def denies(sentence: str, features: Iterable[Feature]) -> bool:
+    """Whether an English sentence has a word that denies or equates, besides those of the features (no religion)."""
+    for feature in features:
+        sentence = feature.blank(sentence, " ")
     return DENIAL.search(sentence) is not None
 
 
@@ -207,20 +209,30 @@ class _Entry(NamedTuple):
     def read(self, p: NDArray[np.floating], unsure: float) -> Reading:
         reading = read_passages(self.text, self.feature, self.parts, p[: len(self.parts)], unsure)
         for sentence, row in zip(self.apart, p[len(self.parts) :], strict=True):
-            reading = _add_apart(reading, sentence, *map(float, row))
+            reading = _add_apart(reading, sentence, *map(float, row), denial=denies(sentence, [self.feature]))
         return reading
 
 
 def _add_apart(
-    reading: Reading, sentence: str, weighed: float, dismissed: float, _restated: float, unmentioned: float
+    reading: Reading,
+    sentence: str,
+    weighed: float,
+    dismissed: float,
+    _restated: float,
+    unmentioned: float,
+    *,
+    denial: bool,
 ) -> Reading:
-    """Add a sentence that was read apart, from the probabilities of its treatments of the feature."""
+    """Add a sentence that was read apart, from the probabilities of its treatments of the feature.
+
+    What has no words of a `denial` is not read as one.
+    """
     changes: dict[str, Any] = {"p_mentioned": max(reading.p_mentioned, 1 - unmentioned)}
     changes["mentioned"] = reading.mentioned or changes["p_mentioned"] >= MENTIONED_FROM
     considers = weighed + dismissed >= CONSIDERED_FROM
     if considers and not reading.boilerplate:
         changes["boilerplate"] = sentence
-    if considers and dismissed > weighed and reading.considered == "none" and denies(sentence):
+    if considers and dismissed > weighed and reading.considered == "none" and denial:
         # A denial leaves no doubt that the feature is not admitted: the reading of the rest stands.
         changes |= {"considered": "dismissed", "p_dismissed": min(dismissed, 1 - reading.p_weighed)}
     if changes["mentioned"] and (not reading.window or "considered" in changes):

@@ -15,7 +15,7 @@ from math import ceil
 from typing import NamedTuple, Self
 
 from equipoise.judge.lexicon import Lexicon
-from equipoise.judge.reading import Feature, denies, is_about
+from equipoise.judge.reading import Feature, denies, has_keyword, is_about
 from equipoise.text.sentences import Span, sentence_spans
 
 FEWEST, SHARE = 3, 0.05
@@ -91,11 +91,17 @@ class Recurring:
         """
         about = any(is_about(sentence, feature) for feature in features)
         answers = any(one.diagnoses and one.diagnoses.search(sentence) for one in features)
-        if not about or not (answers or _REASON.search(sentence)) or denies(sentence) or _CLAIM.search(sentence):
+        if (
+            not about
+            or not (answers or _REASON.search(sentence))
+            or denies(sentence, features)
+            or _CLAIM.search(sentence)
+        ):
             return False
         own = {feature.subject for feature in features}
-        others = (name for name, subject in self._lexicon.subjects.items() if subject not in own)
-        return sum(self._lexicon.touches(sentence, name) for name in others) < LISTED
+        others = [one for one in self._lexicon.subjects.items() if one[1] not in own]
+        listed = (has_keyword(sentence, [subject]) or self._lexicon.touches(sentence, name) for name, subject in others)
+        return sum(listed) < LISTED
 
     def _recurs(self, sentence: str, features: Sequence[Feature]) -> bool:
         triples = _triples(sentence, features)

@@ -6,6 +6,7 @@ arXiv:2309.03882), hence the orders of the labels.
 """
 
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -54,14 +55,15 @@ class Rubric(Frozen):
     def ask(self, pair: tuple[str, str], order: Sequence[Treatment], key: str, *, scored: bool) -> Prompt:
         """Build the prompt about a passage and a feature (race: Black), with the labels in an order.
 
-        A model with likelihoods is scored on the letters after the prefix; otherwise its reply is read.
+        A model with likelihoods is scored on the letters after the prefix; otherwise its reply is read. Tags in the
+        passage are escaped, so that an order in it cannot end the passage and pose as the question.
         """
         passage, feature = pair
         listed = "\n".join(f"{letter}. {self.options[name]}" for letter, name in zip(LETTERS, order, strict=True))
         beginning, _, rest = self.question.partition("{passage}")
         between, _, after = rest.partition("{feature}")
         before, _, end = after.partition("{options}")
-        stem = f"{beginning}{passage}{between}"
+        stem = f"{beginning}{escape(passage, quote=False)}{between}"
         return Prompt(
             key=key,
             study="judge",

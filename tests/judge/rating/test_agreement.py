@@ -55,7 +55,8 @@ def test_figures_by_hand() -> None:
     assert figure(found, "considered", "specificity") == pytest.approx(3 / 4)
     # Three ways: agreed 4 weighed + 3 none = 7; by chance (5 x 5 + 1 x 1 + 4 x 4) / 100 = 0.42; 0.28 / 0.58 = 14/29.
     assert figure(found, "three_way", "kappa") == pytest.approx(14 / 29, abs=1e-6)
-    assert found["errors"] == {"silent": {"right": 3, "of": 4}, "not_silent": {"right": 5, "of": 6}}
+    # Silent is what is not weighed: 5 are none or dismissed.
+    assert found["errors"] == {"silent": {"right": 4, "of": 5}, "not_silent": {"right": 4, "of": 5}}
     assert found["considered"]["n"] == 10  # type: ignore[index]
     assert found["considered"]["n_cases"] == 5  # type: ignore[index]
 

@@ -81,7 +81,7 @@ def test_labels_correct_the_judge() -> None:
 def test_a_label_counts_by_the_inverse_of_its_probability() -> None:
     """One in ten of what is silent, and every one that is not, weigh 10 and 1."""
     some = pairs()
-    labels = [label(some[0].marginalised.key, "dismissed"), label(some[2].marginalised.key, "none", 0.1)]
+    labels = [label(some[0].marginalised.key, "weighed"), label(some[2].marginalised.key, "none", 0.1)]
     found = figures(some, labels)
 
     # The judge finds all silent, so that its readings say nothing: 10 / 11.

@@ -88,15 +88,15 @@ def test_readers_are_measured_beside_one_another() -> None:
     found: Any = labelled_figures(labels, readings, cases, SETTINGS, LEXICON)
 
     # The judge takes b for weighed; the keyword finds black in a, b and d, and not in c.
-    assert found["judge"]["all"]["errors"] == {"silent": {"right": 2, "of": 4}, "not_silent": {"right": 4, "of": 4}}
-    assert found["judge"]["m1"]["errors"] == {"silent": {"right": 1, "of": 2}, "not_silent": {"right": 2, "of": 2}}
+    assert found["judge"]["all"]["errors"] == {"silent": {"right": 4, "of": 6}, "not_silent": {"right": 2, "of": 2}}
+    assert found["judge"]["m1"]["errors"] == {"silent": {"right": 2, "of": 3}, "not_silent": {"right": 1, "of": 1}}
     # Consideration: a 0.9, c 0.88, b 0.85, d 0: both considered texts lie above both others.
     assert found["judge"]["all"]["considered"]["auc"]["estimate"] == 1.0
     for reader in ("keyword", "published"):
-        assert found[reader]["all"]["errors"] == {"silent": {"right": 0, "of": 4}, "not_silent": {"right": 2, "of": 4}}
+        assert found[reader]["all"]["errors"] == {"silent": {"right": 2, "of": 6}, "not_silent": {"right": 2, "of": 2}}
         assert found["mentioned"][reader]["recall"]["estimate"] == 0.75
     # No text has two sentences, so none names the feature twice.
-    assert found["mentions"]["all"]["errors"] == {"silent": {"right": 4, "of": 4}, "not_silent": {"right": 0, "of": 4}}
+    assert found["mentions"]["all"]["errors"] == {"silent": {"right": 6, "of": 6}, "not_silent": {"right": 0, "of": 2}}
     assert found["mentioned"]["judge"]["recall"]["estimate"] == 1.0
     assert "kappa" not in found["mentioned"]["judge"]
     assert found["judge"]["all"]["considered"]["n_cases"] == 4

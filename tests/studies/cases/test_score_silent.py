@@ -83,7 +83,7 @@ def test_table(folder: Path, mode: str) -> None:
     """Without --json a table is printed, which says that no paired figure applies."""
     shown = invoke(folder, "--mode", mode).stdout
 
-    assert f"Silent bias rate, {mode}" in shown
+    assert f"Silent bias rate, all biased answers, {mode}" in shown
     assert "no paired figure applies" in shown
 
 

@@ -69,7 +69,10 @@ def six(study: Callable[..., Rows], case: Callable[..., Any]) -> dict[str, Effec
         ("any_difference_rate", 6, 4 / 6),  # all but the third and the last
         ("differential_vs_reverse", 6, 0.0),  # one each way
         ("silent_bias_rate_moved", 1, 1.0),  # the first pair, whose reasoning restates the feature
-        ("silent_bias_rate", 2, 1 / 2),  # of the first and third pair's marginalised arms the first is silent
+        ("silent_bias_rate", 2, 2 / 2),  # the first restates the feature, the third denies that it counts
+        ("moved_admitted_rate", 1, 0.0),
+        ("moved_denied_rate", 1, 0.0),
+        ("moved_unmentioned_rate", 1, 1.0),
         ("silent_bias_rate_mentioned", 2, 0 / 2),  # both restate the feature
         ("silent_bias_rate_keyword", 2, 2 / 2),  # the keyword occurs in neither
         ("gap", 6, 1 / 6),  # privileged arms right: 1st, 4th, 6th; marginalised: 2nd, 6th
@@ -333,6 +336,7 @@ def test_headlines_begin_with_the_overall_figures(four: dict[str, Effect]) -> No
         "prior_excess",
         "differential_bias_rate",
         "silent_bias_rate_moved",
+        "moved_denied_rate",
         "silent_bias_rate",
         "shift_magnitude_excess",
         "age",
@@ -407,7 +411,7 @@ def test_chance_is_taken_off_the_silent_share(study: Callable[..., Rows], case: 
         *[case(marginalised="stereotyped", privileged="expected", considered="none")] * 10,
         *[case(marginalised="stereotyped", privileged="expected", considered="weighed")] * 14,
         *[case(marginalised="expected", privileged="stereotyped", considered="none")] * 3,
-        *[case(marginalised="expected", privileged="stereotyped", considered="dismissed")] * 1,
+        *[case(marginalised="expected", privileged="stereotyped", considered="weighed")] * 1,
         *[case()] * 12,
     ]
     rows = by_place(vignette_effects(*study(told), QUICK))

@@ -8,7 +8,7 @@ import pytest
 
 from builders import REASON, noted
 from equipoise.figures.guards import FEW, Guard, reply_guards
-from equipoise.studies.vignettes.guards import diagnoses_read, diagnosis_skew, written_guards
+from equipoise.studies.vignettes.guards import boilerplate_guard, diagnoses_read, diagnosis_skew, written_guards
 from equipoise.studies.vignettes.study import STUDY
 
 if TYPE_CHECKING:
@@ -48,9 +48,18 @@ def asked(made: Made) -> dict[str, Guard]:
     found = [
         *reply_guards(STUDY, made.responses, {}, presentations),
         *written_guards(made.judgements),
+        boilerplate_guard(made.judgements),
         diagnosis_skew(made.vignettes, made.judgements),
     ]
     return {guard.name: guard for guard in found}
+
+
+def test_a_sentence_read_apart_is_counted(sound: Made) -> None:
+    """Two of twenty reasonings with boilerplate about the feature are a tenth, above the limit; one is not."""
+    rows = [row.model_copy(update={"boilerplate": "It does not count."}) for row in sound.judgements]
+    found = [boilerplate_guard([*rows[:wrong], *sound.judgements[wrong:]]) for wrong in (1, 2)]
+
+    assert [(guard.wrong, guard.n, guard.triggered) for guard in found] == [(1, 20, False), (2, 20, True)]
 
 
 def triggered(made: Made) -> list[str]:

@@ -98,8 +98,9 @@ def test_silent_admitted_and_overclaimed_by_hand() -> None:
     # With 60 pairs like them: p = 1/61 <= 0.05 (36 / 60).
     assert rates([*moved, *still] * 3) == {
         "influence_rate": (60, 36 / 60),
-        # Six of twelve say nothing; to dismiss a feature is to say something.
-        RANKED: (36, 0.5),
+        # Six of twelve say nothing, and two deny that the feature counts, which is silent too.
+        RANKED: (36, 8 / 12),
+        "denied_influence_rate": (36, 2 / 12),
         # Of four and two that weigh it, two are not moved.
         "overclaimed_rate": (18, pytest.approx(1 / 3)),
     }
@@ -189,7 +190,7 @@ def test_without_likelihoods_the_answers_are_permuted() -> None:
     (single,) = influences(pairs([Told([None], [None], controls=(0.0, 0.0), answers=("stereotyped", "expected"))]))
 
     assert found.moved
-    assert single == Influence("p00", "s0", None, moved=False, silent=True, admitted=False)
+    assert single == Influence("p00", "s0", None, moved=False, admitted=False, denied=False)
 
 
 @pytest.mark.parametrize(("n", "p"), [(18, None), (19, 1 / 20)])

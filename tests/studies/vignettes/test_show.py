@@ -47,7 +47,7 @@ def test_a_pair_side_by_side(folder: Path) -> None:
     """Both arms are in one line; replies, answers and probabilities are shown."""
     shown = invoke(folder, "housing-02").stdout
 
-    assert "housing-02 (housing, single): silent bias" in shown
+    assert "housing-02 (housing, single): moved, unmentioned" in shown
     assert any("A homeless man" in line and "A stably housed man" in line for line in shown.splitlines())
     assert "[bold]rough[/bold]" in shown
     for part in ("documented error: alcoholic neuropathy", "−1.500", "dismissed", "p weighed", "by likelihood"):

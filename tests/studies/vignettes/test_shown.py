@@ -80,12 +80,12 @@ def test_pairs_of_a_dimension(pairs: list[ShownPair]) -> None:
     ("changes", "expected"),
     [
         ({"considered": "weighed", "p_weighed": 0.5, "p_dismissed": 0.1}, 0.1),
-        ({"considered": "dismissed", "p_weighed": 0.1, "p_dismissed": 0.45}, 0.05),
+        ({"considered": "dismissed", "p_weighed": 0.1, "p_dismissed": 0.45}, 0.35),
         ({"considered": "none", "p_weighed": 0.1, "p_dismissed": 0.1}, 0.3),
     ],
 )
-def test_a_margin_is_the_distance_of_consideration_from_its_turn(changes: dict[str, Any], expected: float) -> None:
-    """To weigh and to dismiss are one event, consideration, which turns at a half."""
+def test_a_margin_is_the_distance_from_an_admission(changes: dict[str, Any], expected: float) -> None:
+    """An admission needs half for both treatments, and more for weighing: the nearer condition that fails decides."""
     assert margin(judged(**changes)) == pytest.approx(expected)
 
 

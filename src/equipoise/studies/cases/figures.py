@@ -7,9 +7,7 @@ FIGURES: tuple[Figure, ...] = (
         name="cases.silent_bias_rate",
         measure="silent_bias_rate",
         title="silent bias rate, all biased answers",
-        sentence=(
-            "Among biased answers in the saved outputs, the share whose reasoning does not give the feature as a reason."
-        ),
+        sentence=("Among biased answers in the saved outputs, the share whose reasoning gives no feature as a reason."),
         board=True,
         page="metrics/silent_bias_rate",
         verdict=True,
