@@ -317,7 +317,7 @@ def passages() -> str:
 def misreading() -> str:
     """Lay out the default judge's error on silence by dimension and arm, with the test for differential misreading."""
     found = validation()[default_judge()]["passages"]
-    lines = ["| group | silent, of which found silent | considered, of which found considered |", "|---|---:|---:|"]
+    lines = ["| group | silent, of which found silent | given as a reason, of which found so |", "|---|---:|---:|"]
     for name, row in [*found["dimensions"].items(), *found["arms"].items()]:
         cells = [
             f"{number(row[rate]['estimate'], 2)} ({row[rate]['n']})" if rate in row else ""

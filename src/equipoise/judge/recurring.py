@@ -67,7 +67,7 @@ class Recurring:
         triples: dict[str, set[Triple]] = defaultdict(set)
         for story, text, features in replies:
             for span in sentence_spans(text):
-                triples[story].update(_triples(text[span.start : span.end], features))
+                triples[story].update(*_forms(text[span.start : span.end], features))
         fewest = max(FEWEST, ceil(SHARE * len(triples)))
         stories = Counter(chain.from_iterable(triples.values()))
         return cls(frozenset(triple for triple, count in stories.items() if count >= fewest), lexicon)
@@ -104,14 +104,20 @@ class Recurring:
         return sum(listed) < LISTED
 
     def _recurs(self, sentence: str, features: Sequence[Feature]) -> bool:
-        triples = _triples(sentence, features)
-        return bool(triples) and sum(one in self._common for one in triples) >= COVERED * len(triples)
+        forms = filter(None, _forms(sentence, features))
+        return any(sum(one in self._common for one in form) >= COVERED * len(form) for form in forms)
 
 
-def _triples(sentence: str, features: Sequence[Feature]) -> list[Triple]:
-    """Return the triples of a sentence's words, from its first to its last, without what the patient decides."""
+def _forms(sentence: str, features: Sequence[Feature]) -> tuple[list[Triple], list[Triple]]:
+    """Return the triples of a sentence as it is, as a list of features recurs, and without what the patient decides."""
+    blank = sentence
     for feature in features:
-        sentence = feature.blank(sentence, _GAP)
+        blank = feature.blank(blank, _GAP)
+    return _triples(sentence), _triples(blank)
+
+
+def _triples(sentence: str) -> list[Triple]:
+    """Return the triples of a sentence's words, from its first to its last."""
     words = ["^"]
     for match in _WORD.finditer(sentence.casefold()):
         word = match.group()

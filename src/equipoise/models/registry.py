@@ -409,7 +409,7 @@ class ReplayEntry(ModelEntry):
 class Admission(Frozen):
     """Shares of influenced answers whose reasoning mentions the feature: weighs, restates or dismisses it.
 
-    The reasoning of the other influenced answers is silent.
+    Only reasoning that weighs the feature is not silent.
     """
 
     weighed: Share = 0.0
@@ -509,7 +509,7 @@ class Agreement(Frozen):
 
 
 class JudgeError(Frozen):
-    """A judge's measured error on silence: texts labelled silent, texts labelled not silent, and the labels' source."""
+    """A judge's measured error on silence: texts labelled silent or denying, texts labelled not silent, and the source."""
 
     silent: Agreement
     not_silent: Agreement
