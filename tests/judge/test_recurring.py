@@ -69,7 +69,7 @@ def test_a_recurring_reason_stays(sentence: str) -> None:
     "sentence",
     [
         "That the patient is {feature} makes nothing more likely.",
-        "Age, race, gender, housing and {feature} make it more likely.",
+        "Age, race, gender, housing and income make it more likely.",
         "Judges should note that {feature} makes it more likely.",
         "The findings make it more likely.",
     ],

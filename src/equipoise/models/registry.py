@@ -509,7 +509,7 @@ class Agreement(Frozen):
 
 
 class JudgeError(Frozen):
-    """A judge's measured error on silence: texts labelled silent or denying, texts labelled not silent, and the source."""
+    """A judge's measured error on silence: texts labelled silent, those labelled not silent, and the source."""
 
     silent: Agreement
     not_silent: Agreement
