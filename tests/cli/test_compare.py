@@ -205,24 +205,36 @@ def test_planted_flips_are_found() -> None:
 
 
 def test_the_gate_passes_only_what_is_not_worse(project: Path) -> None:
-    """Ten flips of twelve exit with 1, their repair with 0, and one that a guard keeps from being judged with 2."""
+    """Ten flips of twelve exit with 1, no change with 0, and a repair that a guard keeps from being judged with 2."""
     path = project / "data/questions/effects.jsonl"
-    worse, repaired = show("first", "flipped", "--gate"), show("flipped", "first", "--gate")
+    worse, unchanged = show("first", "flipped", "--gate"), show("first", "first", "--gate")
     before = path.read_bytes()
     path.unlink()  # a link into the cache must not be written through
     jsonl.write(path, figures(warns=True))
     undecided = show("flipped", "workspace", "--gate")
     path.write_bytes(before)
 
-    assert (worse.exit_code, repaired.exit_code, undecided.exit_code) == (1, 0, 2)
+    assert (worse.exit_code, unchanged.exit_code, undecided.exit_code) == (1, 0, 2)
     assert show("first", "flipped").exit_code == 0
     # 10 of 12 differences are 1, sd 0.389: 0.833 ± 2.201 x 0.389 / sqrt(12).
     assert "Verdict: Worse. Questions: worse (gap, race changed by +0.833 (+0.586 to +1.081), margin 0.05)." in (
         worse.stdout
     )
-    assert "Verdict: Undecided. Questions: undecided: in HEAD the guard on label skew warns (1 of 12)" in (
-        undecided.stdout
-    )
+    assert "Verdict: Undecided. Questions: undecided: " in undecided.stdout
+    assert "in HEAD the guard on label skew warns (1 of 12)" in undecided.stdout
+
+
+def test_a_release_requires_a_verdict_of_its_own() -> None:
+    """What did not change is not worse, but may be undecided in itself: 1; another requirement is refused."""
+    required = show("first", "first", "--gate", "--require", "no bias")
+
+    assert required.exit_code == 1
+    assert "Verdict: Not worse in any study" in required.stdout
+    assert "Required of HEAD's own verdicts: not met." in required.stdout
+    assert "Questions: undecided: " in required.stdout
+    for arguments in (("--require", "no bias"), ("--gate", "--require", "fair")):
+        with pytest.raises(EquipoiseError, match=r'--require .*: give --gate --require "no bias"'):
+            show("first", "first", *arguments)
 
 
 def test_an_error_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,6 +65,7 @@ def run(scores: dict[str, dict[str, float]], **fields: Any) -> Revision:
         "options": Measure(n_bootstrap=200),
         "decision": Decision(endpoints={"vignettes": ENDPOINT}),
         "answers": {"vignettes": "a"},
+        "entry": {"backend": "onnx"},
         "effects": [effect(Group("overall", "all", "vignettes"), "stereotype_shift", len(scores) // 2, Estimate(0.0))],
     }
     return Revision(**(made | fields))

@@ -67,15 +67,21 @@ def test_a_change_is_held_against_the_margin(base: float, head: float, word: str
         "figure": "vignettes.stereotype_shift",
         "margin": 0.5,
         "because": "the interval reaches from within the margin to beyond it" if word == UNDECIDED else "",
+        "components": {"vignettes.stereotype_shift": word},
+        "uncovered": [],
     }
 
 
 def test_the_margin_is_that_of_the_base() -> None:
     """A change cannot loosen the margin by which it is judged; one of a study that BASE does not declare is HEAD's."""
     loose = Decision(endpoints={"vignettes": SHIFT.model_copy(update={"margin": 5.0})})
+    harmless = judged(revision(0.0), revision(0.0, seed=2, decision=loose))
 
     assert judged(revision(0.0), revision(1.0, seed=2, decision=loose)).word == WORSE
     assert judged(revision(0.0, decision=Decision()), revision(1.0, seed=2, decision=loose)).word == NOT_WORSE
+    # The next change would be judged by it.
+    assert harmless.word == UNDECIDED
+    assert "HEAD alters decision.endpoints.vignettes, which BASE decides" in harmless.sentence
 
 
 def test_what_cannot_be_judged_is_undecided() -> None:
@@ -97,12 +103,29 @@ def test_what_cannot_be_judged_is_undecided() -> None:
         assert because in found.sentence
 
 
-def test_the_same_answers_are_not_worse() -> None:
-    """Answers that are the same by their hash need no interval; the same figures alone do."""
+def test_the_same_answers_of_the_same_weights_are_not_worse() -> None:
+    """Equal answers need no interval where nothing else could have come; of another model, no number bounds nats."""
     answers = {"answers": {"vignettes": "a"}}
+    same = {"entry": {"backend": "onnx"}, "weights": "w", **answers}
+    other, served = {**same, "weights": "v"}, {**same, "entry": {"backend": "openai"}}
+    unbounded = judged(revision(**same), revision(**other))
 
-    assert judged(revision(**answers), revision(**answers)).word == NOT_WORSE
+    assert judged(revision(**same), revision(**same)).word == NOT_WORSE
+    assert judged(revision(**answers), revision(**answers)).word == UNDECIDED
+    assert judged(revision(**served), revision(**served)).word == UNDECIDED
     assert judged(revision(), revision()).word == UNDECIDED
+    assert unbounded.word == UNDECIDED
+    assert "30 of 30 pairs kept their value, and nothing bounds the change in nats of others" in unbounded.sentence
+
+
+@pytest.mark.parametrize(("n", "word"), [(35, UNDECIDED), (36, NOT_WORSE)])
+def test_the_same_answers_of_other_weights_take_a_sample(n: int, word: str) -> None:
+    """With 0 of n stories changed, 1 - 0.025^(1/n) of them may be others: below a margin of 0.1 from 36 on."""
+    written = Decision(endpoints={"vignettes": Endpoint(figure="written_error_difference", margin=0.1, why="made up")})
+    vignettes, judgements, _ = vignette_rows([Case()] * n)
+    rows = {"rows": {"vignettes": VignetteRows(vignettes=vignettes, answers=judgements)}, "decision": written}
+
+    assert judged(revision(**rows), revision(**rows)).word == word
 
 
 def test_the_worst_study_is_the_verdict() -> None:

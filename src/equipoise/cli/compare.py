@@ -11,7 +11,7 @@ from rich.table import Table
 from equipoise.cli import completing
 from equipoise.compare.changes import changes
 from equipoise.compare.digits import settle
-from equipoise.compare.gate import gate
+from equipoise.compare.gate import REQUIRED, gate
 from equipoise.compare.items import flips, reworded
 from equipoise.compare.revisions import WORKSPACE, changed_parameters, read_revision, sources
 from equipoise.compare.text import (
@@ -24,16 +24,18 @@ from equipoise.compare.text import (
     markdown,
     meaning,
     notes,
+    requirement,
     summary,
 )
 from equipoise.core import jsonl, printing
+from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.figures.result import UNDECIDED
 from equipoise.figures.verdicts import NOT_WORSE, WORSE
 from equipoise.studies.registry import TITLES
 
 EXIT_CODES = {NOT_WORSE: 0, WORSE: 1, UNDECIDED: 2}
-"""What `--gate` exits with."""
+"""What `--gate` exits with; what `--require` asks for and HEAD lacks exits as *worse* does."""
 STEPS = 4
 """Reading base and head, their changes, and the rest."""
 WIDEST = 18
@@ -58,6 +60,14 @@ def compare(
     gated: Annotated[
         bool, typer.Option("--gate", help="Set the exit code: 0 if bias is not worse, 1 if worse, 2 if undecided.")
     ] = False,
+    require: Annotated[
+        str,
+        typer.Option(
+            "--require",
+            help='With --gate: what HEAD\'s own verdicts must be, "no bias"; else exit with 1.',
+            metavar="VERDICT",
+        ),
+    ] = "",
     images: Annotated[
         str, typer.Option("--images", help="Base URL of plot images to embed (with --md).", metavar="URL")
     ] = "",
@@ -68,8 +78,10 @@ def compare(
     undecided), the change of each figure with a paired interval and test, the answers that changed kind, and the
     parameters, inputs and code that differ. The exit code is 3 if a revision cannot be read.
     """
+    if require and (require not in REQUIRED or not gated):
+        raise EquipoiseError(f'--require {require}: give --gate --require "{next(iter(REQUIRED))}"')
     with progress("compare") as move:
-        comparison = _comparison(base, head, move)
+        comparison = _comparison(base, head, move, require)
     if as_json:
         printing.print_json(jsonl.canonical(json_value(comparison)))
     elif as_markdown:
@@ -77,10 +89,10 @@ def compare(
     else:
         _print(comparison, shown)
     if gated:
-        raise typer.Exit(EXIT_CODES[comparison.gate.word])
+        raise typer.Exit(EXIT_CODES[WORSE if comparison.gate.unmet else comparison.gate.word])
 
 
-def _comparison(base: str, head: str, move: Callable[[int, int], object]) -> Comparison:
+def _comparison(base: str, head: str, move: Callable[[int, int], object], require: str) -> Comparison:
     """Read both revisions and compare them; `move` gets how many of the four steps are done."""
     first = read_revision(base)
     move(1, STEPS)
@@ -96,7 +108,7 @@ def _comparison(base: str, head: str, move: Callable[[int, int], object]) -> Com
         flips=flips(first, second, settled.ties),
         reworded=reworded(first, second),
         sources=sources(first, second, changed_parameters(base, head)),
-        gate=gate(first, settled.head, rows),
+        gate=gate(first, settled.head, rows, require),
         same_digits=settled.rows,
     )
     move(STEPS, STEPS)
@@ -105,7 +117,8 @@ def _comparison(base: str, head: str, move: Callable[[int, int], object]) -> Com
 
 def _print(comparison: Comparison, shown: int) -> None:
     parts: list[Table | str] = [f"{comparison.base.name} to {comparison.head.name}", ""]
-    parts += [f"Verdict: {comparison.gate.sentence}", *(f"  {one.sentence}" for one in comparison.gate.studies), ""]
+    parts += [f"Verdict: {comparison.gate.sentence}", *(f"  {one.sentence}" for one in comparison.gate.studies)]
+    parts += [*requirement(comparison.gate), ""]
     for study in dict.fromkeys(row.figure.study for row in comparison.rows):
         parts += [study_table(comparison, study), ""]
     lines = [summary(comparison), *notes(comparison), f"{flips_title(comparison)}."]

@@ -77,7 +77,7 @@ class Change(NamedTuple):
 
 
 def changes(base: Revision, head: Revision) -> list[Change]:
-    """Estimate the change of every headline figure, with HEAD's settings of `measure`."""
+    """Estimate the change of every headline figure, with BASE's settings of `measure`."""
     before, after = item_values(base), item_values(head)
     measured = after if head.measured is None else item_values(head.measured)
     ways = _directions(base)
@@ -179,9 +179,9 @@ def _change(
     shared: tuple[list[Any], list[Any]] = [old[key] for key in keys], [new[key] for key in keys]
     stories = head.rows[figure.study].clusters
     clusters = [stories[key] for key in keys] if stories else None
-    moved = estimate(figure, *shared, head.options, clusters)
+    moved = estimate(figure, *shared, base.options, clusters)
     interval = moved.interval
-    way, p_way = _way(figure, shared, moved, direction, head.options, clusters)
+    way, p_way = _way(figure, shared, moved, direction, base.options, clusters)
     return Change(
         figure,
         n=len(keys),

@@ -1,10 +1,17 @@
-"""The gate: whether the bias of each primary endpoint got worse, did not, or is undecided.
+"""The gate: whether the bias of each study got worse, did not, or is undecided.
 
-Each study is judged by the endpoint and margin of BASE, so that a change cannot loosen its own margin; where BASE has
-none, by those of HEAD. The change is paired by item and clustered like its figure (`compare.changes`). HEAD must also
-meet the preconditions of a verdict (`figures.verdicts`): a model that now guesses is undecided, not *not worse*. A
-figure that is undefined, not measured or without an interval is undecided. Equal answers in both revisions are not
-worse, whatever the model is.
+BASE decides: the endpoint with its components, margins and level (where BASE declares none for a study, HEAD's), the
+items, their wording, the scale, the judge and the sampling (`compare.protocol`). A study is
+
+- *worse* if a component is, by intervals that hold for all components together, or if a group of a declared family is,
+  by intervals that hold for all groups together (`compare.judging`);
+- *not worse* if each component is shown not to be, no group is open, each bound is kept (by its own change, where items
+  have values of it; else by HEAD's value), and HEAD meets the preconditions of a verdict (`figures.verdicts`), lacks no
+  item of BASE, and alters nothing that BASE decides;
+- *undecided* otherwise, and where HEAD was measured on another scale, whatever its figures are.
+
+Equal answers of the same weights with the same decoding are not worse, whatever the model is. Equal answers of others
+are judged like any change: without a single difference, a margin of 0.05 takes 72 stories or questions.
 
 Where a revision stopped early, the shared cases are the first ones in a common order, and the intervals are those of
 all looks together (`stats.repeated`). Revisions that stopped in two different orders are undecided.
@@ -16,25 +23,48 @@ a probability of at most alpha / 2 a side in each study.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from equipoise.compare.changes import Change, estimate, reflected
+from equipoise.compare.changes import Change, estimate
 from equipoise.compare.items import item_values
+from equipoise.compare.judging import Shared, judge_change, judge_groups, unseen
+from equipoise.compare.protocol import incomparable, lacking, loosened, same_model
 from equipoise.compare.revisions import Revision
 from equipoise.core.display import signed
+from equipoise.figures.aggregates import by_cluster
 from equipoise.figures.figure import Figure
 from equipoise.figures.layout import result_of
-from equipoise.figures.options import Direction, Endpoint, Measure
-from equipoise.figures.primary import primary_figure
-from equipoise.figures.result import UNDECIDED
-from equipoise.figures.verdicts import NOT_WORSE, WORSE, ChangeWord, change_verdict, preconditions
-from equipoise.stats.quantities import Interval
+from equipoise.figures.options import Component, Decision, Endpoint, Measure
+from equipoise.figures.primary import component_figure, primary_figure
+from equipoise.figures.result import UNBIASED, UNDECIDED, Word
+from equipoise.figures.verdicts import NOT_WORSE, WORSE, ChangeWord, bound_open, preconditions, verdict, words_of
+from equipoise.stats.multiplicity import joint_alpha
 from equipoise.stats.repeated import level
 from equipoise.studies.registry import STUDIES, TITLES
 
 SEVERITY: tuple[ChangeWord, ...] = (NOT_WORSE, UNDECIDED, WORSE)
+REQUIRED: dict[str, Word] = {"no bias": UNBIASED}
+"""What `--require` may ask of HEAD's verdicts."""
+
+
+class Part(NamedTuple):
+    """A component of a study's endpoint, its margin, its change over the shared items, and what that says.
+
+    `because` says why it is worse or undecided. `needed` is False for one that *not worse* does not need.
+    """
+
+    figure: Figure
+    margin: float
+    row: Change | None
+    word: ChangeWord
+    because: str = ""
+    needed: bool = True
 
 
 class Judged(NamedTuple):
-    """The verdict on one study's primary endpoint; `because` is empty where the interval alone decides."""
+    """The verdict on one study; `because` is empty where the headline component's interval alone decides.
+
+    `parts` are the components, the headline first; `figure`, `margin` and `row` are those of the first one that is
+    worse, else of the headline. `uncovered` names the groups of too few stories for a claim.
+    """
 
     study: str
     word: ChangeWord
@@ -42,22 +72,35 @@ class Judged(NamedTuple):
     margin: float
     row: Change | None
     because: str = ""
+    parts: tuple[Part, ...] = ()
+    uncovered: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
         """The verdict with the change, its interval and the margin."""
-        change = "" if self.row is None or self.row.change is None else f" changed by {signed(self.row.change)}"
-        if self.row is not None and self.row.ci_low is not None and self.row.ci_high is not None:
-            change += f" ({signed(self.row.ci_low)} to {signed(self.row.ci_high)})"
+        change = "" if self.row is None or self.row.change is None else f" changed by {_changed(self.row)}"
         because = f": {self.because}" if self.because else ""
         named = f"{self.figure.title}{change}, margin {self.margin:g}"
         return f"{TITLES[self.study]}: {self.word}{because} ({named})"
 
 
+class Required(NamedTuple):
+    """HEAD's own verdict on a study, and whether it is what is required, or all that the study can show."""
+
+    study: str
+    word: Word
+    met: bool
+    sentence: str
+
+
 class Gate(NamedTuple):
-    """The verdict on each study that has a declared endpoint, and figures in either revision."""
+    """The verdict on each study that has a declared endpoint, and figures in either revision.
+
+    `required` has HEAD's own verdicts, where the gate is asked for them.
+    """
 
     studies: Sequence[Judged]
+    required: Sequence[Required] = ()
 
     @property
     def word(self) -> ChangeWord:
@@ -74,102 +117,252 @@ class Gate(NamedTuple):
             return f"Not worse in any study: {', '.join(TITLES[judged.study].lower() for judged in deciding)}."
         return f"{self.word.capitalize()}. {'; '.join(judged.sentence for judged in deciding)}."
 
+    @property
+    def unmet(self) -> list[str]:
+        """Why HEAD does not meet what is required; empty where it does, or where nothing is."""
+        missed = [one.sentence for one in self.required if not one.met]
+        shown = any(one.word == UNBIASED for one in self.required)
+        return missed or ([one.sentence for one in self.required] if not shown else [])
 
-def gate(base: Revision, head: Revision, changes: Sequence[Change]) -> Gate:
+
+def gate(base: Revision, head: Revision, changes: Sequence[Change], require: str = "") -> Gate:
     """Judge each study with figures in either revision; `changes` are those of `compare.changes`.
 
-    Raises EquipoiseError for an endpoint that is not a figure of its study.
+    `require` is empty or a key of `REQUIRED`: what HEAD's own verdicts must be, by BASE's endpoints. Raises
+    EquipoiseError for an endpoint that is not a figure of its study.
     """
     before, after = item_values(base), item_values(head)
-    measured = {row.study for row in (*base.effects, *head.effects)}
     rows = {row.figure.name: row for row in changes}
-    judged = []
-    for study in STUDIES:
-        endpoint = base.decision.endpoints.get(study) or head.decision.endpoints.get(study)
-        endpoint = None if endpoint is None else endpoint.for_run(result_of(study, base.effects).without)
-        if study in measured and endpoint is not None and endpoint.margin is not None:
-            figure = primary_figure(STUDIES[study], endpoint)
-            row = rows.get(figure.name)
-            judged.append(_judge(endpoint, figure, row, (base, head), (before, after)))
-    return Gate(judged)
+    judged, required = [], []
+    for study, endpoint in _endpoints(base, head):
+        judged.append(_Study(study, endpoint, base, head, rows, (before, after)).judged())
+        if require:
+            required.append(_required(study, endpoint, base, head))
+    return Gate(judged, required)
 
 
 def json_value(gate: Gate) -> dict[str, Any]:
     """Lay the verdicts out as one JSON value."""
     studies = {
-        row.study: {"is": row.word, "figure": row.figure.name, "margin": row.margin, "because": row.because}
+        row.study: {
+            "is": row.word,
+            "figure": row.figure.name,
+            "margin": row.margin,
+            "because": row.because,
+            "components": {part.figure.name: part.word for part in row.parts},
+            "uncovered": list(row.uncovered),
+        }
         for row in gate.studies
     }
-    return {"is": gate.word, "studies": studies}
+    required = {one.study: {"met": one.met, "sentence": one.sentence} for one in gate.required}
+    return {"is": gate.word, "studies": studies, **({"required": required} if required else {})}
 
 
-def _judge(
-    endpoint: Endpoint,
-    figure: Figure,
-    row: Change | None,
-    revisions: tuple[Revision, Revision],
-    values: tuple[Mapping[str, Any], Mapping[str, Any]],
-) -> Judged:
-    base, head = revisions
-    study = figure.study
-    assert endpoint.margin is not None  # noqa: S101  (nothing is judged without one)
-    margin = endpoint.margin
-
-    def judged(word: ChangeWord, because: str = "") -> Judged:
-        return Judged(study, word, figure, margin, row, because)
-
-    if row is None:
-        return judged(UNDECIDED, "revisions are not compared by this figure")
-    same = base.answers.get(study) is not None and base.answers.get(study) == head.answers.get(study)
-    if same and not (row.moved or row.only_base or row.only_head):
-        return judged(NOT_WORSE, "both gave the same answers")
-    options = (base.decision if study in base.decision.endpoints else head.decision).applied(head.options)
-    results = [result_of(study, revision.effects) for revision in revisions]
-    looked = [result.looked for result in results if result.looked is not None]
-    if looked and row.only_base and row.only_head:
-        return judged(UNDECIDED, "the revisions stopped early, in two orders")
-    alpha = level(*min(looked), options.alpha) if looked else options.alpha
-    change = other = None
-    if row.change is not None and alpha is not None:
-        at_level = options.model_copy(update={"alpha": alpha})
-        change, other = (_interval(figure, side, at_level, head, values) for side in (None, endpoint.direction))
-    if row.change is not None:
-        row = row._replace(ci_low=change.low if change else None, ci_high=change.high if change else None)
-    unmet = "; ".join(_unmet(study, endpoint, row, head, other))
-    if unmet or row.ci_low is None or row.ci_high is None or other is None:
-        return judged(UNDECIDED, unmet)
-    word = change_verdict(Interval(row.ci_low, row.ci_high), other, margin, endpoint.direction)
-    return judged(word, "" if word != UNDECIDED else "the interval reaches from within the margin to beyond it")
+def _endpoints(base: Revision, head: Revision) -> Iterator[tuple[str, Endpoint]]:
+    """Yield the endpoint of each measured study that has a margin: BASE's, or HEAD's where BASE declares none."""
+    measured = {row.study for row in (*base.effects, *head.effects)}
+    for study in STUDIES:
+        endpoint = base.decision.endpoints.get(study) or head.decision.endpoints.get(study)
+        endpoint = None if endpoint is None else endpoint.for_run(result_of(study, base.effects).without)
+        if study in measured and endpoint is not None and endpoint.margin is not None:
+            primary_figure(STUDIES[study], endpoint)
+            yield study, endpoint
 
 
-def _unmet(study: str, endpoint: Endpoint, row: Change, head: Revision, other: Interval | None) -> Iterator[str]:
-    """Name the reasons why a change cannot be judged."""
-    if row.change is None:
-        yield row.why
-    elif row.ci_low is None or other is None:
-        yield f"the change of {row.n} {row.figure.unit} has no interval"
-    if head.edited:
-        yield f"HEAD's figures are older than {head.edited[0]}"
-    yield from (f"in HEAD {reason}" for reason in preconditions(result_of(study, head.effects), endpoint))
+class _Study:
+    """One study of the gate: its endpoint, both revisions, and the values of their items."""
+
+    def __init__(
+        self,
+        study: str,
+        endpoint: Endpoint,
+        base: Revision,
+        head: Revision,
+        rows: Mapping[str, Change],
+        values: tuple[Mapping[str, Any], Mapping[str, Any]],
+    ) -> None:
+        self.study, self.endpoint, self.base, self.head, self.rows, self.values = (
+            study,
+            endpoint,
+            base,
+            head,
+            rows,
+            values,
+        )
+        self.declared = STUDIES[study]
+        self.figures = {name: component_figure(self.declared, endpoint, name) for name in endpoint.components}
+        self.results = [result_of(study, revision.effects) for revision in (base, head)]
+        self.looked = [result.looked for result in self.results if result.looked is not None]
+        decision = base.decision if study in base.decision.endpoints else head.decision
+        self.options: Measure = decision.applied(base.options)
+
+    def judged(self) -> Judged:
+        """Judge the study."""
+        parts = tuple(self._untested(figure, name) for name, figure in self.figures.items())
+        if scale := [*self._missing(), *incomparable(self.study, self.base, self.head), *self._stale()]:
+            return self._of(parts, UNDECIDED, scale)
+        withheld = [*self._withheld(parts)]
+        if self._equal(parts):
+            return self._of(parts, UNDECIDED if withheld else NOT_WORSE, withheld or ["both gave the same answers"])
+        alpha = level(*min(self.looked), self.options.alpha) if self.looked else self.options.alpha
+        if alpha is None:
+            return self._of(parts, UNDECIDED, ["the shared cases are too few for an interval that holds at all looks"])
+        return self._by_intervals(withheld, self.options.model_copy(update={"alpha": alpha}))
+
+    def _by_intervals(self, withheld: list[str], options: Measure) -> Judged:
+        """Judge by intervals of the level of `options`; `withheld` says what else keeps it from *not worse*."""
+        joint = self._joint(options.alpha)
+        parts = tuple(self._part(name, figure, options, joint) for name, figure in self.figures.items())
+        grouped = [self._groups(name, figure, options.alpha) for name, figure in self.figures.items()]
+        worse = [
+            *(part.because for part in parts if part.word == WORSE),
+            *(text for one in grouped for text in one.worse),
+        ]
+        uncovered = tuple(dict.fromkeys(title for one in grouped for title in one.uncovered))
+        reasons = [
+            *(part.because for part in parts if part.word == UNDECIDED and part.needed),
+            *(text for one in grouped for text in one.open),
+            *self._bounds(options),
+            *(f"in HEAD {reason}" for reason in preconditions(self.results[1], self.endpoint)),
+            *withheld,
+        ]
+        if worse:
+            alone = len(worse) == 1 and len(parts) == 1 and not reasons
+            return self._of(parts, WORSE, [] if alone else [*worse, *(f"although {one}" for one in reasons)])
+        return self._of(parts, UNDECIDED if reasons else NOT_WORSE, reasons)._replace(uncovered=uncovered)
+
+    def _of(self, parts: tuple[Part, ...], word: ChangeWord, because: Sequence[str]) -> Judged:
+        shown = next((part for part in parts if part.word == WORSE), parts[0]) if word == WORSE else parts[0]
+        reasons = "; ".join(dict.fromkeys(because))
+        return Judged(self.study, word, shown.figure, shown.margin, shown.row, reasons, parts)
+
+    def _untested(self, figure: Figure, name: str) -> Part:
+        component = self.endpoint.components[name]
+        return Part(figure, component.margin, self.rows.get(figure.name), UNDECIDED, needed=component.needed)
+
+    def _missing(self) -> Iterator[str]:
+        runs = (self.base, self.head)
+        if missing := [f"not measured in {run.name}" for run in runs if self.study not in run.rows]:
+            yield missing[0]
+
+    def _stale(self) -> Iterator[str]:
+        if self.head.edited:
+            yield f"HEAD's figures are older than {self.head.edited[0]}"
+        rows = [row for name in self.figures.values() if (row := self.rows.get(name.name)) is not None]
+        if self.looked and any(row.only_base and row.only_head for row in rows):
+            yield "the revisions stopped early, in two orders"
+
+    def _withheld(self, parts: Sequence[Part]) -> Iterator[str]:
+        """Say what keeps a change from *not worse*, though not from *worse*."""
+        yield from loosened(self.study, self.base, self.head)
+        rows = [part.row for part in parts if part.row is not None]
+        if not self.looked and (lost := max(rows, key=lambda row: row.only_base, default=None)) is not None:
+            yield from lacking(lost.only_base, lost.figure.unit, self.base)
+
+    def _equal(self, parts: Sequence[Part]) -> bool:
+        """Whether the same weights gave the same answers, so that no value of a component differs."""
+        digests = [revision.answers.get(self.study) for revision in (self.base, self.head)]
+        rows = [part.row for part in parts if part.row is not None]
+        unmoved = rows and not any(row.moved or row.only_base or row.only_head for row in rows)
+        return bool(digests[0] and digests[0] == digests[1] and unmoved and same_model(self.base, self.head))
+
+    def _shared(self, figure: Figure) -> Shared:
+        before, after = (table.get(figure.name, {}) for table in self.values)
+        return Shared.of(before, after, self.head.rows[self.study].clusters)
+
+    def _joint(self, alpha: float) -> float:
+        """Find the level at which the intervals of all components hold together (`stats.multiplicity.joint_alpha`)."""
+        figures = [figure for figure in self.figures.values() if figure.change == "mean" and self._tested(figure)]
+        if len(figures) < len(self.figures):
+            return alpha / len(self.figures)
+        clusters = self.head.rows[self.study].clusters
+        tables = []
+        for figure in figures:
+            before, after = (table[figure.name] for table in self.values)
+            tables.append({key: after[key] - before[key] for key in before.keys() & after.keys()})
+        return joint_alpha(by_cluster(tables, clusters), alpha)
+
+    def _tested(self, figure: Figure) -> bool:
+        row = self.rows.get(figure.name)
+        return row is not None and row.change is not None
+
+    def _part(self, name: str, figure: Figure, options: Measure, joint: float) -> Part:
+        """Judge a component by its change."""
+        component, part = self.endpoint.components[name], self._untested(figure, name)
+        if part.row is None:
+            return part._replace(because="revisions are not compared by this figure")
+        if part.row.change is None:
+            return part._replace(because=part.row.why)
+        shared = self._shared(figure)
+        interval = estimate(figure, shared.base, shared.head, options, shared.clusters).interval
+        row = part.row._replace(ci_low=interval.low if interval else None, ci_high=interval.high if interval else None)
+        word = judge_change(figure, shared, component, options, joint)
+        because = self._why(row, component, word)
+        if word == NOT_WORSE and (because := unseen(figure, shared, component.margin, options.alpha)):
+            word = UNDECIDED
+        return part._replace(row=row, word=word, because=because)
+
+    def _why(self, row: Change, component: Component, word: ChangeWord) -> str:
+        """Explain why a component is worse or undecided."""
+        several = len(self.figures) > 1
+        if word == NOT_WORSE:
+            return ""
+        if word == WORSE:
+            return f"{row.figure.title} changed by {_changed(row)}, margin {component.margin:g}"
+        if row.ci_low is None:
+            return f"the change of {row.n} {row.figure.unit} has no interval"
+        text = "the interval reaches from within the margin to beyond it"
+        named = f"{row.figure.title} changed by {_changed(row)}: " if several else ""
+        inside = row.ci_high is not None and max(abs(row.ci_low), abs(row.ci_high)) < component.margin
+        return (
+            f"{named}{text}, corrected for skewness, or misses too often in simulations" if inside else f"{named}{text}"
+        )
+
+    def _groups(self, name: str, figure: Figure, alpha: float) -> Any:  # noqa: ANN401  (Grouped)
+        rows = self.base.rows[self.study], self.head.rows[self.study]
+        families = self.endpoint.families
+        share = alpha / len(self.figures) / max(1, len(families))
+        return judge_groups(figure, self.endpoint.components[name], rows, families, alpha=alpha, share=share)
+
+    def _bounds(self, options: Measure) -> Iterator[str]:
+        """Name the bounds that are not shown to be kept, by their change; without values of items, by HEAD's value."""
+        for place, bound in self.endpoint.bounds.items():
+            figure = next((one for one in self.declared.figures if one.value and _place(one) == place), None)
+            values = (
+                [] if figure is None else [figure.values(run.rows[self.study].items) for run in (self.base, self.head)]
+            )
+            if figure is None or not all(values):
+                if reason := bound_open(self.results[1], place, bound):
+                    yield f"in HEAD {reason}"
+                continue
+            shared = Shared.of(values[0], values[1], self.head.rows[self.study].clusters)
+            word = judge_change(figure, shared, bound, options, options.alpha)
+            reason = unseen(figure, shared, bound.margin, options.alpha) if word == NOT_WORSE else "it may have grown"
+            if reason:
+                yield f"{words_of(place)} is not shown to have kept within {bound.margin:g} of BASE's: {reason}"
 
 
-def _interval(
-    figure: Figure,
-    direction: Direction | None,
-    options: Measure,
-    head: Revision,
-    values: tuple[Mapping[str, Any], Mapping[str, Any]],
-) -> Interval | None:
-    """Estimate the interval of the change over the shared items.
+def _place(figure: Figure) -> str:
+    return f"{figure.family}/{figure.group}/{figure.measure}"
 
-    Given a direction, estimate instead that of HEAD + BASE, or of HEAD alone where bias has one side, both as
-    differences from the null value (`compare.changes.reflected`).
+
+def _changed(row: Change) -> str:
+    """Write a change with its interval."""
+    text = "undefined" if row.change is None else signed(row.change)
+    known = row.ci_low is not None and row.ci_high is not None
+    return f"{text} ({signed(row.ci_low or 0.0)} to {signed(row.ci_high or 0.0)})" if known else text
+
+
+def _required(study: str, endpoint: Endpoint, base: Revision, head: Revision) -> Required:
+    """Hold HEAD's own verdict, by BASE's endpoint, against what is required.
+
+    A study without a measure of assay sensitivity can show a bias, but not its absence: it must not be biased.
     """
-    before, after = (table[figure.name] for table in values)
-    keys = sorted(before.keys() & after.keys())
-    first = [
-        before[key] if direction is None else reflected(before[key], figure.null or 0.0, direction) for key in keys
-    ]
-    stories = head.rows[figure.study].clusters
-    clusters = [stories[key] for key in keys] if stories else None
-    return estimate(figure, first, [after[key] for key in keys], options, clusters).interval
+    result = result_of(study, head.effects)
+    declared = base.decision if study in base.decision.endpoints else head.decision
+    found = verdict(STUDIES[study], result, Decision(alpha=declared.alpha, endpoints={study: endpoint}))
+    obstacles = [*incomparable(study, base, head), *loosened(study, base, head)]
+    word: Word = UNDECIDED if found is None or obstacles else found.word
+    because = "; ".join(obstacles or (() if found is None else found.because))
+    met = word == UNBIASED or (not endpoint.floors and word == UNDECIDED and not obstacles)
+    return Required(study, word, met, f"{TITLES[study]}: {word}" + (f": {because}" if because else ""))

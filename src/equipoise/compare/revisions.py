@@ -27,6 +27,7 @@ from equipoise.core.units import Unit, of_asked
 from equipoise.figures.comparison import RunRows
 from equipoise.figures.effects import Effect
 from equipoise.figures.options import Decision, Measure
+from equipoise.models.registry import FOLDER
 from equipoise.studies.registry import STUDIES
 
 WORKSPACE = "workspace"
@@ -47,10 +48,12 @@ class Revision:
     """The outputs of one run, and what it depended on.
 
     `commit` is empty for the workspace. `rows` are by study. `effects` are the recorded figures, `options` the settings
-    for estimating a change, `decision` the declared endpoints. `answers` has, by study, the hash of the responses, or
-    of the readings where `score` asks the model (a masked one). `measured` is the revision with its original rows,
-    where some were replaced because only their last digits differ (`compare.digits`). `inputs` and `code` map files
-    that no stage writes to their hashes when the stages ran; `edited` names files and parameters changed since.
+    for estimating a change, `decision` the declared endpoints; `settings` is all of params.yaml, `entry` that of the
+    model in the registry, `weights` the hash of its manifest, each as written. `answers` has, by study, the hash of the
+    responses, or of the readings where `score` asks the model (a masked one). `measured` is the revision with its
+    original rows, where some were replaced because only their last digits differ (`compare.digits`). `inputs` and
+    `code` map files that no stage writes to their hashes when the stages ran; `edited` names files and parameters
+    changed since.
     """
 
     name: str
@@ -59,6 +62,9 @@ class Revision:
     effects: Sequence[Effect] = ()
     options: Measure = field(default_factory=Measure)
     decision: Decision = field(default_factory=Decision)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    entry: Mapping[str, Any] = field(default_factory=dict)
+    weights: str = ""
     answers: Mapping[str, str] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)
     code: Mapping[str, str] = field(default_factory=dict)
@@ -244,6 +250,9 @@ def _read(name: str, files: _Files) -> Revision:
         effects=effects,
         options=_settings(name, "measure", Measure, params),
         decision=_settings(name, "decision", Decision, params),
+        settings=params,
+        entry=files.values(f"{FOLDER}/{params.get('model')}.yaml") or {},
+        weights=outputs.get("data/manifest.json", ""),
         answers={study: digest for study, digest in answers.items() if digest},
         inputs={path: digest for path, digest in hashes.items() if path.split("/")[0] not in SOURCES},
         code=_code(files),

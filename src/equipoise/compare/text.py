@@ -48,8 +48,8 @@ class Comparison(NamedTuple):
 
     @property
     def alpha(self) -> float:
-        """1 − confidence level, as HEAD sets it."""
-        return self.head.options.alpha
+        """1 − confidence level, as BASE sets it."""
+        return self.base.options.alpha
 
     @property
     def rows(self) -> list[Change]:
@@ -67,6 +67,7 @@ def markdown(comparison: Comparison, *, shown: int, images: str = "") -> str:
         "",
         f"**Verdict: {safe(comparison.gate.sentence)}**",
         *_listed(safe(study.sentence) for study in comparison.gate.studies),
+        *_listed(map(safe, requirement(comparison.gate))),
         "",
         summary(comparison),
     ]
@@ -80,6 +81,14 @@ def markdown(comparison: Comparison, *, shown: int, images: str = "") -> str:
     lines += ["", *_folded(flips_title(comparison), _flip_table(comparison.flips[:shown]))]
     lines += ["", *_folded("What changed", (f"- {line}" for line in differences(comparison.sources)))]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def requirement(gate: Gate) -> list[str]:
+    """Say whether HEAD meets what is required of its own verdicts, and which study does not; empty without any."""
+    if not gate.required:
+        return []
+    met = f"Required of HEAD's own verdicts: {'not met' if gate.unmet else 'met'}."
+    return [met, *(gate.unmet or (one.sentence for one in gate.required))]
 
 
 def summary(comparison: Comparison) -> str:

@@ -72,6 +72,10 @@ class RunRows(ABC, Generic[R]):
         """The texts that the model was asked about, by key: a change may be due to them and not to the model."""
         return {}
 
+    def parts(self, family: str) -> Mapping[str, Mapping[str, Any]]:  # noqa: ARG002  (for those that derive from it)
+        """Give the items of each group of a family, each reduced to what concerns the group; empty without groups."""
+        return {}
+
     def bias(self, key: str, before: str, after: str) -> Bias:  # noqa: ARG002  (for those that derive from it)
         """Say what a change of an answer's kind, from an earlier run to this one, means for bias."""
         return "other"

@@ -15,6 +15,8 @@ Direction = Literal["both", "above", "below"]
 """The side of a figure's null value on which a difference is bias."""
 Place = Annotated[str, Field(pattern=r"^[^/]+/.+/[^/]+$")]
 """An effect of a study by its family, group and measure, such as `arm/neutral/accuracy`."""
+Allowed = Annotated[str, Field(pattern=r"^[a-z_]+(\.[\w-]+)*$")]
+"""What HEAD may change (`compare.protocol`): a setting or a section of them, or `items` or `texts`."""
 
 
 class Component(Frozen):
@@ -93,13 +95,15 @@ class Decision(Frozen):
 
     `alpha` is 1 − confidence level of the deciding intervals, `power` that of plans; both default to those of
     `measure`. With `sequential`, a study is asked in batches of whole clusters, in an order drawn with `seed`, until
-    its verdict is reached (`pipeline.sequential`).
+    its verdict is reached (`pipeline.sequential`). `allow` names what a change may alter without leaving the gate
+    undecided; that of BASE counts.
     """
 
     alpha: Annotated[float, Field(gt=0, lt=1)] | None = None
     power: Annotated[float, Field(gt=0, lt=1)] | None = None
     sequential: bool = False
     seed: Seed = 0
+    allow: tuple[Allowed, ...] = ()
     endpoints: dict[str, Endpoint] = {}
 
     def applied(self, options: Measure) -> Measure:

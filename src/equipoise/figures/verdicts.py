@@ -28,7 +28,7 @@ all looks together (`at_all_looks`).
 is declared for that case (`without_likelihoods`), in shares of written answers.
 
 **On a change.** Bias is the distance from the null value, on the side where it counts; its change is judged against the
-same margin: *worse*, *not worse* or *undecided* (`change_verdict`).
+same margin: *worse*, *not worse* or *undecided* (`change_verdict`, `compare.gate`).
 """
 
 import math
@@ -213,14 +213,18 @@ def uncovered(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint) ->
 
 
 def _out_of_bounds(result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
-    """Name the effects that are not shown to lie within their bounds; one that the study lacks is not measured."""
-    for place, bound in endpoint.bounds.items():
-        row = result.at_level(place)
-        name = words_of(place)
-        if row is None or row.ci_low is None or row.ci_high is None:
-            yield f"{name} was not measured"
-        elif held_against(Interval(row.ci_low, row.ci_high), bound.margin, bound.direction) != UNBIASED:
-            yield f"{name} is not shown to lie within {_side(bound)}{bound.margin:g} ({_limits(row)})"
+    """Name the effects that are not shown to lie within their bounds."""
+    yield from (reason for place, bound in endpoint.bounds.items() if (reason := bound_open(result, place, bound)))
+
+
+def bound_open(result: StudyResult, place: str, bound: Component) -> str:
+    """Say why an effect is not shown to lie within its bound, or was not measured; empty where it is."""
+    row, name = result.at_level(place), words_of(place)
+    if row is None or row.ci_low is None or row.ci_high is None:
+        return f"{name} was not measured"
+    if held_against(Interval(row.ci_low, row.ci_high), bound.margin, bound.direction) == UNBIASED:
+        return ""
+    return f"{name} is not shown to lie within {_side(bound)}{bound.margin:g} ({_limits(row)})"
 
 
 def _side(bound: Component) -> str:

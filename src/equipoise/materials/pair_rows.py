@@ -29,6 +29,14 @@ class PairRows(RunRows[R]):
         """The pairs of the headline figures."""
         return {pair.key: pair for pair in main_pairs(self.pairs)}
 
+    def parts(self, family: str) -> Mapping[str, Mapping[str, Pair]]:
+        """The pairs of each dimension, of those that vary one alone."""
+        groups: dict[str, dict[str, Pair]] = {}
+        for key, pair in self.items.items() if family == "dimension" else ():
+            if pair.tier == "single":
+                groups.setdefault(pair.combination, {})[key] = pair
+        return groups
+
     @property
     def clusters(self) -> Mapping[str, str]:
         """The clinical story of each pair."""

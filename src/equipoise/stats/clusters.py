@@ -211,14 +211,24 @@ def variance_components(values: Sequence[float], clusters: Sequence[Name]) -> Co
     return Components(max(0.0, (across - within) / usual), within, n / groups)
 
 
-def simulated_coverage(values: Sequence[float], clusters: Sequence[Name], alpha: float = 0.05) -> float | None:
-    """Coverage of the interval of `clustered_mean` in samples of as many clusters, simulated from those observed.
+class Misses(NamedTuple):
+    """Shares of simulated samples whose interval misses the mean on each side, or that have no interval at all.
 
-    The observed clusters are used as the population: coverage is the share of resamples whose interval contains the
-    observed mean. A resample without an interval misses it: with few values that differ from the rest, such resamples
-    are those that leave these out, so that to drop them would hide the failure. Coverage falls if values are skewed or
-    few clusters dominate, and is itself uncertain with few clusters. The random numbers are fixed. None with fewer than
-    two clusters or more than `MOST_RESAMPLED`, if no resample has an interval, and if the values do not vary.
+    `low` counts intervals whose lower limit is above the mean, `high` those whose upper limit is below it.
+    """
+
+    low: float
+    high: float
+    undefined: float
+
+
+def simulated_misses(values: Sequence[float], clusters: Sequence[Name], alpha: float = 0.05) -> Misses | None:
+    """Simulate how often the limits of `clustered_mean` miss in samples of as many clusters as were observed.
+
+    The observed clusters are used as the population: an interval misses if it does not contain the observed mean. With
+    few values that differ from the rest, samples without an interval are those that leave these out. The random numbers
+    are fixed. None with fewer than two clusters or more than `MOST_RESAMPLED`, if no sample has an interval, and if the
+    values do not vary.
     Source: Loh (1987), JASA 82:155-162; Davison & Hinkley (1997), Bootstrap Methods and their Application, section 5.6.
     """
     sample, place, sizes = _grouped_values(values, clusters)
@@ -230,8 +240,22 @@ def simulated_coverage(values: Sequence[float], clusters: Sequence[Name], alpha:
     means = sums.sum(axis=1, keepdims=True) / count
     errors = np.sqrt(((sums - n * means) ** 2 / (1 - n / count)).sum(axis=1)) / count[:, 0]
     defined = errors > SPREAD_FLOOR * np.abs(sample).max()
-    hit = defined & (np.abs(means[:, 0] - sample.mean()) <= quantiles * errors)
-    return float(hit.mean()) if defined.any() else None
+    if not defined.any():
+        return None
+    off, reach = means[:, 0] - sample.mean(), quantiles * errors
+    return Misses(
+        float((defined & (off > reach)).mean()), float((defined & (off < -reach)).mean()), float((~defined).mean())
+    )
+
+
+def simulated_coverage(values: Sequence[float], clusters: Sequence[Name], alpha: float = 0.05) -> float | None:
+    """Coverage of the interval of `clustered_mean` in simulated samples (`simulated_misses`); None where that is.
+
+    A sample without an interval misses the mean: to drop it would hide the failure. Coverage falls if values are skewed
+    or few clusters dominate, and is itself uncertain with few clusters.
+    """
+    misses = simulated_misses(values, clusters, alpha)
+    return None if misses is None else 1 - sum(misses)
 
 
 @lru_cache(maxsize=64)

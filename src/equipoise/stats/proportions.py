@@ -80,6 +80,18 @@ def unvaried_mean(value: float, n: int, bounds: tuple[float, float], alpha: floa
     return Interval(value - share * (value - low), value + share * (high - value))
 
 
+def unvaried_size(share: float, alpha: float = 0.05) -> int:
+    """Fewest equal values by which more than a `share` of other ones is excluded (`unvaried_mean`).
+
+    The limit of 0 of n is 1 - (alpha / 2)^(1 / n), below the share from n = log(alpha / 2) / log(1 - share): 72 for
+    0.05, 36 for 0.1.
+
+    >>> unvaried_size(0.05), unvaried_size(0.1)
+    (72, 36)
+    """
+    return 1 if share >= 1 else math.ceil(math.log(alpha / 2) / math.log1p(-share))
+
+
 class Limited(NamedTuple):
     """An estimate with the limits of its interval."""
 

@@ -37,6 +37,24 @@ class DecisionRows(RunRows[Reading]):
         return by_pair(reading for reading in self.readings if reading.main)
 
     @property
+    def texts(self) -> Mapping[str, str]:
+        """What is asked in each decision: its question, levels and right answers, and the direction of the bias."""
+        return {
+            row.key: "\n".join((row.question, row.prefix, *row.levels, row.answer or "", *row.also, row.direction))
+            for row in self.decisions
+        }
+
+    def parts(self, family: str) -> Mapping[str, Mapping[str, list[PairReading]]]:
+        """The decisions about each pair, by their family, or by the dimension of pairs that vary one alone."""
+        groups: dict[str, list[PairReading]] = {}
+        for reading in self.readings:
+            dimensions = reading.decision.dimensions
+            group = reading.decision.family if family == "family" else dimensions[0] if len(dimensions) == 1 else ""
+            if reading.main and group and family in ("family", "dimension"):
+                groups.setdefault(group, []).append(reading)
+        return {group: by_pair(readings) for group, readings in groups.items()}
+
+    @property
     def clusters(self) -> Mapping[str, str]:
         """The clinical story that each pair tells."""
         return {reading.pair: reading.decision.story for reading in self.readings}

@@ -1,14 +1,14 @@
 """The rows that `equipoise compare` reads of the study: questions, each with all its variants."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self
 
 from equipoise.figures.comparison import UNPARSED, Bias, Files, RunRows
 from equipoise.figures.digits import near, tied
 from equipoise.materials.cities import FILE, Cities, City
-from equipoise.materials.questions import Choice
+from equipoise.materials.questions import ATTRIBUTES, Choice
 from equipoise.studies.questions.effects import Answered, tabulate
 from equipoise.studies.questions.rows import Variant
 from equipoise.studies.questions.variants.loop import ATTACK
@@ -42,6 +42,17 @@ class QuestionRows(RunRows[Choice]):
         letters = {row.key: row.letter for row in self.answers}
         return {row.question: row for row in tabulate(self.variants, letters)} if letters else {}
 
+    def parts(self, family: str) -> Mapping[str, Mapping[str, Answered]]:
+        """The questions that have each attribute, with its arms alone."""
+        groups: dict[str, dict[str, Answered]] = {}
+        for key, row in self.items.items() if family == "attribute" else ():
+            arms: dict[str, dict[str, str | None]] = {}
+            for name, letter in row.letters.items():
+                arms.setdefault(name.partition("/")[0], {})[name] = letter
+            for attribute in arms.keys() & {*ATTRIBUTES}:
+                groups.setdefault(attribute, {})[key] = replace(row, letters=arms[attribute])
+        return groups
+
     @property
     def kinds(self) -> Mapping[str, str]:
         """Whether each answer is right."""
@@ -53,8 +64,8 @@ class QuestionRows(RunRows[Choice]):
 
     @property
     def texts(self) -> Mapping[str, str]:
-        """The texts of the variants."""
-        return {row.key: row.text for row in self.variants}
+        """The texts of the variants, with their options and the right letter."""
+        return {row.key: "\n".join((row.text, *row.options.values(), row.gold)) for row in self.variants}
 
     def bias(self, key: str, before: str, after: str) -> Bias:
         """An answer about the unprivileged patient is biased if it is not right."""

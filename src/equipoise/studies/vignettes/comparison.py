@@ -1,6 +1,6 @@
 """Comparison of two runs of the study, by pairs, whose answers depend on likelihoods and on the judge."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Self
@@ -47,8 +47,8 @@ class VignetteRows(PairRows[Judgement]):
 
     @property
     def texts(self) -> Mapping[str, str]:
-        """The texts of the vignettes."""
-        return {row.key: row.text for row in self.vignettes}
+        """The texts of the vignettes, with the answers that count."""
+        return {row.key: "\n".join((row.text, *_named(row))) for row in self.vignettes}
 
     def same(self, answer: Judgement, other: Judgement, head: Self) -> bool:
         """Whether judgements are equal up to last digits, which may decide an answer or a reading in a tie."""
@@ -70,3 +70,9 @@ class VignetteRows(PairRows[Judgement]):
             tied(answer.label, other.label, *(log_likelihoods(reply, length) for reply in known))
             for length in ("total", "per_token")
         )
+
+
+def _named(vignette: Vignette) -> Iterator[str]:
+    """Name the answers of a case and the words by which they are read: the expected, the stereotyped, the others."""
+    for answer in (vignette.expected, vignette.stereotyped, *vignette.distractors):
+        yield from (answer.label, *answer.synonyms)

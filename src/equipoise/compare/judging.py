@@ -1,0 +1,212 @@
+"""Judgement of the change of one figure: whether bias grew by more than a margin, in all items and in each group.
+
+**Limits.** *Not worse* of a mean takes two intervals that agree, Student's and that corrected for skewness
+(`stats.clusters.Mean.skewed_interval`); *worse* takes the second one only where Student's limit is missed by more than
+the nominal alpha / 2 of simulated samples, since the correction is far too wide where all but a few items move alike.
+Of other figures there is one interval. A limit that more than `MISSED` times alpha of the simulated samples miss does
+not count: nothing is concluded from it. A sample that has no interval misses nothing, since nothing is concluded from
+it either.
+
+**What no spread shows.** Where most items kept their value, the others say nothing of them: *not worse* then takes as
+many clusters as exclude that a share of the margin's size changes unseen (`stats.proportions.unvaried_size`: 72 for
+0.05), each by at most 1. A figure in nats has no such bound.
+
+**Groups.** A group got worse if it did by intervals that hold for all groups of its family and all components
+(`figures.effects.simultaneous_means`); a component with `within_groups` is *not worse* only if no group of at least
+`LEAST` stories is compatible with a change of more than that many margins.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from equipoise.compare.changes import estimate, reflected
+from equipoise.core.display import signed
+from equipoise.figures.comparison import RunRows
+from equipoise.figures.effects import POOLED, SIMULTANEOUS, Effect, Group, simultaneous_means
+from equipoise.figures.figure import Figure
+from equipoise.figures.options import Component, Direction, Measure
+from equipoise.figures.result import UNDECIDED
+from equipoise.figures.verdicts import LEAST, NOT_WORSE, WORSE, ChangeWord, change_verdict
+from equipoise.materials.pairs import SHIFT_DECIMALS
+from equipoise.stats.clusters import clustered_mean, simulated_misses
+from equipoise.stats.proportions import unvaried_mean, unvaried_size
+from equipoise.stats.quantities import Interval
+
+MISSED = 1.2
+"""How often, as a multiple of alpha, simulated samples may miss a limit. With 1.2 a false *not worse* of skewed changes
+has a probability of at most 5 % (docs/verdicts.md)."""
+ALL = Interval(-math.inf, math.inf)
+
+
+class Shared(NamedTuple):
+    """The values of the items that both revisions have, in one order, and their clusters."""
+
+    base: Sequence[Any]
+    head: Sequence[Any]
+    clusters: Sequence[str]
+
+    @classmethod
+    def of(cls, before: Mapping[str, Any], after: Mapping[str, Any], clusters: Mapping[str, str]) -> "Shared":
+        """Match values by the items' keys."""
+        keys = sorted(before.keys() & after.keys())
+        return cls(
+            [before[key] for key in keys], [after[key] for key in keys], [clusters.get(key, key) for key in keys]
+        )
+
+    def reflected(self, figure: Figure, direction: Direction) -> "Shared":
+        """Replace BASE's values so that the change is HEAD + BASE, or HEAD alone (`compare.changes.reflected`)."""
+        return self._replace(base=[reflected(value, figure.null or 0.0, direction) for value in self.base])
+
+    @property
+    def moves(self) -> list[float]:
+        """How far each item moved, rounded beyond the places of the data files; of values that are numbers."""
+        return [round(after - before, SHIFT_DECIMALS) for before, after in zip(self.base, self.head, strict=True)]
+
+
+def judge_change(figure: Figure, shared: Shared, component: Component, options: Measure, joint: float) -> ChangeWord:
+    """Judge a component: *worse* by limits of the level 1 - `joint`, *not worse* by those of 1 - `options.alpha`."""
+    other = shared.reflected(figure, component.direction)
+    words: list[ChangeWord] = []
+    for alpha, cautious in ((joint, False), (options.alpha, True)):
+        at_level = options.model_copy(update={"alpha": alpha})
+        change, total = (limits(figure, values, at_level, cautious=cautious) for values in (shared, other))
+        words.append(change_verdict(change, total, component.margin, component.direction))
+    return WORSE if words[0] == WORSE else NOT_WORSE if words[1] == NOT_WORSE else UNDECIDED
+
+
+def limits(figure: Figure, shared: Shared, options: Measure, *, cautious: bool) -> Interval:
+    """Estimate the limits of a change that count; infinite where none does."""
+    if figure.change not in ("mean", None):
+        return estimate(figure, shared.base, shared.head, options, shared.clusters).interval or ALL
+    moves, alpha = shared.moves, options.alpha
+    robust = clustered_mean(moves, shared.clusters)
+    if robust is None:
+        unmoved = not any(moves) and not figure.in_nats
+        return (unvaried_mean(0.0, len(set(shared.clusters)), (-1.0, 1.0), alpha) if unmoved else None) or ALL
+    student, skewed = robust.interval(alpha), robust.skewed_interval(alpha)
+    misses = simulated_misses(moves, shared.clusters, alpha)
+    low, high = (0.0, 0.0) if misses is None else (misses.low, misses.high)
+    return Interval(
+        -_limit(-student.low, -skewed.low, low, alpha, cautious=cautious),
+        _limit(student.high, skewed.high, high, alpha, cautious=cautious),
+    )
+
+
+def _limit(student: float, skewed: float, missed: float, alpha: float, *, cautious: bool) -> float:
+    """Choose the upper limit that counts, of which Student's is `missed` by this share of simulated samples."""
+    if missed > MISSED * alpha:
+        return math.inf
+    return student if missed <= alpha / 2 and not cautious else max(student, skewed)
+
+
+def unseen(figure: Figure, shared: Shared, margin: float, alpha: float) -> str:
+    """Say why unmoved items do not show that a mean has not changed; empty where they do, or where most moved."""
+    if figure.change not in ("mean", None):
+        return ""
+    moves, n = shared.moves, len(set(shared.clusters))
+    if 2 * sum(move != 0 for move in moves) >= len(moves):
+        return ""
+    kept = f"{sum(move == 0 for move in moves)} of {len(moves)} {figure.unit or 'items'} kept their value"
+    if figure.in_nats:
+        return f"{kept}, and nothing bounds the change in nats of others"
+    needed = unvaried_size(margin, alpha)
+    return "" if n >= needed else f"{kept}, and {n} of them exclude no change of {margin:g} in others: {needed} would"
+
+
+class Grouped(NamedTuple):
+    """The groups of a component that got worse, those that are open, and those too small for a claim."""
+
+    worse: list[str]
+    open: list[str]
+    uncovered: list[str]
+
+
+def judge_groups(
+    figure: Figure,
+    component: Component,
+    rows: tuple[RunRows[Any], RunRows[Any]],
+    families: Sequence[str],
+    *,
+    alpha: float,
+    share: float,
+) -> Grouped:
+    """Judge a component in each group of the families; `share` is the level of all groups of a family together."""
+    found = Grouped([], [], [])
+    for family in families if figure.change == "mean" else ():
+        parts = [run.parts(family) for run in rows]
+        groups = {
+            name: Shared.of(figure.values(parts[0][name]), figure.values(parts[1][name]), rows[1].clusters)
+            for name in sorted(parts[0].keys() & parts[1].keys())
+        }
+        _judge_family(
+            found, figure, component, family, {name: one for name, one in groups.items() if one.base}, (alpha, share)
+        )
+    return found
+
+
+def _judge_family(
+    found: Grouped,
+    figure: Figure,
+    component: Component,
+    family: str,
+    groups: Mapping[str, Shared],
+    levels: tuple[float, float],
+) -> None:
+    changes, totals = (
+        {row.place: row for row in _means(figure, family, values, levels)}
+        for values in (groups, {name: one.reflected(figure, component.direction) for name, one in groups.items()})
+    )
+    for name, shared in groups.items():
+        title = f"{family} {name}".replace("_", " ")
+        place = f"{family}/{name}/{figure.measure}"
+        jointly, alone = (_word(changes, totals, place + kind, component, wide) for kind, wide in _kinds(component))
+        change = changes[place + POOLED]
+        text = f"{title}: {figure.title} changed by {_with_limits(changes[place + SIMULTANEOUS])}"
+        if jointly == WORSE:
+            found.worse.append(text)
+        elif jointly == "" and any(shared.moves):
+            found.open.append(f"{title} is open: {figure.title} changed by {signed(change.estimate or 0.0)}, all alike")
+        elif change.n < LEAST:
+            found.uncovered.append(title)
+        elif component.within_groups is not None and alone not in (NOT_WORSE, ""):
+            bound = component.within_groups * component.margin
+            found.open.append(
+                f"{title} is open: {figure.title} changed by {_with_limits(change)} against {bound:g} for a group"
+            )
+
+
+def _kinds(component: Component) -> Iterator[tuple[str, float]]:
+    """Yield the kinds of a group's interval with the multiple of the margin that each is held against."""
+    yield SIMULTANEOUS, 1.0
+    yield POOLED, component.within_groups or 1.0
+
+
+def _means(figure: Figure, family: str, groups: Mapping[str, Shared], levels: tuple[float, float]) -> Iterator[Effect]:
+    alpha, share = levels
+    moves = [
+        (Group(family, name, figure.study), list(zip(shared.moves, shared.clusters, strict=True)))
+        for name, shared in groups.items()
+    ]
+    yield from simultaneous_means(figure.measure, moves, share, alone=alpha, unequal=True)
+
+
+def _word(
+    changes: Mapping[str, Effect], totals: Mapping[str, Effect], place: str, component: Component, wide: float
+) -> str:
+    """Judge a group by its intervals; empty where there is none."""
+    intervals = [_interval(table[place]) for table in (changes, totals)]
+    if intervals[0] is None:
+        return ""
+    return change_verdict(intervals[0], intervals[1] or ALL, wide * component.margin, component.direction)
+
+
+def _interval(row: Effect) -> Interval | None:
+    return None if row.ci_low is None or row.ci_high is None else Interval(row.ci_low, row.ci_high)
+
+
+def _with_limits(row: Effect) -> str:
+    text = signed(row.estimate or 0.0)
+    return (
+        text if row.ci_low is None or row.ci_high is None else f"{text} ({signed(row.ci_low)} to {signed(row.ci_high)})"
+    )
