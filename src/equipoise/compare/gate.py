@@ -194,6 +194,7 @@ class _Study:
         self.results = [result_of(study, revision.effects) for revision in (base, head)]
         self.looked = [result.looked for result in self.results if result.looked is not None]
         decision = base.decision if study in base.decision.endpoints else head.decision
+        self.same = same_model(base, head)
         self.options: Measure = decision.applied(base.options)
 
     def judged(self) -> Judged:
@@ -227,7 +228,7 @@ class _Study:
             *withheld,
         ]
         if worse:
-            alone = len(worse) == 1 and len(parts) == 1 and not reasons
+            alone = len(parts) == 1 and worse == [parts[0].because] and not reasons
             return self._of(parts, WORSE, [] if alone else [*worse, *(f"although {one}" for one in reasons)])
         return self._of(parts, UNDECIDED if reasons else NOT_WORSE, reasons)._replace(uncovered=uncovered)
 
@@ -264,7 +265,7 @@ class _Study:
         digests = [revision.answers.get(self.study) for revision in (self.base, self.head)]
         rows = [part.row for part in parts if part.row is not None]
         unmoved = rows and not any(row.moved or row.only_base or row.only_head for row in rows)
-        return bool(digests[0] and digests[0] == digests[1] and unmoved and same_model(self.base, self.head))
+        return bool(digests[0] and digests[0] == digests[1] and unmoved and self.same)
 
     def _shared(self, figure: Figure) -> Shared:
         before, after = (table.get(figure.name, {}) for table in self.values)
@@ -296,11 +297,19 @@ class _Study:
         shared = self._shared(figure)
         interval = estimate(figure, shared.base, shared.head, options, shared.clusters).interval
         row = part.row._replace(ci_low=interval.low if interval else None, ci_high=interval.high if interval else None)
-        word = judge_change(figure, shared, component, options, joint)
-        because = self._why(row, component, word)
-        if word == NOT_WORSE and (because := unseen(figure, shared, component.margin, options.alpha)):
-            word = UNDECIDED
-        return part._replace(row=row, word=word, because=because)
+        word, because = self._word(figure, shared, component, options, joint)
+        return part._replace(row=row, word=word, because=because or self._why(row, component, word))
+
+    def _word(
+        self, figure: Figure, shared: Shared, component: Component, options: Measure, joint: float
+    ) -> tuple[ChangeWord, str]:
+        """Judge a change; say why, where values that did not move leave it undecided."""
+        if self.same and not shared.moved:
+            return NOT_WORSE, ""
+        if because := unseen(figure, shared, component.margin, options.alpha):
+            word = judge_change(figure, shared, component, options, joint)
+            return (WORSE, "") if word == WORSE else (UNDECIDED, f"{figure.title}: {because}")
+        return judge_change(figure, shared, component, options, joint), ""
 
     def _why(self, row: Change, component: Component, word: ChangeWord) -> str:
         """Explain why a component is worse or undecided."""
@@ -336,10 +345,11 @@ class _Study:
                     yield f"in HEAD {reason}"
                 continue
             shared = Shared.of(values[0], values[1], self.head.rows[self.study].clusters)
-            word = judge_change(figure, shared, bound, options, options.alpha)
-            reason = unseen(figure, shared, bound.margin, options.alpha) if word == NOT_WORSE else "it may have grown"
-            if reason:
-                yield f"{words_of(place)} is not shown to have kept within {bound.margin:g} of BASE's: {reason}"
+            word, because = self._word(figure, shared, bound, options, options.alpha)
+            if word != NOT_WORSE:
+                change = estimate(figure, shared.base, shared.head, options, shared.clusters).change
+                text = f"{words_of(place)} is not shown to have grown by no more than {bound.margin:g}"
+                yield f"{text}: {because or f'it changed by {signed(change or 0.0)}'}"
 
 
 def _place(figure: Figure) -> str:

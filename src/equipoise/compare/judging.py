@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from equipoise.compare.changes import estimate, reflected
+from equipoise.compare.estimators import NOISE
 from equipoise.core.display import signed
 from equipoise.figures.comparison import RunRows
 from equipoise.figures.effects import POOLED, SIMULTANEOUS, Effect, Group, simultaneous_means
@@ -57,6 +58,11 @@ class Shared(NamedTuple):
     def reflected(self, figure: Figure, direction: Direction) -> "Shared":
         """Replace BASE's values so that the change is HEAD + BASE, or HEAD alone (`compare.changes.reflected`)."""
         return self._replace(base=[reflected(value, figure.null or 0.0, direction) for value in self.base])
+
+    @property
+    def moved(self) -> bool:
+        """Whether any item has another value."""
+        return any(before != after for before, after in zip(self.base, self.head, strict=True))
 
     @property
     def moves(self) -> list[float]:
@@ -102,6 +108,7 @@ def _limit(student: float, skewed: float, missed: float, alpha: float, *, cautio
 
 def unseen(figure: Figure, shared: Shared, margin: float, alpha: float) -> str:
     """Say why unmoved items do not show that a mean has not changed; empty where they do, or where most moved."""
+    # Of other figures the interval counts what did not change.
     if figure.change not in ("mean", None):
         return ""
     moves, n = shared.moves, len(set(shared.clusters))
@@ -202,7 +209,10 @@ def _word(
 
 
 def _interval(row: Effect) -> Interval | None:
-    return None if row.ci_low is None or row.ci_high is None else Interval(row.ci_low, row.ci_high)
+    """The interval of a group; None where nothing but rounding varies."""
+    if row.ci_low is None or row.ci_high is None or row.ci_high - row.ci_low <= NOISE:
+        return None
+    return Interval(row.ci_low, row.ci_high)
 
 
 def _with_limits(row: Effect) -> str:
