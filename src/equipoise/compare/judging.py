@@ -9,7 +9,8 @@ it either.
 
 **What no spread shows.** Where most items kept their value, the others say nothing of them: *not worse* then takes as
 many clusters as exclude that a share of the margin's size changes unseen (`stats.proportions.unvaried_size`: 72 for
-0.05), each by at most 1. A figure in nats has no such bound.
+0.05), each by at most 1. A figure in nats has no such bound. Nor is any mean *not worse* by fewer than `FEWEST`
+clusters: a change in a tenth of all leaves no trace in more than one such sample of twenty.
 
 **Groups.** A group got worse if it did by intervals that hold for all groups of its family and all components
 (`figures.effects.simultaneous_means`); a component with `within_groups` is *not worse* only if no group of at least
@@ -37,6 +38,8 @@ from equipoise.stats.quantities import Interval
 MISSED = 1.2
 """How often, as a multiple of alpha, simulated samples may miss a limit. With 1.2 a false *not worse* of skewed changes
 has a probability of at most 5 % (docs/verdicts.md)."""
+FEWEST = unvaried_size(0.1, 0.1)
+"""0.9^n is at most 0.05 from 29 on."""
 ALL = Interval(-math.inf, math.inf)
 
 
@@ -73,16 +76,30 @@ class Shared(NamedTuple):
 def judge_change(figure: Figure, shared: Shared, component: Component, options: Measure, joint: float) -> ChangeWord:
     """Judge a component: *worse* by limits of the level 1 - `joint`, *not worse* by those of 1 - `options.alpha`."""
     other = shared.reflected(figure, component.direction)
-    words: list[ChangeWord] = []
-    for alpha, cautious in ((joint, False), (options.alpha, True)):
+    wanted: tuple[tuple[ChangeWord, float], ...] = ((WORSE, joint), (NOT_WORSE, options.alpha))
+    for word, alpha in wanted:
         at_level = options.model_copy(update={"alpha": alpha})
-        change, total = (limits(figure, values, at_level, cautious=cautious) for values in (shared, other))
-        words.append(change_verdict(change, total, component.margin, component.direction))
-    return WORSE if words[0] == WORSE else NOT_WORSE if words[1] == NOT_WORSE else UNDECIDED
+
+        def says(word: ChangeWord, at_level: Measure, *, simulated: bool) -> bool:
+            change, total = (
+                limits(figure, values, at_level, cautious=word == NOT_WORSE, simulated=simulated)
+                for values in (shared, other)
+            )
+            return change_verdict(change, total, component.margin, component.direction) == word
+
+        # Simulations, which take most of the time, only withdraw limits.
+        if says(word, at_level, simulated=False) and says(word, at_level, simulated=True):
+            return word
+    return UNDECIDED
 
 
-def limits(figure: Figure, shared: Shared, options: Measure, *, cautious: bool) -> Interval:
-    """Estimate the limits of a change that count; infinite where none does."""
+def limits(
+    figure: Figure, shared: Shared, options: Measure, *, cautious: bool = True, simulated: bool = True
+) -> Interval:
+    """Estimate the limits of a change that count; infinite where none does.
+
+    They are `cautious` for *not worse*. Without simulations each is taken to be missed as often as it should be.
+    """
     if figure.change not in ("mean", None):
         return estimate(figure, shared.base, shared.head, options, shared.clusters).interval or ALL
     moves, alpha = shared.moves, options.alpha
@@ -91,7 +108,7 @@ def limits(figure: Figure, shared: Shared, options: Measure, *, cautious: bool) 
         unmoved = not any(moves) and not figure.in_nats
         return (unvaried_mean(0.0, len(set(shared.clusters)), (-1.0, 1.0), alpha) if unmoved else None) or ALL
     student, skewed = robust.interval(alpha), robust.skewed_interval(alpha)
-    misses = simulated_misses(moves, shared.clusters, alpha)
+    misses = simulated_misses(moves, shared.clusters, alpha) if simulated else None
     low, high = (0.0, 0.0) if misses is None else (misses.low, misses.high)
     return Interval(
         -_limit(-student.low, -skewed.low, low, alpha, cautious=cautious),
@@ -107,11 +124,13 @@ def _limit(student: float, skewed: float, missed: float, alpha: float, *, cautio
 
 
 def unseen(figure: Figure, shared: Shared, margin: float, alpha: float) -> str:
-    """Say why unmoved items do not show that a mean has not changed; empty where they do, or where most moved."""
+    """Say why a mean may have changed unseen: in too few items, or in others than those that moved; else empty."""
     # Of other figures the interval counts what did not change.
     if figure.change not in ("mean", None):
         return ""
     moves, n = shared.moves, len(set(shared.clusters))
+    if n < FEWEST:
+        return f"{n} stories or questions are too few to miss no change in a tenth of them: {FEWEST} would do"
     if 2 * sum(move != 0 for move in moves) >= len(moves):
         return ""
     kept = f"{sum(move == 0 for move in moves)} of {len(moves)} {figure.unit or 'items'} kept their value"
