@@ -24,6 +24,7 @@ ROOMS = (
     "studies",
     "compare",
     "report",
+    "export",
     "api",
     "cli",
 )

@@ -12,8 +12,8 @@ from equipoise.compare.leaderboard import csv_text, is_leaderboard, markdown
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.overwriting import require_own
+from equipoise.core.sheets import table_text
 from equipoise.judge.rating.agreement import LISTED
-from equipoise.judge.rating.blind import table_text
 from equipoise.materials.stories.library import load_library
 from equipoise.studies.vignettes.profiles import build_pairs
 

@@ -6,7 +6,7 @@ GROUPS = {
     "new": "Create a commented file to start from: a model, a pair, a dimension, questions or a city.",
     "score": "Score saved answers.",
     "import": "Import published data, saved outputs and logs.",
-    "export": "Export our data in published formats.",
+    "export": "Export a run, and our data, in published formats.",
     "blind": "Have people rate reasoning blind, and compare their ratings with the judge.",
 }
 FIRST = "show"
@@ -102,6 +102,13 @@ SHARED = (
         "equipoise.cli.archive:pack",
         "Pack the outputs of the last run into the folder archive, which is committed with dvc.lock.",
         "equipoise pack",
+        checkout=True,
+    ),
+    Command(
+        "export run",
+        "equipoise.cli.export:export_run",
+        "Export the last run as tests, results, model cards, checklist, hazard log, data sets, tables or plots.",
+        "equipoise export run --to junit --to hazard --json",
         checkout=True,
     ),
     Command(

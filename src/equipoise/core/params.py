@@ -41,6 +41,7 @@ class Params(BaseModel):
     """params.yaml as a whole: the chosen studies, model, judge and items, and every section, not yet typed.
 
     The sections that all studies share are fields; those of a study are further ones, which the stage `check` types.
+    `intended_use` is free text on what the model is meant for, which report and exports repeat; it changes no figure.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -50,6 +51,7 @@ class Params(BaseModel):
     model: Annotated[Name, Refers("models")]
     judge: Annotated[Name, Refers("models/judges")]
     items: Annotated[Name, Refers(ITEMS)]
+    intended_use: str | None = None
     infer: dict[str, Any]
     score: dict[str, Any]
     measure: dict[str, Any]

@@ -2,12 +2,17 @@
 
 Any of `SEPARATORS` may separate cells, or the one that a first line `sep=;` names. A text is UTF-8, UTF-16 or code page
 1252. Empty rows and unnamed empty columns are left out; an unnamed first column is the index of a data frame.
+
+What is written for spreadsheets (`table_text`) has no cell that they would compute: they treat a cell that begins with
+= + - or @ as a formula, even in text from others. Such a cell gets a leading apostrophe, which `restore_cell` removes.
+The rule is reversible: a text that already has an apostrophe before a possible formula gets another. Source: OWASP,
+"CSV Injection".
 """
 
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -25,6 +30,15 @@ READERS: Mapping[str, str] = {".xlsx": "openpyxl", ".xlsm": "openpyxl", ".xls": 
 UTF_16 = {rb"\xff\xfe|\xfe\xff": "utf-16", rb".\0": "utf-16-le", rb"\0.": "utf-16-be"}
 """How a text in UTF-16 begins: with a mark, or with an ASCII character."""
 SAVE = "save it as CSV UTF-8"
+MARK = "'"
+FORMULA = re.compile(r"[\x00-\x20\s\ufeff\u200b'\"]*[=+\-@＝＋－＠\t\r\n]")
+"""The beginning of a text that a spreadsheet may compute; white space and quotes before it are skipped, since some
+spreadsheets skip them or even split there.
+
+The apostrophe is skipped too, so that a text matches whether it has the mark or not.
+"""
+BOM = "\ufeff"
+"""Byte order mark, without which Excel does not recognise UTF-8."""
 
 
 def csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -137,3 +151,22 @@ def _named(path: Path, records: Iterator[Sequence[str]], apart: str) -> Iterator
         if unnamed := [place for place, name in enumerate(names) if place and not name and cells[place].strip()]:
             raise EquipoiseError(f"{path}, row {number}: column {unnamed[0] + 1} has no name: name it in the header")
         yield number, {name: cell or None for name, cell in zip(names, cells, strict=False) if name}
+
+
+def neutralize_cell(text: str) -> str:
+    """Convert a text to a cell that no spreadsheet computes."""
+    return MARK + text if FORMULA.match(text) else text
+
+
+def restore_cell(cell: str) -> str:
+    """Return the text of a cell, the inverse of `neutralize_cell`; other cells are returned unchanged."""
+    return cell[1:] if cell.startswith(MARK) and FORMULA.match(cell[1:]) else cell
+
+
+def table_text(columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> str:
+    """Write rows as CSV: a byte order mark first, every cell neutralised and in quotes."""
+    file = io.StringIO()
+    writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([neutralize_cell(row[column]) for column in columns] for row in rows)
+    return BOM + file.getvalue()

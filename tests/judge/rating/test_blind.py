@@ -10,20 +10,17 @@ from hypothesis import strategies as st
 
 from builders import ROLES, judgement, response, vignette
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.sheets import BOM, neutralize_cell, restore_cell, table_text
 from equipoise.judge.rating.blind import (
-    BOM,
     COLUMNS,
     KeyRow,
     Rating,
     allot,
     kinds,
-    neutralize_cell,
     rating_sheet,
     read_ratings,
     read_table,
     reasonings,
-    restore_cell,
-    table_text,
 )
 
 if TYPE_CHECKING:

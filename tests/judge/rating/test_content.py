@@ -8,7 +8,8 @@ import pytest
 
 from builders import ROLES, vignette
 from equipoise.core.errors import EquipoiseError
-from equipoise.judge.rating.blind import read_table, table_text
+from equipoise.core.sheets import table_text
+from equipoise.judge.rating.blind import read_table
 from equipoise.judge.rating.content import (
     ASKED,
     COLUMNS,

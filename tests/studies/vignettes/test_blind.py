@@ -13,9 +13,10 @@ from builders import ROLES, judgement, response, vignette
 from equipoise.cli.app import app
 from equipoise.core import jsonl
 from equipoise.core.prompts import Response
+from equipoise.core.sheets import table_text
 from equipoise.judge.rating import content
 from equipoise.judge.rating.agreement import LISTED
-from equipoise.judge.rating.blind import COLUMNS, KeyRow, read_table, table_text
+from equipoise.judge.rating.blind import COLUMNS, KeyRow, read_table
 from equipoise.judge.rating.labelled import Label, label_file
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.vignette import Vignette

@@ -3,10 +3,7 @@
 A sheet shows a reply's text and the kind of feature in question, but not the model, group, arm or pair. A key, which
 raters do not see, joins its rows to the responses. (The text is the model's own, and may name the patient's features.)
 
-A sheet is a CSV file for spreadsheets, without cells that they would compute: spreadsheets treat a cell that begins
-with = + - or @ as a formula, even in text from others. Such a cell gets a leading apostrophe, which is removed on
-reading. The rule is reversible: a text that already has an apostrophe before a possible formula gets another. Source:
-OWASP, "CSV Injection".
+A sheet is a CSV file for spreadsheets (`core.sheets.table_text`).
 """
 
 import csv
@@ -22,6 +19,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import digest
 from equipoise.core.prompts import Response
 from equipoise.core.row import Row, Text
+from equipoise.core.sheets import BOM, restore_cell, table_text
 from equipoise.materials.judgement import Consideration, Judgement
 from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import Vignette
@@ -32,15 +30,6 @@ CONSIDERATIONS: tuple[Consideration, ...] = get_args(Consideration)
 MENTIONED = {"yes": True, "no": False}
 COMPARED = 200
 """Letters of a reasoning that are compared with the response's, since spreadsheets change spaces and cut long texts."""
-MARK = "'"
-FORMULA = re.compile(r"[\x00-\x20\s\ufeff\u200b'\"]*[=+\-@＝＋－＠\t\r\n]")
-"""The beginning of a text that a spreadsheet may compute; white space and quotes before it are skipped, since some
-spreadsheets skip them or even split there.
-
-The apostrophe is skipped too, so that a text matches whether it has the mark or not.
-"""
-BOM = "\ufeff"
-"""Byte order mark, without which Excel does not recognise UTF-8."""
 DELIMITERS = ",;\t"
 """Separators that spreadsheets write between cells, depending on language and format."""
 
@@ -222,25 +211,6 @@ def read_ratings(name: str, text: str, shown: Mapping[str, str]) -> dict[str, Ra
     if not ratings:
         raise EquipoiseError(f"{name}: no row is rated: fill the columns mentioned and considered")
     return ratings
-
-
-def neutralize_cell(text: str) -> str:
-    """Convert a text to a cell that no spreadsheet computes."""
-    return MARK + text if FORMULA.match(text) else text
-
-
-def restore_cell(cell: str) -> str:
-    """Return the text of a cell, the inverse of `neutralize_cell`; other cells are returned unchanged."""
-    return cell[1:] if cell.startswith(MARK) and FORMULA.match(cell[1:]) else cell
-
-
-def table_text(columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> str:
-    """Write rows as CSV: a byte order mark first, every cell neutralised and in quotes."""
-    file = io.StringIO()
-    writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([neutralize_cell(row[column]) for column in columns] for row in rows)
-    return BOM + file.getvalue()
 
 
 def read_table(name: str, text: str, columns: Sequence[str]) -> list[tuple[int, dict[str, str]]]:

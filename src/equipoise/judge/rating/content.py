@@ -25,8 +25,9 @@ import numpy as np
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import digest
 from equipoise.core.row import Row, Text
+from equipoise.core.sheets import table_text
 from equipoise.judge.rating.agreement import cohens_kappa
-from equipoise.judge.rating.blind import read_table, table_text
+from equipoise.judge.rating.blind import read_table
 from equipoise.materials.vignette import ROLES, Role, Vignette
 
 ASKED = ("best_1", "best_2", "wrong", "natural")

@@ -16,11 +16,11 @@ from equipoise.core.overwriting import Force, require_own
 from equipoise.core.printing import NOT_DEFINED, AsJson, cell, plain_table, print_json, report, show, written
 from equipoise.core.progress import progress
 from equipoise.core.prompts import Response
+from equipoise.core.sheets import table_text
 from equipoise.core.shipped import shipped
 from equipoise.core.units import of_asked, read_units
 from equipoise.judge.lexicon import FOLDER, load_lexicon
 from equipoise.judge.rating import agreement, blind, content, labels
-from equipoise.judge.rating.blind import table_text
 from equipoise.judge.rating.labelled import FOLDER as OF_LABELS
 from equipoise.judge.rating.labelled import Label, label_file
 from equipoise.materials.judgement import Judgement

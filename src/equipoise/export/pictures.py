@@ -1,0 +1,40 @@
+"""The tables and plots of a run as PNG and as PDF.
+
+The plots are those that the stage `report` drew, in `plots/pictures`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from equipoise.core import jsonl
+from equipoise.core.errors import EquipoiseError
+from equipoise.export.run import Run
+from equipoise.export.tables import svg, tables
+
+PIXELS = 2.0
+"""Scale of a PNG, for print."""
+
+
+def png_files(run: Run) -> Mapping[str, bytes]:
+    """Write `NAME.png` for each table and plot."""
+    import vl_convert
+
+    return {f"{name}.png": vl_convert.svg_to_png(drawn, scale=PIXELS) for name, drawn in _drawings(run)}
+
+
+def pdf_files(run: Run) -> Mapping[str, bytes]:
+    """Write `NAME.pdf` for each table and plot."""
+    import vl_convert
+
+    convert: Callable[[str], bytes] = vl_convert.svg_to_pdf
+    return {f"{name}.pdf": convert(drawn) for name, drawn in _drawings(run)}
+
+
+def _drawings(run: Run) -> Iterator[tuple[str, str]]:
+    for table in tables(run):
+        yield f"table-{table.name}", svg(table)
+    for found in run.studies:
+        for name in found.study.plots:
+            path = run.root / "plots/pictures" / found.study.name / f"{name}.svg"
+            if not path.is_file():
+                raise EquipoiseError(f"{path}: the plot has not been drawn: run `dvc repro report`")
+            yield f"plot-{found.study.name}-{name}", jsonl.read_text(path)

@@ -1,0 +1,110 @@
+"""The checklist TRIPOD-LLM, filled where the run knows the answer; the rest is left to the authors.
+
+The items are in `tripod.yaml`. Source: Gallifant et al. (2025), Nature Medicine 31:60-69.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from equipoise.core.row import Frozen, Text
+from equipoise.core.visible import line
+from equipoise.core.yamlfile import load_yaml
+from equipoise.export.run import LIMITS, Run
+from equipoise.report.guards import guards
+from equipoise.report.inputs import provenance
+
+FILE = Path(__file__).parent / "tripod.yaml"
+AUTHORS = "To be completed by the authors."
+NOT_APPLICABLE = {
+    "no_summary": "Not applicable: nothing is summarized.",
+    "no_tuning": "Not applicable: the model is evaluated as it is.",
+    "no_patients": "Not applicable where the cases are authored: no patient's data are used.",
+}
+
+
+class Item(Frozen):
+    """An item of the checklist: what it asks, and the name of the text that answers it, if the run has one."""
+
+    number: Text
+    topic: Text
+    asks: Text
+    answer: Text | None = None
+
+
+class Checklist(Frozen):
+    """The file of items."""
+
+    items: tuple[Item, ...]
+
+
+def files(run: Run) -> Mapping[str, str]:
+    """Write `tripod_llm.md`."""
+    items, known = load_yaml(FILE, Checklist).items, answers(run)
+    rows = [(item.number, item.topic, item.asks, known[item.answer] if item.answer else AUTHORS) for item in items]
+    filled = sum(item.answer is not None for item in items)
+    about = (
+        f"{filled} of {len(items)} items are filled from the run, for the authors to check. The items are in short words; "
+        "the wording that counts: Gallifant et al. (2025), Nature Medicine 31:60-69, doi:10.1038/s41591-024-03425-5."
+    )
+    lines = [
+        f"# TRIPOD-LLM checklist: {run.title}",
+        "",
+        about,
+        "",
+        "| item | topic | asks for | reported |",
+        "|---|---|---|---|",
+        *(f"| {' | '.join(line(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in rows),
+        "",
+    ]
+    return {"tripod_llm.md": "\n".join(lines)}
+
+
+def answers(run: Run) -> Mapping[str, str]:
+    """Give every text by which the run answers an item."""
+    known = provenance(run.manifest, run.settings, run.root)
+    found = guards([one.result for one in run.studies])
+    studies = run.studies
+    margins = _each((one.study.title, one.opening.margins or "no margin, so no verdict") for one in studies)
+    counted = [(one.study.title, one.result.counts) for one in studies if one.result.counts is not None]
+    level = f"{100 * (1 - run.alpha):g} %"
+    when = f"made on {run.made:%Y-%m-%d}" if run.made else "made at an unknown date"
+    texts = {
+        "title": f"Demographic bias of {run.title}: an evaluation on {', '.join(one.study.title for one in studies)}.",
+        "rationale": _each((one.study.title, one.study.whom) for one in studies),
+        "intended_use": run.intended_use or f"{AUTHORS} (`intended_use` in params.yaml is empty.)",
+        "objectives": _each(("Evaluation. " + one.study.title, one.study.question) for one in studies),
+        "sources": "Evaluation: "
+        + "; ".join(dict.fromkeys(f"{one.title} ({one.licence})" for one in run.inputs if one.path.startswith("data/")))
+        + f". Training data: {AUTHORS}",
+        "sizes": _each((title, f"{counts.n_prompts} prompts") for title, counts in counted),
+        "guards": found.summary,
+        "counts": _each(
+            (title, ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in counts.known.items()))
+            for title, counts in counted
+        ),
+        "model": f"{run.title}: {run.version}. Last date of training: {AUTHORS}",
+        "generation": f"Prompts, settings and seeds are in params.yaml. {_pairs(known.drawing)}",
+        "output": "Likelihoods of the listed answers, and written replies of which the answer is read; each figure's "
+        "definition is in docs/metrics.",
+        "figures": "; ".join(dict.fromkeys(figure.title for one in studies for figure, _ in one.rows)) + ".",
+        "outcome": f"Declared before the run. {margins} Intervals at {level}. The run was {when}.",
+        "judge": f"A model reads the reasoning. {_pairs(known.judge)}",
+        "comparison": "equipoise leaderboard compares recorded runs of other models, some with a planted bias.",
+        "compute": f"Backend {run.manifest.backend}; {_pairs(sorted(run.manifest.versions.items()))} "
+        "Machine: report/run.js, where the run was made here.",
+        "protocol": f"Figures, margins and rules are declared in params.yaml before the run. {margins}",
+        "data": "equipoise export run --to croissant writes the cases with their licences.",
+        "code": f"Equipoise, Apache-2.0{f', commit {run.commit}' if run.commit else ''}.",
+        "verdicts": _each((one.study.title, one.claim) for one in studies),
+        "interpretation": _each((one.study.title, one.opening.sentence) for one in studies),
+        "limits": LIMITS,
+    }
+    return texts | NOT_APPLICABLE
+
+
+def _each(parts: Iterable[tuple[str, str]]) -> str:
+    return " ".join(f"{name}: {text.rstrip('.')}." for name, text in parts)
+
+
+def _pairs(rows: Iterable[tuple[str, str]]) -> str:
+    return "; ".join(f"{name} {value}" for name, value in rows) + "."
