@@ -24,7 +24,7 @@ State = Literal["defined", "undefined", "not measured"]
 
 NOT_MEASURED: State = "not measured"
 UNDEFINED: State = "undefined"
-SPEED_ONLY = ("infer.batch_size", "fill.batch_size")
+WITHOUT_EFFECT = ("infer.batch_size", "fill.batch_size", "intended_use")
 """Parameters that do not change any result."""
 ABSENT = "absent"
 """Shown for a parameter that the reference has and a run does not."""
@@ -117,7 +117,7 @@ def standings(runs: Sequence[Run], reference: Mapping[str, Any]) -> list[Standin
 def settings(params: Mapping[str, Any]) -> dict[str, Any]:
     """List the parameters other than the model that affect a result, by dotted name."""
     flat = flattened(params)
-    return {name: value for name, value in flat.items() if name not in ("model", *SPEED_ONLY)}
+    return {name: value for name, value in flat.items() if name not in ("model", *WITHOUT_EFFECT)}
 
 
 def flattened(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -41,10 +41,10 @@ def files(run: Run) -> Mapping[str, str]:
     """Write `tripod_llm.md`."""
     items, known = load_yaml(FILE, Checklist).items, answers(run)
     rows = [(item.number, item.topic, item.asks, known[item.answer] if item.answer else AUTHORS) for item in items]
-    filled = sum(item.answer is not None for item in items)
+    filled = sum(not reported.startswith(AUTHORS) for *_, reported in rows)
     about = (
-        f"{filled} of {len(items)} items are filled from the run, for the authors to check. The items are in short words; "
-        "the wording that counts: Gallifant et al. (2025), Nature Medicine 31:60-69, doi:10.1038/s41591-024-03425-5."
+        f"{filled} of {len(items)} items are filled from the run, for the authors to check. Items are in short words; the "
+        "wording that counts: Gallifant et al. (2025), Nature Medicine 31:60-69, doi:10.1038/s41591-024-03425-5."
     )
     lines = [
         f"# TRIPOD-LLM checklist: {run.title}",
@@ -103,7 +103,7 @@ def answers(run: Run) -> Mapping[str, str]:
 
 
 def _each(parts: Iterable[tuple[str, str]]) -> str:
-    return " ".join(f"{name}: {text.rstrip('.')}." for name, text in parts)
+    return " ".join(f"{name}: {text if text.endswith(('.', '?')) else f'{text}.'}" for name, text in parts)
 
 
 def _pairs(rows: Iterable[tuple[str, str]]) -> str:

@@ -48,10 +48,12 @@ IDENTITY = re.compile(r' data-page="([0-9a-f]{64})"')
 class Report(NamedTuple):
     """The content of the page: `openings` by study; `absent` names headline figures of studies that did not run.
 
-    `overview` is None without any verdict, `cases_view` without cases to show.
+    `overview` is None without any verdict, `cases_view` without cases to show; `intended_use` is empty where params.yaml
+    does not state it.
     """
 
     title: str
+    intended_use: str
     judge: str
     openings: Sequence[Opening]
     overview: Picture | None
@@ -79,6 +81,7 @@ def read_report(data: Path, templates: Path, docs: Path, root: Path) -> Report:
     views = (study.cases_view(data, settings) for study in results)
     return Report(
         title=registry.load_entry(settings.model, root).title,
+        intended_use=settings.intended_use or "",
         judge=settings.judge,
         openings=[opening(study, result, decided) for study, result in results.items()],
         overview=_overview(verdicts, _template(templates, "forest"), alpha) if verdicts else None,
