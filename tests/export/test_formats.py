@@ -276,8 +276,8 @@ def test_drawings_are_well_formed(run: Run) -> None:
     png, pdf = FORMATS["png"].files(run), FORMATS["pdf"].files(run)
 
     # The caption, two heads, one line of the first cell; 100 characters in lines of at most 44 are three lines.
-    assert [one.text for one in drawn.iter("{*}text")][:4] == ["A <caption>", "a", "b", "x & y"]
-    assert len(list(drawn.iter("{*}text"))) == 7
+    assert [one.text for one in drawn.findall(".//{*}text")][:4] == ["A <caption>", "a", "b", "x & y"]
+    assert len(drawn.findall(".//{*}text")) == 7
     # The verdicts, and a table for each study.
     assert len(png) == len(pdf) == 1 + len(run.studies) + plots
     assert {content[:4] for content in png.values()} == {b"\x89PNG"}

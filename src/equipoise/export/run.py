@@ -32,7 +32,8 @@ BY_DEVELOPER = "To be completed by the developer."
 """What a card or a checklist says where the run knows nothing."""
 LIMITS = (
     "The figures describe these cases and this version of the model, not patients. The cases that ship are "
-    "authored, and no clinician has reviewed them yet. A verdict of no bias holds for the declared figures and margins alone."
+    "authored, and no clinician has reviewed them yet. A verdict of no bias holds for the declared figures and margins "
+    "alone."
 )
 """What every export says beside a verdict."""
 STATES = {"within": "Within its margin", "beyond": "Biased beyond its margin", "open": "Undecided"}

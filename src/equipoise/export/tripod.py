@@ -43,8 +43,8 @@ def files(run: Run) -> Mapping[str, str]:
     rows = [(item.number, item.topic, item.asks, known[item.answer] if item.answer else AUTHORS) for item in items]
     filled = sum(not reported.startswith(AUTHORS) for *_, reported in rows)
     about = (
-        f"{filled} of {len(items)} items are filled from the run, for the authors to check. Items are in short words; the "
-        "wording that counts: Gallifant et al. (2025), Nature Medicine 31:60-69, doi:10.1038/s41591-024-03425-5."
+        f"{filled} of {len(items)} items are filled from the run, for the authors to check. Items are in short words; "
+        "the wording that counts: Gallifant et al. (2025), Nature Medicine 31:60-69, doi:10.1038/s41591-024-03425-5."
     )
     lines = [
         f"# TRIPOD-LLM checklist: {run.title}",

@@ -48,8 +48,8 @@ IDENTITY = re.compile(r' data-page="([0-9a-f]{64})"')
 class Report(NamedTuple):
     """The content of the page: `openings` by study; `absent` names headline figures of studies that did not run.
 
-    `overview` is None without any verdict, `cases_view` without cases to show; `intended_use` is empty where params.yaml
-    does not state it.
+    `overview` is None without any verdict, `cases_view` without cases to show; `intended_use` is empty where
+    params.yaml does not state it.
     """
 
     title: str
