@@ -4,11 +4,9 @@ from pathlib import Path
 
 from equipoise.core import jsonl, stage
 from equipoise.figures.effects import Effect
-from equipoise.figures.figure import headline_metrics
 from equipoise.figures.layout import result_of, rows_of
-from equipoise.figures.look import first_told
 from equipoise.figures.options import Decision, Measure
-from equipoise.figures.verdicts import verdict_metrics
+from equipoise.figures.summary import study_metrics
 from equipoise.pipeline import steps
 from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
@@ -21,10 +19,8 @@ def main(study: str, data: Path, metrics: Path, plots: Path) -> None:
         run = Run.load(study, data, progress)
         result = measure(run, steps.step(study, "measure"))
     jsonl.write(run.effects, rows_of(result))
-    headlines = headline_metrics(declared.figures, result.effects, result.totals, result.why_without)
     decision, options = run.settings.section("decision", Decision), run.settings.section("measure", Measure)
-    told = first_told(declared, result, decision.applied(options))
-    jsonl.write_json(metrics, {**headlines, **verdict_metrics(result.verdict), **told})
+    jsonl.write_json(metrics, study_metrics(declared, result, decision, options))
     # As they were written, rounded: the report draws the same.
     written = result_of(study, jsonl.read(run.effects, Effect))
     for name, plot in declared.plots.items():

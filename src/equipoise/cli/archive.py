@@ -23,6 +23,10 @@ def pack(
     beside: Annotated[
         bool, typer.Option(help="Pack the run beside the committed one, as archive/models/MODEL.tar.xz.")
     ] = False,
+    evidence: Annotated[
+        Path | None,
+        typer.Option(help="Pack the run into one file that `equipoise verify` checks anywhere.", metavar="FILE"),
+    ] = None,
     as_json: printing.AsJson = False,
 ) -> None:
     """Pack the outputs of the last run into the folder archive, which is committed with dvc.lock.
@@ -30,6 +34,11 @@ def pack(
     There is an archive of rows, of the page, and of lists; one that has its outputs stays as it is, whatever program
     compressed it.
     """
+    if evidence is not None:
+        from equipoise.cli.evidence import pack_evidence
+
+        pack_evidence(evidence, as_json=as_json)
+        return
     if beside:
         _pack_beside(as_json=as_json)
         return

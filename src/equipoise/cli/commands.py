@@ -112,6 +112,12 @@ SHARED = (
         checkout=True,
     ),
     Command(
+        "verify",
+        "equipoise.cli.evidence:verify",
+        "Compute every figure of a pack again from its rows, and name the first that differs.",
+        "equipoise verify run.zip",
+    ),
+    Command(
         "anchors",
         "equipoise.cli.anchors:anchors",
         "Compare every published figure with ours: paper, released data, ours, verdict.",

@@ -12,7 +12,7 @@ import typer
 from equipoise.cli import completing
 from equipoise.compare.items import item_clusters, item_values
 from equipoise.compare.revisions import WORKSPACE, Revision, read_revision
-from equipoise.core import params, printing
+from equipoise.core import jsonl, params, printing
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import with_values
 from equipoise.core.progress import progress
@@ -35,8 +35,10 @@ from equipoise.figures.primary import component_figure
 from equipoise.figures.result import BIASED, Word
 from equipoise.figures.size import Size
 from equipoise.figures.verdicts import verdict
+from equipoise.pipeline import frozen
 from equipoise.studies.registry import STUDIES
 
+DATA = Path("data")
 COUNTS = ("n_prompts", "prompt_tokens", "generated_tokens")
 NOTE = (
     "For a model without any bias; one with some needs more. Stories are independent, pairs of one story are not: new "
@@ -116,14 +118,23 @@ def make_plan(
     write: Annotated[
         bool, typer.Option("--write", help="Set build.profile and build.stories in params.yaml to the planned size.")
     ] = False,
+    freeze: Annotated[
+        bool, typer.Option("--freeze", help="Write endpoints, margins, cases and size to data/plan/frozen.json.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
 ) -> None:
     """Estimate the cases that a verdict of no bias needs, part by part and for the whole, with their cost.
 
     Margins come from params.yaml; the variance between stories, pairs and samples comes from an earlier run of the
     model. Each component, group, bound and floor of the endpoint is planned; the largest number decides.
+
+    With --freeze nothing is estimated: the plan of the settings is written before the first prompt, and every verdict
+    of a run that departs from it says so.
     """
     settings = params.load()
+    if freeze:
+        _freeze(settings, as_json=as_json)
+        return
     decision = settings.section("decision", Decision)
     options = decision.applied(settings.section("measure", Measure))
     with progress("plan"):
@@ -267,6 +278,26 @@ def _row(each: Planned, speed: float | None) -> dict[str, Any]:
             for size, power in each.designs
         ],
     }
+
+
+def _freeze(settings: params.Params, *, as_json: bool) -> None:
+    """Write the plan of the settings; EquipoiseError where its prompts are answered, or another plan is frozen."""
+    path = DATA / frozen.FILE
+    with progress("plan"):
+        plan = frozen.plan_of(settings, DATA)
+    kept = frozen.read_plan(DATA)
+    if kept is not None and kept.model_copy(update={"date": plan.date}) == plan:
+        plan = kept
+    elif kept is not None:
+        raise EquipoiseError(f"{path}: another plan is frozen there ({kept.date}): keep it, or remove it to plan anew")
+    else:
+        jsonl.write_json(path, plan.model_dump(mode="json", by_alias=True))
+    sizes = [f"  {name}: {one.units} pairs or questions, {one.prompts} prompts" for name, one in plan.studies.items()]
+    told = (
+        f"{path}: frozen {plan.date}, sha256 {plan.digest}: commit it, and publish or sign the sha256, before the run"
+    )
+    value = {"written": {path.as_posix(): path.stat().st_size}, "sha256": plan.digest}
+    printing.report(value, told, *sizes, as_json=as_json)
 
 
 def _write(plans: Sequence[Planned], *, quiet: bool) -> None:

@@ -2,7 +2,8 @@
 
 A finding is a row whose estimate is 1 for yes and 0 for no. Guards (family `guard`) and counts (family `run`) have a
 row for each of their numbers. The family `verdict` has the verdict, the margin, the clusters asked, what gives no
-likelihoods, and the effects at the levels of the verdict. Only this module knows these names.
+likelihoods, what departs from the frozen plan, and the effects at the levels of the verdict. Only this module knows
+these names.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -40,6 +41,8 @@ ASKED, INTERVAL, ADJUSTED = "asked", "interval", "adjusted"
 and at that adjusted for the number of components, whose measures are the effects' places."""
 LACKS = "_without_likelihoods"
 """In the family `verdict`, the end of the measure that says what gives no likelihoods."""
+DEPARTS = "departs_from_plan_"
+"""In the family `verdict`, the beginning of the measures that name what departs from the frozen plan."""
 COUNT, THRESHOLD = "count", "threshold"
 DERIVED = ("share", "triggered")
 """Measures of a guard: its count and threshold, and what follows from these."""
@@ -84,6 +87,7 @@ def result_of(study: str, rows: Iterable[Effect]) -> StudyResult:
         deciding={row.measure: row for row in levels[INTERVAL]},
         adjusted={row.measure: row for row in levels[ADJUSTED]},
         looked=None if looked is None else Looked(_whole(looked), looked.n),
+        departures=tuple(row.measure.removeprefix(DEPARTS) for row in levels[ALL] if row.measure.startswith(DEPARTS)),
         without=next((name for name in WITHOUT if any(row.measure == f"{name}{LACKS}" for row in levels[ALL])), None),
     )
 
@@ -185,6 +189,8 @@ def _verdict_rows(study: str, result: StudyResult) -> Iterator[Effect]:
         yield effect(group, ASKED, result.looked.planned, Estimate(float(result.looked.asked)))
     if result.without is not None:
         yield effect(group, f"{result.without}{LACKS}", 0, Estimate(1.0))
+    for name in result.departures:
+        yield effect(group, f"{DEPARTS}{name}", 0, Estimate(1.0))
     if result.verdict is not None:
         yield effect(group, "biased", result.verdict.row.n, Estimate(CODES.get(result.verdict.word)))
         yield effect(group, "margin", result.verdict.row.n, Estimate(result.verdict.endpoint.margin))

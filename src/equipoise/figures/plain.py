@@ -30,7 +30,8 @@ def plain(study: Study, result: StudyResult, look: str = "") -> str:
     """Say in plain sentences what a study found, and what follows from its verdict; `look` says that it is a look."""
     told = (study.sentence(result.defined) or NOTHING, in_patients(result.verdict))
     concluded = look if is_undecided_look(result.verdict, look) else _conclusion(result.verdict)
-    return " ".join(filter(None, [*told, concluded]))
+    departure = "" if result.verdict is None else result.verdict.departure
+    return " ".join(filter(None, [*told, concluded, departure]))
 
 
 def state(verdict: Verdict | None, look: str = "") -> str:

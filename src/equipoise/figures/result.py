@@ -108,6 +108,7 @@ class Verdict(NamedTuple):
     headline component, at the confidence `level` of decisions where they have their own; `parts` are all components.
     `looked` says how much of a study with early stopping was asked; None without early stopping. `clusters` counts the
     stories or questions. `instead` says why the endpoint that is declared for runs without likelihoods decides.
+    `departs` names in what the run departs from its frozen plan.
     """
 
     word: Word
@@ -121,6 +122,7 @@ class Verdict(NamedTuple):
     clusters: int | None = None
     instead: str = ""
     uncovered: tuple[str, ...] = ()
+    departs: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -131,6 +133,11 @@ class Verdict(NamedTuple):
     def brief(self) -> str:
         """The verdict with the first of its reasons, and the number of the others."""
         return self._told(self.because[:1], len(self.because[1:]))
+
+    @property
+    def departure(self) -> str:
+        """Say in what the run departs from its frozen plan; empty where it does not, or none was frozen."""
+        return f"This run departs from its frozen plan: {', '.join(self.departs)}." if self.departs else ""
 
     def _told(self, because: Sequence[str], more: int = 0) -> str:
         row = self.row
@@ -153,6 +160,7 @@ class Verdict(NamedTuple):
             sentence += f" Bias confined to fewer than {share:.0%} of the stories or questions is not excluded."
         if self.instead:
             sentence += f" {self.instead[0].upper()}{self.instead[1:]}: the endpoint declared for that case decides."
+        sentence = " ".join(filter(None, [sentence, self.departure]))
         if self.looked is None:
             return sentence
         stopped = "Stopped early: " if self.looked.asked < self.looked.planned else ""
@@ -174,6 +182,7 @@ class StudyResult:
         adjusted: The endpoint's components at the level adjusted for their number, by place, if there are several.
         looked: How much of a study with early stopping was asked; None without early stopping.
         without: What gives no likelihoods; None in a run that has some.
+        departures: In what the run departs from its frozen plan.
         verdict: The verdict; None without an endpoint that has a margin.
     """
 
@@ -186,6 +195,7 @@ class StudyResult:
     adjusted: Mapping[str, Effect] = field(default_factory=dict)
     looked: Looked | None = None
     without: Without | None = None
+    departures: tuple[str, ...] = ()
     verdict: Verdict | None = None
 
     @property

@@ -88,6 +88,8 @@ class Study:
         judged: Whether the judge of params.yaml reads its reasoning.
         judges: Names further judges of the registry that it uses.
         masked: Names the masked model of the registry that it asks, or None.
+        asks: Names the stages (`build`, `score`) that only a model or a file of the user's own can repeat under some
+            settings, each with the reason.
         reads: For each stage, the files and folders that it reads, apart from settings, files that settings name,
             and other stages' outputs.
         cases_view: Lays out a run's cases for the report, from the data folder and the settings; None for no cases. The
@@ -118,6 +120,7 @@ class Study:
     judged: bool = False
     judges: Callable[[Params], Sequence[str]] = lambda _: ()
     masked: Callable[[Params], str | None] = lambda _: None
+    asks: Callable[[Params], Mapping[str, str]] = lambda _: {}
     reads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     item: type[Row] | None = None
     cases_view: Callable[[Path, Params], CasesView | None] = _nothing

@@ -1,11 +1,20 @@
-"""The summary of a run: what `dvc metrics show`, `dvc metrics diff` and `dvc exp show` print of each study."""
+"""The metrics of a study: all headline figures and the verdict, and the summary that the tables of DVC print."""
 
 from equipoise.figures.effects import Nested
-from equipoise.figures.figure import EVERY, Figure, headline_effects, shown
-from equipoise.figures.options import Decision
+from equipoise.figures.figure import EVERY, Figure, headline_effects, headline_metrics, shown
+from equipoise.figures.look import first_told
+from equipoise.figures.options import Decision, Measure
 from equipoise.figures.primary import primary_figure
 from equipoise.figures.result import StudyResult
 from equipoise.figures.study import Study
+from equipoise.figures.verdicts import verdict_metrics
+
+
+def study_metrics(study: Study, result: StudyResult, decision: Decision, options: Measure) -> Nested:
+    """Lay out the metrics file of a study: its headline figures, its verdict, and what readers are told first."""
+    headlines = headline_metrics(study.figures, result.effects, result.totals, result.why_without)
+    told = first_told(study, result, decision.applied(options))
+    return {**headlines, **verdict_metrics(result.verdict), **told}
 
 
 def summary_metrics(study: Study, result: StudyResult, decision: Decision) -> Nested:

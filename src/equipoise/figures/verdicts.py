@@ -27,6 +27,9 @@ all looks together (`at_all_looks`).
 **Without likelihoods.** A model whose server gives none, and saved answers without any, are judged by the endpoint that
 is declared for that case (`without_likelihoods`), in shares of written answers.
 
+**A frozen plan.** A verdict of a run that departs from the plan frozen before it (`pipeline.frozen`) keeps its word and
+says in what it departs.
+
 **On a change.** Bias is the distance from the null value, on the side where it counts; its change is judged against the
 same margin: *worse*, *not worse* or *undecided* (`change_verdict`, `compare.gate`).
 """
@@ -87,6 +90,7 @@ def verdict(study: Study, result: StudyResult, decision: Decision) -> Verdict | 
     counted = result.effect(CLUSTERS)
     clusters = None if counted is None else round(counted.estimate or 0)
     undecided = Verdict(UNDECIDED, (), figure, parts[0].row, endpoint, result.looked, level, parts, clusters, instead)
+    undecided = undecided._replace(departs=result.departures)
     beyond = [*_beyond(parts), *_groups_beyond(parts, result, endpoint)]
     unmet = tuple(preconditions(result, endpoint))
     if beyond:
@@ -298,7 +302,8 @@ def verdict_metrics(verdict: Verdict | None) -> Nested:
     if verdict.instead:
         because = {**because, "instead": verdict.instead, "figure": verdict.figure.name.partition(".")[2]}
     looked: Nested = {} if verdict.looked is None else {"asked": verdict.looked.asked, "of": verdict.looked.planned}
-    return {"verdict": {"is": verdict.word, **because, "margin": rounded(verdict.endpoint.margin), **looked}}
+    departs: Nested = {"departs_from_plan": ", ".join(verdict.departs)} if verdict.departs else {}
+    return {"verdict": {"is": verdict.word, **because, "margin": rounded(verdict.endpoint.margin), **looked, **departs}}
 
 
 def change_verdict(change: Interval, other: Interval, margin: float, direction: Direction) -> ChangeWord:

@@ -20,6 +20,7 @@ from equipoise.figures.options import Decision
 from equipoise.figures.study import Study
 from equipoise.models import registry
 from equipoise.models.registry import PhantomEntry
+from equipoise.pipeline import frozen
 from equipoise.pipeline.steps import SEQUENTIAL, STAGES, STOPPING, name_of
 
 PIPELINE = "dvc.yaml"
@@ -27,6 +28,8 @@ SETTINGS = ("build", "score")
 """The stages that read a study's own sections of params.yaml."""
 BUILT = ("", ITEMS, registry.FOLDER)
 """What `build` reads of what these sections name; `score` asks their judges and masked models."""
+HELD_AGAINST: Mapping[str, tuple[str, ...]] = {"measure": (f"data/{frozen.FOLDER}",)}
+"""The folder of the frozen plan, which every run is held against."""
 DECIDING = ("decision", "measure", "score")
 """The sections of params.yaml that decide where a study stops."""
 PROBES = "data/raw/probes.yaml"
@@ -94,6 +97,7 @@ def files_read(stage: str, study: Study, settings: Params, root: Path) -> Iterat
                 yield from registry.entry_files(judge, registry.JUDGES, root)
             if (masked := study.masked(settings)) is not None:
                 yield from registry.entry_files(masked, registry.MASKED, root)
+        yield from (folder for folder in HELD_AGAINST.get(name, ()) if (root / folder).is_dir())
         if study.judged and name in {"score", "measure"}:
             yield from registry.files_named(settings, root, fields={"judge"})
 

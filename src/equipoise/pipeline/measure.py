@@ -16,6 +16,7 @@ from equipoise.figures.result import Looked, StudyResult, Without
 from equipoise.figures.study import Study
 from equipoise.figures.verdicts import at_all_looks, places, verdict
 from equipoise.models.registry import ReplayEntry
+from equipoise.pipeline.frozen import departures
 from equipoise.pipeline.rows import RunFiles, options_of
 from equipoise.pipeline.run import Run
 from equipoise.pipeline.steps import stopping_of, study_of
@@ -47,7 +48,8 @@ def measure(run: Run, step: Step) -> StudyResult:
     with _uncollected():
         study, decision = study_of(run.study), run.settings.section("decision", Decision)
         step = _with_reading(_with_items(step, study), study)
-        result, declared = replace(step(run), without=_without(run)), decision.endpoints.get(run.study)
+        result = replace(step(run), without=_without(run), departures=departures(run))
+        declared = decision.endpoints.get(run.study)
         if declared is None:
             return result
         endpoint = declared.for_run(result.without)

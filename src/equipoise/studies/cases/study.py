@@ -47,6 +47,7 @@ STUDY = Study(
     free_text=True,
     saved_outputs=True,
     judged=True,
+    asks=lambda _: {"build": "the cases are a file of the user's own"},
     reads={
         "build": (),
         "infer": (),

@@ -49,6 +49,7 @@ STUDY = Study(
     free_text=True,
     items=lambda settings: settings.section("pair", Pairing).items,
     item=OpenR1Item,
+    asks=lambda _: {"score": "a judge compares the replies (agree.judge)"},
     judges=lambda settings: [settings.section("agree", Comparison).judge],
     reads={"build": ("data/raw",), "infer": (), "score": (), "measure": ()},
     requires=require,

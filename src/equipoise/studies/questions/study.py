@@ -39,6 +39,14 @@ def require(settings: Params, root: Path, _: Machine) -> None:
     cities.load_cities(root / cities.FILE)
 
 
+def asks(settings: Params) -> dict[str, str]:
+    """Say why the questions cannot be written again without a model, where one writes them or chooses among them."""
+    chosen = settings.section("perturb", Perturb)
+    if {chosen.generator, chosen.fuser} - {"rules", "replay"}:
+        return {"build": "a model writes the variants (perturb.generator, perturb.fuser)"}
+    return {"build": "a model chooses among attempts (perturb.attempts)"} if chosen.attempts > 1 else {}
+
+
 STUDY = Study(
     name=NAME,
     reader="letters",
@@ -58,6 +66,7 @@ STUDY = Study(
     faults=("violation_rate",),
     sentence=sentence,
     items=lambda settings: settings.items,
+    asks=asks,
     reads={
         "build": ("data/lexicon",),
         "infer": (),

@@ -68,6 +68,7 @@ STUDY = Study(
     comparison=FillRows,
     sentence=sentence,
     masked=_masked,
+    asks=lambda settings: {"score": "a masked model fills the sentences (fill.scorer)"} if _masked(settings) else {},
     reads={
         "build": ("data/sentences",),
         "infer": (),

@@ -20,13 +20,15 @@ from equipoise.pipeline.run import Run
 from equipoise.text.diagnoses import load_diagnoses
 
 
-def score(run: Run, *, reasoning: bool = True) -> None:
+def score(run: Run, *, reasoning: bool = True, reader: Reader | None = None) -> None:
     """Read which diagnosis each response gives, and how its reasoning treats the patient's feature.
 
-    Without `reasoning` the judge is not run, and no reasoning counts as considering the feature.
+    Without `reasoning` the judge is not run, and no reasoning counts as considering the feature. A `reader` is asked
+    instead of the judge of the settings.
     """
-    judge = open_reader(run.settings.judge, Path(), cluster_of(run)) if reasoning else nullcontext(UNREAD)
-    with judge as reader:
+    given = reader if reasoning else UNREAD
+    judge = nullcontext(given) if given else open_reader(run.settings.judge, Path(), cluster_of(run))
+    with judge as asked:
         cases = list(chain.from_iterable(run.rows(name, Vignette) for name in ("vignettes", "tellings")))
         lexicon = load_lexicon(run.data / "features")
         rows = judge_responses(
@@ -34,7 +36,7 @@ def score(run: Run, *, reasoning: bool = True) -> None:
             responses_of(run),
             lexicon=lexicon,
             diagnoses=load_diagnoses(run.data / "diagnoses.yaml"),
-            probabilities=reader.probabilities,
+            probabilities=asked.probabilities,
             settings=run.settings.section("score", Score),
             form=run.entry.reasoning,
             apart=recurring(cases, responses_of(run), lexicon).apart if reasoning else nothing_apart,

@@ -1,0 +1,86 @@
+"""`equipoise verify`, and the evidence of `equipoise pack`: a run in one file that a stranger can check."""
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from equipoise.core import params, printing
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.jsonl import sha256, write_bytes
+from equipoise.core.progress import progress
+from equipoise.report import evidence
+from equipoise.report.verify import Difference, differences, environment_notes, unrepeated
+
+
+def pack_evidence(path: Path, *, as_json: bool) -> None:
+    """Pack the last run as evidence, and verify the pack before it is left there."""
+    from equipoise.report.packing import pack
+
+    with progress("pack"):
+        content = pack()
+        write_bytes(path, content)
+        found = next(differences(evidence.read(path)), None)
+    if found is not None:
+        path.unlink()
+        raise EquipoiseError(f"{found}: this run is not that of this code: run `dvc repro`, then pack")
+    size = path.stat().st_size
+    digest = sha256(path)
+    told = f"{path}: {size / 1e6:.2f} MB: verified; publish or sign its sha256, {digest}"
+    printing.report({"written": {path.as_posix(): size}, "sha256": digest}, told, as_json=as_json)
+
+
+def verify(
+    pack: Annotated[Path, typer.Argument(help="The file that `equipoise pack --evidence` wrote.", metavar="PACK")],
+    *,
+    report: Annotated[
+        Path | None, typer.Option(help="Write the report of a verified pack to this Markdown file.", metavar="FILE")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object: what was found.")] = False,
+) -> None:
+    """Compute every figure of a pack again from its rows, and name the first that differs.
+
+    Neither the model, a network nor DVC is needed. Exits with 1 where something differs, or the pack is damaged.
+    """
+    began = time.monotonic()
+    with progress("verify"):
+        contents = evidence.read(pack)
+        found = next(differences(contents), None)
+    seconds = round(time.monotonic() - began, 1)
+    notes = _notes(contents, found)
+    value = {"verified": found is None, "sha256": sha256(pack), "seconds": seconds, "notes": notes}
+    if found is not None:
+        printing.report(value | {"differs": _listed(found)}, f"differs: {found}", *notes, as_json=as_json)
+        raise typer.Exit(1)
+    if report is not None:
+        write_bytes(report, contents.files[evidence.REPORT])
+    told = f"{pack}: every figure is that of its rows ({seconds} s), sha256 {value['sha256']}"
+    printing.report(value, told, *notes, as_json=as_json)
+
+
+def _listed(found: Difference) -> dict[str, Any]:
+    return found._asdict()
+
+
+def _notes(contents: evidence.Contents, found: Difference | None) -> list[str]:
+    """Say what was not repeated, and what may explain a difference."""
+    name = params.FILE.as_posix()
+    given = unrepeated(_settings(contents)) if name in contents.files else {}
+    notes = [f"taken from the pack as it is: {what}: {why}" for what, why in given.items()]
+    notes += [
+        f"not proven by the pack: its dates ({contents.pack.date}), its commit, and that a model gave the replies"
+    ]
+    if contents.pack.code != evidence.code():
+        notes.append(f"made by other code: equipoise {contents.pack.equipoise}, commit {contents.pack.commit}")
+    if found is not None and (changed := environment_notes(contents)):
+        notes.append(f"made in another environment: {', '.join(changed)}")
+    return notes
+
+
+def _settings(contents: evidence.Contents) -> params.Params:
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as folder:
+        evidence.place(Path(folder), contents.files, [params.FILE.as_posix()])
+        return params.load(Path(folder) / params.FILE)
