@@ -117,7 +117,7 @@ test-all: .venv/developed
 	$(PYTEST)
 
 # Pages with blocks that code writes.
-GENERATED = README.md judge/benchmark/README.md judge/README.md docs/tutorial.md docs/architecture.md docs/findings.md docs/governance.md docs/datasheet-vignettes.md
+GENERATED = README.md judge/benchmark/README.md judge/README.md docs/tutorial.md docs/architecture.md docs/findings.md docs/governance.md docs/datasheet-vignettes.md docs/evidence.md
 check: .venv/developed generated
 	ruff check
 	ruff format --check

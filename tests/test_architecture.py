@@ -39,6 +39,7 @@ WORDS = {
     ("materials/stories/library.py", "decisions"): "the folder of the library with what stories ask for",
     ("materials/interchange.py", "cases"): "the list in a file of the interchange format",
     ("models/export.py", "cases"): "a field of a model's entry, and of the manifest",
+    ("pipeline/frozen.py", "cases"): "what departs from a plan, in a verdict",
     ("studies/decisions/bench.py", "cases"): "the list in a file of others",
     ("studies/exam/cli.py", "questions"): "the file of the questions, in what a command prints",
     ("studies/vignettes/cli.py", "decisions"): "the heading of a column",

@@ -101,7 +101,7 @@ SHARED = (
         "pack",
         "equipoise.cli.archive:pack",
         "Pack the outputs of the last run into the folder archive, which is committed with dvc.lock.",
-        "equipoise pack",
+        "equipoise pack --evidence run.zip",
         checkout=True,
     ),
     Command(

@@ -34,13 +34,13 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class StudyPlan(Frozen):
-    """What a study is to measure: its endpoint, and the digest and number of its units (pairs, questions) and prompts.
+    """What a study is to measure: its endpoint, a digest of its rows, and how many units and prompts it has.
 
     `prompts` leaves out those that follow from replies.
     """
 
     endpoint: dict[str, Any] | None
-    cases: Text
+    digest: Text
     units: Count
     prompts: Count
 
@@ -52,7 +52,7 @@ class StudyPlan(Frozen):
         built = {path.name: jsonl.sha256(path) for path in sorted((run.folder / "built").glob("*.jsonl"))}
         return cls(
             endpoint=None if declared is None else declared.model_dump(mode="json"),
-            cases=jsonl.digest(built),
+            digest=jsonl.digest(built),
             units=len({unit_of(key) for key in keys}),
             prompts=len(keys),
         )
@@ -62,7 +62,7 @@ class StudyPlan(Frozen):
         for name, limits in (("endpoint", False), ("margins", True)):
             if _part(self.endpoint, limits=limits) != _part(other.endpoint, limits=limits):
                 yield name
-        if self.cases != other.cases:
+        if self.digest != other.digest:
             yield "cases"
         if (self.units, self.prompts) != (other.units, other.prompts):
             yield "size"
@@ -115,7 +115,7 @@ def _is_answered(run: Run, plan: StudyPlan) -> bool:
     """Whether the folder of a run has the responses of its model to the cases of a plan."""
     if not run.responses.is_file() or not run.built("prompts").is_file() or run.manifest.model != run.settings.model:
         return False
-    return run.responses.stat().st_size > 0 and StudyPlan.of(run).cases == plan.cases
+    return run.responses.stat().st_size > 0 and StudyPlan.of(run).digest == plan.digest
 
 
 def read_plan(data: Path) -> FrozenPlan | None:

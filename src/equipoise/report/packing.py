@@ -15,6 +15,7 @@ from equipoise.figures.layout import read_result
 from equipoise.figures.options import Decision
 from equipoise.figures.study import Study
 from equipoise.judge.readers import open_reader
+from equipoise.models import registry
 from equipoise.models.environment import FILE as ENVIRONMENT
 from equipoise.pipeline import frozen, steps
 from equipoise.pipeline.depends import all_read
@@ -52,7 +53,9 @@ def pack() -> bytes:
 
 def _names(settings: Params) -> list[str]:
     """Name the files of the run, in order; one that is missing is an EquipoiseError."""
-    read = [path for name in all_read(chosen(settings), settings, Path()) for path in read_files(name, Path())]
+    # The report describes the judge of the settings, whether a study asks it or not.
+    read_by = all_read(chosen(settings), settings, Path()) | {*registry.files_named(settings, Path(), fields={"judge"})}
+    read = [path for name in read_by for path in read_files(name, Path())]
     if outside := [path for path in read if path.is_absolute() or ".." in path.parts]:
         raise EquipoiseError(f"{outside[0]}: outside of the project: move it there, since a pack has no other files")
     named = {Path(name) for name in (*ALWAYS, f"data/{MANIFEST}", f"data/{ENVIRONMENT}")}

@@ -2,8 +2,8 @@
 
 The cases and prompts are built again from the authored data, the responses are read again, with the judge's readings in
 place of the judge, and the figures, verdicts, metrics and the report in words are made again. Each is compared with
-what the pack has. Authored data, responses, the judge's readings and the declarations are taken from the pack. They have
-to fit each other, but whoever replaces them all together forges a pack that only a signature tells from ours.
+what the pack has. Authored data, responses, the judge's readings and the declarations are taken from the pack. They
+have to fit each other, but whoever replaces them all together forges a pack that only a signature tells from ours.
 """
 
 import io
@@ -29,7 +29,7 @@ from equipoise.core.params import Params
 from equipoise.core.prompts import Response
 from equipoise.core.row import Row
 from equipoise.core.units import Unit
-from equipoise.figures.effects import Effect
+from equipoise.figures.effects import Effect, Nested
 from equipoise.figures.layout import read_result, rows_of
 from equipoise.figures.options import Decision, Measure
 from equipoise.figures.result import StudyResult
@@ -305,17 +305,19 @@ def _metrics(study: Study, run: Run, result: StudyResult, files: Mapping[str, by
     """Compare the metrics file and the summary with those of the recomputed result."""
     decision, options = run.settings.section("decision", Decision), run.settings.section("measure", Measure)
     names = files_of(study.name)
-    exact = [study_metrics(study, one, decision, options) for one in _nudged(study, result, decision)]
-    written = _nudged(study, read_result(run.data, study, decision), decision)
-    for name, made in (
-        (names["metrics"], exact),
-        (names["summary"], [summary_metrics(study, one, decision) for one in written]),
-    ):
+    written = read_result(run.data, study, decision)
+    made: dict[str, tuple[StudyResult, Callable[[StudyResult], Nested]]] = {
+        names["metrics"]: (result, partial(study_metrics, study, decision=decision, options=options)),
+        names["summary"]: (written, partial(summary_metrics, study, decision=decision)),
+    }
+    for name, (found, lay_out) in made.items():
         if name not in files:
             yield Difference(study.name, name, "file", "absent", "there")
             continue
         packed = jsonl.json_value(name, files[name].decode("utf-8", "replace"))
-        yield from _leaves(study.name, name, packed, [jsonl.canonical(one) for one in made])
+        if json.dumps(packed) != json.dumps(jsonl.canonical(lay_out(found))):
+            others = [jsonl.canonical(lay_out(one)) for one in _nudged(study, found, decision)]
+            yield from _leaves(study.name, name, packed, others)
 
 
 def _leaves(study: str, name: str, packed: Any, made: Sequence[Any]) -> Iterator[Difference]:  # noqa: ANN401
@@ -358,6 +360,9 @@ def _report(contents: Contents, settings: Params, results: Mapping[Study, StudyR
         return
     pack = contents.pack.model_copy(update={"files": {k: v for k, v in contents.pack.files.items() if k != REPORT}})
     decision = settings.section("decision", Decision)
+    again = in_words(pack, Path(), settings, results)
+    if again.encode() == contents.files[REPORT]:
+        return
     moved = zip(*(_nudged(study, result, decision) for study, result in results.items()), strict=True)
     texts = [in_words(pack, Path(), settings, dict(zip(results, each, strict=True))) for each in moved]
     packed = contents.files[REPORT].decode("utf-8", "replace").split("\n")
