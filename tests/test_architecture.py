@@ -53,7 +53,8 @@ COMPUTED = {"__init__.py", "cli/app.py", "cli/running.py", "pipeline/infer.py", 
 """Modules that import by a name that is computed: `equipoise.core.code` says why each may."""
 FOREIGN = {"dvc", "eq", "metadata", "scipy", "section", "settings"}
 """First parts of dotted names in docstrings that are no module of ours: packages, and variables in examples."""
-SUFFIXES = {*"bib csv eval json jsonl md onnx py safetensors svg tex toml txt xml yaml".split()}
+SUFFIXES = {"bib", "csv", "eval", "json", "jsonl", "md", "onnx", "py", "safetensors", "svg"}
+SUFFIXES |= {"tex", "toml", "txt", "xml", "yaml"}
 """Last parts of dotted names that are names of files."""
 
 

@@ -37,6 +37,15 @@ def test_hostile_text_shows_as_text(written: str) -> None:
     assert "{{ 7 * 7 }}" in found.text
 
 
+def test_the_intended_use_is_repeated_where_stated(report: Report, written: str) -> None:
+    """A use is shown as text, not as markup; without one the page says nothing of it."""
+    assert "Intended use" not in read(written).text
+    assert (
+        "Intended use: <b>triage</b> & advice"
+        in read(page(report._replace(intended_use="<b>triage</b> & advice"))).text
+    )
+
+
 def test_no_script_but_ours_and_no_handler(written: str) -> None:
     """The page has its data and two scripts, no element with a handler, and loads the record of its run alone."""
     found = read(written)
