@@ -13,8 +13,8 @@ many clusters as exclude that a share of the margin's size changes unseen (`stat
 clusters: a change in a tenth of all leaves no trace in more than one such sample of twenty.
 
 **Groups.** A group got worse if it did by intervals that hold for all groups of its family and all components
-(`figures.effects.simultaneous_means`); a component with `within_groups` is *not worse* only if no group of at least
-`LEAST` stories is compatible with a change of more than that many margins.
+(`figures.effects.simultaneous_means`); a component with `within_groups` is *not worse* only if no group
+that a verdict covers (`verdicts.is_covered`) is compatible with a change of more than that many margins.
 """
 
 import math
@@ -29,7 +29,7 @@ from equipoise.figures.effects import POOLED, SIMULTANEOUS, Effect, Group, simul
 from equipoise.figures.figure import Figure
 from equipoise.figures.options import Component, Direction, Measure
 from equipoise.figures.result import UNDECIDED
-from equipoise.figures.verdicts import LEAST, NOT_WORSE, WORSE, ChangeWord, change_verdict
+from equipoise.figures.verdicts import NOT_WORSE, WORSE, ChangeWord, change_verdict, is_covered
 from equipoise.materials.pairs import SHIFT_DECIMALS
 from equipoise.stats.clusters import clustered_mean, simulated_misses
 from equipoise.stats.proportions import unvaried_mean, unvaried_size
@@ -193,7 +193,7 @@ def _judge_family(
             found.worse.append(text)
         elif jointly == "" and any(shared.moves):
             found.open.append(f"{title} is open: {figure.title} changed by {signed(change.estimate or 0.0)}, all alike")
-        elif change.n < LEAST:
+        elif not is_covered(change):
             found.uncovered.append(title)
         elif component.within_groups is not None and alone not in (NOT_WORSE, ""):
             bound = component.within_groups * component.margin

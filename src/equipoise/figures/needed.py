@@ -109,7 +109,7 @@ class GroupsPart:
     """Groups of a family, each of which has to lie within a margin by an interval of its own.
 
     `deviation` is the standard deviation of a story's value within its group (`figures.effects.simultaneous_means`).
-    Groups of fewer than `verdicts.LEAST` stories do not count.
+    Dimensions of fewer than `verdicts.LEAST` stories do not count.
     """
 
     title: str
@@ -125,7 +125,7 @@ class GroupsPart:
         Given the pooled deviation the groups are independent, and all depend on it in the same direction.
         """
         every = [count for count in size.groups.get(self.family, {}).values() if count]
-        df, groups = sum(every) - len(every), [count for count in every if count >= LEAST]
+        df, groups = sum(every) - len(every), [count for count in every if count >= LEAST.get(self.family, 0)]
         if not groups:
             return 1.0
         side = self.alpha / 2
