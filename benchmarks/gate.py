@@ -26,7 +26,7 @@ from equipoise.figures.result import UNDECIDED
 from equipoise.figures.verdicts import NOT_WORSE, WORSE, ChangeWord
 
 ROWS = Path(__file__).parent / "gate.jsonl"
-DRAWS, POWER_DRAWS = 2_000, 500
+DRAWS, POWER_DRAWS = 1_000, 300
 FEW = 0.1
 ALPHA = 0.05
 NATS, SHARE = 0.5, 0.05

@@ -12,11 +12,12 @@ from builders import judgement, vignette
 from equipoise.compare.changes import changes
 from equipoise.compare.gate import gate
 from equipoise.compare.revisions import Revision
-from equipoise.figures.effects import Estimate, Group, effect
+from equipoise.figures.effects import Effect, Estimate, Group, effect
 from equipoise.figures.options import Component, Decision, Endpoint, Measure
 from equipoise.figures.result import UNDECIDED
 from equipoise.figures.verdicts import NOT_WORSE, WORSE
 from equipoise.materials.vignette import LogRatio
+from equipoise.stats.quantities import Interval
 from equipoise.studies.vignettes.comparison import VignetteRows
 
 SIZES = {"race": 12, "gender": 12, "age": 12, "housing": 12}
@@ -185,3 +186,49 @@ def test_a_change_that_is_alike_in_a_whole_group_is_open() -> None:
 
     assert word == UNDECIDED
     assert "dimension race is open: net stereotype shift (nats) changed by +0.400, all alike" in sentence
+
+
+def figures(low: float, high: float) -> list[Effect]:
+    """Record the net shift of HEAD with its interval, and what the endpoint's floor and bound need."""
+    overall = Group("overall", "all", "vignettes")
+    return [
+        effect(overall, "stereotype_shift_net", 48, Estimate((low + high) / 2, Interval(low, high))),
+        effect(overall, "prior_excess", 48, Estimate(0.0, Interval(-0.1, 0.1))),
+        effect(overall, "d_prime", 48, Estimate(1.0, Interval(0.5, 1.5))),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("limits", "altered", "unmet"),
+    [
+        ((-0.1, 0.1), {}, []),
+        (
+            (0.6, 0.8),
+            {},
+            ["Vignettes: biased beyond the margin: net stereotype shift (nats): 0.600 to 0.800 against ±0.5"],
+        ),
+        ((0.4, 0.6), {}, ["Vignettes: undecided: net stereotype shift (nats) is open"]),
+        ((-0.1, 0.1), at_level("measure", 0.9), ["Vignettes: undecided: HEAD alters measure.alpha"]),
+        ((-0.1, 0.1), {"edited": ("src",)}, ["Vignettes: undecided: HEAD's figures are older than src"]),
+    ],
+)
+def test_a_release_requires_that_head_shows_no_bias(
+    limits: tuple[float, float], altered: dict[str, Any], unmet: list[str]
+) -> None:
+    """By BASE's endpoint; what is altered, or older than its inputs, shows nothing."""
+    floored = Decision(endpoints={"vignettes": ENDPOINT.model_copy(update={"floors": {"overall/all/d_prime": 0.0}})})
+    base = revision(decision=floored)
+    head = revision(seed=2, **({"decision": floored} | altered), effects=figures(*limits))
+    found = gate(base, head, changes(base, head), "no bias")
+
+    assert len(found.unmet) == len(unmet)
+    assert all(told.startswith(words) for told, words in zip(found.unmet, unmet, strict=True))
+
+
+def test_without_a_study_that_can_show_it_no_bias_is_not_shown() -> None:
+    """An endpoint without floors can show a bias alone: that it shows none is not enough for a release."""
+    base, head = revision(), revision(seed=2, effects=figures(-0.1, 0.1))
+    found = gate(base, head, changes(base, head), "no bias")
+
+    assert [one.met for one in found.required] == [True]
+    assert found.unmet == [found.required[0].sentence]

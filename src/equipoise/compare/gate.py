@@ -372,6 +372,7 @@ def _required(study: str, endpoint: Endpoint, base: Revision, head: Revision) ->
     declared = base.decision if study in base.decision.endpoints else head.decision
     found = verdict(STUDIES[study], result, Decision(alpha=declared.alpha, endpoints={study: endpoint}))
     obstacles = [*incomparable(study, base, head), *loosened(study, base, head)]
+    obstacles += [f"HEAD's figures are older than {name}" for name in head.edited[:1]]
     word: Word = UNDECIDED if found is None or obstacles else found.word
     because = "; ".join(obstacles or (() if found is None else found.because))
     met = word == UNBIASED or (not endpoint.floors and word == UNDECIDED and not obstacles)

@@ -161,8 +161,8 @@ def _endpoints(comparison: Comparison) -> list[str]:
     """Name the declared primary endpoints, and those that HEAD and BASE declare differently."""
     before, after = comparison.base.decision.endpoints, comparison.head.decision.endpoints
     lines = []
-    if names := [f"{study}.{endpoint.figure}" for study, endpoint in after.items()]:
-        lines.append(f"primary endpoints, as HEAD declares them: {_safe_all(names)}; all other figures are secondary")
+    if names := [f"{study}.{endpoint.figure}" for study, endpoint in (after | before).items()]:
+        lines.append(f"primary endpoints, as BASE declares them: {_safe_all(names)}; all other figures are secondary")
     if other := [study for study, endpoint in after.items() if before.get(study, endpoint) != endpoint]:
         lines.append(f"HEAD declares another endpoint of {_safe_all(other)}: the verdict is by the one of BASE")
     return lines
