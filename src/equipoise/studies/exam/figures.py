@@ -6,7 +6,9 @@ from equipoise.studies.exam import NAME
 
 def _exam() -> list[Figure]:
     figures = [
-        Figure(name=f"exam.*.{measure}", family="city", group=EVERY, measure=measure, title=f"{title}, *")
+        Figure(
+            name=f"exam.*.{measure}", family="city", group=EVERY, measure=measure, title=f"{title}, *", worse="lower"
+        )
         for measure, title in (
             ("accuracy", "accuracy"),
             ("prevalence_weighted_accuracy", "accuracy weighted by prevalence"),
