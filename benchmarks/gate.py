@@ -1,6 +1,6 @@
 """False *not worse* and *worse* at the margin, and the power of *worse*, of changes of several shapes: `gate.jsonl`.
 
-    python benchmarks/gate.py            # simulate and write benchmarks/gate.jsonl, about ten minutes
+    python benchmarks/gate.py            # simulate and write benchmarks/gate.jsonl, about five minutes
     python benchmarks/gate.py --table    # print the table of docs/verdicts.md from it
 
 BASE has no bias; HEAD differs by a change whose mean is a multiple of the margin. The library's own `judge_change` and
@@ -26,8 +26,10 @@ from equipoise.figures.result import UNDECIDED
 from equipoise.figures.verdicts import NOT_WORSE, WORSE, ChangeWord
 
 ROWS = Path(__file__).parent / "gate.jsonl"
-DRAWS, POWER_DRAWS = 1_000, 300
+DRAWS, LARGE = 1_000, 100
+"""Draws at the margin, a fifth as many elsewhere; of more than so many items, half."""
 FEW = 0.1
+"""Share of items that a sparse change moves, per margin."""
 ALPHA = 0.05
 NATS, SHARE = 0.5, 0.05
 """Margins: of a figure in nats, and of a share."""
@@ -67,8 +69,8 @@ def _flips(rng: np.random.Generator, n: int, mean: float, noise: float) -> Array
     return (lost + rng.choice([1.0, -1.0, 0.0], n, p=[noise / 2, noise / 2, 1 - noise]) / 6) / SHARE
 
 
-VIGNETTES, QUESTIONS = (26, 41, 137), (19, 66, 126, 300)
-"""Pairs of decisions, of the core, and stories of the library; questions as shipped, half of them, all, and more."""
+VIGNETTES, QUESTIONS = (26, 41, 137), (19, 66, 126)
+"""Pairs of decisions, of the core, and stories of the library; questions as shipped, half of them, and all."""
 SHAPES = (
     Shape("normal, sd 1.6 margins", NATS, VIGNETTES, lambda rng, n, mean: mean + 1.6 * rng.normal(size=n)),
     Shape("exponential", NATS, VIGNETTES, lambda rng, n, mean: rng.exponential(1.0, n) * mean),
@@ -99,20 +101,20 @@ def judge(shape: Shape, changes: Array, rng: np.random.Generator) -> ChangeWord:
 
 def simulate(shape: Shape, n: int, seed: int = 0) -> Simulated:
     """Simulate one shape at one size."""
-    rng = np.random.default_rng([seed, n, SHAPES.index(shape)])
+    rng, total = np.random.default_rng([seed, n, SHAPES.index(shape)]), DRAWS if n <= LARGE else DRAWS // 2
 
     def shares(draw: Callable[[], Array], draws: int) -> dict[str, float]:
         words = [judge(shape, draw(), rng) for _ in range(draws)]
         return {word: words.count(word) / draws for word in (NOT_WORSE, WORSE)}
 
-    margin = shares(lambda: shape.draw(rng, n, 1.0), DRAWS)
-    double = shares(lambda: shape.draw(rng, n, 2.0), POWER_DRAWS)
+    margin = shares(lambda: shape.draw(rng, n, 1.0), total)
+    double = shares(lambda: shape.draw(rng, n, 2.0), total // 5)
     # As many changes of half the size to the worse as to the better.
-    fair = shares(lambda: (shape.draw(rng, n, 1.0) - shape.draw(rng, n, 1.0)) / 2, POWER_DRAWS)
+    fair = shares(lambda: (shape.draw(rng, n, 1.0) - shape.draw(rng, n, 1.0)) / 2, total // 5)
     return Simulated(
         shape=shape.name,
         n=n,
-        draws=DRAWS,
+        draws=total,
         false_not_worse=margin[NOT_WORSE],
         false_worse=margin[WORSE],
         not_worse_fair=fair[NOT_WORSE],

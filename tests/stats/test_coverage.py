@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from equipoise.stats.clusters import RESAMPLES, clustered_mean, simulated_coverage
+from equipoise.stats.clusters import RESAMPLES, clustered_mean, simulated_coverage, simulated_misses
 
 NAMES = [f"story{number}" for number in range(12)]
 
@@ -51,3 +51,18 @@ def test_without_spread_or_clusters_there_is_no_coverage() -> None:
     """Values that do not vary, and a single cluster, have no interval whose coverage could be asked for."""
     assert simulated_coverage([1.0] * 12, NAMES) is None
     assert simulated_coverage([1.0, 2.0], ["a", "a"]) is None
+
+
+def test_a_limit_is_missed_on_the_side_of_the_tail() -> None:
+    """Samples without the one large value, (39/40)^40 of all, end below the mean; those of mirrored values above it."""
+    values = [0.01, 0.011] * 19 + [0.01, 1.0]
+    names = [str(place) for place in range(40)]
+    missed, mirrored = (simulated_misses([sign * value for value in values], names) for sign in (1, -1))
+
+    assert missed is not None
+    assert mirrored is not None
+    # The standard error of a share of 2,000 samples is 0.011.
+    assert missed.high == pytest.approx((39 / 40) ** 40, abs=0.04)
+    assert max(missed.low, missed.undefined) < 0.01
+    assert (mirrored.low, mirrored.high) == (missed.high, missed.low)
+    assert simulated_coverage(values, names) == pytest.approx(1 - missed.high)

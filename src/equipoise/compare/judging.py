@@ -3,9 +3,9 @@
 **Limits.** *Not worse* of a mean takes two intervals that agree, Student's and that corrected for skewness
 (`stats.clusters.Mean.skewed_interval`); *worse* takes the second one only where Student's limit is missed by more than
 the nominal alpha / 2 of simulated samples, since the correction is far too wide where all but a few items move alike.
-Of other figures there is one interval. A limit that more than `MISSED` times alpha of the simulated samples miss does
-not count: nothing is concluded from it. A sample that has no interval misses nothing, since nothing is concluded from
-it either.
+Of other figures there is one interval. A limit that more than alpha of the simulated samples miss, twice as many as
+should, does not count: nothing is concluded from it. A sample without an interval misses nothing, since nothing is
+concluded from it either.
 
 **What no spread shows.** Where most items kept their value, the others say nothing of them: *not worse* then takes as
 many clusters as exclude that a share of the margin's size changes unseen (`stats.proportions.unvaried_size`: 72 for
@@ -35,9 +35,6 @@ from equipoise.stats.clusters import clustered_mean, simulated_misses
 from equipoise.stats.proportions import unvaried_mean, unvaried_size
 from equipoise.stats.quantities import Interval
 
-MISSED = 1.2
-"""How often, as a multiple of alpha, simulated samples may miss a limit. With 1.2 a false *not worse* of skewed changes
-has a probability of at most 5 % (docs/verdicts.md)."""
 FEWEST = unvaried_size(0.1, 0.1)
 """0.9^n is at most 0.05 from 29 on."""
 ALL = Interval(-math.inf, math.inf)
@@ -118,7 +115,7 @@ def limits(
 
 def _limit(student: float, skewed: float, missed: float, alpha: float, *, cautious: bool) -> float:
     """Choose the upper limit that counts, of which Student's is `missed` by this share of simulated samples."""
-    if missed > MISSED * alpha:
+    if missed > alpha:
         return math.inf
     return student if missed <= alpha / 2 and not cautious else max(student, skewed)
 
