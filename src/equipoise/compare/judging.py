@@ -71,21 +71,20 @@ class Shared(NamedTuple):
 
 
 def judge_change(figure: Figure, shared: Shared, component: Component, options: Measure, joint: float) -> ChangeWord:
-    """Judge a component: *worse* by limits of the level 1 - `joint`, *not worse* by those of 1 - `options.alpha`."""
+    """Judge a component: *worse* by limits of the level 1 - `joint`, *not worse* by those of the level of `options`."""
     other = shared.reflected(figure, component.direction)
     wanted: tuple[tuple[ChangeWord, float], ...] = ((WORSE, joint), (NOT_WORSE, options.alpha))
     for word, alpha in wanted:
         at_level = options.model_copy(update={"alpha": alpha})
-
-        def says(word: ChangeWord, at_level: Measure, *, simulated: bool) -> bool:
+        # Simulations, which take most of the time, only withdraw limits: the word must be there without them.
+        for simulated in (False, True):
             change, total = (
                 limits(figure, values, at_level, cautious=word == NOT_WORSE, simulated=simulated)
                 for values in (shared, other)
             )
-            return change_verdict(change, total, component.margin, component.direction) == word
-
-        # Simulations, which take most of the time, only withdraw limits.
-        if says(word, at_level, simulated=False) and says(word, at_level, simulated=True):
+            if change_verdict(change, total, component.margin, component.direction) != word:
+                break
+        else:
             return word
     return UNDECIDED
 
