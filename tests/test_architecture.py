@@ -29,7 +29,7 @@ ROOMS: tuple[str, ...] = runpy.run_path(str(ROOT / "docs/architecture_blocks.py"
 """The rooms of the library from the ground up, as docs/architecture.md has them."""
 OUTSIDE = ("stages", "benchmarks", "judge")
 """The folders of code that use the library."""
-LINES, MOST_ROOMS, MOST_ARROWS = 39_000, 20, 115
+LINES, MOST_ROOMS, MOST_ARROWS = 39_000, 20, 118
 EXAMPLE = ".consent"
 """The study of docs/howto/add-study.md, which is in that page alone."""
 REGISTRIES = {"studies/registry.py", "studies/public.py"}

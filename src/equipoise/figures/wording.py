@@ -44,7 +44,8 @@ def more_with_limits(estimate: float, low: float | None, high: float | None) -> 
     told = more_or_fewer(round(estimate, 2))
     limits = ""
     if low is not None and high is not None:
-        ends = (f"{round(100 * end) + 0:d}".replace("-", MINUS) for end in (low, high))
+        # Of the three places that files have, so that every page rounds alike.
+        ends = (f"{round(100 * round(end, 3)) + 0:d}".replace("-", MINUS) for end in (low, high))
         limits = f" ({' to '.join(ends)}{'' if told.endswith('more') else ' more'})"
     return f"{told}{limits} {'as' if told == 'as many' else 'than'}"
 
