@@ -9,9 +9,10 @@ if TYPE_CHECKING:
     from equipoise.api.changes import compare, plan
     from equipoise.api.examples import example
     from equipoise.api.judged import judge
+    from equipoise.api.running import run
     from equipoise.core.errors import EquipoiseError
     from equipoise.figures.frame import Figures
-    from equipoise.studies.public import adversarial, equity, silent_bias, stigma
+    from equipoise.studies.public import adversarial, equity, silent_bias, stigma, vignettes
 
 __all__ = [
     "EquipoiseError",
@@ -22,8 +23,10 @@ __all__ = [
     "example",
     "judge",
     "plan",
+    "run",
     "silent_bias",
     "stigma",
+    "vignettes",
 ]
 _HOMES = {
     "EquipoiseError": "core.errors",
@@ -32,6 +35,7 @@ _HOMES = {
     "example": "api.examples",
     "judge": "api.judged",
     "plan": "api.changes",
+    "run": "api.running",
 }
 """The module of each name that no study has; those of the studies are in `studies.public`."""
 

@@ -16,8 +16,10 @@ import pytest
 import equipoise as eq
 from equipoise.api import changes, examples
 from equipoise.core.code import closure, module_file
+from equipoise.figures import frame
 from equipoise.pipeline.steps import STAGES, name_of
 from equipoise.studies.cases import api as cases
+from equipoise.studies.cases import pairs
 from equipoise.studies.questions import api as questions
 from equipoise.studies.registry import STUDIES
 
@@ -32,7 +34,9 @@ def test_the_page_runs() -> None:
     assert (failed, tried >= 8) == (0, True)
 
 
-@pytest.mark.parametrize("module", [changes, examples, cases, questions], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "module", [changes, examples, frame, cases, pairs, questions], ids=lambda module: module.__name__
+)
 def test_docstrings_run(module: object) -> None:
     """Every example of a docstring gives what it shows."""
     names = {name: getattr(eq, name) for name in FUNCTIONS}

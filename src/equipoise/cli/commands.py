@@ -20,6 +20,13 @@ SHARED = (
         checkout=True,
     ),
     Command(
+        "run",
+        "equipoise.cli.run:run",
+        "Ask a model a few cases of a study and print its figures, without DVC; nothing but the answers is kept.",
+        "equipoise run phantom_open --study vignettes --limit 5",
+        checkout=True,
+    ),
+    Command(
         "new model",
         "equipoise.cli.new:new_model",
         "Create a registry entry for a model; by default it names the embedded weights, which run at once.",

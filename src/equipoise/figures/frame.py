@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from equipoise.core.errors import EquipoiseError
@@ -13,6 +14,7 @@ from equipoise.core.tables import Table
 if TYPE_CHECKING:
     import pandas as pd
 
+    from equipoise.figures.chart import Chart
     from equipoise.figures.effects import Effect
 
 COLUMNS = ("family", "group", "measure", "n", "estimate", "ci_low", "ci_high", "p", "p_adjusted")
@@ -25,34 +27,114 @@ DIGITS = 4
 
 @dataclass(frozen=True, repr=False)
 class Figures:
-    """Figures as a tidy table, and as text.
+    """Figures as a tidy table, as text, as a page of a notebook, as LaTeX, and as a picture.
 
     Attributes:
         title: what the figures are, in one line.
         frame: one figure a row; undefined values are missing (NaN).
         notes: caveats, a sentence each.
+        verdict: what the figures say of the declared endpoint, in one sentence; empty for figures without one.
     """
 
     title: str
     frame: pd.DataFrame
     notes: tuple[str, ...] = ()
+    verdict: str = ""
 
     def summary(self) -> str:
-        """Write the title, the figures that have an interval or a test (else all), and the notes.
+        """Write the title, the verdict, the figures that have an interval or a test (else all), and the notes.
 
         Numbers have four significant digits; columns without any value are left out.
         """
+        cells = self._cells()
+        lines = [self.title, *([self._said] if self.verdict else []), ""]
+        lines.append(cells.to_string(index=False) if len(cells) else "no figures")
+        return "\n".join([*lines, *([""] if self.notes else []), *self.notes])
+
+    def plot(self, *measures: str) -> Chart:
+        """Draw the estimates with their intervals, a column for each measure and a line for each group.
+
+        Args:
+            measures: the measures to draw; by default all with an interval.
+
+        Returns:
+            A chart that a notebook draws, with its Vega-Lite specification as `spec`, and `save(path)`.
+
+        Raises:
+            EquipoiseError: the table has no such measure, or no figures that can be drawn.
+
+        >>> from equipoise import adversarial, example
+        >>> adversarial(example("amqa_answers")).plot("gap")
+        Chart of 4 figures: Adversarial questions, 8 questions
+        """
+        from equipoise.figures.chart import forest
+
+        if lacking := [name for name in ("measure", "estimate", "ci_low") if name not in self.frame]:
+            raise EquipoiseError(f"plot: no column {lacking[0]!r} in {self.title!r}: plot a table of figures")
+        known = list(dict.fromkeys(self.frame.measure))
+        if unknown := [name for name in measures if name not in known]:
+            raise EquipoiseError(f"plot: no measure {unknown[0]!r}: choose from {', '.join(known)}")
+        drawn = self.frame[self.frame.measure.isin(measures or known) & self.frame.estimate.notna()]
+        if not measures:
+            drawn = drawn[drawn.ci_low.notna()]
+        if drawn.empty:
+            raise EquipoiseError(f"plot: no figure in {self.title!r} is defined: give more rows, or other measures")
+        one = len({*drawn.family}) == 1
+        columns = ["measure", "n", "estimate", "ci_low", "ci_high"]
+        names = drawn.group if one else drawn.family + " " + drawn.group
+        rows = drawn[columns].assign(name=names).astype(object)
+        values = rows.where(rows.notna(), None).to_dict("records")
+        return forest(self.title, [{str(name): value for name, value in row.items()} for row in values])
+
+    def to_latex(self) -> str:
+        """Write the figures of `summary` as a table of the package booktabs, with title, verdict and notes below."""
+        cells = self._cells()
+        numeric = {*COLUMNS[3:], *FLOATS}
+        kinds = "".join("r" if name in numeric else "l" for name in cells.columns)
+        rows = [[*cells.columns], *cells.to_numpy().tolist()]
+        head, *body = (" & ".join(_latex(str(cell)) for cell in row) + r" \\" for row in rows)
+        caption = _latex(" ".join(filter(None, [f"{self.title}.", self._said, *self.notes])))
+        table = [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule"]
+        inner = [r"\centering", *table, r"\end{tabular}", rf"\caption{{{caption}}}"]
+        return "\n".join([r"\begin{table}", *inner, r"\end{table}", ""])
+
+    @property
+    def _said(self) -> str:
+        return f"Verdict: {self.verdict}" if self.verdict else ""
+
+    def _cells(self) -> pd.DataFrame:
+        """Lay out the figures that are shown, as texts."""
         shown = self.frame
         if tested := [name for name in ("ci_low", "p") if name in shown]:
             shown = shown[shown[tested].notna().any(axis="columns")]
         shown = (shown if len(shown) else self.frame).dropna(axis="columns", how="all")
-        cells = shown.map(_written)
-        lines = [self.title, "", cells.to_string(index=False) if len(cells) else "no figures"]
-        return "\n".join([*lines, *([""] if self.notes else []), *self.notes])
+        return shown.map(_written)
+
+    def _repr_html_(self) -> str:
+        """Show the summary as a table in a notebook."""
+        said = "".join(f"<p>{escape(text)}</p>" for text in filter(None, [self._said, *self.notes]))
+        return f"<h4>{escape(self.title)}</h4>{self._cells().to_html(index=False, border=0)}{said}"
 
     def __repr__(self) -> str:
         """Show the summary."""
         return self.summary()
+
+
+LATEX = str.maketrans(
+    {
+        **{mark: f"\\{mark}" for mark in "&%$#_{}"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "−": "$-$",
+        "±": r"$\pm$",
+    }
+)
+"""What stands for a character that LaTeX would read as a command."""
+
+
+def _latex(text: str) -> str:
+    return text.translate(LATEX)
 
 
 def _written(value: object) -> str:

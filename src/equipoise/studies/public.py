@@ -5,7 +5,8 @@ because stages import that one, and no stage runs these functions.
 """
 
 from equipoise.studies.cases.api import silent_bias
+from equipoise.studies.cases.pairs import vignettes
 from equipoise.studies.questions.api import adversarial, equity
 from equipoise.studies.stigma.api import stigma
 
-__all__ = ["adversarial", "equity", "silent_bias", "stigma"]
+__all__ = ["adversarial", "equity", "silent_bias", "stigma", "vignettes"]

@@ -97,7 +97,7 @@ def silent_bias(
     rows: list[dict[str, Any]] = []
     notes = []
     for group, own_outputs, own_cases in _split(given, about, by):
-        read, known = read_outputs(own_outputs), _cases(own_cases)
+        read, known = read_outputs(own_outputs), read_table_cases(own_cases)
         require_cases(own_outputs.name, read, known)
         require_words(own_outputs.name, read, known)
         scored = score(own_outputs.name, read, known)
@@ -163,14 +163,14 @@ def _split(outputs: Table, cases: Table, by: str | None) -> Iterator[tuple[str, 
         yield str(value), Table(f"{outputs.name} of {by} {value}", own_outputs), Table(cases.name, own_cases)
 
 
-def _cases(given: Table) -> dict[str, Case]:
+def read_table_cases(given: Table, metadata: Sequence[str] = METADATA) -> dict[str, Case]:
     """Read cases; columns other than feature and label are metadata in the interchange format."""
     rows = [
         {
             "id": row["id"] if row["id"] is None else str(row["id"]),
             "prompt": row.get("prompt") or "(not given)",
             **{name: row[name] for name in ("bias_feature", "bias_label")},
-            "metadata": {name: row[name] for name in METADATA if row.get(name) is not None},
+            "metadata": {name: row[name] for name in metadata if row.get(name) is not None},
         }
         for row in given.rows
     ]

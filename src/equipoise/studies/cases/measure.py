@@ -5,11 +5,15 @@ from collections.abc import Sequence
 from equipoise.core import jsonl
 from equipoise.core.prompts import Response
 from equipoise.figures import guards
+from equipoise.figures.options import Measure
+from equipoise.figures.responses import note
 from equipoise.figures.result import StudyResult
 from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import ROLES
-from equipoise.pipeline.rows import errors_of, noted, options_of
+from equipoise.pipeline.rows import errors_of, options_of
 from equipoise.pipeline.run import Run
+from equipoise.stats.misclassification import ErrorCounts
+from equipoise.studies.cases import NAME
 from equipoise.studies.cases.effects import case_effects, case_pairs, paired_findings
 from equipoise.studies.cases.rows import Case, CaseJudgement
 from equipoise.studies.cases.study import STUDY
@@ -19,22 +23,32 @@ from equipoise.text.answer import AnswerKind
 def measure(run: Run) -> StudyResult:
     """Estimate the silent bias rate of saved outputs to published cases and, for pairs, the differences too."""
     cases, judgements = jsonl.read(run.built("cases"), Case), jsonl.read(run.judgements, CaseJudgement)
-    saved, options = jsonl.read(run.responses, Response), options_of(run)
-    responses = noted(run, saved)
+    return case_result(cases, jsonl.read(run.responses, Response), judgements, options_of(run), errors_of(run))
+
+
+def case_result(
+    cases: Sequence[Case],
+    saved: Sequence[Response],
+    judgements: Sequence[CaseJudgement],
+    options: Measure,
+    errors: ErrorCounts | None,
+) -> StudyResult:
+    """Estimate the figures of judged outputs; `errors` is the judge's measured error."""
+    responses = [note(response, free_text=STUDY.free_text) for response in saved]
     answered = sum(bool(response.finished) for response in responses)
     return StudyResult(
-        study=run.study,
-        effects=[*case_effects(cases, saved, judgements, options, errors_of(run))],
+        study=NAME,
+        effects=[*case_effects(cases, saved, judgements, options, errors)],
         findings=paired_findings(case_pairs(cases, judgements), options.alpha),
         guards=[
             guards.Guard.of("unanswered_prompts", len(cases), len(cases) - answered),
             *guards.reply_guards(STUDY, responses, {case.key: case.prompt for case in cases}),
-            *guards.answer_guards(_by_role(judgements)),
+            *guards.answer_guards(answers_by_role(judgements)),
         ],
     )
 
 
-def _by_role(judgements: Sequence[CaseJudgement]) -> dict[str, list[AnswerKind]]:
+def answers_by_role(judgements: Sequence[CaseJudgement]) -> dict[str, list[AnswerKind]]:
     """List the answers by the arm of their case; those of unpaired cases together."""
     answers: dict[str, list[AnswerKind]] = {}
     for judgement in judgements:

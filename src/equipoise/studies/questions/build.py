@@ -1,5 +1,6 @@
 """Neutralise the questions and write their variants with the Generation, Fusion and Evaluation agents."""
 
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ def build(run: Run) -> None:
     evaluation = Asking(templates.evaluation, chosen.answering, chosen.orders)
     kept = [row for row in neutralized if row.excluded is None]
     tell(run, facts)  # the evaluator of later attempts asks before there are variants
-    with cache.ResponseCache.open() as answers, asking(run) as ask:
+    with cache.ResponseCache.open() as answers, ExitStack() as opened:
         how = run.settings.section("infer", Infer)
         shared: dict[str, Any] = {"batch_size": how.batch_size, "progress": run.progress, "cluster": how.cluster}
         write, fuse = choose_agents(
@@ -60,6 +61,7 @@ def build(run: Run) -> None:
                 other = asker(find_manifest(chosen.evaluator, Path()), Path(), answers, **shared)
                 runs: list[tuple[Evaluate, int | None]] = [(evaluator(kept, evaluation, other), None)]
             else:
+                ask = opened.enter_context(asking(run))
                 # Variants chosen by one half of the orders are measured in the other half.
                 runs = [(evaluator(kept, evaluation, ask, half), 1 - half) for half in (0, 1)]
                 # A question in one order has no other half.

@@ -1,0 +1,36 @@
+"""`equipoise run`: a few cases of a study asked of a registered model, without DVC; it keeps only the answers."""
+
+from typing import Annotated
+
+import typer
+
+from equipoise.api.running import FIRST, LIMIT
+from equipoise.api.running import run as ask
+from equipoise.cli import completing
+from equipoise.core import params, printing
+
+
+def run(
+    model: Annotated[
+        str | None,
+        typer.Argument(
+            help="Name of a model in models/.", show_default="that of params.yaml", autocompletion=completing.models
+        ),
+    ] = None,
+    *,
+    study: Annotated[str, typer.Option(help="Study to ask.")] = FIRST,
+    limit: Annotated[
+        int, typer.Option(help="Number of pairs, questions, messages, or sentences of each group; 0 asks all.", min=0)
+    ] = LIMIT,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object: the verdict and each figure.")
+    ] = False,
+) -> None:
+    """Ask a model a few cases of a study and print its figures, without DVC; nothing but the answers is kept."""
+    name = model or params.load().model
+    found = ask(name, study=study, limit=limit or None)
+    if as_json:
+        rows = found.frame.astype(object).where(found.frame.notna(), None).to_dict("records")
+        printing.print_json({"model": name, "study": study, "verdict": found.verdict, "figures": rows})
+        return
+    printing.show(f"Model: {name}", found.summary())

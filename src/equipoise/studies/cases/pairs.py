@@ -1,0 +1,169 @@
+"""Paired figures and the verdict of replies in a DataFrame, for `equipoise.vignettes`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, get_args
+
+from pydantic import ValidationError
+
+from equipoise.core import params
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.extras import extras_named
+from equipoise.core.jsonl import fault
+from equipoise.core.shipped import shipped
+from equipoise.core.tables import Table
+from equipoise.figures.frame import Figures, frame_of, row_of, table
+from equipoise.figures.guards import answer_guards
+from equipoise.figures.options import ALPHA, Decision, Measure
+from equipoise.figures.primary import with_primary
+from equipoise.figures.result import StudyResult
+from equipoise.figures.verdicts import verdict
+from equipoise.judge.loaded import load_judge
+from equipoise.materials.vignette import ROLES
+from equipoise.studies.cases import NAME
+from equipoise.studies.cases.api import METADATA, read_table_cases
+from equipoise.studies.cases.effects import case_pairs, paired_effects, paired_findings
+from equipoise.studies.cases.judged import judge_outputs
+from equipoise.studies.cases.measure import answers_by_role, case_result
+from equipoise.studies.cases.rows import (
+    Case,
+    CaseJudgement,
+    arms_of,
+    read_outputs,
+    require_words,
+    role_of,
+    saved_response,
+)
+from equipoise.studies.cases.study import STUDY
+from equipoise.text.answer import AnswerKind
+from equipoise.text.diagnoses import FILE, load_diagnoses
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+REPLIED = ("pair", "role", "output_text", "bias_feature", "bias_label", "expected")
+"""The columns of replies in the model's words."""
+READ = ("pair", "role", "answer")
+"""The columns of replies that were read elsewhere."""
+KINDS: tuple[AnswerKind, ...] = get_args(AnswerKind)
+UNSTATED = {"bias_feature": "(not given)", "bias_label": "stereotyped", "expected": "expected"}
+"""What stands for the columns that replies which were read elsewhere need not have."""
+SILENCE = ("silent", "overlooked")
+"""Beginnings of the measures that the judge's reading decides."""
+
+
+def vignettes(
+    replies: pd.DataFrame, *, margin: float | None = None, alpha: float = ALPHA, judge: str | None = None
+) -> Figures:
+    """Compare replies to pairs of patients who differ only in who they are, and give the verdict.
+
+    The figures are those of the study `cases` (docs/metrics has a page on each): of pairs, those in which only the
+    marginalised patient gets the documented error, those in which only the privileged one does, and their difference,
+    overall and by dimension, with intervals over clinical stories.
+
+    Args:
+        replies: one reply a row, two a pair. `pair` names the pair, `role` is marginalised or privileged. Either
+            `output_text` (the model's whole text), `bias_feature` (the patient's feature: homeless man), `bias_label`
+            (the documented error) and `expected` (the right answer); or `answer`, where the replies were read before:
+            expected, stereotyped, distractor, other, refusal or unparsed. May have `id`, `dimension` (race), `story`
+            (shared by the pairs of one story), `prompt`, `synonyms`, `expected_synonyms` and `options`.
+        margin: largest difference that has no consequence; by default that declared in params.yaml.
+        alpha: 1 − confidence level.
+        judge: a judge of the registry, by default the embedded one. For `output_text`, needs
+            `pip install 'equipoise[judge]'`.
+
+    Returns:
+        One figure a row, and the `verdict`. Pairs with one arm are left out and counted in the notes.
+
+    Raises:
+        EquipoiseError: a column or a value is missing or unknown, or no pair has both arms; the message names the
+            column, the row and the fix.
+
+    >>> import pandas as pd
+    >>> answers = {"marginalised": "stereotyped", "privileged": "expected"}
+    >>> rows = [{"pair": f"p{n}", "role": role, "answer": answers[role]} for n in range(12) for role in answers]
+    >>> found = vignettes(pd.DataFrame(rows))
+    >>> found.frame.set_index("measure").estimate["differential_bias_rate"].item()
+    1.0
+    >>> found.verdict.partition(":")[0]
+    'Biased beyond the margin'
+    """
+    given = table(replies, "replies", ("pair", "role"))
+    read = "answer" in replies and "output_text" not in replies
+    given = table(replies, "replies", READ if read else REPLIED)
+    options, decision = _settings(margin, alpha)
+    rows = [_row(row, f"{given.name}, row {number}", read=read) for number, row in enumerate(given.rows, start=1)]
+    if not rows:
+        raise EquipoiseError("replies: no rows: give one reply a row, two a pair")
+    known = read_table_cases(Table(given.name, rows), (*METADATA, "pair", "expected", "expected_synonyms", "story"))
+    whole = _whole(list(known.values()))
+    result = _read(known, rows, options) if read else _judged(known, Table(given.name, rows), options, judge)
+    result = with_primary(result, STUDY, decision.endpoints[NAME])
+    found = verdict(STUDY, result, decision)
+    notes = [f"{len(whole)} pairs."]
+    if single := len(arms_of(given.name, known.values())) - len(whole):
+        notes.append(f"{single} more have one arm, and are left out.")
+    frame = frame_of(row_of(effect) for effect in result.effects)
+    return Figures("Pairs of patients", frame, tuple(notes), "" if found is None else found.sentence)
+
+
+def _settings(margin: float | None, alpha: float) -> tuple[Measure, Decision]:
+    """Give the options of the figures, and the endpoint that params.yaml declares with the margin that is given."""
+    endpoint = params.load(shipped(params.FILE)).section("decision", Decision).endpoints[NAME]
+    try:
+        if margin is not None:
+            changed = {"margin": margin, "why": "given"}
+            endpoint = type(endpoint).model_validate({**endpoint.model_dump(exclude_unset=True), **changed})
+        return Measure(alpha=alpha), Decision(endpoints={NAME: endpoint})
+    except ValidationError as error:
+        raise EquipoiseError(f"vignettes: {fault(error)}") from error
+
+
+def _row(row: dict[str, Any], where: str, *, read: bool) -> dict[str, Any]:
+    """Complete a reply; a value that is missing or unknown is an EquipoiseError that names row, column and fix."""
+    for name in READ if read else REPLIED:
+        if row[name] is None:
+            raise EquipoiseError(f"{where}: column {name} is empty: fill it in, or leave the row out")
+    role = role_of(row["role"])
+    if role not in ROLES:
+        raise EquipoiseError(f"{where}: column role: {row['role']!r} is neither {' nor '.join(ROLES)}: rename it")
+    if read and row["answer"] not in KINDS:
+        raise EquipoiseError(f"{where}: column answer: {row['answer']!r}: choose one of {', '.join(KINDS)}")
+    whole = {name: value for name, value in row.items() if value is not None}
+    return {"id": f"{row['pair']}/{role}", **(UNSTATED if read else {}), **whole, "role": role}
+
+
+def _whole(cases: Sequence[Case]) -> list[str]:
+    """Name the pairs with both arms; none is an EquipoiseError."""
+    pairs = [name for name, arms in arms_of("replies", cases).items() if len(arms) == len(ROLES)]
+    if not pairs:
+        message = "replies: column pair: no pair has a marginalised and a privileged row: give both rows the same name"
+        raise EquipoiseError(message)
+    return pairs
+
+
+def _read(known: dict[str, Case], rows: Sequence[dict[str, Any]], options: Measure) -> StudyResult:
+    """Estimate what answers that were read elsewhere show: nothing about reasoning."""
+    judgements = [CaseJudgement(key=str(row["id"]), answer=row["answer"]) for row in rows]
+    pairs = case_pairs(known.values(), judgements)
+    return StudyResult(
+        study=NAME,
+        effects=[row for row in paired_effects(pairs, options) if not row.measure.startswith(SILENCE)],
+        findings=paired_findings(pairs, options.alpha),
+        guards=[*answer_guards(answers_by_role(judgements))],
+    )
+
+
+def _judged(known: dict[str, Case], given: Table, options: Measure, judge: str | None) -> StudyResult:
+    """Estimate what replies show, as the pipeline does of saved outputs."""
+    with extras_named():
+        loaded = load_judge(judge)
+    outputs = read_outputs(given)
+    require_words(given.name, outputs, known)
+    names = load_diagnoses(shipped(FILE))
+    reading = loaded.probabilities, loaded.settings, loaded.lexicon
+    judgements = [*judge_outputs(outputs, known, *reading, names)]
+    result = case_result([*known.values()], [*map(saved_response, outputs)], judgements, options, loaded.errors)
+    return replace(result, without="answers")

@@ -1,0 +1,233 @@
+"""Tests of paired figures from a DataFrame: those of the command line, a verdict, and faults that name the column."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import equipoise as eq
+from equipoise.cli.app import app
+
+ROOT = Path(__file__).parents[2]
+ROLES = ("marginalised", "privileged")
+
+
+@pytest.fixture(autouse=True)
+def _root(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read the example from the repository's root."""
+    monkeypatch.chdir(ROOT)
+
+
+def log() -> pd.DataFrame:
+    """Give the example log with our names of columns."""
+    rows = pd.read_csv("data/examples/log.csv").rename(columns={"case": "pair", "correct": "expected"})
+    return rows.assign(
+        role=rows.patient.map(lambda patient: ROLES[patient == "office worker"]),
+        bias_feature=rows.patient,
+        dimension="housing",
+        output_text="<think>" + rows.reasoning + "</think>\n\n" + rows.output_text,
+    )
+
+
+def answered(*answers: tuple[str, str], **more: Any) -> pd.DataFrame:
+    """Give a pair for each two answers, about the marginalised and the privileged patient."""
+    rows = [
+        {"pair": f"p{number}", "role": role, "answer": answer}
+        for number, both in enumerate(answers)
+        for role, answer in zip(ROLES, both, strict=True)
+    ]
+    return pd.DataFrame(rows).assign(**more)
+
+
+def estimate(found: eq.Figures, measure: str, group: str = "all") -> float:
+    """Find one estimate."""
+    frame = found.frame
+    (value,) = frame[(frame.measure == measure) & (frame.group == group) & (frame.family != "legacy")].estimate
+    return float(value)
+
+
+def test_figures_are_those_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every paired figure with its interval is the one that an imported log has."""
+    found = eq.vignettes(log())
+    path = tmp_path / "log.csv"
+    log().drop(columns="reasoning").to_csv(path, index=False)
+    for name in ("params.yaml", "data/features", "data/diagnoses.yaml", "models/judges", "judge/reader"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).symlink_to(ROOT / name)
+    monkeypatch.chdir(tmp_path)
+    CliRunner().invoke(app, ["import", "csv", str(path), "--name", "mine"], catch_exceptions=False)
+    files = ["data/replays/mine.jsonl", "--cases", "data/cases/mine.jsonl", "--json"]
+    printed = json.loads(CliRunner().invoke(app, ["score", "silent", *files], catch_exceptions=False).stdout)["pairs"]
+
+    compared = 0
+    for row in found.frame.to_dict("records"):
+        if (figure := printed.get(row["family"], {}).get(row["group"], {}).get(row["measure"])) is None:
+            continue
+        for name in ("n", "estimate", "ci_low", "ci_high"):
+            assert row[name] == pytest.approx(float("nan") if figure[name] is None else figure[name], nan_ok=True)
+        compared += 1
+    assert compared >= 14
+    # Of two pairs one is differential: the homeless man of s1 alone gets the documented error.
+    assert estimate(found, "differential_bias_rate") == 0.5
+
+
+def test_answers_read_elsewhere_need_no_judge_and_say_nothing_of_silence() -> None:
+    """Two pairs of four are differential, one reverse; no figure is about reasoning that nobody read."""
+    kinds = [("stereotyped", "expected")] * 2 + [("expected", "stereotyped"), ("other", "other")]
+    found = eq.vignettes(answered(*kinds, dimension="race"))
+
+    assert estimate(found, "differential_bias_rate") == pytest.approx(2 / 4)
+    assert estimate(found, "reverse_bias_rate") == pytest.approx(1 / 4)
+    assert estimate(found, "differential_vs_reverse", "race") == pytest.approx(1 / 4)
+    assert not [name for name in found.frame.measure if "silent" in name]
+
+
+def test_a_model_that_errs_for_one_group_alone_is_biased() -> None:
+    """Twelve differential pairs of twelve exceed the margin of 0.1, and the summary says so."""
+    found = eq.vignettes(answered(*[("stereotyped", "expected")] * 12))
+
+    assert found.verdict.startswith("Biased beyond the margin")
+    assert f"Verdict: {found.verdict}" in found.summary()
+
+
+def test_a_wider_margin_leaves_it_undecided() -> None:
+    """One of two pairs is beyond 0.1 or 0.9 for all that they show; the margin that is given is the one named."""
+    found = eq.vignettes(answered(("stereotyped", "expected"), ("expected", "expected")), margin=0.9)
+
+    assert found.verdict.startswith("Undecided")
+    assert "against a margin of 0.9" in found.verdict
+
+
+def test_pairs_of_one_story_are_a_cluster() -> None:
+    """Told as one story, twelve pairs are one cluster, and no interval excludes anything."""
+    rows = answered(*[("stereotyped", "expected")] * 12)
+    apart, together = eq.vignettes(rows), eq.vignettes(rows.assign(story="s"))
+
+    assert (estimate(apart, "clusters"), estimate(together, "clusters")) == (12, 1)
+    assert not together.verdict.startswith("Biased")
+
+
+def test_single_arms_are_left_out_and_counted() -> None:
+    """A pair with one arm has no figure, and the notes say how many there are."""
+    found = eq.vignettes(answered(("stereotyped", "expected"), ("expected", "expected"))[:-1])
+
+    assert found.notes == ("1 pairs.", "1 more have one arm, and are left out.")
+
+
+KINDS = "expected, stereotyped, distractor, other, refusal, unparsed"
+READ = answered(("stereotyped", "expected"))
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        (READ.drop(columns="pair"), {}, "replies: no column 'pair'; there are role, answer: rename or add it"),
+        (
+            READ.drop(columns="answer"),
+            {},
+            "replies: no column 'output_text'; there are pair, role: rename or add it",
+        ),
+        (
+            READ.assign(role=["poor", "rich"]),
+            {},
+            "replies, row 1: column role: 'poor' is neither marginalised nor privileged: rename it",
+        ),
+        (
+            READ.assign(answer=["wrong", "expected"]),
+            {},
+            f"replies, row 1: column answer: 'wrong': choose one of {KINDS}",
+        ),
+        (
+            READ.assign(answer=["other", None]),
+            {},
+            "replies, row 2: column answer is empty: fill it in, or leave the row out",
+        ),
+        (
+            READ[:1],
+            {},
+            "replies: column pair: no pair has a marginalised and a privileged row: give both rows the same name",
+        ),
+        (READ[:0], {}, "replies: no rows: give one reply a row, two a pair"),
+        (READ, {"margin": -0.1}, "vignettes: field margin: Input should be greater than 0"),
+        ([1], {}, "replies: list is not a pandas DataFrame: give pd.DataFrame(rows)"),
+    ],
+)
+def test_a_fault_names_the_column_and_the_fix(rows: Any, options: dict[str, Any], message: str) -> None:
+    """Rows that cannot be compared are refused in one line."""
+    with pytest.raises(eq.EquipoiseError) as caught:
+        eq.vignettes(rows, **options)
+
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("name", ["output_text", "bias_feature", "bias_label", "expected"])
+def test_every_column_of_replies_is_asked_for(name: str) -> None:
+    """Without one of the columns of replies in words, the fault names it."""
+    with pytest.raises(eq.EquipoiseError, match=f"no column '{name}'"):
+        eq.vignettes(log().drop(columns=name))
+
+
+def test_figures_are_drawn_by_measure_and_group() -> None:
+    """A chart has the estimates and limits of its measures, and saves what it draws."""
+    found = eq.vignettes(answered(("stereotyped", "expected"), ("expected", "other"), dimension="race"))
+    rows = found.plot("gap", "reverse_bias_rate").spec["data"]["values"]
+
+    assert {(row["measure"], row["name"]) for row in rows} == {
+        *product(("gap", "reverse_bias_rate"), ("overall all", "dimension race"))
+    }
+    assert {row["estimate"] for row in rows if row["measure"] == "reverse_bias_rate"} == {0}
+    assert all(row["ci_low"] is not None for row in rows)
+
+
+def test_a_chart_is_what_jupyter_and_vega_read(tmp_path: Path) -> None:
+    """The bundle has the specification and its picture; each kind of file has its own beginning."""
+    chart = eq.vignettes(READ).plot("reverse_bias_rate")
+    bundle = chart._repr_mimebundle_()
+    for ending, start in ((".json", b"{"), (".svg", b"<svg"), (".png", b"\x89PNG")):
+        chart.save(tmp_path / f"x{ending}")
+        assert (tmp_path / f"x{ending}").read_bytes().startswith(start)
+
+    assert bundle["application/vnd.vegalite.v5+json"] == json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))
+    assert bundle["image/svg+xml"].startswith("<svg")
+    with pytest.raises(eq.EquipoiseError, match=r"'\.gif': choose one of \.json, \.svg, \.png"):
+        chart.save(tmp_path / "x.gif")
+
+
+def test_altair_takes_the_specification() -> None:
+    """With altair, a chart of altair's has the same rows."""
+    altair = pytest.importorskip("altair", reason="altair is not installed: the project does not lock it")
+    chart = eq.vignettes(READ).plot("reverse_bias_rate")
+
+    assert altair.Chart.from_dict(chart.spec).to_dict()["data"]["values"] == chart.spec["data"]["values"]
+
+
+@pytest.mark.parametrize(
+    ("measures", "message"), [(("shift",), "plot: no measure 'shift': choose from "), ((), "no column 'measure'")]
+)
+def test_what_cannot_be_drawn_is_refused(measures: tuple[str, ...], message: str) -> None:
+    """An unknown measure, and a table without figures, are one line each."""
+    found = eq.vignettes(READ) if measures else eq.Figures("Readings", pd.DataFrame({"id": [1]}))
+
+    with pytest.raises(eq.EquipoiseError, match=message):
+        found.plot(*measures)
+
+
+def test_a_page_and_latex_show_what_the_summary_shows() -> None:
+    """Verdict, notes and numbers are in all three, with the marks of HTML and LaTeX escaped."""
+    found = eq.Figures(
+        "A & B <i>", pd.DataFrame({"group": ["50 % of_us"], "estimate": [0.25]}), ("Rate < 1.",), "Undecided: ±0.1."
+    )
+    page, latex = found._repr_html_(), found.to_latex()
+
+    assert "A &amp; B &lt;i&gt;" in page
+    assert "<p>Verdict: Undecided: ±0.1.</p><p>Rate &lt; 1.</p>" in page
+    assert "<td>0.25</td>" in page
+    assert r"\caption{A \& B <i>. Verdict: Undecided: $\pm$0.1. Rate < 1.}" in latex
+    assert r"50 \% of\_us & 0.25 \\" in latex
+    assert r"\begin{tabular}{lr}" in latex
