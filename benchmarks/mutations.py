@@ -111,11 +111,9 @@ def alter(value: Any, at: tuple[Any, ...], draw: random.Random) -> tuple[Any, An
 def change_value(files: Files, name: str, draw: random.Random, only: type | tuple[type, ...] = object) -> str:
     """Change one value of one row, to another one."""
     rows = lines_of(files, name)
-    for _ in range(100):
-        row = draw.choice(rows)
+    for row in draw.sample(rows, len(rows)):
         paths = [at for at in leaves(row) if isinstance(_at(row, at), only)]
-        if paths:
-            at = draw.choice(paths)
+        for at in draw.sample(paths, len(paths)):
             before, after = alter(row, at, draw)
             if before != after:
                 put(files, name, rows)
@@ -129,14 +127,23 @@ def _at(value: Any, at: tuple[Any, ...]) -> Any:  # noqa: ANN401  (any JSON valu
     return value
 
 
+def change_any(files: Files, draw: random.Random, only: type | tuple[type, ...]) -> str:
+    """Change one value of a kind in a file of rows that has any."""
+    names = rows_in(files)
+    for name in draw.sample(names, len(names)):
+        with suppress(LookupError):
+            return change_value(files, name, draw, only)
+    raise LookupError(only)
+
+
 def row_value(files: Files, _: Files, draw: random.Random) -> str:
     """A number or flag of a row: a likelihood, a judgement, an effect, a reading, an expected answer."""
-    return change_value(files, draw.choice(rows_in(files)), draw, (int, float))
+    return change_any(files, draw, (int, float))
 
 
 def row_text(files: Files, _: Files, draw: random.Random) -> str:
     """A word in a row: of a reply, a case, a prompt, a judgement."""
-    return change_value(files, draw.choice(rows_in(files)), draw, str)
+    return change_any(files, draw, str)
 
 
 def row_dropped(files: Files, _: Files, draw: random.Random) -> str:

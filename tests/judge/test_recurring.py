@@ -87,6 +87,14 @@ def test_nothing_recurs_in_one_reply() -> None:
     assert Recurring.among([reply], LEXICON).apart(reply.text, reply.features) == []
 
 
+@pytest.mark.parametrize("sentence", ["", "—", "...", "The.", "Yes."])
+def test_a_sentence_of_a_word_or_none_is_read(sentence: str) -> None:
+    """A random network writes sentences without words; nothing of them recurs but a word."""
+    found = apart(sentence) if sentence else [[]]
+
+    assert all(one in ([], [sentence]) for one in found)
+
+
 def test_sentences_are_cut_out() -> None:
     """What is left is the text on both sides."""
     assert without("One. Two. Three.", [Span(5, 9)]) == "One.  Three."

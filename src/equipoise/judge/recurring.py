@@ -117,10 +117,10 @@ def _forms(sentence: str, features: Sequence[Feature]) -> tuple[list[Triple], li
 
 
 def _triples(sentence: str) -> list[Triple]:
-    """Return the triples of a sentence's words, from its first to its last."""
+    """Return the triples of a sentence's words, from its first to its last; none of a sentence without words."""
     words = ["^"]
     for match in _WORD.finditer(sentence.casefold()):
         word = match.group()
         if word not in _SMALL and not (word == words[-1] == _GAP):
             words.append(word)
-    return list(zip(words[:-1], words[1:], [*words[2:], "$"], strict=True))
+    return list(zip(words[:-1], words[1:], [*words[2:], "$"], strict=True)) if len(words) > 1 else []
