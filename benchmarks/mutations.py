@@ -19,6 +19,7 @@ import tempfile
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path, PurePosixPath
