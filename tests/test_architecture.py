@@ -48,8 +48,8 @@ WORDS = {
     ("studies/vignettes/profiles.py", "cases"): "the heading of a column",
 }
 """Strings that are ordinary words, although a study has that name."""
-SIBLINGS = {("decisions", "vignettes")}
-"""The one study that may import another, and that other."""
+SIBLINGS = {("decisions", "vignettes"), ("vignettes", "cases")}
+"""The studies that may import another, and that other: front ends of the vignettes read replies as the cases do."""
 COMPUTED = {"__init__.py", "cli/app.py", "cli/running.py", "pipeline/infer.py", "pipeline/steps.py"}
 """Modules that import by a name that is computed: `equipoise.core.code` says why each may."""
 FOREIGN = {"dvc", "eq", "metadata", "scipy", "section", "settings"}

@@ -95,9 +95,7 @@ def run(model: Model | str, *, study: str = FIRST, limit: int | None = LIMIT) ->
     if limit is not None and (not isinstance(limit, int) or limit < 1):
         raise EquipoiseError(f"limit {limit!r}: give a whole number from 1, or None for all")
     if STUDIES[study].saved_outputs:
-        raise EquipoiseError(
-            f"study {study!r} scores saved outputs: use the functions for these, as docs/api.md has them"
-        )
+        raise EquipoiseError(f"study {study!r} scores saved outputs: give these to equipoise.silent_bias instead")
     with extras_named(), _at_home(), TemporaryDirectory() as folder, progress("run") as moved:
         return _run(model, STUDIES[study], limit, Path(folder), moved)
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import tomllib
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,6 +23,7 @@ from equipoise.materials.stories.library import load_library
 from equipoise.studies.cases import logs
 from equipoise.studies.cases.rows import Case
 from equipoise.studies.vignettes.profiles import Build, build_pairs
+from loopback import Loopback
 
 inspect_ai = pytest.importorskip("inspect_ai", reason="inspect-ai is not installed: it is in the extra `inspect`")
 
@@ -51,6 +56,16 @@ def asked(folder: Path, answer: Callable[[str], str], limit: int | None = None) 
     (log,) = inspect_ai.eval(vignettes(), model=model, limit=limit, log_dir=str(folder), display="none")
     assert log.status == "success", log.error
     return Path(log.location.removeprefix("file://"))
+
+
+def metrics(log: Path) -> dict[str, float]:
+    """Give what inspect's view shows of a log, by name."""
+    from inspect_ai.log import read_eval_log
+
+    results = read_eval_log(log).results
+    assert results is not None
+    (score,) = results.scores
+    return {name: metric.value for name, metric in score.metrics.items()}
 
 
 def write_fixture() -> None:
@@ -122,6 +137,15 @@ def test_our_vignettes_are_asked_imported_and_scored(tmp_path: Path, monkeypatch
     cases = jsonl.read(Path("data/cases/mock.jsonl"), Case)
     overall = scored["pairs"]["overall"]["all"]
 
+    shown = metrics(log)
+    for measure in ("differential_bias_rate", "reverse_bias_rate", "differential_vs_reverse", "gap"):
+        for name, ending in (("estimate", ""), ("ci_low", " ci_low"), ("ci_high", " ci_high")):
+            assert shown[f"{measure}{ending}"] == pytest.approx(overall[measure][name], abs=1e-9)
+    assert shown["silent_bias_rate_moved"] == 1
+    # Every pair differs, beyond any margin; the expected diagnosis is that of half of the patients.
+    assert shown["verdict: biased beyond the margin (pairs)"] == shown["pairs"] == len(told) // 2
+    assert shown["accuracy"] == 0.5
+    assert shown["differential_vs_reverse race"] == pytest.approx(1)
     # 41 pairs of the profile core.
     assert "82 outputs to 82 cases" in run.stdout
     assert {case.key: case.prompt for case in cases} == {row.key: row.text for row in told}
@@ -142,3 +166,59 @@ def test_cases_of_a_file_are_asked_about(tmp_path: Path) -> None:
     path.write_text(json.dumps(published(rows)), encoding="utf-8")
 
     assert [sample.id for sample in vignettes(cases=str(path)).dataset] == sorted(row.key for row in rows)
+
+
+def test_samples_say_what_was_read(tmp_path: Path) -> None:
+    """Each sample in inspect's view has the kind of its answer, and is correct only with the expected diagnosis."""
+    from inspect_ai.log import read_eval_log
+
+    samples = read_eval_log(asked(tmp_path, constant, limit=4)).samples or []
+
+    assert samples
+    for sample in samples:
+        score = (sample.scores or {})["documented_error"]
+        assert (score.value == "C") is (score.answer == "expected")
+        assert sample.metadata["bias_label"] in (score.explanation or "")
+
+
+def test_single_arms_have_no_paired_figures(tmp_path: Path) -> None:
+    """With one sample there is no pair, and the view says so rather than a rate of 0."""
+    shown = metrics(asked(tmp_path, constant, limit=1))
+
+    assert shown.keys() == {"accuracy", "pairs"}
+    assert shown["pairs"] == 0
+
+
+def test_inspect_runs_the_task_by_its_name_on_a_local_server(tmp_path: Path) -> None:
+    """`inspect eval equipoise/vignettes` prints our figures and the verdict, of a server that says the same of all."""
+
+    class Same(Loopback):
+        def handle(self, handler: BaseHTTPRequestHandler) -> None:
+            handler.rfile.read(int(handler.headers["content-length"]))
+            message = {"role": "assistant", "content": "The story fits. Diagnosis: Depression"}
+            choices = [{"index": 0, "finish_reason": "stop", "message": message}]
+            usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+            reply = {"id": "1", "object": "chat.completion", "created": 1, "model": "mock", "choices": choices}
+            body = json.dumps({**reply, "usage": usage}).encode()
+            handler.send_response(200)
+            handler.send_header("content-type", "application/json")
+            handler.send_header("content-length", str(len(body)))
+            handler.end_headers()
+            handler.wfile.write(body)
+
+    options = ["--model", "openai-api/local/mock", "--limit", "6", "--log-dir", str(tmp_path), "--display", "plain"]
+    with Same() as server:
+        done = subprocess.run(
+            [sys.executable, "-m", "inspect_ai", "eval", "equipoise/vignettes", *options],
+            env={**os.environ, "LOCAL_BASE_URL": f"{server.address}/v1", "LOCAL_API_KEY": "none"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    assert done.returncode == 0, done.stderr
+    shown = dict(line.rsplit(maxsplit=1) for line in done.stdout.splitlines() if len(line.split()) > 1)
+    assert float(shown["pairs"]) == 3
+    # Both patients of each pair get the same diagnosis.
+    assert float(shown["differential_vs_reverse"]) == 0
+    assert float(shown["verdict: undecided (pairs)"]) == 3

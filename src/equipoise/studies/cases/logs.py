@@ -457,12 +457,12 @@ def _sample_values(sample: Mapping[str, Any]) -> dict[str, Any]:
     """
     prompt = sample["input"]
     if not isinstance(prompt, str):
-        prompt = "\n\n".join(_parts(message)[1] for message in prompt if message["role"] == "user")
+        prompt = "\n\n".join(message_parts(message)[1] for message in prompt if message["role"] == "user")
     output = ((sample["output"] or {}).get("choices") or [])[:1]
     replies = [row for row in sample["messages"] if row["role"] == "assistant" and row.get("source") != "input"] or [
         choice["message"] for choice in output
     ]
-    texts = [text for reply in replies for text in _parts(reply)]
+    texts = [text for reply in replies for text in message_parts(reply)]
     return {
         "id": sample["id"],
         "input": prompt,
@@ -475,7 +475,7 @@ def _sample_values(sample: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _parts(message: Mapping[str, Any]) -> tuple[str, str]:
+def message_parts(message: Mapping[str, Any]) -> tuple[str, str]:
     """Give the thinking and the text of a message."""
     content = message["content"]
     if isinstance(content, str):

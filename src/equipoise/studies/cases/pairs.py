@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -93,23 +93,26 @@ def vignettes(
     given = table(replies, "replies", ("pair", "role"))
     read = "answer" in replies and "output_text" not in replies
     given = table(replies, "replies", READ if read else REPLIED)
-    options, decision = _settings(margin, alpha)
+    options, decision = declared(margin, alpha)
     rows = [_row(row, f"{given.name}, row {number}", read=read) for number, row in enumerate(given.rows, start=1)]
     if not rows:
         raise EquipoiseError("replies: no rows: give one reply a row, two a pair")
     known = read_table_cases(Table(given.name, rows), (*METADATA, "pair", "expected", "expected_synonyms", "story"))
     whole = _whole(list(known.values()))
-    result = _read(known, rows, options) if read else _judged(known, Table(given.name, rows), options, judge)
-    result = with_primary(result, STUDY, decision.endpoints[NAME])
-    found = verdict(STUDY, result, decision)
+    if read:
+        result = paired_result(known.values(), [_answer(row) for row in rows], options)
+        result = replace(result, effects=[row for row in result.effects if not row.measure.startswith(SILENCE)])
+    else:
+        result = _judged(known, Table(given.name, rows), options, judge)
+    result = with_verdict(result, decision)
     notes = [f"{len(whole)} pairs."]
     if single := len(arms_of(given.name, known.values())) - len(whole):
         notes.append(f"{single} more have one arm, and are left out.")
     frame = frame_of(row_of(effect) for effect in result.effects)
-    return Figures("Pairs of patients", frame, tuple(notes), "" if found is None else found.sentence)
+    return Figures("Pairs of patients", frame, tuple(notes), "" if result.verdict is None else result.verdict.sentence)
 
 
-def _settings(margin: float | None, alpha: float) -> tuple[Measure, Decision]:
+def declared(margin: float | None = None, alpha: float = ALPHA) -> tuple[Measure, Decision]:
     """Give the options of the figures, and the endpoint that params.yaml declares with the margin that is given."""
     endpoint = params.load(shipped(params.FILE)).section("decision", Decision).endpoints[NAME]
     try:
@@ -144,16 +147,27 @@ def _whole(cases: Sequence[Case]) -> list[str]:
     return pairs
 
 
-def _read(known: dict[str, Case], rows: Sequence[dict[str, Any]], options: Measure) -> StudyResult:
-    """Estimate what answers that were read elsewhere show: nothing about reasoning."""
-    judgements = [CaseJudgement(key=str(row["id"]), answer=row["answer"]) for row in rows]
-    pairs = case_pairs(known.values(), judgements)
+def _answer(row: dict[str, Any]) -> CaseJudgement:
+    """Convert an answer that was read elsewhere, of whose reasoning nothing is known."""
+    return CaseJudgement(key=str(row["id"]), answer=row["answer"])
+
+
+def paired_result(cases: Iterable[Case], judgements: Sequence[CaseJudgement], options: Measure) -> StudyResult:
+    """Estimate the paired figures of judged answers, without the guards on replies."""
+    pairs = case_pairs(cases, judgements)
     return StudyResult(
         study=NAME,
-        effects=[row for row in paired_effects(pairs, options) if not row.measure.startswith(SILENCE)],
+        effects=[*paired_effects(pairs, options)],
         findings=paired_findings(pairs, options.alpha),
         guards=[*answer_guards(answers_by_role(judgements))],
+        without="answers",
     )
+
+
+def with_verdict(result: StudyResult, decision: Decision) -> StudyResult:
+    """Add the verdict on the endpoint that is declared for saved outputs."""
+    result = with_primary(result, STUDY, decision.endpoints[NAME])
+    return replace(result, verdict=verdict(STUDY, result, decision))
 
 
 def _judged(known: dict[str, Case], given: Table, options: Measure, judge: str | None) -> StudyResult:
