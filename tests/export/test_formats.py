@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 SCHEMAS = os.environ.get("EQUIPOISE_SCHEMAS")
 published = pytest.mark.skipif(not SCHEMAS, reason="EQUIPOISE_SCHEMAS does not name the folder of published schemas")
+ROOT = Path(__file__).parents[2]
 WITH_VERDICTS = ("junit", "eee", "hf", "chai", "tripod", "latex", "bibtex")
 """Formats in text that state every verdict."""
 
@@ -92,6 +94,17 @@ def test_a_bias_fails_and_doubt_is_skipped(run: Run) -> None:
         "failures": "2",
         "skipped": "5",
     }
+
+
+def test_the_action_reads_the_verdicts(run: Run) -> None:
+    """The gate of our action finds each study's verdict in the file, and leaves out the exam, which has none."""
+    gate = runpy.run_path(str(ROOT / ".github/gate.py"))
+    found = gate["verdicts"](junit.files(run)["junit.xml"])
+
+    assert {name: gate["WORDS"][kind] for name, (kind, _) in found.items()} == {
+        name: word for name, (word, *_) in ANSWERS.items()
+    }
+    assert gate["exit_code"](found) == 1
 
 
 def test_junit_names_the_intended_use(run: Run) -> None:
