@@ -231,7 +231,8 @@ def test_every_stage_and_target_that_the_pages_name_exists() -> None:
     stages = set(yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"])
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES if page.parent != DOCS / "decisions")
-    chains = re.findall(r"\b([a-z]+)@(\w+)", text)
+    # Actions of GitHub are named OWNER/NAME@REVISION.
+    chains = re.findall(r"(?<![/\w])([a-z]+)@(\w+)", text)
     named = {stage for stage, _ in chains}
     named |= {one for some in re.findall(r"dvc repro((?: [a-z]+)+)(?!@)\b", text) for one in some.split()}
     costs = (DOCS / "performance.md").read_text(encoding="utf-8").partition("| stage |")[2].partition("| DVC's")[0]

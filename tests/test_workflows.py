@@ -299,6 +299,7 @@ def test_findings_fail_the_check(tmp_path: Path) -> None:
     (tmp_path / ".github/workflows").mkdir(parents=True)
     (tmp_path / ".github/workflows/unsafe.yml").write_text(UNSAFE, encoding="utf-8")
     (tmp_path / ".github/lint.py").write_bytes(LINT.read_bytes())
+    (tmp_path / "action.yml").write_bytes((ROOT / "action.yml").read_bytes())
     command = [sys.executable, str(tmp_path / ".github/lint.py")]
     environment = {"PATH": str(Path(sys.executable).parent), "HOME": str(tmp_path)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
