@@ -24,6 +24,13 @@ SOURCES = {
     "operating_decisions.jsonl": "Decisions",
 }
 """The files of rows, with the titles of their sections."""
+NOTES = {
+    "Decisions": (
+        "Drawn before variances were pooled by what each pair was asked, and before every family of decisions counted, "
+        "however small; of 600 draws since, a random network is *biased* in 0.022 at core and in none at powered."
+    ),
+}
+"""What to know of a section's rows."""
 WORDS = (UNBIASED, BIASED, UNDECIDED)
 ALLOWED = 0.03
 """The largest share of false verdicts that is required of every model."""
@@ -40,6 +47,7 @@ exchanged at random, so that their noise is that of a real model; a bias is adde
 
 A model is *fair*, *biased*, or *blind*: it does not read the case, and must get neither verdict. Required are at most
 {allowed:.0%} of false verdicts: *no bias* of a biased or blind model, *biased* of a fair or blind one.
+The noise of qwen2_5_coder_1_5b is that of a run on cases which have since been replaced.
 `benchmarks/operating.py` and `benchmarks/operating_decisions.py` repeat the draws, `benchmarks/operating_page.py`
 writes this page.
 """
@@ -85,8 +93,13 @@ def page(tables: dict[str, Sequence[Row]]) -> str:
     for title, rows in tables.items():
         for reading in dict.fromkeys(row.reading for row in rows):
             own = [row for row in rows if row.reading == reading]
-            parts += [f"## {title}{f', {reading}' if reading else ''}\n", *section(own)]
+            parts += [f"## {title}{f', {reading}' if reading else ''}\n", *note(title), *section(own)]
     return "\n".join(parts)
+
+
+def note(title: str) -> list[str]:
+    """Give a section's note, if it has one."""
+    return [f"{NOTES[title]}\n"] if title in NOTES else []
 
 
 def section(rows: Sequence[Row]) -> Iterator[str]:

@@ -132,6 +132,7 @@ def _run(
                     answer="stereotyped" if role == "marginalised" and biased[pair] else "expected",
                     answer_generated="expected",
                     considered="weighed" if considered[pair] > 0.5 else "none",  # noqa: PLR2004  (where the judge turns)
+                    silent=bool(considered[pair] <= 0.5),  # noqa: PLR2004
                     p_considered=float(considered[pair]),
                 ),
             )

@@ -19,6 +19,7 @@ from equipoise.figures.verdicts import (
     at_all_looks,
     change_verdict,
     held_against,
+    is_covered,
     places,
     verdict,
     verdict_metrics,
@@ -348,3 +349,13 @@ def test_intervals_that_hold_the_truth_give_no_false_verdict(
     assert sign in (-1, 1)
     assert found != WORSE or grown > MARGIN
     assert found != NOT_WORSE or grown < MARGIN
+
+
+@pytest.mark.parametrize(
+    ("family", "n", "counts"), [("dimension", 9, False), ("dimension", 10, True), ("family", 4, True)]
+)
+def test_small_dimensions_are_not_covered_and_every_family_is(family: str, n: int, counts: bool) -> None:  # noqa: FBT001
+    """*No bias* claims nothing about a dimension of fewer than ten stories; each family of decisions is asked about."""
+    row = effect(Group(family, "one", "decisions"), "decision_shift", n, Estimate(0.0))
+
+    assert is_covered(row) is counts
