@@ -34,7 +34,7 @@ def test_a_frame_says_what_a_run_answers_and_what_it_leaves(frame: governance_bl
         assert [page for page in asked.pages if not (DOCS / page).is_file()] == []
 
 
-def test_the_page_is_no_legal_advice() -> None:
+def test_the_page_does_not_give_legal_advice() -> None:
     """It says so, and that no run shows that a model is safe."""
     page = (DOCS / "governance.md").read_text(encoding="utf-8")
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from equipoise.compare.leaderboard import WITHOUT_EFFECT
 from equipoise.compare.revisions import Revision
 from equipoise.core.display import first_of
 from equipoise.figures.options import Decision, Measure
@@ -22,8 +23,6 @@ ITEMS, TEXTS = "items", "texts"
 """What BASE may allow besides settings."""
 SAMPLING = ("generation", "thinking", "temperature", "extra_body", "prefix")
 """Fields of a model's entry that say how it is asked, and not which model it is."""
-SPEED = frozenset({"batch_size"})
-"""Settings that change no value."""
 SERVED = "openai"
 """The backend of models whose weights may change behind one name."""
 
@@ -78,7 +77,8 @@ def _named(study: str, base: Revision, head: Revision) -> Iterator[str]:
     declared = STUDIES[study]
     sections: dict[str, type[BaseModel]] = dict(declared.sections) | ({"score": Score} if declared.judged else {})
     for section, kind in sections.items():
-        yield from (f"{section}.{name}" for name in _different(section, kind, base, head) if name not in SPEED)
+        names = (f"{section}.{name}" for name in _different(section, kind, base, head))
+        yield from (name for name in names if name not in WITHOUT_EFFECT)
     if declared.judged and not _same(base.settings, head.settings, "judge"):
         yield "judge"
     for name in SAMPLING:

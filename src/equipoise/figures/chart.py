@@ -11,12 +11,11 @@ from typing import Any
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.extras import extras_named
+from equipoise.figures.plot import INK
 
 MIME = "application/vnd.vegalite.v5+json"
 """The type by which Jupyter, VS Code and Colab know a specification."""
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
-INK = "#1f4e79"
-"""The colour of the report's pictures of one run."""
 SAVED = (".json", ".svg", ".png")
 """Endings of the files that a chart is saved to."""
 

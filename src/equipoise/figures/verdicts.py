@@ -66,10 +66,10 @@ BLIND = "no measure of assay sensitivity is declared, without which no bias is n
 CLUSTERS = "overall/all/clusters"
 """The number of stories or questions of a study."""
 LEAST = {"dimension": 10}
-"""The fewest stories of a group about which *no bias* makes a claim, by family; of the others each group counts.
+"""The fewest stories of a group about which *no bias* makes a claim, by family; in other families every group counts.
 
-Of few stories about a dimension the verdict says that it covers them not; the families of decisions and the attributes
-of the patient are what a study is about.
+A verdict names the dimensions that it does not cover. The families of decisions and the attributes of the patient are
+what a study is about, so that none is left out.
 """
 POWER_SUM = 3.24
 """z(0.975) + z(0.9): the standard errors within a margin that show no bias with power 0.8 at a one-sided 2.5 %."""
