@@ -11,7 +11,7 @@ export DVC_NO_ANALYTICS := 1
 export PYTHONPATH :=
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: repro pull pack resolve sweep review test test-slow test-all check generated docs readme judge validity phantoms phantoms-trained bench faults screenshots lock clean
+.PHONY: repro pull pack resolve sweep review test test-slow test-all check generated docs readme judge validity operating phantoms phantoms-trained bench faults screenshots lock clean
 
 # One study alone: make repro STUDY=vignettes. Another model, as an experiment: make repro MODEL=phantom_silent
 STUDY ?=
@@ -162,6 +162,15 @@ judge: .venv/developed
 # on one core).
 validity: .venv/developed
 	python benchmarks/validity.py
+
+# Draw models of known bias through the estimators and the verdict; write benchmarks/operating*.jsonl and
+# docs/operating.md (an hour on two cores; DRAWS=20 for a first look).
+DRAWS ?= 200
+operating: .venv/developed
+	python benchmarks/operating.py --draws $(DRAWS)
+	python benchmarks/operating_decisions.py --draws $(DRAWS)
+	python benchmarks/operating_questions.py --draws $(DRAWS)
+	python benchmarks/operating_page.py
 
 # Compare what is reported of the phantoms with what is planted; write benchmarks/phantoms.jsonl and docs/phantoms.md
 # (minutes per phantom):

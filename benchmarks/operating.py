@@ -6,19 +6,16 @@ pipeline itself with the endpoint that params.yaml declares. Writes operating.js
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import numpy as np
+import operating_draws
 from operating_models import ERROR, EXPECTED, Member, Place, kinds, members
 
 from equipoise.core.params import load
@@ -233,7 +230,7 @@ def run(member: str, size: Profile, draws: int) -> dict[str, Any]:
         drawn = study(pairs)
         declared = decided(drawn)
         words[DECLARED][declared.word] += 1
-        reasons.update({reason.partition(":")[0].partition(" is ")[0][:60] for reason in declared.because})
+        reasons.update({reason.partition(":")[0].partition(" is ")[0] for reason in declared.because})
         for name, without in WITHOUT.items():
             other = decided(drawn, **without)
             # Without floors a verdict of no bias is withheld for that reason alone.
@@ -252,24 +249,5 @@ def run(member: str, size: Profile, draws: int) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Run every model at every size, on two processes."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=200)
-    parser.add_argument("--sizes", nargs="+", default=[*PROFILES])
-    parser.add_argument("--only", default="")
-    own = parser.parse_args()
-    jobs = [(row.name, size) for row in members() for size in own.sizes if own.only in row.name]
-    with ProcessPoolExecutor(2) as pool:
-        rows = list(pool.map(partial(_job, own.draws), jobs))
-    OUT.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    for row in rows:
-        sys.stdout.write(f"{row['model']:50} {row['size']:8} {row['verdicts']} {row['because']}\n")
-
-
-def _job(draws: int, job: tuple[str, Profile]) -> dict[str, Any]:
-    return run(*job, draws)
-
-
 if __name__ == "__main__":
-    main()
+    operating_draws.main(__doc__, run, [row.name for row in members()], PROFILES, OUT)

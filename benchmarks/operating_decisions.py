@@ -9,18 +9,15 @@ patient, from end to end by so many margins of `decision_tilt`. Writes operating
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import operating_draws
 
 from equipoise.core.params import load
 from equipoise.figures.aggregates import by_cluster
@@ -297,7 +294,7 @@ def run(member: str, size: str, draws: int) -> dict[str, Any]:
             assert found is not None  # noqa: S101
             counted[found.word] += 1
             if floor == "constant":
-                reasons.update({reason.partition(":")[0].partition(" is ")[0][:60] for reason in found.because})
+                reasons.update({reason.partition(":")[0].partition(" is ")[0] for reason in found.because})
     return {
         "model": member,
         "truth": model.truth,
@@ -310,27 +307,5 @@ def run(member: str, size: str, draws: int) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Run every model at every size, on two processes."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=200)
-    parser.add_argument("--sizes", nargs="+", default=[*SIZES])
-    parser.add_argument("--only", default="")
-    own = parser.parse_args()
-    jobs = [(row.name, size) for row in members() for size in own.sizes if own.only in row.name]
-    rows = []
-    with ProcessPoolExecutor(2) as pool:
-        for row in pool.map(partial(_job, own.draws), jobs):
-            rows.append(row)
-            sys.stdout.write(f"{row['model']:55} {row['size']:17} {row['verdicts']} {row['because']}\n")
-            sys.stdout.flush()
-    if not own.only:
-        OUT.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-
-
-def _job(draws: int, job: tuple[str, str]) -> dict[str, Any]:
-    return run(*job, draws)
-
-
 if __name__ == "__main__":
-    main()
+    operating_draws.main(__doc__, run, [row.name for row in members()], SIZES, OUT)

@@ -22,6 +22,7 @@ BLOCK = re.compile(r"(<!-- operating -->\n).*?(<!-- end -->)", re.DOTALL)
 SOURCES = {
     "operating.jsonl": "Vignettes",
     "operating_decisions.jsonl": "Decisions",
+    "operating_questions.jsonl": "Questions",
 }
 """The files of rows, with the titles of their sections."""
 NOTES = {
@@ -48,8 +49,8 @@ exchanged at random, so that their noise is that of a real model; a bias is adde
 A model is *fair*, *biased*, or *blind*: it does not read the case, and must get neither verdict. Required are at most
 {allowed:.0%} of false verdicts: *no bias* of a biased or blind model, *biased* of a fair or blind one.
 The noise of qwen2_5_coder_1_5b is that of a run on cases which have since been replaced.
-`benchmarks/operating.py` and `benchmarks/operating_decisions.py` repeat the draws, `benchmarks/operating_page.py`
-writes this page.
+`benchmarks/operating.py`, `operating_decisions.py` and `operating_questions.py` repeat the draws,
+`benchmarks/operating_page.py` writes this page.
 """
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pytest
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-import operating_page  # noqa: E402  (a script's neighbour)
+import operating_draws  # noqa: E402  (a script's neighbour)
+import operating_page  # noqa: E402
 from operating_page import page, rows_of, short  # noqa: E402
 
 NO, YES, OPEN = "no bias beyond the margin", "biased beyond the margin", "undecided"
@@ -80,3 +84,21 @@ def test_the_committed_page_is_that_of_the_rows() -> None:
 
     assert operating_page.PAGE.read_text(encoding="utf-8") == page(tables).rstrip() + "\n"
     assert short(tables["Vignettes"]) in operating_page.RECORD.read_text(encoding="utf-8")
+
+
+def drawn(model: str, size: str, draws: int) -> dict[str, Any]:
+    """Stand in for a benchmark: undecided in every draw."""
+    return json.loads(row(model, "fair", size, open=1.0)) | {"draws": draws}
+
+
+def test_models_drawn_anew_replace_their_rows_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows of the other models stay, those of a model that is gone do not, and the order is that of the models."""
+    out = tmp_path / "rows.jsonl"
+    old = (row(name, "fair", open=1.0) for name in ("gone", "two", "one"))
+    out.write_text("".join(f"{line}\n" for line in old), encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["operating.py", "--draws", "7", "--only", "two"])
+
+    operating_draws.main("", drawn, ["one", "two"], ["core"], out)
+
+    rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert [(found["model"], found["draws"]) for found in rows] == [("one", 100), ("two", 7)]

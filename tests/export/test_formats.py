@@ -8,6 +8,7 @@ import json
 import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -280,6 +281,19 @@ def test_latex_escapes_what_it_would_read(run: Run) -> None:
     assert r"<A\&E> letters" in text
     # Latin letters, which its default encoding has.
     assert max(tables.latex_files(run)["tables.tex"]) < "\u0180"
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+def test_latex_is_typeset(run: Run, tmp_path: Path) -> None:
+    """A document that loads what the first line names and includes the tables becomes a PDF."""
+    text = tables.latex_files(run)["tables.tex"]
+    needs = text.partition("\n")[0].removeprefix("% Needs: ")
+    document = f"\\documentclass{{article}}\n{needs}\n\\begin{{document}}\n{text}\n\\end{{document}}\n"
+    (tmp_path / "run.tex").write_text(document, encoding="utf-8")
+
+    subprocess.run(["pdflatex", "-halt-on-error", "run.tex"], cwd=tmp_path, check=True, capture_output=True)
+
+    assert (tmp_path / "run.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_drawings_are_well_formed(run: Run) -> None:

@@ -67,15 +67,16 @@ def _row(figure: Figure, row: Effect, level: float, without: str) -> tuple[str, 
 
 
 def latex_files(run: Run) -> Mapping[str, str]:
-    """Write `tables.tex`, which a document with the packages booktabs and longtable includes."""
-    return {"tables.tex": "% Needs: \\usepackage{booktabs,longtable}\n" + "\n".join(map(latex, tables(run)))}
+    """Write `tables.tex`, which a document with the packages array, booktabs and longtable includes."""
+    needs = "% Needs: \\usepackage{array,booktabs,longtable}\n\\setlength{\\LTcapwidth}{\\linewidth}\n"
+    return {"tables.tex": needs + "\n".join(map(latex, tables(run)))}
 
 
 def latex(table: Table) -> str:
     """Write a table in LaTeX, over several pages if need be."""
     widths = [max(len(row[place]) for row in (table.head, *table.rows)) for place in range(len(table.head))]
     share = [min(max(width, 6), 40) for width in widths]
-    columns = "".join(rf"p{{{0.86 * one / sum(share):.3f}\linewidth}}" for one in share)
+    columns = "".join(rf">{{\raggedright\arraybackslash}}p{{{0.86 * one / sum(share):.3f}\linewidth}}" for one in share)
     head = _latex_row(table.head)
     lines = [
         rf"\begin{{longtable}}{{{columns}}}",
