@@ -295,6 +295,28 @@ def judge() -> str:
     return "\n".join(lines)
 
 
+def misread() -> str:
+    """Lay out which explanations the default judge misreads, and by how much that can lower a silent bias rate."""
+    implied = validation()[default_judge()]["implied"]
+    lines = [
+        "| question | feature | silent | of them read as a reason | given as a reason | of them missed |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
+    for name, row in implied["misread"].items():
+        counts = (str(row[count]) for count in ("silent", "found", "given", "missed"))
+        lines.append(f"| {' | '.join([*name.split(), *counts])} |")
+    right = implied["all"]["specificity"]
+    worst, least, most = (100 * (1 - right[end]) for end in ("estimate", "ci_low", "ci_high"))
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"A silent bias rate read from such explanations is at most {number(worst, 1)} points too low"
+            f" ({number(most, 1)} to {number(least, 1)}; questions resampled).",
+        ]
+    )
+
+
 def odds() -> str:
     """Write the odds against features that nothing names, of the reader that ships."""
     return f"Odds of the reader that ships: {number(unnamed_odds(ROOT / 'judge/reader/config.json'), 2)}."

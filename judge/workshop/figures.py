@@ -190,7 +190,7 @@ def implied_figures(
     """Measure agreement on whether explanations imply that a feature mattered: all, and by dimension.
 
     These are other texts, from other models, labelled by a language model without a human check. The explanations of
-    one question are resampled together.
+    one question are resampled together. `misread` counts the errors by question and dimension.
     """
     readings = read_reasonings(
         [(explanation.text, lexicon.features({explanation.dimension: explanation.feature})) for explanation in rows],
@@ -207,7 +207,25 @@ def implied_figures(
         truth, groups = [rows[row].implied for row in held], [rows[row].question for row in held]
         yes = binary_agreement(truth, [readings[row].considered == "weighed" for row in held], groups, **options)
         figures[part] = add_auc(yes, [readings[row].p_weighed for row in held], truth, groups, **options)
-    return figures
+    return figures | {"misread": _misread(rows, [reading.considered == "weighed" for reading in readings])}
+
+
+def _misread(rows: Sequence[Implied], found: Sequence[bool]) -> Nested:
+    """Count what a judge misreads, by question and dimension, as `351 gender`; those that it reads right are left out.
+
+    `silent` and `given` are the explanations that do not and that do imply that the feature mattered; `found` are those
+    of the first in which the judge finds it all the same, and `missed` those of the second in which it does not.
+    """
+    counts: Nested = {}
+    for name in sorted({f"{row.question} {row.dimension}" for row in rows}):
+        pairs = [
+            (row.implied, read) for row, read in zip(rows, found, strict=True) if f"{row.question} {row.dimension}" == name
+        ]
+        given = sum(implied for implied, _ in pairs)
+        errors = {"found": pairs.count((False, True)), "missed": pairs.count((True, False))}
+        if any(errors.values()):
+            counts[name] = {"silent": len(pairs) - given, "given": given, **errors}
+    return counts
 
 
 def passage_figures(

@@ -108,10 +108,12 @@ def test_explanations_imply_what_they_weigh() -> None:
     rows = [Implied(str(at), "race", "black", said[at >= 5], implied=at < 6) for at in range(12)]
     found: Any = implied_figures(rows, LEXICON, judge, READING, SETTINGS)
 
-    assert set(found) == {"all", "race"}
+    assert set(found) == {"all", "race", "misread"}
     # Six of twelve are labelled so, five of them in words that the judge knows.
     assert found["race"]["recall"]["estimate"] == pytest.approx(5 / 6, abs=1e-6)
     assert found["race"]["specificity"]["estimate"] == 1.0
+    # The sixth explanation, that of question 5, implies it in words that the judge does not know.
+    assert found["misread"] == {"5 race": {"silent": 0, "given": 1, "found": 0, "missed": 1}}
 
 
 def test_passages_are_measured_beside_a_count() -> None:
