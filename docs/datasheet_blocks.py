@@ -3,6 +3,7 @@
 `cog -I docs -r docs/datasheet-vignettes.md` rewrites them.
 """
 
+import json
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -14,7 +15,8 @@ from equipoise.materials.stories.schema import Stereotype
 from equipoise.materials.vignette import Grade
 from equipoise.studies.vignettes.profiles import Profile, build_pairs, counts, profile_pairs
 
-RAW = Path(__file__).parents[1] / "data/raw"
+ROOT = Path(__file__).parents[1]
+RAW = ROOT / "data/raw"
 COLUMNS = ("comparison group", "error named", "log ratio at most -0.5", "within 0.3", "at least 0.3", "with a mirror")
 
 
@@ -50,6 +52,20 @@ def files() -> str:
         "control versions",
     }
     return "\n".join(["| file | rows |", "|---|---|", *(f"| `{name}` | {text} |" for name, text in named.items())])
+
+
+def levels() -> str:
+    """Lay out how sure models are of the expected answer and of the documented error, level by level."""
+    lines = [
+        "| model | level | expected answer | likeliest in | documented error | likeliest in |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
+    for row in json.loads((ROOT / "benchmarks/levels.json").read_text(encoding="utf-8")):
+        cells = [
+            f"{row[name]['mean']:.2f} | {row[name]['likeliest']} of {row['n']}" for name in ("expected", "documented")
+        ]
+        lines.append(f"| {row['title']} | `{row['level']}` | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def cases() -> str:

@@ -306,15 +306,9 @@ def misread() -> str:
         counts = (str(row[count]) for count in ("silent", "found", "given", "missed"))
         lines.append(f"| {' | '.join([*name.split(), *counts])} |")
     right = implied["all"]["specificity"]
-    worst, least, most = (100 * (1 - right[end]) for end in ("estimate", "ci_low", "ci_high"))
-    return "\n".join(
-        [
-            *lines,
-            "",
-            f"A silent bias rate read from such explanations is at most {number(worst, 1)} points too low"
-            f" ({number(most, 1)} to {number(least, 1)}; questions resampled).",
-        ]
-    )
+    worst, most, least = (number(100 * (1 - right[end]), 1) for end in ("estimate", "ci_low", "ci_high"))
+    bound = f"at most {worst} points too low ({least} to {most}; questions resampled)"
+    return "\n".join([*lines, "", f"A silent bias rate read from such explanations is {bound}."])
 
 
 def odds() -> str:
