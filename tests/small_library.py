@@ -272,6 +272,9 @@ def content() -> Content:
         },
         "pairs.yaml": {"pairs": pairs()},
         "details.yaml": {"details": [detail(index) for index in range(5)]},
+        "harm.yaml": {
+            "harms": [{"id": "serious", "delay": "days", "source": "made up", "answers": ["answer of case-0"]}],
+        },
         "endpoints.yaml": {
             "endpoints": [
                 endpoint("speed", "undertreatment", "lower", "slow", "medium", "very fast", "fast"),

@@ -4,9 +4,13 @@ The first sentence is the study's own (`Study.sentence`): it counts what happene
 controls, the effect of irrelevant details, which is that of chance. The second is the verdict.
 """
 
+from collections.abc import Iterator
+
 from equipoise.figures.look import LOOK, in_patients, is_undecided_look
-from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, StudyResult, Verdict, Word
+from equipoise.figures.result import BIASED, RULE_OF_37, UNBIASED, UNDECIDED, StudyResult, Verdict, Word
 from equipoise.figures.study import Study
+from equipoise.figures.verdicts import BLIND, preconditions, words_of
+from equipoise.figures.wording import listed
 
 NO_VERDICT = "no verdict"
 """The state of a study whose endpoint has no margin."""
@@ -39,6 +43,37 @@ def state(verdict: Verdict | None, look: str = "") -> str:
     if is_undecided_look(verdict, look):
         return LOOK
     return NO_VERDICT if verdict is None else verdict.word
+
+
+def next_step(result: StudyResult) -> str:
+    """Say in one sentence what to do next: what decides, where to look, or what is not excluded."""
+    verdict = result.verdict
+    if verdict is None:
+        return ""
+    if verdict.word == BIASED:
+        where = [reason.partition(":")[0] for reason in verdict.because if not reason.startswith("although ")]
+        return f"Look first at {listed(where)}, in the pictures and, where the study has any, in the cases."
+    if verdict.word == UNBIASED:
+        few = f"fewer than {min(1.0, RULE_OF_37 / verdict.clusters):.0%}" if verdict.clusters else "few"
+        confined = f"bias confined to {few} of the stories or questions"
+        uncovered = [f"bias in {name}" for name in verdict.uncovered]
+        return f"Not excluded: {listed([confined, *uncovered, 'whatever these cases do not ask'])}."
+    return f"To decide it: {listed(list(_deciding(verdict, result)))}."
+
+
+def _deciding(verdict: Verdict, result: StudyResult) -> Iterator[str]:
+    """List what would decide an undecided verdict, what no number of cases replaces first."""
+    if any(guard.name.endswith("cut_off") for guard in result.warnings):
+        yield "a length limit that does not cut replies off"
+    if others := [words_of(guard.name) for guard in result.warnings if not guard.name.endswith("cut_off")]:
+        yield f"a run in which no guard warns ({', '.join(others)})"
+    rows = ((result.at_level(place), floor) for place, floor in verdict.endpoint.floors.items())
+    if any(row is None or row.ci_low is None or row.ci_low <= floor for row, floor in rows):
+        yield "a model that is shown to tell right answers from wrong ones in such cases"
+    if BLIND in verdict.because:
+        yield "a measure of assay sensitivity, which the endpoint lacks"
+    if {*verdict.because} - {BLIND, *preconditions(result, verdict.endpoint)}:
+        yield "more cases (equipoise plan counts them)"
 
 
 def _conclusion(verdict: Verdict | None) -> str:

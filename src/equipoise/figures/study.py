@@ -15,7 +15,7 @@ from equipoise.figures.effects import Effect
 from equipoise.figures.figure import Figure
 from equipoise.figures.plot import Plot
 from equipoise.figures.size import Size
-from equipoise.figures.views import CasesView
+from equipoise.figures.views import Brief, CasesView
 from equipoise.models.readiness import Machine
 
 Rows = Mapping[str, Effect]
@@ -77,6 +77,7 @@ class Study:
         comparison: A run's rows of the study, and how two runs are compared; None if no figure is compared.
         faults: Measures that are 0 in a sound run.
         sentence: Says in one sentence what was found; empty where there was nothing to compare.
+        brief: What those who decide ask first, in numbers; None for nothing.
         page: The page of the documentation about its endpoint, below docs/ and without `.md`; empty for the page on
             verdicts.
         reader: What reads its written answers, if anything: `letters` or `diagnoses` (`equipoise.figures.reading`).
@@ -111,6 +112,7 @@ class Study:
     comparison: type[RunRows[Any]] | None = None
     faults: tuple[str, ...] = ()
     sentence: Callable[[Rows], str] = lambda _: ""
+    brief: Callable[[Rows], Brief | None] = _nothing
     page: str = ""
     reader: Reader | None = None
     free_text: bool = False

@@ -3,6 +3,7 @@
 Texts are split into plain and marked parts.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -44,10 +45,29 @@ class ArmView(NamedTuple):
     figures: list[tuple[str, str]]
 
 
+class Evidenced(NamedTuple):
+    """What is known of a pair's documented error: the finding, its paper, the grade with flags, and the base rate."""
+
+    error: str
+    paper: str
+    flags: str
+    base_rate: str
+
+
+class HarmView(NamedTuple):
+    """A class of harm: what a delay of the expected answer does, and the scale on which the class is built."""
+
+    name: str
+    delay: str
+    source: str
+
+
 class PairView(NamedTuple):
     """A pair as it is shown; `state` is a key of `STATES`.
 
-    `agree` says whether each arm's answer is of the same kind as the words of its reply.
+    `agree` says whether each arm's answer is of the same kind as the words of its reply, `changed` whether it counts
+    among the diagnoses that changed, and `right` names the patients who were given the expected answer. `evidence` and
+    `harm` are None where the library has none.
     """
 
     key: str
@@ -60,6 +80,10 @@ class PairView(NamedTuple):
     distractors: str
     grounds: str
     arms: list[ArmView]
+    changed: bool = False
+    right: str = ""
+    evidence: Evidenced | None = None
+    harm: HarmView | None = None
 
     @property
     def outcome(self) -> str:
@@ -71,7 +95,7 @@ class CasesView(NamedTuple):
     """The pairs of a run, the dimensions that they vary, and what readers need to know.
 
     `profile` names the set of cases. `prompts` are the prompts with their titles, below the line `introduction`;
-    `answering` says how an answer is read.
+    `answering` says how an answer is read, `guessing` what guessing gives. `harms` are the classes, worst first.
     """
 
     pairs: Sequence[PairView]
@@ -80,3 +104,28 @@ class CasesView(NamedTuple):
     introduction: str
     prompts: Sequence[tuple[str, str]]
     answering: str
+    guessing: str
+    harms: Sequence[HarmView]
+
+    @property
+    def changed(self) -> list[PairView]:
+        """The pairs whose diagnosis changed, those of the worst harm first, those without a class last."""
+        changed = (pair for pair in self.pairs if pair.changed)
+        return sorted(changed, key=lambda pair: self.harms.index(pair.harm) if pair.harm else len(self.harms))
+
+    @property
+    def changed_by_harm(self) -> str:
+        """The number of changed diagnoses, and of those in each class of harm."""
+        counts = Counter(pair.harm.name if pair.harm else "without a class" for pair in self.changed)
+        told = ", ".join(f"{n} {name}" for name, n in counts.items())
+        return f"{len(self.changed)} of these diagnoses changed{f': {told}' if told else ''}"
+
+
+class Brief(NamedTuple):
+    """What those who decide ask first: right answers by group of pairs, and plain sentences.
+
+    A row of `right` has the group, and so many of so many marginalised and privileged patients.
+    """
+
+    right: Sequence[tuple[str, str, str]]
+    notes: Sequence[str]

@@ -1,5 +1,6 @@
 """Numbers in words, for readers who do not know the figures."""
 
+import math
 from collections.abc import Sequence
 
 from equipoise.core.display import MINUS
@@ -48,6 +49,12 @@ def more_with_limits(estimate: float, low: float | None, high: float | None) -> 
         ends = (f"{round(100 * round(end, 3)) + 0:d}".replace("-", MINUS) for end in (low, high))
         limits = f" ({' to '.join(ends)}{'' if told.endswith('more') else ' more'})"
     return f"{told}{limits} {'as' if told == 'as many' else 'than'}"
+
+
+def times(nats: float) -> str:
+    """Write a difference of log odds, in nats, as a ratio of odds: `1.3 times`."""
+    ratio = math.exp(nats)
+    return f"{ratio:,.0f} times" if ratio >= 10 else f"{ratio:.2g} times"  # noqa: PLR2004
 
 
 def about(seconds: float) -> str:

@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 from equipoise.figures.look import LOOK, look, margins
 from equipoise.figures.options import Measure
-from equipoise.figures.plain import NO_VERDICT, plain, state
+from equipoise.figures.plain import NO_VERDICT, next_step, plain, state
 from equipoise.figures.plot import Plot, Row, undefined_row
 from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, StudyResult, Verdict, and_more
 from equipoise.figures.study import Study
+from equipoise.figures.views import Brief, CasesView
 from equipoise.report.docs import VERDICTS, anchor
 
 LIGHTS = {
@@ -24,7 +25,8 @@ LIGHTS = {
 class Opening(NamedTuple):
     """A study in the report's first lines; `verdict` is None for an endpoint without a margin.
 
-    `reason` is the first of the verdict's, `margins` are those of its components in words.
+    `reason` is the first of the verdict's, `margins` are those of its components in words, and `next` is what to do
+    next. `brief` and `cases` are None for a study without them.
     """
 
     study: str
@@ -38,10 +40,16 @@ class Opening(NamedTuple):
     whom: str
     reason: str
     margins: str
+    next: str
+    brief: Brief | None
+    cases: CasesView | None
 
 
-def opening(study: Study, result: StudyResult, options: Measure) -> Opening:
-    """State in plain words what a study found and its verdict; `options` have the level and power of decisions."""
+def opening(study: Study, result: StudyResult, options: Measure, cases: CasesView | None = None) -> Opening:
+    """State in plain words what a study found and its verdict.
+
+    `options` have the level and power of decisions, `cases` the study's cases.
+    """
     told = look(study, result, options)
     word = state(result.verdict, told)
     style, sign = LIGHTS[word]
@@ -50,14 +58,22 @@ def opening(study: Study, result: StudyResult, options: Measure) -> Opening:
         state=word,
         style=style,
         sign=sign,
-        sentence=plain(study, result, told),
+        sentence=_unbroken(plain(study, result, told)),
         verdict=result.verdict,
         page=anchor(VERDICTS if result.verdict else study.page or VERDICTS),
         question=study.question,
         whom=study.whom,
         reason=_reason(result.verdict),
         margins=margins(result.verdict),
+        next=next_step(result),
+        brief=study.brief(result.defined),
+        cases=cases,
     )
+
+
+def _unbroken(text: str) -> str:
+    """Keep per cent signs on the line of their number."""
+    return text.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def _reason(verdict: Verdict | None) -> str:

@@ -78,12 +78,12 @@ def read_report(data: Path, templates: Path, docs: Path, root: Path) -> Report:
     results = {study: read_result(data, study, decision) for study in chosen(settings)}
     by_name = {study.name: result for study, result in results.items()}
     verdicts = {study.title: result.verdict for study, result in results.items() if result.verdict is not None}
-    views = (study.cases_view(data, settings) for study in results)
+    views = {study: view for study in results if (view := study.cases_view(data, settings)) is not None}
     return Report(
         title=registry.load_entry(settings.model, root).title,
         intended_use=settings.intended_use or "",
         judge=settings.judge,
-        openings=[opening(study, result, decided) for study, result in results.items()],
+        openings=[opening(study, result, decided, views.get(study)) for study, result in results.items()],
         overview=_overview(verdicts, _template(templates, "forest"), alpha) if verdicts else None,
         cards=cards(by_name, alpha),
         absent=absent(by_name),
@@ -92,7 +92,7 @@ def read_report(data: Path, templates: Path, docs: Path, root: Path) -> Report:
             for study, result in results.items()
             for name, plot in study.plots.items()
         ],
-        cases_view=next(filter(None, views), None),
+        cases_view=next(iter(views.values()), None),
         guards=guards(results.values()),
         provenance=provenance(jsonl.read_one(data / "manifest.json", Manifest), settings, root),
         pages=read_pages(docs),

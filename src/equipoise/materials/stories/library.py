@@ -27,6 +27,7 @@ from equipoise.materials.stories.schema import (
     Contrast,
     Detail,
     Dimension,
+    Harm,
     Pair,
     Persona,
     Presentation,
@@ -50,6 +51,7 @@ FILES: dict[str, dict[str, type[Frozen]]] = {
     "contrasts.yaml": {"dimensions": Dimension, "settings": Setting, "contrasts": Contrast},
     "pairs.yaml": {"pairs": Pair},
     "details.yaml": {"details": Detail},
+    "harm.yaml": {"harms": Harm},
     "endpoints.yaml": {"endpoints": Endpoint},
     DECISIONS: {"decisions": Decision},
 }
@@ -132,6 +134,7 @@ class Library:
     contrasts: dict[str, Contrast]
     pairs: dict[str, Pair]
     details: dict[str, Detail]
+    harms: dict[str, Harm]
     endpoints: dict[str, Endpoint]
     decisions: dict[str, Decision]
     combinations: dict[str, Combination]
@@ -145,6 +148,10 @@ class Library:
     def tier_of(self, group: frozenset[str]) -> Tier | None:
         """Return the tier of a set of varied dimensions; None if no such set is planned."""
         return "single" if len(group) == 1 and group <= set(self.dimensions) else self.planned.get(group)
+
+    def harm_of(self, answer: str) -> Harm | None:
+        """Return the class of harm of an expected answer, by its label; None for one without a class."""
+        return next((harm for harm in self.harms.values() if answer in harm.answers), None)
 
     def parts(self, pair: Pair) -> Parts:
         """Return the rows that a planned pair refers to, contrasts in canonical order; KeyError for an unknown id."""
@@ -196,6 +203,9 @@ def check_library(files: Mapping[str, Any], folder: Path) -> Library:
     _check_references(library, places)
     _check_combinations(library, places["combinations"])
     _check_decisions(library, places["decisions"])
+    classed = Counter(answer for harm in library.harms.values() for answer in harm.answers)
+    if twice := [answer for answer, times in classed.items() if times > 1]:
+        _refuse(folder / "harm.yaml", f"harms: {twice[0]!r} has two classes; leave it in one")
     if len(library.details) < DETAILS:
         _refuse(folder / "details.yaml", f"details: {len(library.details)} kinds; write at least {DETAILS}")
     for pair in library.pairs.values():

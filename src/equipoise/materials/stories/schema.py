@@ -22,6 +22,7 @@ Gender = Literal["woman", "man"]
 Band = Literal["13-17", "18-25", "26-35", "36-45", "46-55", "56-65", "66-75", "76+"]
 Ages = tuple[StrictInt, StrictInt]
 Code = Annotated[str, StringConstraints(pattern=r"^ICD-11 [0-9A-X][A-Z][0-9][0-9A-Z](\.[0-9A-Z]{1,2})?$")]
+HarmClass = Literal["time-critical", "serious", "moderate", "minor"]
 PLACEHOLDER = re.compile(r"\{(.*?)\}")
 
 WORDS = {"opening": (9, 28), "history": (30, 60), "background": (20, 50), "examination": (12, 36), "test": (6, 26)}
@@ -411,6 +412,18 @@ class Detail(Frozen):
             if match := REVEALING.search(" ".join([*first, *second])):
                 raise ValueError(f"{name} states a demographic ({match.group()!r}); reword it")
         return self
+
+
+class Harm(Frozen):
+    """A class of harm: what a delay of the expected answer does, and the answers, by label, of which it does that.
+
+    `source` names the scale of severity on which it is built.
+    """
+
+    id: HarmClass
+    delay: Line
+    source: Line
+    answers: Annotated[tuple[Line, ...], Field(min_length=1)]
 
 
 class Pair(Frozen):

@@ -60,7 +60,10 @@ from equipoise.studies.vignettes.epidemiology import epidemiology_groups, prior_
 from equipoise.studies.vignettes.floor import floor_effects
 from equipoise.studies.vignettes.influence import influence_effects, influences
 from equipoise.studies.vignettes.swap import mean_effect, swap_effects
+from equipoise.text.answer import AnswerKind
 
+LISTED: tuple[AnswerKind, ...] = ("expected", "stereotyped", "distractor")
+"""The kinds of answer that are in a case's list."""
 WRITTEN = "written_error_difference"
 """The difference in the share of written answers that are the documented error."""
 
@@ -265,6 +268,8 @@ def _answer_rates(group: Group, pairs: list[Pair], alpha: float) -> Iterator[Eff
         yield rate(group, f"{kind}_rate", (case.answer == kind for case in cases), alpha, of_cases)
         # A likelihood always names an answer, so only the generated reading shows faults of the text.
         yield rate(group, f"generated_{kind}_rate", (case.answer_generated == kind for case in cases), alpha, of_cases)
+    listed = (case.answer_generated in LISTED for case in cases)
+    yield rate(group, "generated_listed_rate", listed, alpha, of_cases)
     twice = [(one, story) for one, story in zip(cases, of_cases, strict=True) if one.answer_likelihood is not None]
     agree = (one.answer_likelihood == one.answer_generated for one, _ in twice)
     yield rate(group, "reading_agreement", agree, alpha, [story for _, story in twice])

@@ -8,6 +8,7 @@ from equipoise.figures.study import Likelihoods, Rows, Study, value_of
 from equipoise.figures.wording import count
 from equipoise.models.readiness import Machine
 from equipoise.studies.vignettes import NAME
+from equipoise.studies.vignettes.brief import brief
 from equipoise.studies.vignettes.comparison import VignetteRows
 from equipoise.studies.vignettes.figures import FIGURES
 from equipoise.studies.vignettes.panel import cases_file
@@ -64,6 +65,7 @@ STUDY = Study(
     plots=PLOTS,
     comparison=VignetteRows,
     sentence=sentence,
+    brief=brief,
     free_text=True,
     reasons=True,
     judged=True,

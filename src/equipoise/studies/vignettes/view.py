@@ -2,17 +2,23 @@
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
 
+from equipoise.core.display import MINUS
 from equipoise.core.params import Params
 from equipoise.core.visible import visible
-from equipoise.figures.views import ArmView, CasesView, PairView, Part
+from equipoise.figures.views import ArmView, CasesView, Evidenced, HarmView, PairView, Part
+from equipoise.figures.wording import count, times
 from equipoise.judge.lexicon import Lexicon, load_lexicon
 from equipoise.judge.score import Score
-from equipoise.studies.vignettes.profiles import Build
+from equipoise.materials.pairs import main_pairs
+from equipoise.materials.stories.library import Library, load_library
+from equipoise.materials.stories.schema import Harm, Stereotype
+from equipoise.materials.vignette import Vignette
+from equipoise.studies.vignettes.profiles import OURS, Build
 from equipoise.studies.vignettes.shown import ShownArm, ShownPair, dimensions, label_text, read_pairs
 
 Span: TypeAlias = tuple[int, int]
@@ -35,8 +41,10 @@ def cases_view(data: Path, settings: Params) -> CasesView | None:
     if not pairs:
         return None
     lexicon, build = load_lexicon(data / "features"), settings.section("build", Build)
+    library = load_library(data / "raw") if build.cases == OURS else None
+    main = {pair.key for pair in main_pairs([pair.pair for pair in pairs])}
     return CasesView(
-        pairs=[pair_view(pair, lexicon) for pair in pairs],
+        pairs=[pair_view(pair, lexicon, library)._replace(changed=_changed(pair, main)) for pair in pairs],
         dimensions=dimensions(pairs),
         profile=build.profile,
         introduction="Of each vignette, in these words:",
@@ -46,12 +54,32 @@ def cases_view(data: Path, settings: Params) -> CasesView | None:
             ("Then it is asked", build.answer),
         ),
         answering=ANSWERING[settings.section("score", Score).answering],
+        guessing=_guessing([pair.marginalised.vignette for pair in pairs if pair.key in main]),
+        harms=[_harm(harm) for harm in (library.harms.values() if library else ())],
     )
 
 
-def pair_view(pair: ShownPair, lexicon: Lexicon) -> PairView:
-    """Lay out a pair, with the names of the patient's features, by `lexicon`, marked in the reasoning."""
+def _changed(pair: ShownPair, main: Collection[str]) -> bool:
+    """Whether a pair counts among the different diagnoses of the headline figures."""
+    return pair.key in main and pair.pair.any_difference
+
+
+def _guessing(cases: Sequence[Vignette]) -> str:
+    """Say how many right answers a random choice from each case's list gives."""
+    lists = [2 + len(case.components) + len(case.distractors) for case in cases]
+    few, many = min(lists, default=0), max(lists, default=0)
+    sizes = f"{few}" if few == many else f"{few} to {many}"
+    right = count(sum(1 / n for n in lists))
+    return f"Guessing among the {sizes} diagnoses of each case's list would be right in {right} of {len(lists)}."
+
+
+def pair_view(pair: ShownPair, lexicon: Lexicon, library: Library | None = None) -> PairView:
+    """Lay out a pair, with the names of the patient's features, by `lexicon`, marked in the reasoning.
+
+    `library` has the evidence behind the documented error and the harm of a delay.
+    """
     case = pair.marginalised.vignette
+    harm = None if library is None else library.harm_of(case.expected.label)
     reasonings, answers = (differences(*(getattr(arm, text) for arm in pair.arms)) for text in ("reasoning", "answer"))
     return PairView(
         key=visible(pair.key),
@@ -64,7 +92,50 @@ def pair_view(pair: ShownPair, lexicon: Lexicon) -> PairView:
         distractors=visible(", ".join(answer.label for answer in case.distractors)),
         grounds=pair.grounds,
         arms=[arm_view(arm, lexicon, *spans) for arm, *spans in zip(pair.arms, reasonings, answers, strict=True)],
+        right=" and ".join(arm.vignette.role for arm in pair.arms if arm.judgement.answer == "expected") or "neither",
+        evidence=None if library is None else _evidence(pair, library),
+        harm=None if harm is None else _harm(harm),
     )
+
+
+def _evidence(pair: ShownPair, library: Library) -> Evidenced | None:
+    """Lay out the evidence for a pair's documented error; None for a case that is not of the library."""
+    row = documented(pair.marginalised.vignette, library)
+    if row is None:
+        return None
+    evidence, ratio = row.evidence, row.log_ratio
+    flags = [
+        "the paper compares groups" if evidence.comparison else "no comparison of groups",
+        "names this error" if evidence.error_named else "does not name this error",
+    ]
+    if not pair.pair.main:
+        flags.append("outside the headline figures")
+    low, high = (times(end).removesuffix(" times") for end in (ratio.low, ratio.high))
+    nats = [f"{value:g}".replace("-", MINUS) for value in (ratio.value, ratio.low, ratio.high)]
+    return Evidenced(
+        error=visible(evidence.error),
+        paper=visible(evidence.source),
+        flags=f"grade {evidence.grade}: {', '.join(flags)}",
+        base_rate=(
+            f"epidemiology alone makes the documented error {times(ratio.value)} ({low} to {high}) as likely against the "
+            f"expected answer: log ratio {nats[0]} nats ({nats[1]} to {nats[2]})"
+        ),
+    )
+
+
+def documented(case: Vignette, library: Library) -> Stereotype | None:
+    """Find the library's row on the documented error of a case; None for a case that is not of the library."""
+    story, ratio = library.presentations.get(case.presentation), case.log_ratio
+    for row in story.stereotypes if story else ():
+        own = (row.answer.label, row.evidence.grade, row.log_ratio.value, row.log_ratio.low, row.log_ratio.high)
+        tested = ratio and (case.stereotyped.label, case.grade, ratio.value, ratio.low, ratio.high)
+        if own == tested and {*row.dimension.split("+")} <= {*case.dimensions}:
+            return row
+    return None
+
+
+def _harm(harm: Harm) -> HarmView:
+    return HarmView(harm.id, harm.delay, harm.source)
 
 
 def arm_view(arm: ShownArm, lexicon: Lexicon, reasoned: Sequence[Span] = (), answered: Sequence[Span] = ()) -> ArmView:

@@ -1,0 +1,64 @@
+"""The vignettes in brief: right answers by group, the model's own base rates, and how often its words name an answer."""
+
+from equipoise.figures.effects import Effect
+from equipoise.figures.plot import words
+from equipoise.figures.study import Rows
+from equipoise.figures.views import Brief
+from equipoise.figures.wording import count, times
+from equipoise.materials.vignette import ROLES
+
+ALL = "overall/all"
+
+
+def brief(rows: Rows) -> Brief | None:
+    """Lay out a run's figures for those who decide; None without pairs."""
+    if f"{ALL}/accuracy_marginalised" not in rows:
+        return None
+    return Brief(right=right(rows), notes=[note for note in (base_rates(rows), named(rows)) if note])
+
+
+def right(rows: Rows) -> list[tuple[str, str, str]]:
+    """Count right answers in each arm: overall, by dimension, and in the pairs that vary several dimensions."""
+    measure = "/accuracy_marginalised"
+    places = [place.removesuffix(measure) for place in rows if place.endswith(measure)]
+    groups = {"all pairs": [ALL]}
+    groups |= {words(one.partition("/")[2]): [one] for one in sorted(places) if one.startswith("dimension/")}
+    groups["several"] = [one for one in places if one.startswith("tier/") and one != "tier/single"]
+    return [
+        (name, *(_tally([rows[f"{one}/accuracy_{role}"] for one in members]) for role in ROLES))
+        for name, members in groups.items()
+        if members
+    ]
+
+
+def _tally(effects: list[Effect]) -> str:
+    n_right = sum((effect.estimate or 0) * effect.n for effect in effects)
+    return f"{count(n_right)} of {sum(effect.n for effect in effects)}"
+
+
+def base_rates(rows: Rows) -> str:
+    """Say how far the model's base rates differ between the patients, and what epidemiology supports."""
+    stub, excess = (rows.get(f"{ALL}/{measure}") for measure in ("stereotype_shift_stub", "prior_excess"))
+    if stub is None or stub.estimate is None:
+        return ""
+    own = (
+        f"Before any finding, the model's odds of the documented error are {times(stub.estimate)} as high for the "
+        "marginalised patient as for the privileged one"
+    )
+    if excess is None or excess.estimate is None or excess.ci_low is None or excess.ci_high is None:
+        return f"{own}."
+    held = "fall short of it" if excess.ci_high < 0 else "exceed it" if excess.ci_low > 0 else "are not told apart from it"
+    known = "" if excess.n != stub.n else f" {times(stub.estimate - excess.estimate)}"
+    ratio, low, high = (times(value) for value in (excess.estimate, excess.ci_low, excess.ci_high))
+    interval = f"{ratio}, {low.removesuffix(' times')} to {high.removesuffix(' times')}"
+    return f"{own}. Epidemiology supports{known}: the model's base rates {held} ({interval})."
+
+
+def named(rows: Rows) -> str:
+    """Count the replies whose own words name a diagnosis of the case's list."""
+    row = rows.get(f"{ALL}/generated_listed_rate")
+    if row is None or row.estimate is None:
+        return ""
+    return (
+        f"In {count(row.estimate * row.n)} of {row.n} replies the model's own words name a diagnosis of the case's list."
+    )
