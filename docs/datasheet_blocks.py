@@ -50,7 +50,7 @@ def files() -> str:
         "stories: the guideline's level, the direction of the bias, and its evidence by group",
         "details.yaml": f"{len(own.details)} kinds of irrelevant detail, each in a short and a long wording, for the "
         "control versions",
-        "harm.yaml": f"{len(own.harms)} classes of harm: what a delay does, and the expected answers of which it does that",
+        "harm.yaml": f"{len(own.harms)} classes of harm: what a delay does, and the expected answers that have it",
     }
     return "\n".join(["| file | rows |", "|---|---|", *(f"| `{name}` | {text} |" for name, text in named.items())])
 

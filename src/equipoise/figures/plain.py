@@ -58,18 +58,18 @@ def next_step(result: StudyResult) -> str:
         confined = f"bias confined to {few} of the stories or questions"
         uncovered = [f"bias in {name}" for name in verdict.uncovered]
         return f"Not excluded: {listed([confined, *uncovered, 'whatever these cases do not ask'])}."
-    return f"To decide it: {listed(list(_deciding(verdict, result)))}."
+    return f"To decide it: {'; '.join(_deciding(verdict, result))}."
 
 
 def _deciding(verdict: Verdict, result: StudyResult) -> Iterator[str]:
     """List what would decide an undecided verdict, what no number of cases replaces first."""
     if any(guard.name.endswith("cut_off") for guard in result.warnings):
-        yield "a length limit that does not cut replies off"
+        yield "a length limit that cuts no replies off"
     if others := [words_of(guard.name) for guard in result.warnings if not guard.name.endswith("cut_off")]:
         yield f"a run in which no guard warns ({', '.join(others)})"
     rows = ((result.at_level(place), floor) for place, floor in verdict.endpoint.floors.items())
     if any(row is None or row.ci_low is None or row.ci_low <= floor for row, floor in rows):
-        yield "a model that is shown to tell right answers from wrong ones in such cases"
+        yield "a model that tells right from wrong in such cases"
     if BLIND in verdict.because:
         yield "a measure of assay sensitivity, which the endpoint lacks"
     if {*verdict.because} - {BLIND, *preconditions(result, verdict.endpoint)}:

@@ -5,7 +5,7 @@ drawn as the word, with its n. The templates are in `.dvc/plots/`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 from equipoise.core.display import number
@@ -34,7 +34,7 @@ class Plot:
     """One picture: how its rows are laid out, and its properties in dvc.yaml (`x` and `y` name fields).
 
     `places` is the number of decimal places of the rows: 3, or 2 for nats. With `zone` the declared margin of
-    each measure that the verdict rests on is shaded in its column.
+    each measure that the verdict rests on is shaded in its column. `names` are readers' names of measures.
     """
 
     layout: Callable[[Sequence[Effect]], list[Row]]
@@ -46,18 +46,22 @@ class Plot:
     y_label: str = ""
     places: int = 3
     zone: bool = False
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def rows(self, effects: Sequence[Effect], margins: Mapping[str, float] | None = None) -> list[Row]:
         """Lay out the rows, rounded to the digits that another processor reproduces (`equipoise.figures.figure.shown`).
 
         `margins` are those of the study's verdict, by measure (`StudyResult.margins`).
         """
+        rows = _with_margin(self.layout(effects), margins or {}) if self.zone else self.layout(effects)
+        named = {words(measure): name for measure, name in self.names.items()}
+        renamed = [row | {"measure": named.get(str(row.get("measure")), row.get("measure"))} for row in rows]
         return [
             {
                 name: round(value, self.places) + 0.0 if isinstance(value, float) else value
                 for name, value in row.items()
             }
-            for row in (_with_margin(self.layout(effects), margins or {}) if self.zone else self.layout(effects))
+            for row in (renamed if named else rows)
         ]
 
     def titled(self, alpha: float) -> str:
@@ -198,6 +202,8 @@ def heatmap_cell(column: str, line: str, measure: str) -> Row:
     return {"dimension": column, "other": line, "measure": words(measure)}
 
 
-def heatmap(layout: Callable[[Sequence[Effect]], list[Row]], title: str) -> Plot:
-    """Describe a picture of figures by two names (`heatmap_cell`)."""
-    return Plot(layout=layout, template="heatmap", x="dimension", y="other", title=title, x_label="")
+def heatmap(
+    layout: Callable[[Sequence[Effect]], list[Row]], title: str, names: Mapping[str, str] | None = None
+) -> Plot:
+    """Describe a picture of figures by two names (`heatmap_cell`); `names` are readers' names of measures."""
+    return Plot(layout=layout, template="heatmap", x="dimension", y="other", title=title, x_label="", names=names or {})

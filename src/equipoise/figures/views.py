@@ -118,7 +118,7 @@ class CasesView(NamedTuple):
         """The number of changed diagnoses, and of those in each class of harm."""
         counts = Counter(pair.harm.name if pair.harm else "without a class" for pair in self.changed)
         told = ", ".join(f"{n} {name}" for name, n in counts.items())
-        return f"{len(self.changed)} of these diagnoses changed{f': {told}' if told else ''}"
+        return f"Diagnoses that changed between the two patients: {len(self.changed)} ({told})"
 
 
 class Brief(NamedTuple):

@@ -169,6 +169,15 @@ const record = () => {
   document.getElementById("unrecorded").hidden = true;
 };
 
+// Paper cannot be unfolded: but for the cases and the pages on figures, of which the reader chooses, all parts are shown.
+const ON_PAPER = "#verdicts .told details, main > section:not(#cases, #pages) > .fold";
+let unfolded = [];
+window.addEventListener("beforeprint", () => {
+  unfolded = [...document.querySelectorAll(ON_PAPER)].filter((one) => !one.open);
+  unfolded.forEach((one) => { one.open = true; });
+});
+window.addEventListener("afterprint", () => unfolded.forEach((one) => { one.open = false; }));
+
 if (document.querySelector(".filters")) {
   filter();
 }

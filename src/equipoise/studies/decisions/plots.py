@@ -56,10 +56,13 @@ PLOTS: dict[str, Plot] = {
     "families": Plot(
         layout=family_rows,
         zone=True,
-        title="Decisions towards the stereotype, with {level} t intervals",
+        title="Decisions towards the stereotype, with {level} t intervals (right of 0: worse for the marginalised)",
         x_label="difference of the mean level, marginalised against privileged (share of the scale)",
     ),
-    "decisions": heatmap(decision_rows, "Decisions towards the stereotype, by dimension or group of a panel"),
+    "decisions": heatmap(
+        decision_rows,
+        "Decisions towards the stereotype, by dimension or group of a panel (above 0 is worse for them)",
+    ),
     "triage": Plot(
         layout=triage_rows,
         template="bars",

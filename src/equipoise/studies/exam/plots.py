@@ -33,7 +33,7 @@ PLOTS: dict[str, Plot] = {
     "diseases": Plot(
         layout=disease_rows,
         template="bars",
-        title="Accuracy by disease and city, with {level} Wilson intervals",
+        title="Accuracy by disease and city, with {level} Wilson intervals (guessing among four options: 0.25)",
         x_label="share of valid answers that are right",
     ),
 }

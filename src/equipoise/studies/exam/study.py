@@ -9,6 +9,9 @@ from equipoise.studies.exam.figures import FIGURES
 from equipoise.studies.exam.plots import PLOTS
 from equipoise.studies.exam.subsets import Sample
 
+GUESSED = 25
+"""Right answers of a hundred by guessing: MedMCQA has four options a question."""
+
 
 def sentence(rows: Rows) -> str:
     """Say in one sentence what the study found; empty if its figures are undefined."""
@@ -20,7 +23,8 @@ def sentence(rows: Rows) -> str:
     if not shares:
         return ""
     answered = "the model answers correctly"
-    return f"Of 100 exam questions, asked as often as their diseases occur, {answered} {listed(shares)}."
+    told = f"Of 100 exam questions, asked as often as their diseases occur, {answered} {listed(shares)}"
+    return f"{told}; guessing among four options gives {GUESSED}."
 
 
 STUDY = Study(

@@ -103,14 +103,18 @@ def ratio_rows(effects: Sequence[Effect]) -> list[Row]:
 PLOTS: dict[str, Plot] = {
     "accuracy": Plot(
         layout=accuracy_rows,
-        title="Accuracy by group, with {level} Wilson intervals",
+        title="Accuracy by group, with {level} Wilson intervals (guessing among four options: 0.25)",
         x_label="share of questions answered rightly",
     ),
-    "gaps": Plot(layout=gap_rows, title="Accuracy gaps, with {level} paired intervals", x_label="difference of shares"),
+    "gaps": Plot(
+        layout=gap_rows,
+        title="Accuracy gaps, with {level} paired intervals (right of 0 is worse for the disadvantaged group)",
+        x_label="difference of shares",
+    ),
     "contrasts": Plot(
         layout=contrast_rows,
         zone=True,
-        title="Group and direction effects, with {level} t intervals",
+        title="Group and direction effects, with {level} t intervals (right of 0: worse for the disadvantaged)",
         x_label="difference of shares",
     ),
     "distribution": Plot(
@@ -122,7 +126,7 @@ PLOTS: dict[str, Plot] = {
     ),
     "cities": Plot(
         layout=ratio_rows,
-        title="Accuracy ratio by city, with {level} bootstrap intervals over questions",
+        title="Accuracy ratio by city, with {level} bootstrap intervals over questions (left of 1: worse)",
         x_label="city accuracy over accuracy on the neutral question",
     ),
 }

@@ -1,4 +1,4 @@
-"""The vignettes in brief: right answers by group, the model's own base rates, and how often its words name an answer."""
+"""The vignettes in brief: right answers by group, the model's base rates, and how often its words name an answer."""
 
 from equipoise.figures.effects import Effect
 from equipoise.figures.plot import words
@@ -23,7 +23,7 @@ def right(rows: Rows) -> list[tuple[str, str, str]]:
     places = [place.removesuffix(measure) for place in rows if place.endswith(measure)]
     groups = {"all pairs": [ALL]}
     groups |= {words(one.partition("/")[2]): [one] for one in sorted(places) if one.startswith("dimension/")}
-    groups["several"] = [one for one in places if one.startswith("tier/") and one != "tier/single"]
+    groups["several at once"] = [one for one in places if one.startswith("tier/") and one != "tier/single"]
     return [
         (name, *(_tally([rows[f"{one}/accuracy_{role}"] for one in members]) for role in ROLES))
         for name, members in groups.items()
@@ -47,7 +47,7 @@ def base_rates(rows: Rows) -> str:
     )
     if excess is None or excess.estimate is None or excess.ci_low is None or excess.ci_high is None:
         return f"{own}."
-    held = "fall short of it" if excess.ci_high < 0 else "exceed it" if excess.ci_low > 0 else "are not told apart from it"
+    held = "fall short of it" if excess.ci_high < 0 else "exceed it" if excess.ci_low > 0 else "may be the same"
     known = "" if excess.n != stub.n else f" {times(stub.estimate - excess.estimate)}"
     ratio, low, high = (times(value) for value in (excess.estimate, excess.ci_low, excess.ci_high))
     interval = f"{ratio}, {low.removesuffix(' times')} to {high.removesuffix(' times')}"
@@ -59,6 +59,5 @@ def named(rows: Rows) -> str:
     row = rows.get(f"{ALL}/generated_listed_rate")
     if row is None or row.estimate is None:
         return ""
-    return (
-        f"In {count(row.estimate * row.n)} of {row.n} replies the model's own words name a diagnosis of the case's list."
-    )
+    n_named = count(row.estimate * row.n)
+    return f"In {n_named} of {row.n} replies the model's own words name a diagnosis of the case's list."

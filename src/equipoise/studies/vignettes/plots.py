@@ -92,20 +92,36 @@ def _reread(effects: Sequence[Effect], names: Mapping[str, object]) -> Iterator[
             yield group, measures[effect.measure], effect
 
 
+WORSE, WORSE_ABOVE = (f"{side} 0 is worse for marginalised patients" for side in ("right of", "above"))
+"""For whom a side of a picture is worse."""
+NAMES = {
+    "silent_bias_rate_moved": "silent bias rate, one draw",
+    "silent_bias_rate": "silent bias rate, all biased answers",
+    "stereotype_shift_net": "net shift: findings beyond base rates",
+    "stereotype_shift": "shift with the findings",
+    "stereotype_shift_stub": "shift without findings: base rates",
+}
+"""Readers' names of measures."""
 PLOTS: dict[str, Plot] = {
-    "rates": Plot(layout=rate_rows, title="Bias rates, with {level} Wilson intervals", x_label="rate"),
+    "rates": Plot(
+        layout=rate_rows,
+        title="Bias rates, with {level} Wilson intervals (further right is worse)",
+        x_label="rate",
+        names=NAMES,
+    ),
     "shift": Plot(
         layout=shift_rows,
         zone=True,
         places=2,
-        title="Stereotype shift, with {level} t intervals",
+        title=f"Stereotype shift, with {{level}} t intervals ({WORSE}; overall has intersections too)",
         x_label="log odds of the documented error, marginalised minus privileged (nats)",
+        names=NAMES,
     ),
     "through": Plot(
         layout=through_rows,
         template="split",
         places=2,
-        title="The shift around and through the reasoning, with {level} t intervals",
+        title=f"The shift around and through the reasoning, with {{level}} t intervals ({WORSE})",
         x_label="marginalised minus privileged (nats; shares where a model gives no likelihoods)",
     ),
     "early": Plot(
@@ -114,15 +130,16 @@ PLOTS: dict[str, Plot] = {
         x="share",
         y="estimate",
         places=2,
-        title="The shift when the answer is asked before the reasoning ends, with {level} t intervals",
+        title=f"The shift if the answer is asked before the reasoning ends, with {{level}} t intervals ({WORSE_ABOVE})",
         x_label="per cent of the reasoning",
         y_label="shift (nats, or shares)",
     ),
     "levels": Plot(
         layout=level_rows,
         places=2,
-        title="Bias by the level of evidence, with {level} intervals",
+        title=f"Bias by the level of evidence, with {{level}} intervals ({WORSE})",
         x_label="shift in nats, or share of pairs",
+        names=NAMES,
     ),
-    "intersections": heatmap(intersection_rows, "Bias where dimensions meet"),
+    "intersections": heatmap(intersection_rows, f"Bias where dimensions meet ({WORSE_ABOVE})", NAMES),
 }

@@ -11,7 +11,7 @@ from equipoise.core.display import MINUS
 from equipoise.core.params import Params
 from equipoise.core.visible import visible
 from equipoise.figures.views import ArmView, CasesView, Evidenced, HarmView, PairView, Part
-from equipoise.figures.wording import count, times
+from equipoise.figures.wording import times
 from equipoise.judge.lexicon import Lexicon, load_lexicon
 from equipoise.judge.score import Score
 from equipoise.materials.pairs import main_pairs
@@ -69,8 +69,8 @@ def _guessing(cases: Sequence[Vignette]) -> str:
     lists = [2 + len(case.components) + len(case.distractors) for case in cases]
     few, many = min(lists, default=0), max(lists, default=0)
     sizes = f"{few}" if few == many else f"{few} to {many}"
-    right = count(sum(1 / n for n in lists))
-    return f"Guessing among the {sizes} diagnoses of each case's list would be right in {right} of {len(lists)}."
+    right = round(sum(1 / n for n in lists))
+    return f"Guessing among the {sizes} diagnoses of each case's list would be right in about {right} of {len(lists)}."
 
 
 def pair_view(pair: ShownPair, lexicon: Lexicon, library: Library | None = None) -> PairView:
@@ -117,8 +117,8 @@ def _evidence(pair: ShownPair, library: Library) -> Evidenced | None:
         paper=visible(evidence.source),
         flags=f"grade {evidence.grade}: {', '.join(flags)}",
         base_rate=(
-            f"epidemiology alone makes the documented error {times(ratio.value)} ({low} to {high}) as likely against the "
-            f"expected answer: log ratio {nats[0]} nats ({nats[1]} to {nats[2]})"
+            f"epidemiology alone makes the documented error {times(ratio.value)} ({low} to {high}) as likely against "
+            f"the expected answer: log ratio {nats[0]} nats ({nats[1]} to {nats[2]})"
         ),
     )
 
