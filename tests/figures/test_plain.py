@@ -21,9 +21,10 @@ from equipoise.backends.phantom import Fact, PhantomBackend
 from equipoise.core import jsonl
 from equipoise.core.prompts import Prompt
 from equipoise.figures.effects import Effect, Estimate, Group, effect
+from equipoise.figures.guards import Guard
 from equipoise.figures.layout import result_of
 from equipoise.figures.options import Decision, Measure
-from equipoise.figures.plain import NO_VERDICT, NOTHING, UNJUDGED, WORDS, plain, state
+from equipoise.figures.plain import NO_VERDICT, NOTHING, UNJUDGED, WORDS, next_step, plain, state
 from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, StudyResult
 from equipoise.figures.verdicts import verdict
 from equipoise.judge.lexicon import load_lexicon
@@ -96,6 +97,36 @@ def test_vignettes_are_counted_beside_chance_and_end_on_the_verdict(
     )
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "told"),
+    [
+        (0.6, 1.4, "Look first at net stereotype shift without reasoning (nats), in the pictures and"),
+        (
+            -0.1,
+            0.2,
+            "Not excluded: bias confined to few of the stories or questions and whatever these cases",
+        ),
+        (-0.1, 0.9, "To decide it: more cases (equipoise plan counts them)."),
+    ],
+)
+def test_each_verdict_has_a_next_step(low: float, high: float, told: str) -> None:
+    """Where to look, what is not excluded, or, of a run that meets every precondition, more cases."""
+    assert next_step(judged("vignettes", shift(low, high))).startswith(told)
+
+
+def test_what_no_number_of_cases_replaces_comes_first() -> None:
+    """A guard that warns, and a model that is not shown to tell right from wrong, are named before more cases."""
+    rows = [row for row in shift(-0.1, 0.9) if row.measure not in SENSITIVE]
+    guard = Guard.of("reasoning_cut_off", 41, 30)
+    result = replace(judged("vignettes", rows), guards=[guard])
+
+    assert next_step(result) == (
+        "To decide it: a length limit that cuts no replies off; a model that tells right from wrong in such cases; "
+        "more cases (equipoise plan counts them)."
+    )
+    assert next_step(StudyResult(study="exam")) == ""
+
+
 def test_a_look_is_named_instead_of_an_open_verdict() -> None:
     """What a look found ends on that it is one; a bias that a look shows is still told as such."""
     told = "A look: 41 pairs; no verdict of no bias is meant from so few."
@@ -122,7 +153,7 @@ def test_without_control_tellings_nothing_is_said_of_chance() -> None:
         (
             "exam",
             {"city/york/prevalence_weighted_accuracy": 0.5, "city/cork/prevalence_weighted_accuracy": 0.25},
-            "answers correctly 25 in Cork and 50 in York.",
+            "answers correctly 25 in Cork and 50 in York; guessing among four options gives 25.",
         ),
         (
             "stigma",
@@ -230,3 +261,15 @@ def test_the_committed_run_counts_as_its_judgements_do() -> None:
         f"diagnoses; by chance alone, {chance} would. "
     )
     assert state(result.verdict) == metrics["verdict"]["is"]
+    told = STUDIES["vignettes"].brief(result.defined)
+    assert told is not None
+    marginalised, privileged = (
+        sum(answers[f"{pair}/{role}"][0] == "expected" for pair in pairs) for role in ("marginalised", "privileged")
+    )
+    assert told.right[0] == (
+        "all pairs",
+        f"{marginalised} of {len(pairs)}",
+        f"{privileged} of {len(pairs)}",
+    )
+    # Every pair varies one dimension or several.
+    assert sum(int(one.partition(" ")[0]) for _, one, _ in told.right[1:]) == marginalised

@@ -51,6 +51,7 @@ def report_of(data: Path) -> Report:
     for study in ("vignettes", "questions", "exam", "stigma", "decisions"):
         jsonl.write(data / study / "effects.jsonl", [row for row in effects() if row.study == study])
     shutil.copytree(ROOT / "data/features", data / "features")
+    (data / "raw").symlink_to(ROOT / "data/raw")
     project = data / "project"
     project.mkdir(parents=True)
     for name in ("data", "judge", "models"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -105,17 +106,58 @@ def test_first_stop_is_the_skip_link(tab: browser.Tab) -> None:
     assert tab.js("document.activeElement.className") == "skip"
 
 
-def test_phone_has_one_column_and_no_sideways_scroll(tab: browser.Tab) -> None:
-    """At 400 pixels the arms are one below the other and the page is no wider than the window."""
-    tab.size(400, 800)
+@pytest.mark.parametrize("width", [400, 640])
+def test_phone_and_zoom_have_one_column_and_no_sideways_scroll(tab: browser.Tab, width: int) -> None:
+    """On a phone, and in a window of 1280 pixels at 200 %, the arms are stacked and the page fits the window."""
+    tab.size(width, 800)
 
     try:
         tab.js(UNFOLD)
         tops = tab.js("[...document.querySelectorAll('#pair-housing-01 .arm')].map(a => a.getBoundingClientRect().top)")
         assert tops[0] < tops[1]
-        assert tab.js("document.documentElement.scrollWidth") <= 400
+        assert tab.js("document.documentElement.scrollWidth") <= width
     finally:
         tab.size(1200, 900)
+
+
+def test_paper_shows_what_is_folded_but_for_cases(tab: browser.Tab) -> None:
+    """Chromium prints a PDF with all figures, pictures within the width; afterwards everything is as it was."""
+    tab.js("document.querySelectorAll('details').forEach(one => { one.open = false; })")
+    tab.js(
+        "window.addEventListener('beforeprint', () => { window.shown = [...document.querySelectorAll('.fold')]"
+        ".filter(one => one.open).map(one => one.parentElement.id); }, { once: true })"
+    )
+    pdf = base64.b64decode(tab.call("Page.printToPDF")["data"])
+
+    assert pdf.startswith(b"%PDF-")
+    assert tab.js("window.shown") == ["clinicians", "figures", "pictures", "guards", "provenance"]
+    assert tab.js("document.querySelectorAll('details[open]').length") == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_paper_pictures_fit_and_colours_are_light(tab: browser.Tab, scheme: str) -> None:
+    """On a page of 700 pixels no picture is wider than its box, and words are dark on white in either scheme."""
+    scheme_ = {"name": "prefers-color-scheme", "value": scheme}
+    try:
+        tab.js(UNFOLD)
+        tab.call("Emulation.setEmulatedMedia", media="print", features=[scheme_])
+        tab.call("Emulation.setDeviceMetricsOverride", width=700, height=900, deviceScaleFactor=1, mobile=False)
+        over = tab.js(
+            "[...document.querySelectorAll('.plot')].filter(box => "
+            "box.querySelector('svg').getBoundingClientRect().width > box.clientWidth).length"
+        )
+        colours = tab.js(
+            "['body', '.light'].map(one => { const style = getComputedStyle(document.querySelector(one)); "
+            "return [style.color, style.backgroundColor]; })"
+        )
+
+        assert over == 0
+        assert colours[0] == ["rgb(27, 31, 35)", "rgb(255, 255, 255)"]
+        assert colours[1] == ["rgb(27, 31, 35)", "rgba(0, 0, 0, 0)"]
+    finally:
+        tab.call("Emulation.setEmulatedMedia", media="")
+        tab.size(1200, 900)
+        tab.scheme("light")
 
 
 def test_the_address_unfolds_what_it_names(tab: browser.Tab) -> None:

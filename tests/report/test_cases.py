@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
+from reported import ROOT, read
+
+from equipoise.core.display import MINUS
 from equipoise.figures.views import Part
+from equipoise.judge.lexicon import load_lexicon
+from equipoise.materials.stories.library import load_library
+from equipoise.report.page import page
+from equipoise.studies.vignettes.profiles import build_pairs
+from equipoise.studies.vignettes.shown import join
+from equipoise.studies.vignettes.view import pair_view
+from runs import housing_arm
 
 if TYPE_CHECKING:
     from equipoise.report.page import Report
@@ -28,3 +39,59 @@ def test_deciding_sentence_is_cut_out(report: Report) -> None:
 
     assert [part.text for part in first.evidence] == ["<b>bold</b>"]
     assert Part("homeless", marked=True) in first.after
+
+
+def test_diagnoses_that_changed_are_listed_with_their_harm(report: Report) -> None:
+    """All three pairs changed, one in the label alone; the worst harm comes first, cases without a class last."""
+    cases = report.cases_view
+    assert cases is not None
+    worst = next(harm for harm in cases.harms if harm.name == "time-critical")
+    changed = [pair._replace(harm=worst if pair.key == "housing-03" else None) for pair in cases.pairs]
+    view = cases._replace(pairs=changed)
+
+    assert [pair.key for pair in cases.changed] == ["housing-01", "housing-02", "housing-03"]
+    assert [pair.key for pair in view.changed] == ["housing-03", "housing-01", "housing-02"]
+    assert view.changed_by_harm == (
+        "Diagnoses that changed between the two patients: 3 (1 time-critical, 2 without a class)"
+    )
+    openings = [one._replace(cases=view if one.cases else None) for one in report.openings]
+    text = read(page(report._replace(openings=openings))).text
+    first = text[: text.index("For clinicians: what was asked")]
+    assert view.changed_by_harm in first
+    assert "No clinician has reviewed the classes." in first
+    assert worst.delay in first
+
+
+def test_guessing_is_told_beside_right_answers(report: Report) -> None:
+    """Each of three cases has four diagnoses: a guess is right in 3 / 4 of a case, about 1."""
+    assert report.cases_view is not None
+
+    assert report.cases_view.guessing == (
+        "Guessing among the 4 diagnoses of each case's list would be right in about 1 of 3."
+    )
+
+
+def test_a_case_has_its_paper_error_base_rate_and_harm(report: Report) -> None:
+    """A pair of the library is shown with what its row says; a made-up one has neither evidence nor harm."""
+    library = load_library(ROOT / "data/raw")
+    cases = [row for row in build_pairs(library, "core") if row.pair == "gender-01"]
+    replies = [housing_arm(row.key) for row in cases]
+    responses, judgements = ([row for rows in replies for row in rows[kind]] for kind in (1, 2))
+    (pair,) = join(cases, responses, judgements)
+    shown = pair_view(pair, load_lexicon(ROOT / "data/features"), library)
+    row = library.parts(library.pairs["gender-01"]).tested
+    ratio = row.log_ratio
+
+    assert shown.evidence is not None
+    assert (shown.evidence.error, shown.evidence.paper) == (row.evidence.error, row.evidence.source)
+    assert shown.evidence.flags.startswith(f"grade {row.evidence.grade}: ")
+    assert f"log ratio {ratio.value:g} nats (".replace("-", MINUS) in shown.evidence.base_rate
+    assert f"{math.exp(ratio.value):.2g} times" in shown.evidence.base_rate
+    assert shown.harm is not None
+    assert shown.harm.name == "time-critical"
+    assert report.cases_view is not None
+    assert {(one.evidence, one.harm) for one in report.cases_view.pairs} == {(None, None)}
+    view = report.cases_view._replace(pairs=[shown])
+    text = read(page(report._replace(cases_view=view))).text
+    for said in (shown.evidence.error, shown.evidence.paper, shown.evidence.base_rate, shown.harm.delay):
+        assert said in text

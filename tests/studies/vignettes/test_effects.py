@@ -82,6 +82,7 @@ def six(study: Callable[..., Rows], case: Callable[..., Any]) -> dict[str, Effec
         ("refusal_rate", 12, 1 / 12),
         ("generated_unparsed_rate", 12, 2 / 12),
         ("generated_refusal_rate", 12, 1 / 12),
+        ("generated_listed_rate", 12, 9 / 12),  # all but two unparsed and a refusal
         ("reading_agreement", 2, 2 / 2),  # only the last pair was read twice
         ("stereotype_shift", 4, 0.5),  # 1, -1, 2 and 0
         ("stereotype_shift_median", 4, 0.5),  # pairwise means -1, -0.5, 0, 0, 0.5, 0.5, 1, 1, 1.5, 2

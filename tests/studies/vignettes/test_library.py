@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 import yaml
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.materials.stories.library import Library, load_library
+from equipoise.materials.stories.schema import HarmClass
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +24,30 @@ def test_the_small_library_loads(library: Library) -> None:
     assert list(library.dimensions)[:3] == ["race", "gender", "age"]
     # 29 core singles + 6 x 4 proposed + 2 x 4 reverse + 24 intersectional
     assert len(library.pairs) == 85
+
+
+def test_every_expected_answer_has_a_class_of_harm(authored: Library) -> None:
+    """Each has one, no class has an answer that no story expects, and the worst class comes first."""
+    expected = {story.expected.label for story in authored.presentations.values()}
+    classed = [answer for harm in authored.harms.values() for answer in harm.answers]
+
+    assert sorted(classed) == sorted(expected)
+    assert tuple(authored.harms) == get_args(HarmClass)
+    assert [getattr(authored.harm_of(name), "id", None) for name in ("ischaemic stroke", "psoriasis", "gout")] == [
+        "time-critical",
+        "minor",
+        None,
+    ]
+
+
+def test_an_answer_with_two_classes_of_harm_is_refused(check: Check) -> None:
+    """A condition has one class, whatever the story."""
+
+    def twice(files: dict[str, Any]) -> None:
+        files["harm.yaml"]["harms"] += [{**files["harm.yaml"]["harms"][0], "id": "minor"}]
+
+    with pytest.raises(EquipoiseError, match=r"harm\.yaml: harms: 'answer of case-0' has two classes; leave it in one"):
+        check(twice)
 
 
 def test_malformed_yaml_names_its_line(folder: Path) -> None:

@@ -1,7 +1,23 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from equipoise.figures.views import Part
-from equipoise.studies.vignettes.view import differences, parts
+from equipoise.studies.vignettes.profiles import build_pairs
+from equipoise.studies.vignettes.view import differences, documented, parts
+
+if TYPE_CHECKING:
+    from equipoise.materials.stories.library import Library
+
+
+def test_every_pair_finds_the_evidence_of_its_error(authored: Library) -> None:
+    """The row that a built case is traced to is the one that its pair was planned with; an imported case has none."""
+    cases = {row.pair: row for row in build_pairs(authored, "full") if row.role == "marginalised"}
+
+    for pair in authored.pairs.values():
+        assert documented(cases[pair.id], authored) is authored.parts(pair).tested
+    imported = cases[next(iter(authored.pairs))].model_copy(update={"log_ratio": None})
+    assert documented(imported, authored) is None
 
 
 def test_overlapping_spans_mark_each_character_once() -> None:

@@ -1,11 +1,10 @@
 """The vignettes in brief: right answers by group, the model's base rates, and how often its words name an answer."""
 
-from equipoise.figures.effects import Effect
 from equipoise.figures.plot import words
 from equipoise.figures.study import Rows
 from equipoise.figures.views import Brief
 from equipoise.figures.wording import count, times
-from equipoise.materials.vignette import ROLES
+from equipoise.materials.vignette import Role
 
 ALL = "overall/all"
 
@@ -25,13 +24,15 @@ def right(rows: Rows) -> list[tuple[str, str, str]]:
     groups |= {words(one.partition("/")[2]): [one] for one in sorted(places) if one.startswith("dimension/")}
     groups["several at once"] = [one for one in places if one.startswith("tier/") and one != "tier/single"]
     return [
-        (name, *(_tally([rows[f"{one}/accuracy_{role}"] for one in members]) for role in ROLES))
+        (name, _tally(rows, members, "marginalised"), _tally(rows, members, "privileged"))
         for name, members in groups.items()
         if members
     ]
 
 
-def _tally(effects: list[Effect]) -> str:
+def _tally(rows: Rows, places: list[str], role: Role) -> str:
+    """Write the right answers of an arm in some groups together: `13 of 41`."""
+    effects = [rows[f"{place}/accuracy_{role}"] for place in places]
     n_right = sum((effect.estimate or 0) * effect.n for effect in effects)
     return f"{count(n_right)} of {sum(effect.n for effect in effects)}"
 
