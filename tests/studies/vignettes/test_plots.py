@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import vl_convert
+from dvc_render.vega import VegaRenderer
+from dvc_render.vega_templates import Template
 
 from equipoise.figures.effects import Effect
 from equipoise.figures.options import Measure
@@ -230,10 +233,47 @@ def test_titles_have_the_level_of_the_intervals() -> None:
     """A run with alpha 0.1 has intervals of 90 %, and its pictures say so; dvc.yaml, whatever alpha is, no level."""
     written = texts(static_svg(rate_rows(EFFECTS), template("forest"), FOREST, 0.1))
 
-    assert "Bias rates, with 90 % Wilson intervals" in written
+    assert "Bias rates, with 90 % Wilson intervals (further right is worse)" in written
     picture = FOREST.picture("rates", FOREST.rows(EFFECTS), template("forest"), 0.1)
-    assert picture.title == "Bias rates, with 90 % Wilson intervals"
-    assert FOREST.described("x.json")["title"] == "Bias rates, with Wilson intervals"
+    assert picture.title == "Bias rates, with 90 % Wilson intervals (further right is worse)"
+    assert FOREST.described("x.json")["title"] == "Bias rates, with Wilson intervals (further right is worse)"
+
+
+FORESTS = [
+    (study.name, name)
+    for study in STUDIES.values()
+    for name, plot in study.plots.items()
+    if plot.template == "forest" and (TEMPLATES.parents[1] / f"plots/{study.name}/{name}.json").is_file()
+]
+
+
+@pytest.mark.parametrize(("study", "name"), FORESTS)
+def test_forests_of_two_revisions_fit_a_page(study: str, name: str) -> None:
+    """Beside another revision: at most 1280 pixels, the legend whole, and titles within their panel."""
+    plot = STUDIES[study].plots[name]
+    rows = json.loads((TEMPLATES.parents[1] / f"plots/{study}/{name}.json").read_text(encoding="utf-8"))
+    both = [{**row, "rev": rev} for rev in ("main", "workspace") for row in rows]
+    axes = {"x": plot.x, "y": plot.y, "x_label": plot.x_label, "title": plot.titled(0.05)}
+    renderer = VegaRenderer(both, "two", template=Template(template("forest"), name="forest"), **axes)
+    svg = vl_convert.vegalite_to_svg(renderer.get_filled_template(), vl_version="5.21")
+    width = re.search(r'width="([\d.]+)"', svg)
+
+    assert width is not None
+    assert float(width[1]) <= 1280
+    assert {"main", "workspace"} <= set(texts(svg))
+    # A panel and its gap have 330 pixels, a bold letter about 6.3.
+    assert len(plot.x_label) * 6.3 <= 330
+
+
+def test_readers_names_replace_those_of_measures() -> None:
+    """The margin is found by the measure's own name, before it is renamed."""
+    effects = [effect("overall", "all", name, 0.1) for name in ("stereotype_shift_net", "stereotype_shift_stub")]
+    rows = PLOTS["shift"].rows(effects, {"stereotype_shift_net": 0.5})
+
+    assert [(row["measure"], row["margin"]) for row in rows] == [
+        ("net shift: findings beyond base rates", 0.5),
+        ("shift without findings: base rates", None),
+    ]
 
 
 def test_forest_axis_holds_zero_far_from_the_data() -> None:

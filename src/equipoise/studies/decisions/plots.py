@@ -57,7 +57,7 @@ PLOTS: dict[str, Plot] = {
         layout=family_rows,
         zone=True,
         title="Decisions towards the stereotype, with {level} t intervals (right of 0: worse for the marginalised)",
-        x_label="difference of the mean level, marginalised against privileged (share of the scale)",
+        x_label="shift of the level (share of the scale)",
     ),
     "decisions": heatmap(
         decision_rows,

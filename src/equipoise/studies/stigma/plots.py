@@ -46,6 +46,6 @@ PLOTS: dict[str, Plot] = {
     "stigma": Plot(
         layout=stigma_rows,
         title="Stigma by gender, with {level} t intervals over conditions (right of 0: more of women)",
-        x_label="probability, female minus male; sign of reversed sentences flipped",
+        x_label="probability, female minus male (reversed: flipped)",
     ),
 }

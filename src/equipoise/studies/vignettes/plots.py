@@ -114,7 +114,7 @@ PLOTS: dict[str, Plot] = {
         zone=True,
         places=2,
         title=f"Stereotype shift, with {{level}} t intervals ({WORSE}; overall has intersections too)",
-        x_label="log odds of the documented error, marginalised minus privileged (nats)",
+        x_label="log odds, marginalised minus privileged (nats)",
         names=NAMES,
     ),
     "through": Plot(
