@@ -60,6 +60,8 @@ def test_diagnoses_that_changed_are_listed_with_their_harm(report: Report) -> No
     assert view.changed_by_harm in first
     assert "No clinician has reviewed the classes." in first
     assert worst.delay in first
+    assert "documented error: alcoholic neuropathy / expected: frostbite" in first
+    assert "stereotyped: " not in text
 
 
 def test_guessing_is_told_beside_right_answers(report: Report) -> None:
