@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import tarfile
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import yaml
 from readme_blocks import ROOT, estimate
 
+from equipoise.compare.archive import MODELS
 from equipoise.compare.record import besides, read_all
+from equipoise.materials.versions import CaseKey
 from equipoise.studies.registry import TITLES
 
 if TYPE_CHECKING:
@@ -65,3 +71,44 @@ def reasons() -> str:
             if one.record.model.backend != "phantom" and "because" in verdict:
                 lines.append(f"- {one.record.model.title}, {title.lower()}: {verdict['because']}.")
     return "\n".join(lines)
+
+
+VERSIONS = {
+    "privileged": "privileged patient",
+    "marginalised": "marginalised patient",
+    "stub-privileged": "privileged, no findings",
+    "stub-marginalised": "marginalised, no findings",
+    "mirror-privileged": "privileged, findings of the error",
+    "mirror-marginalised": "marginalised, findings of the error",
+}
+"""Versions of a case by the heads of their columns."""
+ANSWERS = {"expected": "expected answer", "stereotyped": "documented error", "distractor": "another of the list"}
+
+
+def answers(model: str) -> str:
+    """Count the answers of a model whose run is in archive/models, by version of the case."""
+    counts = Counter(
+        (CaseKey.parse(row["key"]).version, row["answer"])
+        for row in _rows(model, "data/vignettes/judgements.jsonl")
+        if not CaseKey.parse(row["key"]).rereading
+    )
+    lines = [f"| answer | {' | '.join(VERSIONS.values())} |", f"|---|{'---:|' * len(VERSIONS)}"]
+    lines += [
+        f"| {title} | {' | '.join(str(counts[version, kind]) for version in VERSIONS)} |"
+        for kind, title in ANSWERS.items()
+    ]
+    return "\n".join(lines)
+
+
+def _rows(model: str, path: str) -> list[dict[str, Any]]:
+    """Read the rows of an output of an archived run."""
+    with tarfile.open(ROOT / MODELS / f"{model}.tar.xz") as archive:
+
+        def read(name: str) -> bytes:
+            file = archive.extractfile(name)
+            assert file is not None, name  # noqa: S101  (a file of ours)
+            return file.read()
+
+        stages = yaml.safe_load(read("dvc.lock"))["stages"].values()
+        digests = {out["path"]: out["md5"] for stage in stages for out in stage.get("outs", ())}
+        return [json.loads(line) for line in read(f"files/md5/{digests[path][:2]}/{digests[path][2:]}").splitlines()]
