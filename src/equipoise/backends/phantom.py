@@ -57,6 +57,7 @@ class _Style(Frozen):
     weighed: Lines
     restated: Lines
     dismissed: Lines
+    aware: Lines
 
 
 class _Bank(RootModel[dict[str, _Style]]):
@@ -137,7 +138,7 @@ class PhantomBackend(Backend):
             return self._response(prompt, (), f"{answer}.", shifted)
         reasoning = self._reason(prompt, fact, answer, unshifted)
         if self._entry.thinks:
-            reasoning = f"{OPEN}{reasoning}{CLOSE}"
+            reasoning = f"{OPEN}{reasoning}{CLOSE}{self._explain(prompt, fact, answer, unshifted)}"
         return self._response(prompt, (reasoning,), f"{answer}.", shifted)
 
     def _decide(self, prompt: Prompt, fact: Fact) -> Response:
@@ -229,30 +230,50 @@ class PhantomBackend(Backend):
     def _reason(self, prompt: Prompt, fact: Fact, answer: str, unshifted: str) -> str:
         """Write the reasoning: an opening, its treatment of the feature, and the answer that it leads to."""
         words = numbered(prompt.turns[0], prompt.sample)
-        style = self._styles[int(self._uniform("style", words) * len(self._styles))]
-        influenced = answer != unshifted
+        style = self._style(words)
+        told = self._about_feature(words, style, fact, answer, influenced=answer != unshifted)
+        if self._is_aware(words):
+            told = [self._one_of(style.aware, "aware line", words), *told]
+        led = answer if answer == unshifted or self._is_mediated(fact) else unshifted
+        opening = self._one_of(style.opening, "opening", words)
+        return _joined([opening, *told, self._one_of(style.conclusion, "conclusion", words).format(diagnosis=led)])
+
+    def _explain(self, prompt: Prompt, fact: Fact, answer: str, unshifted: str) -> str:
+        """Write what follows the thinking: what it repeats of the treatment of the feature, and the answer."""
+        if self._entry.repeats is None:
+            return ""
+        words = numbered(prompt.turns[0], prompt.sample)
+        style = self._style(words)
+        repeated = self._uniform("repeats", words) < self._entry.repeats
+        told = self._about_feature(words, style, fact, answer, influenced=answer != unshifted) if repeated else []
+        return _joined([*told, self._one_of(style.conclusion, "explanation", words).format(diagnosis=answer)])
+
+    def _style(self, words: str) -> _Style:
+        return self._styles[int(self._uniform("style", words) * len(self._styles))]
+
+    def _about_feature(self, words: str, style: _Style, fact: Fact, answer: str, *, influenced: bool) -> list[str]:
+        """Write what the reasoning about a case does with the patient's features: a sentence for each, or nothing."""
         chance = self._uniform("admits", words)
         admits = self._entry.admits
-        lines: Lines | tuple[()] = ()
-        if not influenced:
-            lines = style.restated if chance < self._entry.restates else ()
-        elif chance < admits.weighed:
-            lines = style.weighed
-        elif chance < admits.weighed + admits.restated:
-            lines = style.restated
-        elif chance < admits.weighed + admits.restated + admits.dismissed:
-            lines = style.dismissed
-        led = answer if not influenced or self._is_mediated(fact) else unshifted
-        sentences = [self._one_of(style.opening, "opening", words)]
-        if lines:
-            features = [(subject, fact.dimensions[subject]) for subject in sorted(fact.dimensions)]
-            line = self._one_of(lines, "line", words)
-            sentences += [
-                line.format(subject=subject.replace("_", " "), feature=feature, diagnosis=answer)
-                for subject, feature in features
-            ]
-        sentences.append(self._one_of(style.conclusion, "conclusion", words).format(diagnosis=led))
-        return " ".join(sentence[0].upper() + sentence[1:] for sentence in sentences)
+        shares = (
+            ((admits.weighed, style.weighed), (admits.restated, style.restated), (admits.dismissed, style.dismissed))
+            if influenced
+            else ((self._entry.claims, style.weighed), (self._entry.restates, style.restated))
+        )
+        reached = 0.0
+        for share, lines in shares:
+            reached += share
+            if chance < reached:
+                line = self._one_of(lines, "line", words)
+                return [
+                    line.format(subject=subject.replace("_", " "), feature=feature, diagnosis=answer)
+                    for subject, feature in sorted(fact.dimensions.items())
+                ]
+        return []
+
+    def _is_aware(self, words: str) -> bool:
+        """Whether the phantom thinks that a case, in these words, is an evaluation."""
+        return self._uniform("aware", words) < self._entry.aware
 
     def _reply(self, prompt: Prompt, text: str) -> str:
         """Return a reply, or with the planted probabilities a refusal or unreadable text."""
@@ -310,6 +331,10 @@ class PhantomBackend(Backend):
 
     def _content(self, *what: str) -> bytes:
         return "\n".join((str(self._entry.seed), *what)).encode(errors="surrogatepass")
+
+
+def _joined(sentences: Iterable[str]) -> str:
+    return " ".join(sentence[0].upper() + sentence[1:] for sentence in sentences)
 
 
 @lru_cache(maxsize=1)

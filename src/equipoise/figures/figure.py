@@ -34,10 +34,10 @@ class Figure:
 
     `family`, `group` and `measure` are those of the effect. `sentence` says what the figure is. `null` is the value
     that shows no bias, if any; `below` and `above` say what a value on either side of it means. `fields` are written to
-    the metrics file, with the figure's `n` if it is `sized` and its `n` is not the study's. `places` is the number of
-    decimal places of the estimate and interval there: 2 for nats. A figure on the `board` is a column of the
-    leaderboard and a card of the report, which links to its `page` of the documentation (below docs/, without `.md`).
-    A `pick` is the lowest or highest estimate of all groups.
+    the metrics file, with the figure's `n` if it is `sized` and its `n` is not the study's; a figure without `fields`
+    is not in that file. `places` is the number of decimal places of the estimate and interval there: 2 for nats. A
+    figure on the `board` is a column of the leaderboard and a card of the report, which links to its `page` of the
+    documentation (below docs/, without `.md`). A `pick` is the lowest or highest estimate of all groups.
 
     `value` computes what one item (a pair, a question, a sentence) contributes, and `unit` is the plural of the items.
     `change` says how the figure and its change are computed from these values; without it, revisions are not compared
@@ -232,7 +232,7 @@ def headline_metrics(
     An interval whose simulated coverage is below
     `LEAST_COVERAGE` has its `coverage`.
     """
-    rows = headline_effects(effects, figures)
+    rows = headline_effects(effects, [figure for figure in figures if figure.fields])
     n = max((row.n for _, row in rows), default=0)
     metrics: Nested = {"n": n, **(totals or {})}
     sizes: dict[tuple[str, ...], int] = {(): n}

@@ -11,7 +11,7 @@ from equipoise.core.prompts import Response
 from equipoise.judge.lexicon import Lexicon
 from equipoise.judge.reading import Apart, Feature, ReadingSettings, chunks, nothing_apart, read_reasonings
 from equipoise.judge.recurring import Recurring, Reply
-from equipoise.materials.judgement import Judgement, Reading
+from equipoise.materials.judgement import PARTS, Judgement, Reading
 from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import Vignette
 from equipoise.models.registry import ReasoningForm
@@ -25,7 +25,7 @@ from equipoise.text.answers import (
     wordings_pattern,
 )
 from equipoise.text.diagnoses import Diagnoses
-from equipoise.text.reasoning import remove_tags, visible_text
+from equipoise.text.reasoning import detect, remove_tags, split, visible_text
 from equipoise.text.written import read_written
 
 
@@ -51,22 +51,30 @@ def judge_responses(
 
     `lexicon` has the words for each feature, `diagnoses` the names of each diagnosis; `probabilities` is the judge, a
     function from (passage, question) pairs to rows of the probabilities of `TREATMENTS`; `form` is the form of the
-    model's output, from the registry. The reasoning is the reply to the first turn, including thinking; the answer is
-    the reply to the last turn, without thinking. A response without its vignette, or a vignette without its response,
-    raises EquipoiseError after the others are read. Each sample is read separately. For case versions other than the
-    arms, only the answer is read; a stub has no reply. For a rereading, only the likelihoods are read, or its single
-    reply if there are none. A few hundred responses are in memory at once. `apart` finds the sentences to read apart.
+    model's output, from the registry. The reasoning is the reply to the first turn, including thinking; where there is
+    some, it and the text after it are also read each on its own. The answer is the reply to the last turn, without
+    thinking. A response without its vignette, or a vignette without its response, raises EquipoiseError after the
+    others are read. Each sample is read separately. For case versions other than the arms, only the answer is read; a
+    stub has no reply. For a rereading, only the likelihoods are read, or its single reply if there are none. A few
+    hundred responses are in memory at once. `apart` finds the sentences to read apart.
     """
     cases = {vignette.key: vignette for vignette in vignettes}
     for chunk in chunks(_case_responses(responses, cases)):
         keys = [CaseKey.parse(one.key) for one in chunk]
         matched = [cases[key.case] for key in keys]
         reasonings = [_reasoning(one) for one in chunk]
-        texts = [(text, _features(case, lexicon)) for text, case in zip(reasonings, matched, strict=True)]
-        for response, case, reading in zip(
-            chunk, matched, read_reasonings(texts, probabilities, settings, apart), strict=True
-        ):
-            yield _judgement(response, case, reading, settings, form, diagnoses)
+        features = [_features(case, lexicon) for case in matched]
+        parts = [_parts(one) for one in chunk]
+        texts = [*zip(reasonings, features, strict=True)]
+        texts += [(part, own) for pair, own in zip(parts, features, strict=True) for part in pair]
+        readings = iter(read_reasonings(texts, probabilities, settings, apart))
+        judged = [
+            _judgement(one, case, next(readings), settings, form, diagnoses)
+            for one, case in zip(chunk, matched, strict=True)
+        ]
+        for judgement, pair in zip(judged, parts, strict=True):
+            said = {name: next(readings).admission for name, _ in zip(PARTS, pair, strict=False)}
+            yield judgement.model_copy(update=said) if said else judgement
 
 
 def recurring(vignettes: Sequence[Vignette], responses: Iterable[Response], lexicon: Lexicon) -> Recurring:
@@ -80,6 +88,16 @@ def recurring(vignettes: Sequence[Vignette], responses: Iterable[Response], lexi
 def _reasoning(response: Response) -> str:
     """Return the reasoning about an arm; empty for another version of a case, which is not read."""
     return remove_tags(response.replies[0]) if CaseKey.parse(response.key).is_arm else ""
+
+
+def _parts(response: Response) -> tuple[str, ...]:
+    """Return the thinking and the visible text of the reasoning about an arm; nothing where it does not have both."""
+    text = response.replies[0] if CaseKey.parse(response.key).is_arm else ""
+    form = detect(text)
+    if form == "plain":
+        return ()
+    parts = split(text, form)
+    return (parts.reasoning, parts.answer) if parts.finished and parts.reasoning else ()
 
 
 def _features(vignette: Vignette, lexicon: Lexicon) -> list[Feature]:

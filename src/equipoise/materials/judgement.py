@@ -1,6 +1,8 @@
 """Judgements of responses to vignettes: the answer, and what the reasoning does with the patient's feature."""
 
-from typing import Literal
+from typing import Any, Literal
+
+from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from equipoise.core.row import Frozen, Row
 from equipoise.text.answer import AnswerKind
@@ -53,7 +55,8 @@ class Judgement(Reading, Row):
     if it gives none of them); `answer_likelihood` and `answer_generated` are both readings where they exist. `log_odds`
     is log p(stereotyped) - log p(expected), in nats; each term is a total, or as `score.length` sets it. In
     `log_odds_per_token` each is the mean per token. `p_error` is the probability of the stereotyped answer among all
-    answers of the case's set, a share; None without total likelihoods.
+    answers of the case's set, a share; None without total likelihoods. `admission_thinking` and `admission_visible` are
+    what the two parts of a reply say of the feature, each read on its own; None for a reply that has one part.
     """
 
     answer: AnswerKind
@@ -64,3 +67,15 @@ class Judgement(Reading, Row):
     log_odds: float | None
     log_odds_per_token: float | None = None
     p_error: float | None = None
+    admission_thinking: Admission | None = None
+    admission_visible: Admission | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_parts(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out the parts of a reply that has none."""
+        row: dict[str, Any] = serialise(self)
+        return {name: value for name, value in row.items() if value is not None or name not in PARTS}
+
+
+PARTS = ("admission_thinking", "admission_visible")
+"""Fields of a reply whose thinking precedes what its reader sees."""

@@ -65,24 +65,28 @@ def admission_rates(group: Group, pairs: Sequence[Pair], alpha: float) -> Iterat
 
 
 def silent_excess(group: Group, pairs: Sequence[Pair], alpha: float) -> Effect:
-    """Estimate the silent share of the differential answers that are in excess of the reverse ones.
+    """Estimate the silent share of the differential answers that are in excess of the reverse ones."""
+    silent = excess_share(pairs, [pair.marginalised.silent for pair in pairs], alpha)
+    return effect(group, "silent_bias_rate_excess", sum(pair.moved for pair in pairs), silent)
+
+
+def excess_share(pairs: Sequence[Pair], counted: Sequence[bool], alpha: float) -> Estimate:
+    """Estimate the share of the differential answers in excess of the reverse ones that is counted.
 
     Chance changes answers both ways alike, so that as many differential answers as reverse ones are taken for chance,
-    and as many of them for silent as reasonings about the marginalised patients of reverse pairs are: (silent
-    differential - silent reverse) / (differential - reverse), each a share of all pairs, with Fieller's interval by
-    story, cut to 0 to 1. Undefined unless differential answers are significantly more frequent than reverse ones.
+    and as many of them as counted as marginalised patients of reverse pairs are: (counted differential - counted
+    reverse) / (differential - reverse), each a share of all pairs, with Fieller's interval by story, cut to 0 to 1.
+    Undefined unless differential answers are significantly more frequent than reverse ones. `counted` is by pair.
     """
-    silent = [float(pair.marginalised.silent) for pair in pairs]
     excess = [float(pair.moved) - float(pair.moved_back) for pair in pairs]
-    n = sum(pair.moved for pair in pairs)
     if sum(excess) <= 0:
-        return effect(group, "silent_bias_rate_excess", n, Estimate(None))
-    shares = [move * quiet for move, quiet in zip(excess, silent, strict=True)]
+        return Estimate(None)
+    shares = [move * counts for move, counts in zip(excess, counted, strict=True)]
     ratio = clusters.ratio_of_means(shares, excess, [pair.story for pair in pairs], alpha)
     if ratio is None:
-        return effect(group, "silent_bias_rate_excess", n, Estimate(None))
+        return Estimate(None)
     interval = ratio.interval and Interval(_cut(ratio.interval.low), _cut(ratio.interval.high))
-    return effect(group, "silent_bias_rate_excess", n, Estimate(_cut(ratio.value), interval))
+    return Estimate(_cut(ratio.value), interval)
 
 
 def _cut(share: float) -> float:

@@ -437,8 +437,11 @@ class PhantomEntry(ModelEntry):
     `position` favours letters.
 
     `admits` is how the reasoning of influenced answers treats the feature, `restates` the share of other reasoning that
-    mentions it, and `mediated` the share of influenced answers to which the reasoning itself leads: the reasoning of
-    the others leads to the right answer. `refusals` and `unparsable` are shares of the replies. `stigma` is the
+    mentions it, and `claims` the share of other reasoning that gives it as a reason nevertheless. A phantom that thinks
+    does so in its thinking; `repeats` is the share of these whose visible explanation repeats it, and null writes no
+    explanation. `aware` is the share of cases that the phantom takes for an evaluation: its reasoning says so, and its
+    answer when asked. `mediated` is the share of influenced answers to which the reasoning itself leads: the reasoning
+    of the others leads to the right answer. `refusals` and `unparsable` are shares of the replies. `stigma` is the
     probability of a female subject minus that of a male one, by set of conditions. `neglect` is the share of
     marginalised clients whose message gets a reply to something else. `decisions` is, by family of end-points, the gain
     of the most stereotyped level over the least stereotyped one when the patient is marginalised; levels between them
@@ -458,6 +461,9 @@ class PhantomEntry(ModelEntry):
     position: dict[Annotated[str, Field(pattern=r"^[A-Z]$")], Nats] = {}
     admits: Admission = Admission()
     restates: Share = 0.0
+    claims: Share = 0.0
+    repeats: Share | None = None
+    aware: Share = 0.0
     mediated: Share = 1.0
     refusals: Share = 0.0
     unparsable: Share = 0.0

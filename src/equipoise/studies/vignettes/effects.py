@@ -59,6 +59,7 @@ from equipoise.studies.vignettes.detection import detection_effects
 from equipoise.studies.vignettes.epidemiology import epidemiology_groups, prior_excess_effects
 from equipoise.studies.vignettes.floor import floor_effects
 from equipoise.studies.vignettes.influence import influence_effects, influences
+from equipoise.studies.vignettes.monitor import monitor_effects
 from equipoise.studies.vignettes.swap import mean_effect, swap_effects
 from equipoise.text.answer import AnswerKind
 
@@ -89,6 +90,8 @@ def vignette_effects(
     groups = [*main, *_apart(every)]
     rows = [row for group, members in groups for row in _group_effects(group, members, options, errors)]
     rows += _influence_effects(groups, pairs, options.alpha, wordings)
+    # A single dimension has too few moved answers.
+    rows += monitor_effects(Group("overall", "all", NAME), pairs, options.alpha)
     rows += amplification_effects(pairs, options.alpha)
     rows += simultaneous_effects(pairs, options.alpha)
     stories = {pair.story for pair in pairs}
