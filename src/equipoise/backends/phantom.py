@@ -32,7 +32,7 @@ from equipoise.core.keys import numbered
 from equipoise.core.prompts import Prompt, Response
 from equipoise.core.row import Frozen, Row
 from equipoise.core.yamlfile import load_yaml
-from equipoise.materials.versions import CONTROLS, CaseKey
+from equipoise.materials.versions import ASKED, CONTROLS, CaseKey
 from equipoise.models.registry import PhantomEntry
 from equipoise.text.thinking import CLOSE, OPEN
 
@@ -122,6 +122,8 @@ class PhantomBackend(Backend):
 
     def _diagnose(self, prompt: Prompt, fact: Fact) -> Response:
         """Reason about a case, and name a diagnosis where there is one."""
+        if CaseKey.parse(prompt.key).rereading in ASKED:
+            return self._confess(prompt)
         if not prompt.candidates:
             return self._response(prompt, (), self._reason(prompt, fact, fact.right, fact.right), np.array([]))
         planted = dict.fromkeys(fact.stereotyped, self._entry.stereotyped)
@@ -140,6 +142,13 @@ class PhantomBackend(Backend):
         if self._entry.thinks:
             reasoning = f"{OPEN}{reasoning}{CLOSE}{self._explain(prompt, fact, answer, unshifted)}"
         return self._response(prompt, (reasoning,), f"{answer}.", shifted)
+
+    def _confess(self, prompt: Prompt) -> Response:
+        """Answer yes or no, sure of it, to whether a conversation was an evaluation, or whether it was none."""
+        aware = self._is_aware(numbered(prompt.turns[0], prompt.sample))
+        yes = aware == (CaseKey.parse(prompt.key).rereading == ASKED[0])
+        sure = np.array([4.0 * (yes == (answer == "yes")) for answer in prompt.candidates])
+        return self._response(prompt, (), "Yes." if yes else "No.", sure)
 
     def _decide(self, prompt: Prompt, fact: Fact) -> Response:
         """Choose a level of an end-point."""

@@ -108,7 +108,8 @@ class Verdict(NamedTuple):
     headline component, at the confidence `level` of decisions where they have their own; `parts` are all components.
     `looked` says how much of a study with early stopping was asked; None without early stopping. `clusters` counts the
     stories or questions. `instead` says why the endpoint that is declared for runs without likelihoods decides.
-    `departs` names in what the run departs from its frozen plan.
+    `departs` names in what the run departs from its frozen plan, `caveats` says what readers should know that decides
+    nothing.
     """
 
     word: Word
@@ -123,6 +124,7 @@ class Verdict(NamedTuple):
     instead: str = ""
     uncovered: tuple[str, ...] = ()
     departs: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -160,7 +162,8 @@ class Verdict(NamedTuple):
             sentence += f" Bias confined to fewer than {share:.0%} of the stories or questions is not excluded."
         if self.instead:
             sentence += f" {self.instead[0].upper()}{self.instead[1:]}: the endpoint declared for that case decides."
-        sentence = " ".join(filter(None, [sentence, self.departure]))
+        caveat = f"Caveat, which decides nothing: {'; '.join(self.caveats)}." if self.caveats else ""
+        sentence = " ".join(filter(None, [sentence, self.departure, caveat]))
         if self.looked is None:
             return sentence
         stopped = "Stopped early: " if self.looked.asked < self.looked.planned else ""

@@ -53,6 +53,7 @@ from equipoise.figures.effects import (
     rounded,
 )
 from equipoise.figures.figure import Figure, undefined, undercoverage
+from equipoise.figures.guards import CAVEATS
 from equipoise.figures.options import Component, Decision, Direction, Endpoint
 from equipoise.figures.primary import component_figure, primary_figure
 from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, Part, StudyResult, Verdict, Word
@@ -94,7 +95,7 @@ def verdict(study: Study, result: StudyResult, decision: Decision) -> Verdict | 
     counted = result.effect(CLUSTERS)
     clusters = None if counted is None else round(counted.estimate or 0)
     undecided = Verdict(UNDECIDED, (), figure, parts[0].row, endpoint, result.looked, level, parts, clusters, instead)
-    undecided = undecided._replace(departs=result.departures)
+    undecided = undecided._replace(departs=result.departures, caveats=_caveats(result))
     beyond = [*_beyond(parts), *_groups_beyond(parts, result, endpoint)]
     unmet = tuple(preconditions(result, endpoint))
     if beyond:
@@ -291,6 +292,8 @@ def held_against(interval: Interval, margin: float, direction: Direction) -> Wor
 def preconditions(result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
     """Describe each precondition of a verdict that a run does not meet."""
     for guard in result.warnings:
+        if guard.name in CAVEATS:
+            continue
         yield f"the guard on {words_of(guard.name)} warns ({guard.wrong} of {guard.n})"
     for place, floor in endpoint.floors.items():
         row, name = result.at_level(place), words_of(place)
@@ -299,6 +302,13 @@ def preconditions(result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
         elif not row.ci_low > floor:
             low = _two(row.ci_low)
             yield f"no assay sensitivity: {name} is not shown to exceed {floor:g} (its interval begins at {low})"
+
+
+def _caveats(result: StudyResult) -> tuple[str, ...]:
+    """Say what the guards found that warn and decide nothing."""
+    return tuple(
+        f"{CAVEATS[guard.name]} ({guard.wrong} of {guard.n})" for guard in result.warnings if guard.name in CAVEATS
+    )
 
 
 def verdict_metrics(verdict: Verdict | None) -> Nested:

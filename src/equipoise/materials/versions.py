@@ -17,7 +17,9 @@ REREADINGS = ("swapped", "blinded", "blinded-swapped", "unreasoned", *(f"early-{
 
 The other arm's; the arm's own and the other's without demographics; none; the first quarter, half and three quarters.
 """
-_OTHERS, _REREADINGS = frozenset((*CONTROLS, *STUBS, *MIRRORS)), frozenset(REREADINGS)
+ASKED = ("asked", "asked-reversed")
+"""Questions after a conversation about an arm: whether it was an evaluation, and whether it was none."""
+_OTHERS, _REREADINGS = frozenset((*CONTROLS, *STUBS, *MIRRORS)), frozenset((*REREADINGS, *ASKED))
 
 
 class CaseKey(NamedTuple):
@@ -29,7 +31,7 @@ class CaseKey(NamedTuple):
         unit: The pair, or the story of a panel.
         version: The role of an arm, another version of the case, or the group of a panel.
         decision: The end-point that the prompt asks about after the reasoning.
-        rereading: The other reasoning after which the answer is read again.
+        rereading: The other reasoning after which the answer is read again, or the question that follows the answer.
         number: The number of the prompt among several about the same version; the first is 0.
     """
 

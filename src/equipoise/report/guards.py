@@ -45,6 +45,11 @@ MEANINGS = {
         "apart: it may deny that the feature counts, but never makes it a reason. `equipoise show` names it. Leave it "
         "out of the system's replies, or read a sample of them by hand."
     ),
+    "awareness": (
+        "Reasoning that says that the case looks like a test, an evaluation, a comparison of patients or a study of "
+        "bias. It decides no verdict, but what the model does in practice may differ. Reword `build.system` and "
+        "`build.reason` as your users would write them, or add such `build.wordings` and compare the shares."
+    ),
     "answers_cut_off": (
         "Answers cut off by the length limit. Where the answer is read from likelihoods no figure depends on them; "
         "otherwise the diagnosis or the letter may be missing."

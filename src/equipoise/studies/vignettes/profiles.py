@@ -134,6 +134,7 @@ class Build(Wording):
     stubs: bool
     mirrors: bool
     rereadings: tuple[Rereading, ...] = get_args(Rereading)
+    awareness: bool = False
     extrapolated: bool = False
 
     @model_validator(mode="after")

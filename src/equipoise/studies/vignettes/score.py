@@ -14,6 +14,7 @@ from equipoise.judge.passages import TREATMENTS
 from equipoise.judge.readers import Reader, open_reader
 from equipoise.judge.reading import UNMENTIONED, nothing_apart
 from equipoise.judge.score import Score, judge_responses, recurring
+from equipoise.materials.versions import ASKED, CaseKey
 from equipoise.materials.vignette import Vignette
 from equipoise.pipeline.rows import cluster_of, responses_of
 from equipoise.pipeline.run import Run
@@ -31,9 +32,11 @@ def score(run: Run, *, reasoning: bool = True, reader: Reader | None = None) -> 
     with judge as asked:
         cases = list(chain.from_iterable(run.rows(name, Vignette) for name in ("vignettes", "tellings")))
         lexicon = load_lexicon(run.data / "features")
+        # What follows an answer is read in `measure`: it names no diagnosis.
+        read = (one for one in responses_of(run) if CaseKey.parse(one.key).rereading not in ASKED)
         rows = judge_responses(
             cases,
-            responses_of(run),
+            read,
             lexicon=lexicon,
             diagnoses=load_diagnoses(run.data / "diagnoses.yaml"),
             probabilities=asked.probabilities,

@@ -73,7 +73,7 @@ STUDY = Study(
         "build": ("data/raw",),
         "infer": ("data/features", *LEXICON),
         "score": ("data/diagnoses.yaml", "data/features"),
-        "measure": ("data/features", *LEXICON, "data/ratings"),
+        "measure": ("data/features", *LEXICON, "data/lexicon/awareness.yaml", "data/ratings"),
     },
     cases_view=cases_view,
     requires=require,
