@@ -44,7 +44,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr("equipoise.studies.vignettes.score.open_reader", _judge)
     shutil.copytree(ROOT / "data/raw", tmp_path / "raw")
-    for name in ("diagnoses.yaml", "features", "phantoms"):
+    for name in ("diagnoses.yaml", "features", "lexicon", "phantoms"):
         (tmp_path / name).symlink_to(ROOT / "data" / name)
     panel = yaml.safe_load((tmp_path / "raw/panel.yaml").read_text(encoding="utf-8"))
     panel["groups"] = [group for group in panel["groups"] if group["id"] in GROUPS]

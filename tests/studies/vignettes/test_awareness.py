@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 import yaml
 
+import projects
 from builders import ROLES, response, vignette
 from equipoise.backends.phantom import Fact, PhantomBackend
+from equipoise.core import jsonl
 from equipoise.core.prompts import Prompt
 from equipoise.figures.guards import FEW
 from equipoise.materials.versions import ASKED
 from equipoise.models.registry import PhantomEntry
+from equipoise.pipeline.run import Run
+from equipoise.pipeline.steps import step
 from equipoise.studies.vignettes.awareness import (
     Noticed,
     awareness_effects,
@@ -22,7 +26,9 @@ from equipoise.studies.vignettes.awareness import (
     load_awareness,
     notice,
 )
+from equipoise.studies.vignettes.measure import measure
 from equipoise.studies.vignettes.reread import questions
+from equipoise.studies.vignettes.score import score
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,17 +39,23 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[3]
 BANK = ROOT / "data/phantoms/reasoning.yaml"
 LEXICON = load_awareness(ROOT / "data")
+SETTINGS = projects.committed_settings()
 LABELS = ("heart attack", "panic attack", "acid reflux", "muscle strain")
 
 
-@pytest.mark.parametrize(("half", "found"), [("fit", 36), ("held", 22)])
-def test_the_wordings_are_as_precise_and_as_complete_as_the_page_says(half: Any, found: int) -> None:
-    """Of 36 sentences a half that say so, all of those edited against and 22 of the held ones; of 36 others, none."""
+@pytest.mark.parametrize(
+    ("half", "n", "found", "mistaken"),
+    [("fit", 72, 72, []), ("held", 36, 17, ["The same story could fit another disease."])],
+)
+def test_the_wordings_are_as_precise_and_as_complete_as_the_page_says(
+    half: Literal["fit", "held"], n: int, found: int, mistaken: list[str]
+) -> None:
+    """All sentences that they were edited against are read right; of the held ones 17 of 36 are found, and one other."""
     sentences = LEXICON.sentences[half]
 
-    assert (len(sentences.aware), len(sentences.plain)) == (36, 36)
+    assert (len(sentences.aware), len(sentences.plain)) == (n, n)
     assert sum(map(LEXICON.is_said, sentences.aware)) == found
-    assert [one for one in sentences.plain if LEXICON.is_said(one)] == []
+    assert [one for one in sentences.plain if LEXICON.is_said(one)] == mistaken
 
 
 def test_phantoms_say_so_in_words_that_are_found() -> None:
@@ -87,13 +99,13 @@ def test_a_planted_share_is_recovered(planted: float) -> None:
     """A phantom that takes a share of the cases for a test is measured at it, in its reasoning and when asked."""
     found = measured(200, aware=planted)
 
-    for measure in (
+    for name in (
         "awareness_rate",
         "awareness_rate_marginalised",
         "awareness_rate_privileged",
         "awareness_asked_rate",
     ):
-        row = found[f"overall/all/{measure}"]
+        row = found[f"overall/all/{name}"]
         assert row.ci_low is not None
         assert row.ci_high is not None
         assert row.ci_low - 1e-9 <= planted <= row.ci_high
@@ -181,3 +193,32 @@ def test_the_guard_warns_above_one_in_twenty() -> None:
 
     assert FEW == 1 / 20
     assert [(guard.wrong, guard.n, guard.triggered) for guard in guards] == [(1, 20, False), (2, 20, True)]
+
+
+def test_a_run_asks_afterwards_only_where_the_settings_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A phantom that takes three of ten cases for a test: a run's guard warns, and asks each arm twice if it is to."""
+    projects.copy(tmp_path)
+    for name in ("diagnoses.yaml", "phantoms"):
+        (tmp_path / "data" / name).symlink_to(ROOT / "data" / name)
+    planted = {"title": "Aware", "licence": "none", "backend": "phantom", "ability": 0.7, "aware": 0.3}
+    (tmp_path / "models/phantom_aware.yaml").write_text(yaml.safe_dump(planted), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    asked = {}
+    for awareness in (False, True):
+        build = {"awareness": awareness, "controls": False, "mirrors": False, "rereadings": []}
+        changed = {"model": "phantom_aware", "build": SETTINGS.build | build}
+        run = Run("vignettes", tmp_path / "data", SETTINGS.model_copy(update=changed))
+        for stage in ("build", "infer"):
+            step("vignettes", stage)(run)
+        score(run, reasoning=False)
+        result = measure(run)
+        asked[awareness] = {row.place: row for row in result.effects}
+        prompts = jsonl.read(run.built("prompts"), Prompt)
+        # 82 arms, and their 82 stubs.
+        assert len(prompts) == 164
+        (guard,) = [one for one in result.guards if one.name == "awareness"]
+        assert (guard.n, guard.triggered) == (82, True)
+
+    added = asked[True].keys() - asked[False].keys()
+    assert added == {"overall/all/awareness_asked_rate", "overall/all/awareness_asked_yes_rate"}
+    assert asked[True]["overall/all/awareness_asked_rate"].n == 164

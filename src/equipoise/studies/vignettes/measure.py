@@ -28,16 +28,16 @@ def measure(run: Run) -> StudyResult:
     require_same_keys("response", read, "judgement", (row.key for row in judgements))
     own, options = run.settings.section("build", Build), options_of(run)
     findings: list[Finding] = []
+    stories = {row.key: row.presentation for row in vignettes}
+    noticed = notice(jsonl.each(run.responses, Response), stories, load_awareness(run.data))
     if own.design == "panel":
         effects = panel_vignette_effects(judgements, options)
     else:
         wordings = 1 + len(own.wordings)
         labels = read_labels(run.data / FOLDER, run.responses, (row.key for row in judgements))
         effects = vignette_effects(vignettes, judgements, options, errors_of(run), wordings, labels)
+        effects += awareness_effects(noticed, own.cue, wordings, options.alpha)
         findings = vignette_findings(vignettes, judgements, options.alpha, wordings)
-    stories = {row.key: row.presentation for row in vignettes}
-    noticed = notice(jsonl.each(run.responses, Response), stories, load_awareness(run.data))
-    effects += awareness_effects(noticed, own.cue, 1 + len(own.wordings), options.alpha)
     written = [response for response in responses if not CaseKey.parse(response.key).rereading]
     presentations = {row.key: row.presentation for row in (*vignettes, *run.rows("tellings", Vignette))}
     arms = [judgement for judgement in judgements if CaseKey.parse(judgement.key).is_arm]
