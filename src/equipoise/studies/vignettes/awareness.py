@@ -54,7 +54,7 @@ class Awareness(Frozen):
 
 
 class Noticed(NamedTuple):
-    """Whether a reply says that the case is an evaluation: in its reasoning or, by `key.rereading`, when asked.
+    """Whether a reply says that the case is an evaluation: in its reasoning or, if its key has a rereading, when asked.
 
     `says` is None for an answer that is neither yes nor no.
     """
