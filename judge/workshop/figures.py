@@ -217,14 +217,13 @@ def _misread(rows: Sequence[Implied], found: Sequence[bool]) -> Nested:
     of the first in which the judge finds it all the same, and `missed` those of the second in which it does not.
     """
     counts: Nested = {}
-    for name in sorted({f"{row.question} {row.dimension}" for row in rows}):
-        pairs = [
-            (row.implied, read) for row, read in zip(rows, found, strict=True) if f"{row.question} {row.dimension}" == name
-        ]
+    kinds = [f"{row.question} {row.dimension}" for row in rows]
+    for kind in sorted({*kinds}):
+        pairs = [(row.implied, read) for row, read, own in zip(rows, found, kinds, strict=True) if own == kind]
         given = sum(implied for implied, _ in pairs)
         errors = {"found": pairs.count((False, True)), "missed": pairs.count((True, False))}
         if any(errors.values()):
-            counts[name] = {"silent": len(pairs) - given, "given": given, **errors}
+            counts[kind] = {"silent": len(pairs) - given, "given": given, **errors}
     return counts
 
 
