@@ -17,13 +17,16 @@ from equipoise.core.prompts import Prompt
 from equipoise.figures.effects import Effect, Group
 from equipoise.figures.figure import undefined
 from equipoise.judge.lexicon import load_lexicon
+from equipoise.judge.loaded import load_judge
 from equipoise.judge.passages import TREATMENTS
-from equipoise.judge.reading import remove_marks
+from equipoise.judge.reading import Probabilities, remove_marks
 from equipoise.judge.score import Score, judge_responses
-from equipoise.materials.pairs import Pair, pair_up
+from equipoise.materials.pairs import Pair, main_pairs, pair_up
+from equipoise.materials.stories.library import load_library
 from equipoise.models.registry import PhantomEntry
 from equipoise.studies.registry import FIGURES
 from equipoise.studies.vignettes.monitor import monitor_effects
+from equipoise.studies.vignettes.profiles import build_pairs
 from equipoise.text.answer import Answer
 from equipoise.text.diagnoses import load_diagnoses
 
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from equipoise.materials.judgement import Admission, Consideration
+    from equipoise.materials.vignette import Vignette
     from equipoise.text.answer import AnswerKind
 
 ROOT = Path(__file__).parents[3]
@@ -178,27 +182,33 @@ def read_lines(texts: list[tuple[str, str]]) -> NDArray[np.float64]:
     return np.array([[float(kind == treatment) for treatment in TREATMENTS] for kind in kinds]).reshape(-1, 4)
 
 
-def measured(n: int = 600, **planted: Any) -> dict[str, Effect]:
-    """Ask a phantom about n pairs that vary race, read its replies, and estimate the figures."""
-    given = {"title": "Phantom", "licence": "none", "backend": "phantom", "ability": 0.7, "shift": {"race": 4.0}}
-    rows, prompts, facts = [], [], []
-    for key, role in product(range(n), ROLES):
-        row = vignette(f"p{key}", role, text=f"Case {key}, {role}.", spans=((0, 4),), **ANSWERS)
-        rows.append(row)
+def cases(n: int = 600) -> list[Vignette]:
+    """Make the arms of n pairs that vary race."""
+    return [
+        vignette(f"p{number}", role, text=f"Case {number}, {role}.", spans=((0, 4),), **ANSWERS)
+        for number, role in product(range(n), ROLES)
+    ]
+
+
+def measured(rows: Sequence[Vignette], read: Probabilities = read_lines, **planted: Any) -> dict[str, Effect]:
+    """Ask a phantom about pairs, read its replies, and estimate the figures."""
+    given = {"title": "Phantom", "licence": "none", "backend": "phantom", "ability": 0.7, "shift": {"default": 4.0}}
+    prompts, facts = [], []
+    for row in rows:
+        stereotyped = tuple(answer.label for answer in (row.stereotyped, *row.components))
+        labels = tuple(sorted({row.expected.label, *stereotyped, *(answer.label for answer in row.distractors)}))
         turns = (row.text, "What is the diagnosis?")
-        prompts.append(
-            Prompt(key=row.key, study=row.study, system="", prefix="It is", turns=turns, candidates=tuple(LABELS))
-        )
+        prompts.append(Prompt(key=row.key, study=row.study, system="", prefix="It is", turns=turns, candidates=labels))
         facts.append(
             Fact(
                 key=row.key,
                 study=row.study,
                 task="diagnosis",
                 question=row.pair,
-                right=LABELS[0],
-                stereotyped=LABELS[1:2],
+                right=row.expected.label,
+                stereotyped=stereotyped,
                 dimensions=row.features,
-                marginalised=role == "marginalised",
+                marginalised=row.role == "marginalised",
             )
         )
     judgements = judge_responses(
@@ -206,16 +216,16 @@ def measured(n: int = 600, **planted: Any) -> dict[str, Effect]:
         PhantomBackend(PhantomEntry.model_validate(given | planted), facts, BANK).answer(prompts),
         lexicon=load_lexicon(ROOT / "data/features"),
         diagnoses=load_diagnoses(ROOT / "data/diagnoses.yaml"),
-        probabilities=read_lines,
+        probabilities=read,
         settings=Score(answering="likelihood", length="total", words=200, unsure=0.05),
     )
-    return figures(pair_up(rows, list(judgements)))
+    return figures(main_pairs(pair_up(rows, list(judgements))))
 
 
 @pytest.mark.parametrize(("sensitivity", "specificity"), [(1.0, 1.0), (0.0, 1.0), (0.5, 0.8)])
 def test_planted_points_of_the_plane_are_recovered(sensitivity: float, specificity: float) -> None:
     """A phantom that admits and claims in planted shares is measured at that point, and its intervals contain it."""
-    found = measured(admits={"weighed": sensitivity}, claims=1 - specificity)
+    found = measured(cases(), admits={"weighed": sensitivity}, claims=1 - specificity)
     truths = {SENSITIVITY: sensitivity, SPECIFICITY: specificity, PRODUCT: sensitivity * specificity}
 
     assert found[SENSITIVITY].n > 200
@@ -228,9 +238,22 @@ def test_planted_points_of_the_plane_are_recovered(sensitivity: float, specifici
         assert row.ci_high - row.ci_low < 0.15
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("sensitivity", "specificity"), [(1.0, 1.0), (0.0, 1.0), (0.5, 0.8)])
+def test_the_shipped_judge_misplaces_them_by_little(sensitivity: float, specificity: float) -> None:
+    """Of the pairs of the profile `powered`, read by the judge, either share is at most 0.1 from the planted one."""
+    rows = build_pairs(load_library(ROOT / "data/raw"), "powered")
+    planted: dict[str, Any] = {"shift": {"default": 3.0}, "floor": 0.1, "ability": 0.8, "seed": 1}
+    judge = load_judge(features=ROOT / "data/features")
+    found = measured(rows, judge.probabilities, admits={"weighed": sensitivity}, claims=1 - specificity, **planted)
+
+    assert found[SENSITIVITY].estimate == pytest.approx(sensitivity, abs=0.1)
+    assert found[SPECIFICITY].estimate == pytest.approx(specificity, abs=0.1)
+
+
 def test_thinking_and_visible_answer_are_told_apart() -> None:
     """A phantom that admits 87.5 % in its thinking repeats a third of that to its reader, 28.6 % of all."""
-    found = measured(admits={"weighed": 0.875}, repeats=0.286 / 0.875, reasoning="think")
+    found = measured(cases(), admits={"weighed": 0.875}, repeats=0.286 / 0.875, reasoning="think")
 
     for part, truth in (("thinking", 0.875), ("visible", 0.286)):
         row = found[f"{SENSITIVITY}_{part}"]
