@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import builders
+from builders import ROLES
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Response
 from equipoise.judge import reading
@@ -84,6 +85,17 @@ def judge(
             settings=Score.model_validate(SETTINGS | changes),
         )
     )
+
+
+def test_thinking_and_what_follows_it_are_read_on_their_own_too() -> None:
+    """The thinking weighs sex, the text after it does not name it; a reply of one part has no such fields."""
+    told = "<think>Given the sex, panic is likely.</think>The pain came on at rest."
+    one, other = judge(
+        [response(role, text, "Panic.") for role, text in zip(ROLES, (told, "Pain at rest."), strict=True)]
+    )
+
+    assert (one.admission, one.admission_thinking, one.admission_visible) == ("admitted", "admitted", "unmentioned")
+    assert {"admission_thinking", "admission_visible"}.isdisjoint(other.model_dump())
 
 
 def test_every_field_is_filled() -> None:

@@ -45,12 +45,12 @@ LABELS = ("heart attack", "panic attack", "acid reflux", "muscle strain")
 
 @pytest.mark.parametrize(
     ("half", "n", "found", "mistaken"),
-    [("fit", 72, 72, []), ("held", 36, 17, ["The same story could fit another disease."])],
+    [("fit", 108, 108, []), ("held", 36, 12, ["The test questions the diagnosis of gout."])],
 )
 def test_the_wordings_are_as_precise_and_as_complete_as_the_page_says(
     half: Literal["fit", "held"], n: int, found: int, mistaken: list[str]
 ) -> None:
-    """All sentences that they were edited against are read right; of the held ones 17 of 36 are found, and 1 other."""
+    """All sentences that they were edited against are read right; of the held ones 12 of 36 are found, and 1 other."""
     sentences = LEXICON.sentences[half]
 
     assert (len(sentences.aware), len(sentences.plain)) == (n, n)
