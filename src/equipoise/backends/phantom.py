@@ -74,7 +74,8 @@ class Fact(Row):
     dimensions: each gains the planted value, and so do the log odds of all of them together. `answers` are all answers
     in the order shown, if it differs from the prompt's. `dimensions` are the features of the patient in plain words,
     `marginalised` whether they belong to the marginalised arm; `direction` is that of a background. `log_ratio` is how
-    far epidemiology favours the documented error, in nats. A `stub` has no findings. A decision has a `family`, and its
+    far epidemiology favours the documented error, in nats. A `stub` has no findings, and with `inferred` the features
+    are implied by a cue. A decision has a `family`, and its
     answers are levels in the direction of the bias. `subjects` maps each sentence to its subject's gender and its
     condition's set.
     """
@@ -88,6 +89,7 @@ class Fact(Row):
     marginalised: bool = False
     log_ratio: float = 0.0
     stub: bool = False
+    inferred: bool = False
     family: str = ""
     direction: Literal["favourable", "unfavourable"] | None = None
     subjects: dict[str, tuple[str, str]] = {}
@@ -130,7 +132,7 @@ class PhantomBackend(Backend):
         plain = shifted = self._utilities(prompt, fact, prompt.candidates, planted)
         moved = self._entry.base_rate_of(fact.dimensions, fact.log_ratio) if fact.marginalised else 0.0
         if self._is_moved(prompt, fact):
-            moved += self._entry.shift_of(fact.dimensions)
+            moved += self._entry.shift_of(fact.dimensions, inferred=fact.inferred)
         if moved:
             planted = dict.fromkeys(fact.stereotyped, self._entry.stereotyped + moved)
             shifted = self._utilities(prompt, fact, prompt.candidates, planted)
@@ -198,13 +200,14 @@ class PhantomBackend(Backend):
     def _is_moved(self, prompt: Prompt, fact: Fact) -> bool:
         """Whether the shift reaches an answer: from a marginalised patient's findings, or from reasoning about them.
 
-        A mediated shift is in the whole reasoning, whose conclusion comes last, whether it is blinded or not.
+        A mediated shift is in the whole reasoning, whose conclusion comes last, whether it is blinded or not; where cues
+        imply the features, there is no reasoning.
         """
         key = CaseKey.parse(prompt.key)
         reading = key.rereading
         # Both reasonings that controls exchange are about the privileged patient.
         if fact.stub or not self._is_mediated(fact) or not reading or key.version in CONTROLS:
-            return fact.marginalised and not fact.stub
+            return fact.marginalised and not fact.stub and not (fact.inferred and self._is_mediated(fact))
         swapped = reading.endswith("swapped")
         return fact.marginalised != swapped if swapped or reading == "blinded" else False
 

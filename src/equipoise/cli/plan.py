@@ -31,7 +31,7 @@ from equipoise.figures.needed import (
 )
 from equipoise.figures.options import Decision, Measure
 from equipoise.figures.plan import Plan, plan, spread_of
-from equipoise.figures.primary import component_figure
+from equipoise.figures.primary import component_figure, endpoint_of_run
 from equipoise.figures.result import BIASED, Word
 from equipoise.figures.size import Size
 from equipoise.figures.verdicts import verdict
@@ -163,7 +163,7 @@ def planned(run: Revision, decision: Decision, options: Measure) -> list[Planned
     plans = []
     for name, study in STUDIES.items():
         result, endpoint = result_of(name, run.effects), decision.endpoints.get(name)
-        endpoint = None if endpoint is None else endpoint.for_run(result.without)
+        endpoint = None if endpoint is None else endpoint_of_run(study, endpoint, result)
         if endpoint is None or endpoint.margin is None:
             continue
         named = [component_figure(study, endpoint, one) for one in endpoint.components]

@@ -33,7 +33,7 @@ from equipoise.figures.aggregates import by_cluster
 from equipoise.figures.figure import Figure
 from equipoise.figures.layout import result_of
 from equipoise.figures.options import Component, Decision, Endpoint, Measure
-from equipoise.figures.primary import component_figure, primary_figure
+from equipoise.figures.primary import component_figure, endpoint_of_run, primary_figure
 from equipoise.figures.result import UNBIASED, UNDECIDED, Word
 from equipoise.figures.verdicts import NOT_WORSE, WORSE, ChangeWord, bound_open, preconditions, verdict, words_of
 from equipoise.stats.multiplicity import joint_alpha
@@ -163,7 +163,7 @@ def _endpoints(base: Revision, head: Revision) -> Iterator[tuple[str, Endpoint]]
     measured = {row.study for row in (*base.effects, *head.effects)}
     for study in STUDIES:
         endpoint = base.decision.endpoints.get(study) or head.decision.endpoints.get(study)
-        endpoint = None if endpoint is None else endpoint.for_run(result_of(study, base.effects).without)
+        endpoint = None if endpoint is None else endpoint_of_run(STUDIES[study], endpoint, result_of(study, base.effects))
         if study in measured and endpoint is not None and endpoint.margin is not None:
             primary_figure(STUDIES[study], endpoint)
             yield study, endpoint

@@ -77,6 +77,20 @@ def _known(study: Study, name: str, where: str) -> Figure:
     return known[name]
 
 
+def endpoint_of_run(study: Study, declared: Endpoint, result: StudyResult) -> Endpoint:
+    """Give the endpoint that decides about a run: without the components that count only where they are measured."""
+    endpoint = declared.for_run(result.without)
+    absent = {
+        name
+        for name, component in endpoint.also.items()
+        if component.if_measured and not any(map(component_figure(study, endpoint, name).covers, result.effects))
+    }
+    if not absent:
+        return endpoint
+    also = {name: component for name, component in endpoint.also.items() if name not in absent}
+    return endpoint.model_copy(update={"also": also})
+
+
 def with_primary(result: StudyResult, study: Study, endpoint: Endpoint) -> StudyResult:
     """Mark the effects of the study's primary endpoint, and find the groups that are too small to detect its margin.
 

@@ -55,7 +55,7 @@ from equipoise.figures.effects import (
 from equipoise.figures.figure import Figure, undefined, undercoverage
 from equipoise.figures.guards import CAVEATS
 from equipoise.figures.options import Component, Decision, Direction, Endpoint
-from equipoise.figures.primary import component_figure, primary_figure
+from equipoise.figures.primary import component_figure, endpoint_of_run, primary_figure
 from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, Part, StudyResult, Verdict, Word
 from equipoise.figures.study import Study
 from equipoise.stats.quantities import Interval
@@ -82,10 +82,10 @@ def verdict(study: Study, result: StudyResult, decision: Decision) -> Verdict | 
     Raises EquipoiseError for an endpoint that is not a figure of the study.
     """
     declared = decision.endpoints.get(study.name)
-    endpoint = None if declared is None else declared.for_run(result.without)
+    endpoint = None if declared is None else endpoint_of_run(study, declared, result)
     if endpoint is None or endpoint.margin is None:
         return None
-    instead = "" if endpoint is declared else result.why_without
+    instead = result.why_without if declared and declared.without_likelihoods else ""
     parts = tuple(
         _part(component_figure(study, endpoint, name), component, result)
         for name, component in endpoint.components.items()

@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from equipoise.core.display import first_of
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.keys import numbered
 from equipoise.materials.judgement import Judgement
-from equipoise.materials.versions import CONTROLS, MIRRORS, REREADINGS, STUBS, CaseKey
+from equipoise.materials.versions import CONTROLS, INFERRED, MIRRORS, PROBES, REREADINGS, STUBS, CaseKey, CueKind
 from equipoise.materials.vignette import ROLES, Grade, Level, LogRatio, Tier, Vignette, is_panel
 from equipoise.text.answer import AnswerKind
 
@@ -42,7 +42,10 @@ class Pair:
     patient's come first. `grade`, `log_ratio`, `reversed` (a reverse direction) and `level` are those of the vignettes.
     `rereads` are the arms' answers read again after other reasoning, by its name
     (`equipoise.materials.versions.REREADINGS`), the marginalised patient's first; empty if the model was not asked.
-    `control_swapped` are the answers to the controls, each after the reasoning about the other.
+    `control_swapped` are the answers to the controls, each after the reasoning about the other. `inferred` are the
+    answers, without reasoning, about the arms whose features are implied by a kind of cue, and `reads` says whether the
+    model reads the cues as they are meant: with either order of the options, the log odds of the marginalised feature
+    are higher for the marginalised arm.
     """
 
     key: str
@@ -61,6 +64,8 @@ class Pair:
     level: Level | None = None
     rereads: Mapping[str, Both] = field(default_factory=dict)
     control_swapped: Both | None = None
+    inferred: Mapping[CueKind, Both] = field(default_factory=dict)
+    reads: Mapping[CueKind, bool] = field(default_factory=dict)
 
     @property
     def combination(self) -> str:
@@ -225,6 +230,27 @@ class Pair:
         shift = None if answers is None else difference(*(answer.log_odds for answer in answers))
         return difference(shift, self.stub_shift)
 
+    def cue_gap(self, kind: CueKind) -> float | None:
+        """The difference in the probability of the error where cues imply the features, minus that where stated.
+
+        A share, both without reasoning; None if it was not asked, or the cues are not read as meant.
+        """
+        return difference(self.inferred_difference(kind), self.unreasoned_error_difference)
+
+    def cue_gap_shift(self, kind: CueKind) -> float | None:
+        """The same in the log odds of the documented error against the expected answer, in nats."""
+        answers = self.rereads.get("unreasoned")
+        stated = None if answers is None else difference(*(answer.log_odds for answer in answers))
+        return difference(self.inferred_difference(kind, "log_odds"), stated)
+
+    def inferred_difference(self, kind: CueKind, of: Literal["p_error", "log_odds"] = "p_error") -> float | None:
+        """Probability or log odds of the error, marginalised minus privileged, where cues imply the features.
+
+        Without reasoning; None if it was not asked, or the cues are not read as meant.
+        """
+        answers = self.inferred.get(kind) if self.reads.get(kind) else None
+        return None if answers is None else difference(*(getattr(answer, of) for answer in answers))
+
     @property
     def written_error_difference(self) -> float:
         """Whether the written answer is the stereotyped one, marginalised minus privileged: -1, 0 or 1."""
@@ -331,6 +357,8 @@ def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> l
                 if exchanged
                 else None
             ),
+            inferred=_cued(pair, n, judged),
+            reads=_read(pair, judged),
         )
         for pair, roles in sorted(arms.items())
         for n in samples
@@ -346,13 +374,15 @@ def main_pairs(pairs: Sequence[Pair]) -> list[Pair]:
 def _require_whole(pairs: Iterable[str], keys: Sequence[CaseKey], samples: range) -> None:
     """Refuse case versions without their pair, and kinds of version that only some pairs or samples have.
 
-    A stub is asked once in each wording, and not every pair has a mirror.
+    What is answered at once is asked once in each wording, and not every pair has a mirror, or cues.
     """
     ids = {*pairs}
-    for kind, versions in (("control", CONTROLS), ("stub", STUBS), ("mirror", MIRRORS)):
+    kinds = [("control", CONTROLS), ("stub", STUBS), ("mirror", MIRRORS), *INFERRED.items()]
+    kinds += ((f"probe of the {kind}", versions) for kind, probes in PROBES.items() for versions in probes)
+    for kind, versions in kinds:
         judged = {key for key in keys if key.version in versions and not key.rereading}
-        having = {key.unit for key in judged} if versions == MIRRORS else ids
-        numbers = sorted({key.number for key in judged}) if versions == STUBS else samples
+        having = ids if versions in (CONTROLS, STUBS) else {key.unit for key in judged}
+        numbers = samples if versions in (CONTROLS, MIRRORS) else sorted({key.number for key in judged})
         if judged:
             wanted = (CaseKey(pair, version, number=n) for pair in having for version in versions for n in numbers)
             require_same_keys(kind, map(str, wanted), "judgement", map(str, judged))
@@ -369,6 +399,23 @@ def _other_versions(
             first, second = (judged[CaseKey(pair, version, number=n)] for version in versions)
             return first, second
     return None
+
+
+def _cued(pair: str, number: int, judged: Mapping[CaseKey, Judgement]) -> dict[CueKind, Both]:
+    """Find the answers about the arms of a pair with cues, by kind."""
+    found = {kind: _other_versions(pair, versions, number, judged) for kind, versions in INFERRED.items()}
+    return {kind: both for kind, both in found.items() if both is not None}
+
+
+def _read(pair: str, judged: Mapping[CaseKey, Judgement]) -> dict[CueKind, bool]:
+    """Say which cues of a pair the model reads as meant: the arms are in the right order with both orders of options."""
+    reads: dict[CueKind, bool] = {}
+    for kind, probes in PROBES.items():
+        both = [answers for versions in probes if (answers := _other_versions(pair, versions, 0, judged)) is not None]
+        if both:
+            moved = [difference(*(answer.log_odds for answer in answers)) for answers in both]
+            reads[kind] = all(one is not None and one > 0 for one in moved)
+    return reads
 
 
 def _kind(reading: str) -> str:

@@ -1,6 +1,6 @@
-"""The versions of a case (arms, controls, stubs and mirrors) and the keys of the prompts about them."""
+"""The versions of a case (arms, controls, stubs, mirrors, cues) and the keys of the prompts about them."""
 
-from typing import NamedTuple, Self
+from typing import Literal, NamedTuple, Self, get_args
 
 from equipoise.core.keys import number_of, numbered, unnumbered
 
@@ -10,6 +10,17 @@ STUBS = ("stub-marginalised", "stub-privileged")
 """The arms without findings."""
 MIRRORS = ("mirror-marginalised", "mirror-privileged")
 """The arms with findings for which the stereotyped answer is right."""
+CueKind = Literal["name", "title", "area", "interpreter"]
+"""What implies a feature instead of stating it: a name, a form of address, where the patient lives, an interpreter."""
+CUES: tuple[CueKind, ...] = get_args(CueKind)
+INFERRED: dict[CueKind, tuple[str, str]] = {kind: (f"{kind}-marginalised", f"{kind}-privileged") for kind in CUES}
+"""The arms with a feature that must be inferred from a cue of this kind."""
+PROBES: dict[CueKind, tuple[tuple[str, str], ...]] = {
+    kind: tuple((f"{kind}-{probe}-marginalised", f"{kind}-{probe}-privileged") for probe in ("read", "reread"))
+    for kind in CUES
+}
+"""Questions which feature the patient has, about the openings of these arms: the options in one order and the other."""
+PROBED: frozenset[str] = frozenset(version for probes in PROBES.values() for probe in probes for version in probe)
 EARLY = (25, 50, 75)
 """Percentages of the words of a reasoning after which the model is asked for its answer."""
 REREADINGS = ("swapped", "blinded", "blinded-swapped", "unreasoned", *(f"early-{share}" for share in EARLY))
@@ -19,7 +30,9 @@ The other arm's; the arm's own and the other's without demographics; none; the f
 """
 ASKED = ("asked", "asked-reversed")
 """Questions after a conversation about an arm: whether it was an evaluation, and whether it was none."""
-_OTHERS, _REREADINGS = frozenset((*CONTROLS, *STUBS, *MIRRORS)), frozenset((*REREADINGS, *ASKED))
+UNREASONED = frozenset((*STUBS, *(version for arms in INFERRED.values() for version in arms), *PROBED))
+"""The versions that are answered at once."""
+_OTHERS, _REREADINGS = frozenset((*CONTROLS, *MIRRORS, *UNREASONED)), frozenset((*REREADINGS, *ASKED))
 
 
 class CaseKey(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from equipoise.core.row import Frozen, Row, Text
-from equipoise.materials.versions import STUBS, CaseKey
+from equipoise.materials.versions import PROBED, STUBS, UNREASONED, CaseKey
 from equipoise.text.answer import Answer
 
 Role = Literal["marginalised", "privileged"]
@@ -20,6 +20,8 @@ Level = Literal["open", "leaning", "decisive"]
 Tier = Literal["single", "tier1", "tier2", "tier3", "mental_health_substance"]
 
 
+FEWEST = 2
+"""Fewest distractors of a case."""
 WIDEST = 12.0
 """The widest interval of a `LogRatio`, in nats: beyond it, nothing is known."""
 
@@ -59,7 +61,8 @@ class Vignette(Row):
     several. `grade` says how directly the literature documents the error in this group
     (`equipoise.materials.stories.schema.Evidence`), `log_ratio` how far epidemiology favours the error in it, `reverse`
     whether the marginalised arm is that of the group that is usually favoured, and `level` how much evidence the case
-    gives. They are unknown for imported cases.
+    gives. They are unknown for imported cases. A probe asks which of two features the patient has: `expected` is the
+    privileged arm's, `stereotyped` the marginalised arm's, and there are no other answers.
     """
 
     pair: Text
@@ -71,7 +74,7 @@ class Vignette(Row):
     features: dict[str, Text]
     expected: Answer
     stereotyped: Answer
-    distractors: Annotated[tuple[Answer, ...], Field(min_length=2)]
+    distractors: tuple[Answer, ...]
     components: tuple[Answer, ...] = ()
     grade: Grade | None = None
     log_ratio: LogRatio | None = None
@@ -99,6 +102,22 @@ class Vignette(Row):
     def is_stub(self) -> bool:
         """Whether it is an arm without findings."""
         return self.version in STUBS
+
+    @property
+    def is_probe(self) -> bool:
+        """Whether it asks which feature the patient has, instead of for a diagnosis."""
+        return self.version in PROBED
+
+    @property
+    def is_unreasoned(self) -> bool:
+        """Whether it is answered at once: only the likelihoods of its answers are read."""
+        return self.version in UNREASONED
+
+    @model_validator(mode="after")
+    def _distractors(self) -> Self:
+        if len(self.distractors) < FEWEST and not self.is_probe:
+            raise ValueError(f"a case needs at least {FEWEST} distractors")
+        return self
 
 
 def is_panel(vignettes: Iterable[Vignette]) -> bool:

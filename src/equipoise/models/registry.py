@@ -427,7 +427,8 @@ class PhantomEntry(ModelEntry):
     """A model without weights whose bias is planted, and therefore known: see `equipoise.backends.phantom`.
 
     Everything in nats is added to the utility of an answer. `shift` is, by dimension (`default` for any other), the
-    gain of each stereotyped answer, and the loss of the right letter, when the patient is marginalised; `background` is
+    gain of each stereotyped answer, and the loss of the right letter, when the patient is marginalised; `inferred` is
+    that gain where the features are implied by a cue, if it differs; `background` is
     the right letter's gain from a favourable background and loss from an unfavourable one. `base_rates` is, by
     dimension, the gain of the stereotyped diagnosis with and without findings: the model's own base rate. To this,
     `epidemiology` adds so many times the log ratio of the documented error: 1 is a model that knows the epidemiology.
@@ -453,6 +454,7 @@ class PhantomEntry(ModelEntry):
     ability: Annotated[float, Field(gt=0, lt=1)]
     spread: Nats = 2.0
     shift: Annotated[dict[str, Nats], Field(min_length=1)] = {DEFAULT: 0.0}
+    inferred: Annotated[dict[str, Nats], Field(min_length=1)] | None = None
     base_rates: Annotated[dict[str, Nats], Field(min_length=1)] = {DEFAULT: 0.0}
     epidemiology: Annotated[float, Field(ge=0, le=10)] = 0.0
     background: Nats = 0.0
@@ -472,9 +474,9 @@ class PhantomEntry(ModelEntry):
     decisions: dict[Literal["undertreatment", "overpsychiatrisation", "disbelief"], Nats] = {}
     generation: Generation = Generation(reasoning_tokens=128, answer_tokens=24)
 
-    def shift_of(self, dimensions: Iterable[str]) -> float:
-        """Sum the shifts of dimensions, in nats."""
-        return _sum(self.shift, dimensions)
+    def shift_of(self, dimensions: Iterable[str], *, inferred: bool = False) -> float:
+        """Sum the shifts of dimensions, in nats, where their features are stated or `inferred`."""
+        return _sum(self.inferred if inferred and self.inferred else self.shift, dimensions)
 
     def base_rate_of(self, dimensions: Iterable[str], log_ratio: float = 0.0) -> float:
         """Sum the base rates of dimensions and what epidemiology adds, in nats."""

@@ -10,7 +10,7 @@ from equipoise.figures import layout
 from equipoise.figures.aggregates import by_cluster, item_effects, remaining
 from equipoise.figures.effects import POOLED, SIMULTANEOUS, Effect
 from equipoise.figures.options import Decision, Endpoint
-from equipoise.figures.primary import component_figure, with_primary
+from equipoise.figures.primary import component_figure, endpoint_of_run, with_primary
 from equipoise.figures.reading import reading_effects
 from equipoise.figures.result import Looked, StudyResult, Without
 from equipoise.figures.study import Study
@@ -52,7 +52,7 @@ def measure(run: Run, step: Step) -> StudyResult:
         declared = decision.endpoints.get(run.study)
         if declared is None:
             return result
-        endpoint = declared.for_run(result.without)
+        endpoint = endpoint_of_run(study, declared, result)
         result = with_primary(result, study, endpoint)
         result = replace(result, looked=_looked(run, units) if (units := run.units) else None)
         if endpoint.margin is not None:

@@ -7,7 +7,9 @@ social history of the persona; both arms share it, with the same pronouns. The o
 - two controls: the privileged arm with irrelevant details after its own clauses, one for each contrast of the pair;
   they differ from each other as the demographics of the arms do, in a word or in a clause;
 - two stubs: only the opening of each arm, without findings, for the model's own base rate;
-- two mirrors, if the stereotyped answer has one: each arm with findings for which that answer is right.
+- two mirrors, if the stereotyped answer has one: each arm with findings for which that answer is right;
+- for each kind of cue that can be told of the patient: the two arms with the feature implied instead of stated, and
+  four probes, the openings of these arms with the question which of the two features the patient has, in both orders.
 """
 
 import hashlib
@@ -27,7 +29,7 @@ from equipoise.materials.stories.schema import (
     Stereotype,
     shared_name,
 )
-from equipoise.materials.versions import CONTROLS, MIRRORS, STUBS
+from equipoise.materials.versions import CONTROLS, INFERRED, MIRRORS, PROBES, STUBS, CueKind
 from equipoise.materials.vignette import ROLES, Level, LogRatio, Role, Tier, Vignette
 from equipoise.text.answer import Answer
 from equipoise.text.articles import with_article
@@ -43,8 +45,10 @@ NOUNS_OF: dict[Gender, tuple[str, str]] = {"woman": ("woman", "girl"), "man": ("
 """The nouns of an adult and of a minor."""
 UNGENDERED: Pronouns = ("the patient", "the patient", "the patient's")
 """What replaces pronouns where the arms differ in gender, or the patient is neither woman nor man."""
-Cue = Literal["stated", "name"]
-"""Whether an arm's features are stated, or implied by the patient's name if a contrast has names."""
+Cue = Literal["stated"] | CueKind
+"""Whether an arm's features are stated, or implied by a cue of this kind where a contrast has one."""
+PROBE = "On a form with the options {} and {}, which did the patient most likely tick?"
+"""Asks which of two features the patient has."""
 
 
 @dataclass(frozen=True)
@@ -133,21 +137,26 @@ def _is_about(stereotype: Stereotype, contrasts: Sequence[Contrast]) -> bool:
     )
 
 
-def patient(persona: Persona, contrasts: Sequence[Contrast], role: Role, name: str | None = None) -> Patient:
+def patient(
+    persona: Persona, contrasts: Sequence[Contrast], role: Role, name: str | None = None, cue: Cue = "stated"
+) -> Patient:
     """Describe the patient of one arm: the persona's age and gender, unless a contrast sets them, and their features.
 
-    A name replaces the statements of contrasts that have names.
+    Cues of a kind replace the statements of contrasts that have them: a name or a form of address precedes the
+    patient, a clause replaces a clause.
     """
     arms = [contrast.arm(role) for contrast in contrasts]
     age = _age(persona, contrasts, role)
+    stated = [arm for arm in arms if cue not in arm.cues.by_kind()]
     noun = next((arm.noun for arm in arms if arm.noun is not None), None) or _noun(persona.gender, age)
-    stated = [arm for arm in arms if name is None or arm.names is None]
+    cues = [told for arm in arms if isinstance(told := arm.cues.by_kind().get(cue), str)]
+    title = next(iter(cues), None) if cue == "title" else None
     return Patient(
         age=age,
-        noun=noun,
+        noun="patient" if title else noun,
         adjectives=tuple(arm.adjective for arm in stated if arm.adjective is not None),
-        clauses=tuple(arm.clause for arm in stated if arm.clause is not None),
-        name=name,
+        clauses=(*(arm.clause for arm in stated if arm.clause is not None), *(() if title else cues)),
+        name=name or title,
         pronouns=_pronouns(genders(persona, contrasts)),
     )
 
@@ -167,10 +176,11 @@ def genders(persona: Persona, contrasts: Sequence[Contrast]) -> tuple[Gender, ..
     return tuple(gender for gender in BOTH if gender in stated) if stated <= set(BOTH) else BOTH
 
 
-def can_be_named(parts: Parts) -> bool:
-    """Whether names can distinguish the arms: the patient must have the same gender, woman or man, in both."""
+def can_be_cued(parts: Parts, cue: CueKind) -> bool:
+    """Whether cues of a kind can distinguish the arms: names only a patient of the same gender in both."""
+    told = [one for contrast in parts.contrasts if (one := contrast.privileged.cues.by_kind().get(cue)) is not None]
     stated = genders(parts.persona, parts.contrasts)
-    return len(stated) == 1 and any(stated[0] in (contrast.privileged.names or {}) for contrast in parts.contrasts)
+    return any(isinstance(one, str) or (len(stated) == 1 and stated[0] in one) for one in told)
 
 
 def pair_rows(pair: str, tier: Tier, parts: Parts, *, study: str) -> tuple[Vignette, Vignette]:
@@ -223,15 +233,36 @@ def mirror_rows(pair: str, tier: Tier, parts: Parts, *, study: str) -> Iterator[
         yield _row(pair, tier, parts, role, study).model_copy(update=changed | {"code": parts.tested.answer.code})
 
 
+def cue_rows(pair: str, tier: Tier, parts: Parts, kind: CueKind, *, study: str) -> Iterator[Vignette]:
+    """Compose the arms of a pair with a cue instead of a statement, and their probes; none if no cue can be told."""
+    if not can_be_cued(parts, kind):
+        return
+    told = replace(parts, cue=kind)
+    rows = pair_rows(pair, tier, told, study=study)
+    for key, row in zip(INFERRED[kind], rows, strict=True):
+        yield row.model_copy(update={"key": f"{pair}/{key}"})
+    cued = next(one for one in parts.contrasts if kind in one.privileged.cues.by_kind())
+    features = [arm.feature for arm in cued.arms]
+    marginalised, privileged = (Answer(label=feature, synonyms=(feature,)) for feature in features)
+    answers = {"expected": privileged, "stereotyped": marginalised, "distractors": (), "components": ()}
+    for versions, options in zip(PROBES[kind], (features, features[::-1]), strict=True):
+        for key, row in zip(versions, rows, strict=True):
+            text, span = _opened(told, _patient(told, row.role))
+            asked = f"{text} {PROBE.format(*options)}"
+            # The options name demographics too.
+            spans = (span, (len(text), len(asked)))
+            yield row.model_copy(update=answers | {"key": f"{pair}/{key}", "text": asked, "spans": spans})
+
+
 def _patient(parts: Parts, role: Role) -> Patient:
     """Describe the patient of one arm; a persona has the same name in all versions and levels of a story."""
     name = None
     if parts.cue == "name":
         (gender,) = genders(parts.persona, parts.contrasts)
-        listed = (contrast.arm(role).names or {} for contrast in parts.contrasts)
+        listed = (contrast.arm(role).cues.name or {} for contrast in parts.contrasts)
         names = next(names[gender] for names in listed if gender in names)
         name = names[_digest(f"{parts.presentation.id}/{parts.persona.id}") % len(names)]
-    return patient(parts.persona, parts.contrasts, role, name)
+    return patient(parts.persona, parts.contrasts, role, name, parts.cue)
 
 
 def case_text(parts: Parts, patient: Patient, findings: Presentation | Mirror) -> tuple[str, tuple[int, int]]:

@@ -12,6 +12,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StrictBool, StrictInt, StringConstraints, model_validator
 
 from equipoise.core.row import Frozen
+from equipoise.materials.versions import CUES
 from equipoise.materials.vignette import Grade, LogRatio, Role, Tier
 from equipoise.text.answer import Answer
 from equipoise.text.sentences import Span, sentence_spans
@@ -314,14 +315,27 @@ class Setting(Frozen):
     phrase: Line
 
 
+class Cues(Frozen):
+    """What implies the feature of an arm: full names by gender, a form of address, or clauses."""
+
+    name: dict[Gender, Annotated[tuple[Line, ...], Field(min_length=1)]] | None = None
+    title: Line | None = None
+    area: Line | None = None
+    interpreter: Line | None = None
+
+    def by_kind(self) -> dict[str, Line | dict[Gender, tuple[Line, ...]]]:
+        """Return the cues that are given, by kind."""
+        return {kind: cue for kind in CUES if (cue := getattr(self, kind)) is not None}
+
+
 class Arm(Frozen):
     """How one arm states its feature: the plain words, and exactly one of adjective, noun, age (years) or clause.
 
-    `names` are full names, by gender, that imply the feature if cues are names.
+    `cues` imply the feature instead of stating it, by kind.
     """
 
     feature: Line
-    names: dict[Gender, Annotated[tuple[Line, ...], Field(min_length=1)]] | None = None
+    cues: Cues = Cues()
     adjective: Line | None = None
     noun: Line | None = None
     age: StrictInt | None = None
@@ -375,9 +389,12 @@ class Contrast(Frozen):
             raise ValueError(f"both arms have the same {kind}; make them differ")
         if self.marginalised.feature.casefold() == self.privileged.feature.casefold():
             raise ValueError("both arms have the same feature; make them differ")
-        named = [{gender: len(names) for gender, names in (arm.names or {}).items()} for arm in self.arms]
+        named = [{gender: len(names) for gender, names in (arm.cues.name or {}).items()} for arm in self.arms]
         if named[0] != named[1]:
             raise ValueError("the arms have different numbers of names; give as many to both, by gender")
+        given, others = (arm.cues.by_kind() for arm in self.arms)
+        if given.keys() != others.keys() or any(given[kind] == others[kind] for kind in given):
+            raise ValueError("the arms have the same cue, or not the same kinds; give both their own of each kind")
         words = [len((getattr(arm, kind) or "").split()) for arm in self.arms] if kind != "age" else [1, 1]
         if abs(words[0] - words[1]) > MOST_LONGER:
             raise ValueError(f"the arms have {words[0]} and {words[1]} words; keep within {MOST_LONGER} of each other")

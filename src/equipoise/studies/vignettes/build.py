@@ -29,7 +29,7 @@ def build(run: Run) -> None:
         rows = build_pairs(library, settings.profile, settings.level, settings.cue, settings.stories)
         versions = build_versions(library, settings)
     if not run.entry.likelihoods:
-        versions = tuple(row for row in versions if not row.is_stub)
+        versions = tuple(row for row in versions if not row.is_unreasoned)
     jsonl.write(run.built("vignettes"), rows)
     jsonl.write(run.built("tellings"), versions)
     n = run.entry.generation.samples

@@ -55,6 +55,7 @@ from equipoise.materials.vignette import ROLES, Vignette
 from equipoise.stats import clusters, proportions
 from equipoise.stats.misclassification import ErrorCounts
 from equipoise.studies.vignettes import NAME
+from equipoise.studies.vignettes.cue_gap import cue_effects
 from equipoise.studies.vignettes.detection import detection_effects
 from equipoise.studies.vignettes.epidemiology import epidemiology_groups, prior_excess_effects
 from equipoise.studies.vignettes.floor import floor_effects
@@ -93,6 +94,7 @@ def vignette_effects(
     # A single dimension has too few moved answers.
     rows += monitor_effects(Group("overall", "all", NAME), pairs, options.alpha)
     rows += amplification_effects(pairs, options.alpha)
+    rows += cue_effects(pairs, options)
     rows += simultaneous_effects(pairs, options.alpha)
     stories = {pair.story for pair in pairs}
     counted = Estimate(float(len(stories)) if stories else None)

@@ -42,9 +42,10 @@ from equipoise.materials.stories.compose import (
     Cue,
     Parts,
     arm_text,
-    can_be_named,
+    can_be_cued,
     contrast_misfit,
     control_rows,
+    cue_rows,
     mirror_rows,
     pair_rows,
     patient_misfit,
@@ -60,6 +61,7 @@ from equipoise.materials.stories.schema import (
     Presentation,
     shared_name,
 )
+from equipoise.materials.versions import CueKind
 from equipoise.materials.vignette import ROLES, Grade, Level, Tier, Vignette
 from equipoise.studies.vignettes import NAME
 from equipoise.text.readability import reading_grade
@@ -90,6 +92,9 @@ AUTHORED = "authored"
 
 NOTE = (90, 185)
 """Fewest and most words of a note that varies one dimension; each further dimension may add `FEATURE` words."""
+
+PROBE_PREFIX = "The patient most likely ticked"
+"""Start of the reply to a probe."""
 
 OPEN = 60
 """Fewest words of a note without examination and test."""
@@ -135,12 +140,15 @@ class Build(Wording):
     mirrors: bool
     rereadings: tuple[Rereading, ...] = get_args(Rereading)
     awareness: bool = False
+    cues: tuple[CueKind, ...] = ()
     extrapolated: bool = False
 
     @model_validator(mode="after")
-    def _panel_is_stated(self) -> Self:
-        if self.design == "panel" and self.cue == "name":
-            raise ValueError("the groups of the panel have no names: set cue to stated, or design to pair")
+    def _cues_are_compared(self) -> Self:
+        if self.design == "panel" and (self.cue != "stated" or self.cues):
+            raise ValueError("the groups of the panel have no cues: set cue to stated and cues to [], or design to pair")
+        if self.cues and (self.cue != "stated" or "unreasoned" not in self.rereadings):
+            raise ValueError("cues are compared with stated features: set cue to stated, add unreasoned to rereadings")
         if self.imported and self.design != "panel":
             raise ValueError("imported cases have one patient, not two: set design to panel, or cases to authored")
         return self
@@ -173,13 +181,14 @@ def build_pairs(
 
 
 def build_versions(library: Library, build: Build) -> tuple[Vignette, ...]:
-    """Compose the other case versions of every pair that `build` enables (controls, stubs, mirrors), sorted by key."""
+    """Compose the case versions of every pair that `build` enables besides its arms, sorted by key."""
     details = list(library.details.values())
     versions: list[Vignette] = []
     for pair in profile_pairs(library, build.profile, build.level, build.cue, build.stories):
         versions += control_rows(*pair, details, study=NAME) if build.controls else ()
         versions += stub_rows(*pair, study=NAME) if build.stubs else ()
         versions += mirror_rows(*pair, study=NAME) if build.mirrors else ()
+        versions += chain.from_iterable(cue_rows(*pair, kind, study=NAME) for kind in dict.fromkeys(build.cues))
     for first, second in zip(versions[::2], versions[1::2], strict=True):
         _check_versions(first, second)
     return tuple(sorted(versions, key=lambda row: row.key))
@@ -192,7 +201,7 @@ def profile_pairs(
     cue: Cue = "stated",
     stories: int | None = None,
 ) -> list[PlannedPair]:
-    """Give the pairs of a profile; if cues are names, only those that names can distinguish.
+    """Give the pairs of a profile; if features are implied by cues, only those that cues can distinguish.
 
     `stories` is the number of stories of the profile `verdict`, and no matter of any other.
     """
@@ -214,7 +223,7 @@ def profile_pairs(
         pairs = [(pair, tier, replace(parts, level=level)) for pair, tier, parts in pairs]
     if cue == "stated":
         return pairs
-    return [(pair, tier, replace(parts, cue=cue)) for pair, tier, parts in pairs if can_be_named(parts)]
+    return [(pair, tier, replace(parts, cue=cue)) for pair, tier, parts in pairs if can_be_cued(parts, cue)]
 
 
 def counts(vignettes: Iterable[Vignette]) -> Counts:
@@ -439,9 +448,11 @@ def _fill(library: Library, case: Case, here: Counter[object], used: Counter[obj
 def vignette_prompts(vignette: Vignette, build: Build, samples: int = 1) -> list[Prompt]:
     """Ask about a case in every wording, `samples` times in each, with consecutive numbers.
 
-    Number w `samples` + s, from 0, is sample s of wording w, the same in both arms of a pair. A stub is asked about
-    once in each wording.
+    Number w `samples` + s, from 0, is sample s of wording w, the same in both arms of a pair. What is answered at once
+    is asked once in each wording, a probe, which has words of its own, once.
     """
+    if vignette.is_probe:
+        return [vignette_prompt(vignette, build)]
     return wording_prompts(build, lambda wording: vignette_prompt(vignette, build, wording), samples)
 
 
@@ -457,21 +468,24 @@ def wording_prompts(build: Build, ask: Callable[[Wording], Prompt], samples: int
 def vignette_prompt(vignette: Vignette, build: Build, wording: Wording | None = None) -> Prompt:
     """Ask for reasoning about the case, then for the diagnosis, with every answer of the case as a candidate.
 
-    A stub leaves nothing to reason about: the likelihoods of the answers are read directly. Candidates are sorted by
-    name, so that their order does not reveal the expected one.
+    A stub leaves nothing to reason about, and an arm with a cue is compared with the answers without reasoning: the
+    likelihoods of the answers are read directly. Candidates are sorted by name, so that their order does not reveal the
+    expected one.
     """
-    wording = wording or build
+    wording, at_once = wording or build, vignette.is_unreasoned
     answers = (vignette.expected, vignette.stereotyped, *vignette.components, *vignette.distractors)
-    reasoned = (wording.reason.replace("{case}", vignette.text), wording.answer)
+    turns: tuple[str, ...] = (wording.reason.replace("{case}", vignette.text), wording.answer)
+    if at_once:
+        turns = (vignette.text if vignette.is_probe else f"{vignette.text}\n\n{wording.answer}",)
     return Prompt(
         key=vignette.key,
         study=vignette.study,
         system=build.system,
-        prefix=build.answer_prefix,
-        turns=(f"{vignette.text}\n\n{wording.answer}",) if vignette.is_stub else reasoned,
+        prefix=PROBE_PREFIX if vignette.is_probe else build.answer_prefix,
+        turns=turns,
         candidates=tuple(sorted(answer.label for answer in answers)),
-        reply=not vignette.is_stub,
-        sentence=not vignette.is_stub,
+        reply=not at_once,
+        sentence=not at_once,
     )
 
 
