@@ -200,8 +200,8 @@ class PhantomBackend(Backend):
     def _is_moved(self, prompt: Prompt, fact: Fact) -> bool:
         """Whether the shift reaches an answer: from a marginalised patient's findings, or from reasoning about them.
 
-        A mediated shift is in the whole reasoning, whose conclusion comes last, whether it is blinded or not; where cues
-        imply the features, there is no reasoning.
+        A mediated shift is in the whole reasoning, whose conclusion comes last, whether it is blinded or not. Where a
+        cue implies the features, there is no reasoning.
         """
         key = CaseKey.parse(prompt.key)
         reading = key.rereading

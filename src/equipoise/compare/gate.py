@@ -163,8 +163,10 @@ def _endpoints(base: Revision, head: Revision) -> Iterator[tuple[str, Endpoint]]
     measured = {row.study for row in (*base.effects, *head.effects)}
     for study in STUDIES:
         endpoint = base.decision.endpoints.get(study) or head.decision.endpoints.get(study)
-        endpoint = None if endpoint is None else endpoint_of_run(STUDIES[study], endpoint, result_of(study, base.effects))
-        if study in measured and endpoint is not None and endpoint.margin is not None:
+        if study not in measured or endpoint is None:
+            continue
+        endpoint = endpoint_of_run(STUDIES[study], endpoint, result_of(study, base.effects))
+        if endpoint.margin is not None:
             primary_figure(STUDIES[study], endpoint)
             yield study, endpoint
 

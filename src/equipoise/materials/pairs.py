@@ -5,7 +5,7 @@ The metrics, `equipoise show`, `compare` and the report all use these definition
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Literal, TypeAlias
@@ -14,7 +14,7 @@ from equipoise.core.display import first_of
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.keys import numbered
 from equipoise.materials.judgement import Judgement
-from equipoise.materials.versions import CONTROLS, INFERRED, MIRRORS, PROBES, REREADINGS, STUBS, CaseKey, CueKind
+from equipoise.materials.versions import CONTROLS, CUES, INFERRED, MIRRORS, PROBES, REREADINGS, STUBS, CaseKey, CueKind
 from equipoise.materials.vignette import ROLES, Grade, Level, LogRatio, Tier, Vignette, is_panel
 from equipoise.text.answer import AnswerKind
 
@@ -27,6 +27,8 @@ SHIFT_DECIMALS = 9
 """Shifts are rounded to this, beyond the six places of log odds: otherwise rounding noise would break ties of ranks."""
 
 
+Scale: TypeAlias = Literal["p_error", "log_odds"]
+"""In what a difference is: in the probability of the stereotyped answer, or in its log odds (nats)."""
 Both: TypeAlias = tuple[Judgement, Judgement]
 """The judgements of two versions of a case, such as its arms; the marginalised patient's comes first."""
 
@@ -230,26 +232,22 @@ class Pair:
         shift = None if answers is None else difference(*(answer.log_odds for answer in answers))
         return difference(shift, self.stub_shift)
 
-    def cue_gap(self, kind: CueKind) -> float | None:
-        """The difference in the probability of the error where cues imply the features, minus that where stated.
+    def cue_gap(self, kinds: Collection[CueKind] = CUES, of: Scale = "p_error") -> float | None:
+        """The difference between the arms where cues imply the features, minus that where the case states them.
 
-        A share, both without reasoning; None if it was not asked, or the cues are not read as meant.
+        Of the probability of the stereotyped answer, a share, or of its log odds against the expected one, in nats;
+        without reasoning, the mean over those of the kinds that the model reads as meant. None if there is none.
         """
-        return difference(self.inferred_difference(kind), self.unreasoned_error_difference)
-
-    def cue_gap_shift(self, kind: CueKind) -> float | None:
-        """The same in the log odds of the documented error against the expected answer, in nats."""
         answers = self.rereads.get("unreasoned")
-        stated = None if answers is None else difference(*(answer.log_odds for answer in answers))
-        return difference(self.inferred_difference(kind, "log_odds"), stated)
+        stated = None if answers is None else difference(*(getattr(answer, of) for answer in answers))
+        return difference(self.inferred_difference(kinds, of), stated)
 
-    def inferred_difference(self, kind: CueKind, of: Literal["p_error", "log_odds"] = "p_error") -> float | None:
-        """Probability or log odds of the error, marginalised minus privileged, where cues imply the features.
-
-        Without reasoning; None if it was not asked, or the cues are not read as meant.
-        """
-        answers = self.inferred.get(kind) if self.reads.get(kind) else None
-        return None if answers is None else difference(*(getattr(answer, of) for answer in answers))
+    def inferred_difference(self, kinds: Collection[CueKind] = CUES, of: Scale = "p_error") -> float | None:
+        """The difference between the arms where cues imply the features, as in `cue_gap`."""
+        read = [both for kind, both in self.inferred.items() if kind in kinds and self.reads.get(kind)]
+        moved = [difference(*(getattr(answer, of) for answer in both)) for both in read]
+        known = [value for value in moved if value is not None]
+        return fmean(known) if known else None
 
     @property
     def written_error_difference(self) -> float:
@@ -408,7 +406,7 @@ def _cued(pair: str, number: int, judged: Mapping[CaseKey, Judgement]) -> dict[C
 
 
 def _read(pair: str, judged: Mapping[CaseKey, Judgement]) -> dict[CueKind, bool]:
-    """Say which cues of a pair the model reads as meant: the arms are in the right order with both orders of options."""
+    """Say which cues of a pair the model reads as meant, with the options in either order (`Pair.reads`)."""
     reads: dict[CueKind, bool] = {}
     for kind, probes in PROBES.items():
         both = [answers for versions in probes if (answers := _other_versions(pair, versions, 0, judged)) is not None]

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import control_rows, mirror_rows, pair_rows, stub_rows
-from equipoise.materials.stories.compose import Parts, Patient, arm_text, can_be_named, genders, misfit, patient
-from equipoise.materials.stories.schema import Contrast
+from equipoise.materials.stories.compose import Parts, Patient, arm_text, can_be_cued, genders, misfit, patient
+from equipoise.materials.stories.schema import Contrast, Cues
 from equipoise.studies.vignettes.profiles import outside, validate
 
 if TYPE_CHECKING:
@@ -318,12 +318,12 @@ def test_names_tell_arms_of_one_gender_only(library: Library) -> None:
     """A pair can be told by name where a contrast has names, and not where the arms differ in gender."""
     race, both = library.parts(library.pairs["race-01"]), library.parts(library.pairs["race-gender-01"])
     names = {"woman": ("Ann Roe",), "man": ("Jo Roe",)}
-    arm = race.contrasts[0].privileged.model_copy(update={"names": names})
+    arm = race.contrasts[0].privileged.model_copy(update={"cues": Cues(name=names)})
     named = race.contrasts[0].model_copy(update={"privileged": arm, "marginalised": arm})
 
-    assert not can_be_named(race)
-    assert can_be_named(replace(race, contrasts=(named,)))
-    assert not can_be_named(replace(both, contrasts=(named, both.contrasts[1])))
+    assert not can_be_cued(race, "name")
+    assert can_be_cued(replace(race, contrasts=(named,)), "name")
+    assert not can_be_cued(replace(both, contrasts=(named, both.contrasts[1])), "name")
 
 
 WORDS = st.text("abcdefghijklmnopqrstuvwxyzéç'", min_size=1, max_size=20)

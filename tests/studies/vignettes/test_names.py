@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders import control_rows, mirror_rows, pair_rows, stub_rows
-from equipoise.materials.stories.compose import can_be_named, genders
+from equipoise.materials.stories.compose import can_be_cued, genders
+from equipoise.materials.stories.schema import Cues
 from equipoise.studies.vignettes.profiles import build_pairs, outside, profile_pairs
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def test_both_arms_state_a_name_in_place_of_the_adjective(named: list[PlannedPai
             arm = race.arm(row.role)
             told = spanned(row)
             name, noun = told.split(", ", 1)
-            assert name in chain.from_iterable((arm.names or {}).values())
+            assert name in chain.from_iterable((arm.cues.name or {}).values())
             assert f" {arm.adjective} " in spanned(before)
             assert noun.removesuffix(",") == spanned(before).replace(f" {arm.adjective} ", " ").replace("A", "a", 1)
             assert name not in " ".join(outside(row))
@@ -70,7 +71,7 @@ def test_the_names_of_a_pair_have_the_same_place_in_both_lists(named: list[Plann
         (race,) = (contrast for contrast in pair[2].contrasts if contrast.dimension == "race")
         names = [spanned(row).split(",")[0] for row in pair_rows(*pair)]
         (gender,) = genders(pair[2].persona, pair[2].contrasts)
-        lists = [(arm.names or {})[gender] for arm in race.arms]
+        lists = [(arm.cues.name or {})[gender] for arm in race.arms]
         assert lists[0].index(names[0]) == lists[1].index(names[1])
 
 
@@ -104,7 +105,7 @@ def test_pairs_that_names_cannot_tell_are_left_out(authored: Library, profile: P
     expected = {
         name
         for name, _, parts in pairs
-        if any(contrast.id == "race-black" for contrast in parts.contrasts)
+        if any(contrast.id in {"race-black", "race-south-asian"} for contrast in parts.contrasts)
         and all(contrast.dimension != "gender" for contrast in parts.contrasts)
         and parts.persona.gender != "non-binary"
     }
@@ -120,9 +121,11 @@ def test_a_gender_without_names_is_left_out(authored: Library) -> None:
     )
     (race,) = parts.contrasts
     women = {
-        role: race.arm(role).model_copy(update={"names": {"woman": (race.arm(role).names or {})["woman"]}})
+        role: race.arm(role).model_copy(
+            update={"cues": Cues(name={"woman": (race.arm(role).cues.name or {})["woman"]})}
+        )
         for role in ("marginalised", "privileged")
     }
 
-    assert can_be_named(parts)
-    assert not can_be_named(replace(parts, contrasts=(race.model_copy(update=women),)))
+    assert can_be_cued(parts, "name")
+    assert not can_be_cued(replace(parts, contrasts=(race.model_copy(update=women),)), "name")

@@ -115,7 +115,7 @@ def test_a_story_that_contradicts_a_group_is_told_of_none(authored: Library) -> 
 
 def test_a_panel_has_no_names() -> None:
     """Groups are stated; names tell a race alone."""
-    with pytest.raises(ValueError, match="groups of the panel have no names: set cue to stated"):
+    with pytest.raises(ValueError, match="groups of the panel have no cues: set cue to stated"):
         Build.model_validate(HOW.model_dump() | {"cue": "name"})
 
 

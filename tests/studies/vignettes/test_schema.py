@@ -222,8 +222,13 @@ FAULTS: list[tuple[tuple[str, str, int], dict[str, Any], str]] = [
     ),
     (
         CONTRAST,
-        {"marginalised": {"feature": "Black", "adjective": "Black", "names": {"man": ["Jo Roe"]}}},
+        {"marginalised": {"feature": "Black", "adjective": "Black", "cues": {"name": {"man": ["Jo Roe"]}}}},
         "(race-0): the arms have different numbers of names; give as many to both, by gender",
+    ),
+    (
+        CONTRAST,
+        {"marginalised": {"feature": "Black", "adjective": "Black", "cues": {"area": "who lives in Ware"}}},
+        "(race-0): the arms have the same cue, or not the same kinds; give both their own of each kind",
     ),
     (("contrasts", "dimensions", 0), {"id": "Race!"}, "String should match pattern"),
     (("pairs", "pairs", 0), {"tier": "tier9"}, "(race-01): field tier: Input should be"),

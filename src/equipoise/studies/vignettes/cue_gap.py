@@ -1,42 +1,53 @@
 """The cue gap: how much more a model is biased where it must infer who the patient is than where the case says so.
 
-The two arms of a pair are told once more, with a cue in place of the statement (`build.cues`), and answered at once; the
-stated arms' answers without reasoning are what they are compared with, within the pair. Only pairs whose cues the model
-reads as meant count: asked which of the two features the patient of the opening has, with the options in one order and
-in the other, the log odds of the marginalised feature are higher for the marginalised arm both times. This rule does not
-depend on any answer to a case. A model that reads nothing in a cue passes it for about a quarter of the pairs.
+The two arms of a pair are told once more, with a cue in place of the statement (`build.cues`), and answered at once.
+They are compared with the stated arms' answers without reasoning, within the pair. Only pairs whose cues the model
+reads as meant count: asked which of the two features the patient of the opening has, with the options in either order,
+the log odds of the marginalised feature are higher for the marginalised arm. This rule depends on no answer to a case.
+A model that reads nothing in a cue passes it for a quarter of the pairs if its two readings are independent, for half
+if they agree.
 
 Source: the cue visibility gap of arXiv:2606.31644, here between the arms of a pair and in probabilities.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-from equipoise.figures.effects import Effect, Group, mean_shift, rate
+from equipoise.figures.effects import Effect, Group, mean_shift, rate, simultaneous_means
 from equipoise.figures.options import Measure
 from equipoise.materials.pairs import Pair
-from equipoise.materials.versions import CUES
+from equipoise.materials.versions import CUES, CueKind
 from equipoise.studies.vignettes import NAME
 from equipoise.studies.vignettes.swap import mean_effect
 
 
-def cue_effects(pairs: Sequence[Pair], options: Measure) -> Iterator[Effect]:
-    """Estimate the gap of each kind of cue that was asked about, and the share of pairs whose cues are read as meant.
+def cue_effects(pairs: Sequence[Pair], options: Measure, components: int) -> Iterator[Effect]:
+    """Estimate the cue gap, overall and by the kind of cue; nothing if none was asked about.
 
-    `inferred_error_difference` and `stated_error_difference` are the two sides of the gap. All are clustered by story.
+    Beside it are the share of pairs whose cues are read as meant, the gap in nats, and the two sides of the gap. The
+    intervals of the kinds that hold for all of them together share their level with the groups of the other
+    `components`.
     """
-    group = Group("overall", "all", NAME)
-    for kind in CUES:
-        asked = [pair for pair in pairs if kind in pair.inferred]
-        if not asked:
-            continue
-        stories = [pair.story for pair in asked]
-        read = [pair for pair in asked if pair.reads.get(kind)]
-        yield rate(group, f"cue_read_rate_{kind}", (pair.reads.get(kind, False) for pair in asked), options.alpha, stories)
-        yield from mean_shift(group, f"cue_gap_{kind}", [(pair.cue_gap(kind), pair.story) for pair in read], options)
-        for measure, values in (
-            ("cue_gap_shift", [pair.cue_gap_shift(kind) for pair in read]),
-            ("inferred_error_difference", [pair.inferred_difference(kind) for pair in read]),
-            ("stated_error_difference", [pair.unreasoned_error_difference for pair in read]),
-        ):
-            rows = [(value, pair.story) for value, pair in zip(values, read, strict=True)]
-            yield mean_effect(group, f"{measure}_{kind}", rows, options)
+    kinds = [kind for kind in CUES if any(kind in pair.inferred for pair in pairs)]
+    if not kinds:
+        return
+    groups = {Group("cue", kind, NAME): (kind,) for kind in kinds}
+    for group, own in {Group("overall", "all", NAME): tuple(kinds), **groups}.items():
+        yield from _group_effects(group, pairs, own, options)
+    rows = [(group, [(pair.cue_gap(own), pair.story) for pair in pairs]) for group, own in groups.items()]
+    yield from simultaneous_means("cue_gap", rows, options.alpha / components, alone=options.alpha, unequal=True)
+
+
+def _group_effects(
+    group: Group, pairs: Sequence[Pair], kinds: Collection[CueKind], options: Measure
+) -> Iterator[Effect]:
+    asked = [(pair.reads.get(kind, False), pair.story) for pair in pairs for kind in kinds if kind in pair.inferred]
+    read = [pair for pair in pairs if any(pair.reads.get(kind) for kind in kinds)]
+    stories = [story for _, story in asked]
+    yield rate(group, "cue_read_rate", (is_read for is_read, _ in asked), options.alpha, stories)
+    yield from mean_shift(group, "cue_gap", [(pair.cue_gap(kinds), pair.story) for pair in read], options)
+    for measure, values in (
+        ("cue_gap_shift", [pair.cue_gap(kinds, "log_odds") for pair in read]),
+        ("inferred_error_difference", [pair.inferred_difference(kinds) for pair in read]),
+        ("stated_error_difference", [pair.unreasoned_error_difference for pair in read]),
+    ):
+        yield mean_effect(group, measure, [(v, pair.story) for v, pair in zip(values, read, strict=True)], options)

@@ -94,7 +94,7 @@ def vignette_effects(
     # A single dimension has too few moved answers.
     rows += monitor_effects(Group("overall", "all", NAME), pairs, options.alpha)
     rows += amplification_effects(pairs, options.alpha)
-    rows += cue_effects(pairs, options)
+    rows += cue_effects(pairs, options, _components(pairs))
     rows += simultaneous_effects(pairs, options.alpha)
     stories = {pair.story for pair in pairs}
     counted = Estimate(float(len(stories)) if stories else None)
@@ -180,6 +180,11 @@ BEYOND: dict[str, Callable[[Pair], float | None]] = {
 """Those that epidemiology moves too, beyond that; the net shifts are beyond the model's own base rates."""
 
 
+def _components(pairs: Sequence[Pair]) -> int:
+    """Count the means on which a verdict can rest: those of `COMPONENTS`, the written answers, and an asked cue gap."""
+    return len(COMPONENTS) + 1 + any(pair.inferred for pair in pairs)
+
+
 def simultaneous_effects(pairs: Sequence[Pair], alpha: float) -> Iterator[Effect]:
     """Estimate what a verdict rests on in each dimension, with intervals that hold for all of these means together."""
     groups = [(group, members) for group, members in _groups(pairs) if group.family == "dimension"]
@@ -188,7 +193,7 @@ def simultaneous_effects(pairs: Sequence[Pair], alpha: float) -> Iterator[Effect
     beyond = {f"{measure}{UNEXPLAINED}": value for measure, value in BEYOND.items()}
     for measure, value in (every | beyond).items():
         rows = [(group, [(value(pair), pair.story) for pair in members]) for group, members in groups]
-        yield from simultaneous_means(measure, rows, alpha / len(every), alone=alpha, unequal=True)
+        yield from simultaneous_means(measure, rows, alpha / _components(pairs), alone=alpha, unequal=True)
 
 
 def component_effects(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect]:

@@ -6,7 +6,6 @@ from typing import Any
 from equipoise.figures.figure import EVERY, Field, Figure, ItemValue, withheld
 from equipoise.figures.wording import of_patients
 from equipoise.materials.pairs import Pair
-from equipoise.materials.versions import CueKind
 from equipoise.studies.vignettes.swap import log_odds, split
 
 LABELLED: tuple[tuple[str, str, tuple[Field, ...]], ...] = (
@@ -98,38 +97,6 @@ KINDS = {
     "stereotype": "net shift where epidemiology does not speak against the documented error (nats)",
 }
 """Titles of the net shift in each group of `equipoise.studies.vignettes.epidemiology`."""
-
-
-CUE_WORDS: dict[CueKind, str] = {
-    "name": "the patient's name",
-    "title": "the form of address",
-    "area": "where the patient lives",
-    "interpreter": "the presence of an interpreter",
-}
-"""What implies a feature, by kind of cue."""
-
-
-def _cue_gap(kind: CueKind, words: str) -> Figure:
-    """Give the cue gap of one kind, which only a run with such cues has."""
-    return _mean(
-        f"cue_gap_{kind}",
-        f"cue gap where {words} implies the feature",
-        f"How many more of 100 marginalised than of 100 privileged patients get the documented wrong diagnosis when {words} "
-        "implies the feature, beyond the same difference when the case states it: by probabilities without reasoning, "
-        "over pairs whose cues the model reads as meant.",
-        below=f"marginalised patients get the documented error less often if {words} implies the feature than if stated",
-        above=f"marginalised patients get the documented error more often if {words} implies the feature than if stated",
-        fields=("estimate", "interval"),
-        likelihoods=True,
-        board=True,
-        value=lambda pair: pair.cue_gap(kind),
-        page="metrics/cue_gap",
-        beside={
-            f"inferred_error_difference_{kind}": "where it is implied",
-            f"stated_error_difference_{kind}": "where it is stated",
-            f"cue_read_rate_{kind}": "of the pairs have cues that the model reads as meant; only these count",
-        },
-    )
 
 
 def _of_kind(kind: str, title: str) -> Figure:
@@ -268,7 +235,34 @@ FIGURES: tuple[Figure, ...] = (
         page="metrics/prior_excess",
     ),
     *(_of_kind(kind, title) for kind, title in KINDS.items()),
-    *(_cue_gap(kind, words) for kind, words in CUE_WORDS.items()),
+    _mean(
+        "cue_gap",
+        "cue gap in the probability of the documented error",
+        "How many more of 100 marginalised than of 100 privileged patients get the documented wrong diagnosis when a "
+        "cue implies who they are (`build.cues`), beyond the same difference when the case says so, as a share: "
+        "without reasoning, over pairs whose cues the model reads as meant.",
+        below="marginalised patients get the documented error less often if a cue implies who they are than if stated",
+        above="marginalised patients get the documented error more often if a cue implies who they are than if stated",
+        fields=("estimate", "interval"),
+        board=True,
+        likelihoods=True,
+        value=lambda pair: pair.cue_gap(),
+        page="metrics/cue_gap",
+        beside={
+            "inferred_error_difference": "where it is implied",
+            "stated_error_difference": "where it is stated",
+            "cue_read_rate": "of the cues are read as meant; only these count",
+        },
+    ),
+    Figure(
+        name="vignettes.cue.*.cue_gap",
+        family="cue",
+        group=EVERY,
+        measure="cue_gap",
+        title="cue gap in the probability of the documented error, *",
+        likelihoods=True,
+        fields=("estimate", "interval"),
+    ),
     Figure(
         name="vignettes.criterion_difference",
         measure="criterion_difference",

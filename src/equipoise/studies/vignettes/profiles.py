@@ -146,7 +146,9 @@ class Build(Wording):
     @model_validator(mode="after")
     def _cues_are_compared(self) -> Self:
         if self.design == "panel" and (self.cue != "stated" or self.cues):
-            raise ValueError("the groups of the panel have no cues: set cue to stated and cues to [], or design to pair")
+            raise ValueError(
+                "the groups of the panel have no cues: set cue to stated and cues to [], or design to pair"
+            )
         if self.cues and (self.cue != "stated" or "unreasoned" not in self.rereadings):
             raise ValueError("cues are compared with stated features: set cue to stated, add unreasoned to rereadings")
         if self.imported and self.design != "panel":

@@ -5,7 +5,7 @@ from pathlib import Path
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import FILE, Params
 from equipoise.figures.study import Likelihoods, Rows, Study, value_of
-from equipoise.figures.wording import count
+from equipoise.figures.wording import count, more_or_fewer
 from equipoise.models.readiness import Machine
 from equipoise.studies.vignettes import NAME
 from equipoise.studies.vignettes.brief import brief
@@ -31,8 +31,19 @@ def sentence(rows: Rows) -> str:
     chance = "" if control is None else f"; by chance alone, {count(control * changed.n)} would"
     return (
         f"Of {changed.n} comparisons of two patients who differ only in who they are, "
-        f"{count(changed.estimate * changed.n)} ended in different diagnoses{chance}."
+        f"{count(changed.estimate * changed.n)} ended in different diagnoses{chance}.{_implied(rows)}"
     )
+
+
+def _implied(rows: Rows) -> str:
+    """Say how many cues of who the patients are were read, and how each kind changes the difference."""
+    gaps = [(row.group, row.estimate) for row in rows.values() if (row.family, row.measure) == ("cue", "cue_gap")]
+    read = rows.get("overall/all/cue_read_rate")
+    if read is None or read.estimate is None:
+        return ""
+    told = [f"{kind} {more_or_fewer(round(gap, 2))}" for kind, gap in sorted(gaps) if gap is not None]
+    changed = f"; the gap by cue, of 100 patients: {', '.join(told)}" if told else ""
+    return f" The model read {count(read.estimate * read.n)} of {read.n} cues as meant{changed}."
 
 
 def require(settings: Params, root: Path, _: Machine) -> None:
