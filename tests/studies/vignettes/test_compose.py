@@ -72,9 +72,11 @@ def test_a_name_stands_before_the_phrase(library: Library) -> None:
     """A named patient's phrase is in apposition to the name, between commas, and without what the name tells."""
     names = {"man": ("Jo Roe",)}
     contrast = library.contrasts["race-0"]
-    named = contrast.model_copy(update={"marginalised": contrast.marginalised.model_copy(update={"names": names})})
+    named = contrast.model_copy(
+        update={"marginalised": contrast.marginalised.model_copy(update={"cues": Cues(name=names)})}
+    )
 
-    stated = patient(library.personas["p02"], [named], "marginalised", "Jo Roe")
+    stated = patient(library.personas["p02"], [named], "marginalised", "Jo Roe", "name")
 
     assert stated.phrase(capital=True) == "Jo Roe, a 21-year-old man,"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from builders import control_rows, mirror_rows, pair_rows, stub_rows
+from builders import ROLES, control_rows, mirror_rows, pair_rows, stub_rows
 from equipoise.materials.stories.compose import can_be_cued, genders
 from equipoise.materials.stories.schema import Cues
 from equipoise.studies.vignettes.profiles import build_pairs, outside, profile_pairs
@@ -120,11 +120,10 @@ def test_a_gender_without_names_is_left_out(authored: Library) -> None:
         pair for pair in profile_pairs(authored, "core", cue="name") if pair[2].persona.gender == "man"
     )
     (race,) = parts.contrasts
+    names = {role: race.arm(role).cues.name or {} for role in ROLES}
     women = {
-        role: race.arm(role).model_copy(
-            update={"cues": Cues(name={"woman": (race.arm(role).cues.name or {})["woman"]})}
-        )
-        for role in ("marginalised", "privileged")
+        role: race.arm(role).model_copy(update={"cues": Cues(name={"woman": listed["woman"]})})
+        for role, listed in names.items()
     }
 
     assert can_be_cued(parts, "name")
