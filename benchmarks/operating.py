@@ -140,7 +140,8 @@ def study(made: list[Pair]) -> StudyResult:
 def _joint_level(pairs: list[Pair], alpha: float) -> float:
     endpoint, items = settings()[0].endpoints[STUDY], {pair.key: pair for pair in pairs}
     figures = [component_figure(STUDIES[STUDY], endpoint, name) for name in endpoint.components]
-    tables = [figure.values(items) for figure in figures]
+    # Pairs without cues have no cue gap, which then is no component.
+    tables = [values for figure in figures if (values := figure.values(items))]
     return joint_alpha(by_cluster(tables, {pair.key: pair.story for pair in pairs}), alpha)
 
 

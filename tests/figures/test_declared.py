@@ -21,7 +21,7 @@ from equipoise.materials.cities import load_cities
 from equipoise.materials.orders import choices
 from equipoise.materials.questions import ATTRIBUTES
 from equipoise.materials.stories.endpoints import FAMILIES
-from equipoise.materials.versions import STUBS
+from equipoise.materials.versions import INFERRED, PROBES, STUBS
 from equipoise.studies.cases.comparison import CaseRows
 from equipoise.studies.cases.effects import paired_effects
 from equipoise.studies.cases.rows import CaseJudgement
@@ -64,11 +64,12 @@ FIGURES += (
 
 
 def vignettes(rng: np.random.Generator) -> tuple[RunRows[Any], Iterable[Effect]]:
-    """Draw pairs of every grade, with stubs, whose answers were read again after other reasonings."""
+    """Draw pairs of every grade, with stubs and names, whose answers were read again after other reasonings."""
     rows, judged, _ = vignette_rows(drawn_cases(rng, 40))
     judged = [row.model_copy(update={"p_error": round(float(rng.uniform()), 6)}) for row in judged]
     again = [f"{row.key}/{name}" for row in rows for name in ("swapped", "blinded", "blinded-swapped", "unreasoned")]
-    stubs = [f"{pair}/{end}" for pair in sorted({row.pair for row in rows}) for end in STUBS]
+    ends = (*STUBS, *INFERRED["name"], *(end for probe in PROBES["name"] for end in probe))
+    stubs = [f"{pair}/{end}" for pair in sorted({row.pair for row in rows}) for end in ends]
     judged += [
         judgement(key, log_odds=round(float(rng.normal()), 6), p_error=round(float(rng.uniform()), 6))
         for key in (*again, *stubs)

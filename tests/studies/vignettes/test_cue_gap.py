@@ -215,7 +215,7 @@ def test_the_interval_of_a_gap_covers_the_truth() -> None:
         assert row.ci_high is not None
         covered.append(row.ci_low <= 0.1 <= row.ci_high)
 
-    # Of 400 with a chance of 0.95, 99.9 % have 0.91 to 0.98.
+    # Three binomial standard errors of 400 on either side of 0.95, and a little more.
     assert 0.91 <= fmean(covered) <= 0.985
 
 
