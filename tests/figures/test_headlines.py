@@ -196,8 +196,9 @@ def test_a_study_of_the_default_size_has_few_values(study: str, most: int) -> No
         "dimension": DIMENSIONS,
         "endpoint": [f"endpoint_{number}" for number in range(7)],
         "city": [f"{city}/{name}" for city in CITIES for name in ("race", "gender", "ses")],
-        # A panel has no figures of pairs.
+        # A panel has no figures of pairs, and a run has a cue gap only on request.
         "panel": [],
+        "cue": [],
     }
     if study == "exam":
         groups["city"] = list(CITIES)
@@ -205,7 +206,7 @@ def test_a_study_of_the_default_size_has_few_values(study: str, most: int) -> No
         # Questions are asked alike; dimensions, and the stigma study's sets of conditions, are of other sizes.
         row(f"{study}/{one.family}/{group}/{one.measure}", n=66 if study == "questions" or group == "all" else 10)
         for one in FIGURES
-        if one.study == study and one.pick is None
+        if one.study == study and one.pick is None and one.measure != "cue_gap"
         for group in (groups[one.family] if one.group == "*" else (one.group,))
     ]
 

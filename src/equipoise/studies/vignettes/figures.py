@@ -261,7 +261,7 @@ FIGURES: tuple[Figure, ...] = (
         measure="cue_gap",
         title="cue gap in the probability of the documented error, *",
         likelihoods=True,
-        fields=("estimate", "interval"),
+        fields=("estimate",),
     ),
     Figure(
         name="vignettes.criterion_difference",
