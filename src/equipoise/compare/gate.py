@@ -331,7 +331,7 @@ class _Study:
 
     def _groups(self, name: str, figure: Figure, alpha: float) -> Any:  # noqa: ANN401  (Grouped)
         rows = self.base.rows[self.study], self.head.rows[self.study]
-        families = self.endpoint.families
+        families = [family for family in self.endpoint.families if any(run.parts(family) for run in rows)]
         share = alpha / len(self.figures) / max(1, len(families))
         return judge_groups(figure, self.endpoint.components[name], rows, families, alpha=alpha, share=share)
 

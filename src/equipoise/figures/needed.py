@@ -257,12 +257,18 @@ class _Taken:
         for name, component in self.endpoint.components.items():
             figure = component_figure(self.study, self.endpoint, name)
             for family in self.endpoint.families if component.within_groups else ():
-                yield self.of_family(family, figure, component)
+                if part := self.of_family(family, figure, component):
+                    yield part
 
     def of_family(self, family: str, figure: Figure, component: Component) -> Part | str:
-        """The part of one family, whose pooled deviation follows from the width of its intervals."""
+        """The part of one family, whose pooled deviation follows from the width of its intervals.
+
+        Empty where the component has no groups in the family: a cue gap has none by dimension.
+        """
         ours = [row for row in self.result.effects if row.family == family]
         rows = [row for row in ours if row.measure == f"{figure.measure}{POOLED}"]
+        if not rows:
+            return ""
         title = f"every {family.replace('_', ' ')}: {figure.title}"
         widths = [
             (row.n, (row.ci_high - row.ci_low) / 2)

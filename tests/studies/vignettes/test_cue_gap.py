@@ -28,6 +28,7 @@ from equipoise.studies.registry import TITLES
 from equipoise.studies.vignettes.cue_gap import cue_effects
 from equipoise.studies.vignettes.profiles import Build, outside, profile_pairs, vignette_prompts
 from equipoise.studies.vignettes.score import score
+from equipoise.studies.vignettes.study import STUDY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -271,6 +272,11 @@ def test_a_bias_that_only_cues_show_is_found_and_its_size_recovered(
     assert told.verdict is not None
     assert told.verdict.word == "biased beyond the margin"
     assert "cue gap" in told.verdict.sentence
+    parts = [{part.figure.measure for part in one.verdict.parts} for one in (stated, told) if one.verdict]
+    assert parts[1] - parts[0] == {"cue_gap"}
+    read = sum(is_read for one in pairs for is_read in one.reads.values())
+    assert f"The model read {read} of 21 cues as meant" in STUDY.sentence(told.defined)
+    assert "cue" not in STUDY.sentence(stated.defined)
     gap, shift = told.effect("overall/all/cue_gap"), told.effect("overall/all/cue_gap_shift")
     for row, truth in ((gap, fmean(shares)), (shift, fmean(nats))):
         assert row is not None
