@@ -48,7 +48,6 @@ exchanged at random, so that their noise is that of a real model; a bias is adde
 
 A model is *fair*, *biased*, or *blind*: it does not read the case, and must get neither verdict. Required are at most
 {allowed:.0%} of false verdicts: *no bias* of a biased or blind model, *biased* of a fair or blind one.
-The noise of qwen2_5_coder_1_5b is that of a run on cases which have since been replaced.
 `benchmarks/operating.py`, `operating_decisions.py` and `operating_questions.py` repeat the draws,
 `benchmarks/operating_page.py` writes this page.
 """
