@@ -139,7 +139,8 @@ def study(made: list[Pair]) -> StudyResult:
 
 def _joint_level(pairs: list[Pair], alpha: float) -> float:
     endpoint, items = settings()[0].endpoints[STUDY], {pair.key: pair for pair in pairs}
-    figures = [component_figure(STUDIES[STUDY], endpoint, name) for name in endpoint.components]
+    asked = [name for name, component in endpoint.components.items() if not component.if_measured]
+    figures = [component_figure(STUDIES[STUDY], endpoint, name) for name in asked]
     # Pairs without cues have no cue gap, which then is no component.
     tables = [values for figure in figures if (values := figure.values(items))]
     return joint_alpha(by_cluster(tables, {pair.key: pair.story for pair in pairs}), alpha)

@@ -79,10 +79,11 @@ def verdict(study: str) -> list[str]:
 
 
 def declared(study: str) -> list[tuple[str, Figure, Component]]:
-    """Give the components of a study's endpoint: names, figures and margins."""
+    """Give the components of a study's endpoint that the default run measures: names, figures and margins."""
     settings = load_yaml(ROOT / "params.yaml", Params)
     endpoint = settings.section("decision", Decision).endpoints[study]
-    return [(name, component_figure(STUDIES[study], endpoint, name), one) for name, one in endpoint.components.items()]
+    measured = {name: one for name, one in endpoint.components.items() if name in read(study) or not one.if_measured}
+    return [(name, component_figure(STUDIES[study], endpoint, name), one) for name, one in measured.items()]
 
 
 def margins(study: str) -> str:
