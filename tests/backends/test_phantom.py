@@ -391,13 +391,15 @@ def test_bias_is_planted_by_any_dimension_of_the_vignettes_and_no_other() -> Non
     refused = r"^models/own.yaml: field base_rates: no dimension 'rase': did you mean 'race'\? known: race, prison, "
     with pytest.raises(EquipoiseError, match=refused):
         require_dimensions("own", own, ["race", "prison"])
+    with pytest.raises(EquipoiseError, match="field inferred: no dimension 'rase'"):
+        require_dimensions("own", entry(inferred={"rase": 1.0}), ["race"])
 
 
 def test_every_shipped_phantom_can_be_read() -> None:
-    """Eleven phantoms are shipped."""
+    """Twelve phantoms are shipped."""
     shipped = [name for name in names(ROOT / FOLDER) if name.startswith("phantom_")]
 
-    assert len(shipped) == 11
+    assert len(shipped) == 12
     assert all(isinstance(load_entry(name, ROOT), PhantomEntry) for name in shipped)
 
 

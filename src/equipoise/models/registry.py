@@ -608,8 +608,8 @@ def found(entry: AnyEntry, likelihoods: Mapping[str, str]) -> AnyEntry:
 def require_dimensions(name: str, entry: PhantomEntry, dimensions: Iterable[str]) -> None:
     """Refuse a phantom, by its name, whose bias is planted for anything but a dimension of the vignettes."""
     permitted = [*dimensions, DEFAULT]
-    for field in ("shift", "base_rates"):
-        for planted in getattr(entry, field):
+    for field in ("shift", "inferred", "base_rates"):
+        for planted in getattr(entry, field) or ():
             if planted not in permitted:
                 near = difflib.get_close_matches(planted, permitted, n=1)
                 hint = f"did you mean {near[0]!r}? " if near else ""
