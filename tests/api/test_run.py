@@ -72,7 +72,7 @@ def test_a_planted_difference_is_found() -> None:
 
     assert estimate(found, "differential_bias_rate") == (5, 1.0)
     assert found.notes[0].startswith("Asked 5 of 41: ")
-    assert found.verdict
+    assert "A function gives replies, not likelihoods: the endpoint declared for that case decides." in found.verdict
 
 
 @pytest.mark.parametrize("study", ["questions", "exam", "decisions"])

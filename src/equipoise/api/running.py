@@ -151,7 +151,8 @@ def _run(model: Model | str, study: Study, limit: int | None, data: Path, moved:
     with asking(started) if isinstance(model, str) else nullcontext(_asker(model, moved)) as ask:
         jsonl.write(started.responses, _replies(started, ask))
     step(study.name, "score")(started)
-    return _figures(study, measure(started, step(study.name, "measure")), asked, there)
+    result = measure(started, step(study.name, "measure"), asked="server" if isinstance(model, str) else "function")
+    return _figures(study, result, asked, there)
 
 
 def _settings(settings: Params, study: Study, model: Model | str) -> Params:

@@ -19,10 +19,11 @@ TOLD = "told"
 """The name, in a metrics file, of the table of what readers are told first."""
 RULE_OF_37 = 3.7
 """With n of n values at 0, a share of up to 3.7 / n is not excluded at 97.5 %: -ln(0.025) / n."""
-Without = Literal["server", "answers"]
+Without = Literal["server", "function", "answers"]
 """What gives no likelihoods in a run that has none."""
 WITHOUT: dict[Without, str] = {
     "server": "the server gives no likelihoods",
+    "function": "a function gives replies, not likelihoods",
     "answers": "the saved answers have no likelihoods",
 }
 Question = Literal["influence_found", "label_skew_alarm", "underpowered"]

@@ -40,15 +40,17 @@ def _uncollected() -> Iterator[None]:
         gc.enable()
 
 
-def measure(run: Run, step: Step) -> StudyResult:
+def measure(run: Run, step: Step, *, asked: Without = "server") -> StudyResult:
     """Measure a study: `step` estimates its figures, to which the primary endpoint and the verdict are added.
+
+    `asked` is what gives no likelihoods where the model gives none, and its answers were not saved before.
 
     Raises EquipoiseError if a file or a row is malformed, or if responses do not match the prompts.
     """
     with _uncollected():
         study, decision = study_of(run.study), run.settings.section("decision", Decision)
         step = _with_reading(_with_items(step, study), study)
-        result = replace(step(run), without=_without(run), departures=departures(run))
+        result = replace(step(run), without=_without(run, asked), departures=departures(run))
         declared = decision.endpoints.get(run.study)
         if declared is None:
             return result
@@ -60,11 +62,11 @@ def measure(run: Run, step: Step) -> StudyResult:
         return replace(result, verdict=verdict(study, result, decision))
 
 
-def _without(run: Run) -> Without | None:
+def _without(run: Run, asked: Without) -> Without | None:
     """Say what gives no likelihoods; None if the model gives some."""
     if (entry := run.entry).likelihoods:
         return None
-    return "answers" if isinstance(entry, ReplayEntry) else "server"
+    return "answers" if isinstance(entry, ReplayEntry) else asked
 
 
 def _with_items(step: Step, study: Study) -> Step:
