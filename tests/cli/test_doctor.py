@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from dvc.lock import Lock
 from typer.testing import CliRunner
 
 import projects
@@ -101,6 +102,22 @@ def test_an_altered_export_is_found(project: Path) -> None:
     assert found(doctor.exports) == [
         ("wrong", ".cache/models/tiny-1/config.json: checksum mismatch: run `dvc repro --force export`"),
         ("ok", ".cache/judges/nli-1"),
+    ]
+
+
+def test_the_model_of_a_pulled_run_need_not_be_here(project: Path) -> None:
+    """The manifest of a run is restored without its weights; after an export here a missing folder is a fault."""
+    manifest = Manifest(model="tiny", repo="r", revision="a", licence="MIT", folder="tiny-1", files={"x": "0" * 64})
+    (project / "data").mkdir()
+    jsonl.write_json(project / "data" / "manifest.json", manifest.tracked())
+    pulled = found(doctor.exports)
+    (project / ".cache" / "models").mkdir(parents=True)
+    jsonl.write_json(project / ".cache" / "models" / "tiny.json", manifest.written())
+
+    fix = "before prompts are asked anew, run `dvc repro --force export`"
+    assert pulled == [("note", f"tiny: not exported here, as after `make pull`: {fix}")]
+    assert found(doctor.exports) == [
+        ("wrong", ".cache/models/tiny-1/x: missing: run `dvc repro --force export`"),
     ]
 
 
@@ -256,12 +273,30 @@ def test_locks_of_a_killed_command_are_released(pipeline: Path) -> None:
     held = {"write": {"made": {"pid": GONE, "cmd": "dvc repro"}}, "read": {"raw": [{"pid": os.getpid(), "cmd": "x"}]}}
     lock.write_text(json.dumps(held), encoding="utf-8")
 
-    assert found(doctor.dvc)[0] == (
-        "wrong",
-        f".dvc/tmp/rwlock: locks of dvc repro (process {GONE}), which was killed: run `equipoise doctor --clean`",
-    )
+    assert found(doctor.dvc) == [
+        (
+            "wrong",
+            f".dvc/tmp/rwlock: locks of dvc repro (process {GONE}), which was killed: run `equipoise doctor --clean`",
+        ),
+        ("note", f"x (process {os.getpid()}): {doctor.RUNNING}"),
+    ]
     assert found(doctor.dvc, clean=True)[0][0] == "ok"
     assert str(GONE) not in lock.read_text(encoding="utf-8")
+
+
+def test_a_run_that_is_on_is_not_a_fault(pipeline: Path) -> None:
+    """While a stage runs, or DVC holds its lock on the repository, what the run is writing is not called wrong."""
+    lock = pipeline / ".dvc" / "tmp" / "lock"
+    lock.touch()
+    with Lock(str(lock)):
+        between = found(doctor.dvc)
+    (pipeline / "dvc.lock").write_bytes(b"")  # as DVC writes it
+    held = {"write": {"made": {"pid": os.getpid(), "cmd": "dvc repro"}}, "read": {}}
+    (lock.parent / "rwlock").write_text(json.dumps(held), encoding="utf-8")
+
+    assert between == [("note", f"a command of DVC: {doctor.RUNNING}")]
+    assert found(doctor.dvc) == [("note", f"dvc repro (process {os.getpid()}): {doctor.RUNNING}")]
+    assert (pipeline / "dvc.lock").read_bytes() == b""
 
 
 @pytest.mark.usefixtures("project")

@@ -38,6 +38,8 @@ IDLE = 600.0
 """Seconds after which a temporary file without the number of a process belongs to none."""
 TEMPORARY = re.compile(r"\.[^/]+\.(?:[0-9a-f]{16}|(?P<process>\d+))|\.export-(?:(?P<exporter>\d+)-)?\w+")
 """Names of what is written before it gets its name: files, caches and exports, the last two by process."""
+EXPORT = "dvc repro --force export"
+RUNNING = "is running; the state of the pipeline is known when it has ended"
 WRITTEN = ("", "data", "metrics", "models", "plots", "report", ".cache")
 """Folders in which temporary files are left by a kill."""
 
@@ -166,12 +168,23 @@ def weights(root: Path, **_: bool) -> Iterator[Finding]:
 
 
 def exports(root: Path, **_: bool) -> Iterator[Finding]:
-    """Check every exported file against the hashes that were taken when it was exported."""
+    """Check every exported file against the hashes that were taken when it was exported.
+
+    The model of a run that was pulled was exported on another machine, and its folder is missing here.
+    """
     store = cache.folder() / "models"
     folders: dict[Path, tuple[dict[str, str], str]] = {}
-    for path in sorted((*store.glob("*.json"), root / "data" / "manifest.json")):
-        if path.is_file() and (manifest := jsonl.read_one(path, Manifest)).folder:
-            folders[store / manifest.folder] = (manifest.files, "run `dvc repro --force export`")
+    exported = {path: jsonl.read_one(path, Manifest) for path in sorted(store.glob("*.json"))}
+    known = {manifest.folder for manifest in exported.values()}
+    if (path := root / "data" / "manifest.json").is_file():
+        exported[path] = run = jsonl.read_one(path, Manifest)
+        if run.folder and run.folder not in known and not (store / run.folder).exists():
+            fix = f"before prompts are asked anew, run `{EXPORT}`"
+            yield Finding("exports", "note", f"{run.model}: not exported here, as after `make pull`: {fix}")
+            del exported[path]
+    for manifest in exported.values():
+        if manifest.folder:
+            folders[store / manifest.folder] = (manifest.files, f"run `{EXPORT}`")
     for path in sorted(cache.folder().glob("*/*/manifest.json")):
         files = jsonl.json_value(str(path), jsonl.read_text(path)).get("files", {})
         folders[path.parent] = (files, f"remove {path.parent}; the next run makes it again")
@@ -242,22 +255,35 @@ def temporary(root: Path) -> Iterator[Leftover]:
 def dvc(root: Path, *, clean: bool = False) -> Iterator[Finding]:
     """Check that the pipeline is read, that its outputs are those that its stages wrote, and that no lock is stale."""
     from dvc.exceptions import DvcException
+    from dvc.lock import LockError
     from dvc.repo import Repo
 
     if not (root / "dvc.yaml").is_file():
         raise EquipoiseError("no dvc.yaml here: run this in the root of a clone")
     if not (root / ".dvc").is_dir():
         raise EquipoiseError("no folder .dvc here: run `git checkout -- .dvc`, or `dvc init` in a new project")
-    yield from _locks(root / ".dvc" / "tmp" / "rwlock", clean=clean)
+    lock = root / ".dvc" / "tmp" / "rwlock"
+    yield from _locks(lock, clean=clean)
+    if running := _holders(lock)[0]:
+        yield Finding("dvc", "note", f"{few([*map(line, sorted(running))])}: {RUNNING}")
+        return
     for healed in refresh(root):
         yield Finding("dvc", "note", healed)
     try:
         with Repo(str(root)) as repo:
             stages = len(repo.index.stages)
             changed = repo.status()
+    except LockError:
+        yield Finding("dvc", "note", f"a command of DVC: {RUNNING}")
+        return
     except DvcException as error:
         fix = "fix the file, or run `git checkout -- dvc.yaml`"
         raise EquipoiseError(f"the pipeline cannot be read ({' '.join(str(error).split())}): {fix}") from error
+    yield from _outdated(changed, stages)
+
+
+def _outdated(changed: dict[str, Any], stages: int) -> Iterator[Finding]:
+    """Tell outputs that another program changed, which are wrong, from stages that are to run again."""
     stale = []
     for stage, changes in changed.items():
         kinds = {kind for change in changes if isinstance(change, dict) for kind in change}
@@ -280,30 +306,33 @@ def _outs(change: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _locks(path: Path, *, clean: bool) -> Iterator[Finding]:
     """Find locks on outputs whose process is gone; with `clean`, release them, and leave those of others."""
-    if not path.is_file():
-        return
-    gone: set[str] = set()
-    try:
-        held = json.loads(path.read_text(encoding="utf-8"))
-        kept: dict[str, dict[str, Any]] = {"read": {}, "write": {}}
-        for kind, places in held.items():
-            for place, info in places.items():
-                infos = [info] if isinstance(info, dict) else info
-                gone |= {
-                    f"{process['cmd']} (process {process['pid']})"
-                    for process in infos
-                    if not cache.is_running(int(process["pid"]))
-                }
-                if live := [process for process in infos if cache.is_running(int(process["pid"]))]:
-                    kept[kind][place] = live[0] if isinstance(info, dict) else live
-    except (ValueError, AttributeError, KeyError, TypeError):
-        gone, kept = {"a command that left the file malformed"}, {}
+    _, gone, kept = _holders(path)
     if gone and clean:
         path.write_text(json.dumps(kept), encoding="utf-8")
         yield Finding("dvc", "ok", f"{path}: released the locks of {few([*map(line, sorted(gone))])}")
     elif gone:
         fix = "run `equipoise doctor --clean`"
         yield Finding("dvc", "wrong", f"{path}: locks of {few([*map(line, sorted(gone))])}, which was killed: {fix}")
+
+
+def _holders(path: Path) -> tuple[set[str], set[str], dict[str, dict[str, Any]]]:
+    """Name the commands that hold locks on outputs and run, then those that are gone; give the locks of the former."""
+    holders: dict[bool, set[str]] = {True: set(), False: set()}
+    kept: dict[str, dict[str, Any]] = {"read": {}, "write": {}}
+    if not path.is_file():
+        return set(), set(), kept
+    try:
+        for kind, places in json.loads(path.read_text(encoding="utf-8")).items():
+            for place, info in places.items():
+                infos = [info] if isinstance(info, dict) else info
+                runs = [cache.is_running(int(process["pid"])) for process in infos]
+                for process, live in zip(infos, runs, strict=True):
+                    holders[live].add(f"{process['cmd']} (process {process['pid']})")
+                if live := [process for process, runs_on in zip(infos, runs, strict=True) if runs_on]:
+                    kept[kind][place] = live[0] if isinstance(info, dict) else live
+    except (ValueError, AttributeError, KeyError, TypeError):
+        return set(), {"a command that left the file malformed"}, {}
+    return holders[True], holders[False], kept
 
 
 def _judged(area: str, subject: str, faults: list[str]) -> Iterator[Finding]:
