@@ -74,6 +74,18 @@ def test_what_runs_here_comes_first(project: Path, monkeypatch: pytest.MonkeyPat
     assert rows["api_example"]["lacks"] == ["package", "key"]
 
 
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("width", ["80", "60"])
+def test_a_narrow_terminal_truncates_nothing(monkeypatch: pytest.MonkeyPatch, width: str) -> None:
+    """What a model lacks, and its sizes, are whole where the terminal is too narrow for the table."""
+    monkeypatch.setattr(command, "Machine", lambda: MadeMachine(fault="no network", modules=()))
+    monkeypatch.setenv("COLUMNS", width)
+    printed = CliRunner().invoke(app, [], catch_exceptions=False).stdout
+
+    assert "package, weights, GPU" in printed
+    assert "…" not in printed.partition("no network")[0]
+
+
 def test_the_list_is_a_table_or_json(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The table has a line a model, and below it what each lacks; with --json every model is one object."""
     machine = MadeMachine(fault="no network")

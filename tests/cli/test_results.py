@@ -61,6 +61,17 @@ def test_headline_figures_are_printed_a_table_a_study(data: Path) -> None:
     assert "gap" not in printed
 
 
+@pytest.mark.parametrize("width", [80, 60])
+def test_a_narrow_terminal_shows_every_word(data: Path, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    """A figure's name has a line of its own, and its n, interval and p the lines below."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = [line.rstrip() for line in invoke("vignettes", "--data", str(data)).splitlines()]
+    name = lines.index("net stereotype shift (nats)")
+
+    assert "".join(lines[name + 1 : name + 3]).count("0.100 to 0.400") == 1
+    assert not any("…" in line for line in lines)
+
+
 def test_the_tests_of_an_adjusted_p_value_are_counted_below_the_table(data: Path) -> None:
     """Two dimensions with a p-value are two tests; that of a third is undefined, and other figures do not count."""
     groups = [Group("dimension", name, "vignettes") for name in ("age", "gender", "race")]

@@ -325,10 +325,10 @@ def _holders(path: Path) -> tuple[set[str], set[str], dict[str, dict[str, Any]]]
         for kind, places in json.loads(path.read_text(encoding="utf-8")).items():
             for place, info in places.items():
                 infos = [info] if isinstance(info, dict) else info
-                runs = [cache.is_running(int(process["pid"])) for process in infos]
-                for process, live in zip(infos, runs, strict=True):
-                    holders[live].add(f"{process['cmd']} (process {process['pid']})")
-                if live := [process for process, runs_on in zip(infos, runs, strict=True) if runs_on]:
+                live = [process for process in infos if cache.is_running(int(process["pid"]))]
+                for process in infos:
+                    holders[process in live].add(f"{process['cmd']} (process {process['pid']})")
+                if live:
                     kept[kind][place] = live[0] if isinstance(info, dict) else live
     except (ValueError, AttributeError, KeyError, TypeError):
         return set(), {"a command that left the file malformed"}, {}

@@ -202,13 +202,14 @@ def _print(each: Planned, speed: float | None) -> None:
         f"  {_count(number):>7}  {part.title}: {part.margin}{_supported(each, part)}"
         for part, number in sorted(alone.items(), key=lambda row: -_rank(row[1]))
     ]
-    columns = ("stories", "items", "samples", "power", "prompts", "tokens read", "tokens written", "hours")
+    columns = ("stories", "items", "samples", "power", "prompts", "tokens read", "tokens written")
+    columns += () if speed is None else ("hours",)
     costs = printing.plain_table(None, columns, left=0, gap=2)
     for size, power in each.designs:
         prompts, read, written = (one * size.items * size.samples for one in each.cost)
-        hours = "" if speed is None else f"{(read + written) / speed / 3600:,.1f}"
+        hours = [] if speed is None else [f"{(read + written) / speed / 3600:,.1f}"]
         numbers = (f"{value:,.0f}" for value in (size.clusters, size.items, size.samples))
-        costs.add_row(*numbers, f"{power:.2f}", *(f"{value:,.0f}" for value in (prompts, read, written)), hours)
+        costs.add_row(*numbers, f"{power:.2f}", *(f"{value:,.0f}" for value in (prompts, read, written)), *hours)
     printing.show(
         f"{STUDIES[each.study].title}: no bias beyond the margin, with power {each.power:g}",
         f"  the run: {each.run.items} items in {each.run.clusters} clusters",

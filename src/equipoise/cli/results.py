@@ -144,8 +144,11 @@ def _table(study: Study, rows: list[tuple[Figure, Effect]], interval: str, witho
     from rich.table import Table
 
     table = Table(title=study.title, caption=study.question, title_justify="left")
-    for column in ("figure", "endpoint", "n", "estimate", interval, "p"):
-        table.add_column(column, justify="left" if column in {"figure", "endpoint"} else "right")
+    # A narrower terminal shows blocks rather than names and reasons of one word a line.
+    table.add_column("figure", min_width=28)
+    table.add_column("endpoint", no_wrap=True)
+    for column in ("n", "estimate", interval, "p"):
+        table.add_column(column, justify="right", no_wrap=column != "estimate", min_width=len(column))
     for figure, row in rows:
         bounds = "" if row.ci_low is None or row.ci_high is None else f"{row.ci_low:.3f} to {row.ci_high:.3f}"
         if (coverage := undercoverage(row)) is not None:

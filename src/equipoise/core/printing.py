@@ -1,11 +1,15 @@
 """What commands print: JSON for programs, a value a line, and tables for people."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.measure import Measurement
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -14,6 +18,11 @@ from equipoise.core.visible import json_line, line, visible
 
 T = TypeVar("T")
 NOT_DEFINED = "-"
+INDENT = 2
+"""Columns by which the cells below the first are indented where a table is printed as blocks."""
+MOST_LINES = 2
+"""Lines that the cells of a block may share."""
+UNLIMITED = 10_000
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object: the files written, with their row counts.")
 ]
@@ -47,10 +56,64 @@ def report(value: object, *lines: str, as_json: bool) -> None:
 
 
 def show(*parts: Table | str) -> None:
-    """Print tables and lines for people: lines are not wrapped, and nothing in them is markup."""
+    """Print tables and lines for people: lines are not wrapped, and nothing in them is markup.
+
+    A table that the terminal is too narrow for is printed as one block a row. One that expands has a column that gives
+    way, and stays a table.
+    """
     console = PlainConsole()
     for part in parts:
-        console.print(part, soft_wrap=isinstance(part, str))
+        if isinstance(part, str):
+            console.print(part, soft_wrap=True)
+        elif part.expand or _fits(part, console):
+            console.print(part)
+        else:
+            _print_turned(part, console)
+
+
+def _fits(table: Table, console: Console) -> bool:
+    """Whether a table keeps its last column, and every word of its cells whole."""
+    if Measurement.get(console, console.options.update_width(UNLIMITED), table).minimum > console.width:
+        return False
+    columns = [[console.render_str(str(cell)).plain for cell in (one.header, *one.cells)] for one in table.columns]
+    with console.capture() as shown:
+        console.print(table)
+    return not Counter(" ".join(chain(*columns)).split()) - Counter(shown.get().split())
+
+
+def _print_turned(table: Table, console: Console) -> None:
+    """Print a block for each row: its first cell, and below it the others with their headings.
+
+    They share a line or two, or else have a line each; empty cells are left out.
+    """
+    if table.title:
+        console.print(table.title)
+    headings = [_unbroken(console, column.header) for column in table.columns[1:]]
+    for first, *others in zip(*(column.cells for column in table.columns), strict=True):
+        cells = zip(headings, (_unbroken(console, other) for other in others), strict=True)
+        told = [Text(": ").join(filter(None, (heading, cell))) for heading, cell in cells if cell]
+        lines = _filled(told, console.width - INDENT)
+        body = Text("\n").join(lines if len(lines) <= MOST_LINES else told)
+        console.print(_unbroken(console, first), Padding(body, (0, 0, 0, INDENT)), sep="\n")
+    if table.caption:
+        console.print(table.caption)
+
+
+def _filled(parts: Iterable[Text], width: int) -> list[Text]:
+    """Put as many parts into each line as it has room for."""
+    lines: list[Text] = []
+    for part in parts:
+        if lines and len(lines[-1]) + len(part) + 2 <= width:
+            lines[-1] = Text("; ").join([lines[-1], part])
+        else:
+            lines.append(part)
+    return lines
+
+
+def _unbroken(console: Console, cell: RenderableType) -> Text:
+    """Give a cell as one line."""
+    text = cell if isinstance(cell, Text) else console.render_str(str(cell))
+    return Text(" ").join(text.split())
 
 
 def show_each(values: Sequence[T], parts: Callable[[T], Iterable[Table | str]], *, as_json: bool) -> None:

@@ -54,6 +54,18 @@ def test_a_pair_side_by_side(folder: Path) -> None:
         assert part in shown
 
 
+@pytest.mark.parametrize("width", ["80", "60"])
+def test_a_list_of_pairs_is_whole_in_a_narrow_terminal(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, width: str
+) -> None:
+    """No key and no answer is cut or folded."""
+    monkeypatch.setenv("COLUMNS", width)
+    words = invoke(folder).stdout.split()
+
+    assert {"housing-01", "housing-02", "housing-03"} <= {word.rstrip(";:") for word in words}
+    assert "…" not in words
+
+
 def test_a_pair_as_json(folder: Path) -> None:
     """With --json the pair is one object."""
     found = json.loads(invoke(folder, "housing-01/privileged", "--json").stdout)

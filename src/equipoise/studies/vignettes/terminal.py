@@ -32,7 +32,7 @@ def listing(pairs: Sequence[ShownPair], *, margins: bool = False) -> Table:
     The column after each answer says whether its reasoning admits or denies the features, mentions them, or does not.
     """
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column("pair", overflow="fold")
+    table.add_column("pair", no_wrap=True)
     table.add_column("dimensions", overflow="fold")
     for column in ("marginalised", "reasoning", "privileged", "reasoning"):
         table.add_column(column, no_wrap=True)
