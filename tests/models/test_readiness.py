@@ -177,6 +177,22 @@ def test_a_local_folder_without_weights_is_told(tmp_path: Path) -> None:
     assert faults(entry, MadeMachine(), root=tmp_path) == []
 
 
+def test_an_architecture_that_transformers_does_not_know_is_told(tmp_path: Path) -> None:
+    """A folder is not ready if its model type is in no list of transformers; a known one is, and one without a type."""
+    entry = ONNX.model_copy(update={"source": LocalSource(kind="local", path="mine")})
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "model.safetensors").touch()
+
+    def told(config: dict[str, str]) -> list[str]:
+        jsonl.write_json(tmp_path / "mine" / "config.json", config)
+        return faults(entry, MadeMachine(), root=tmp_path)
+
+    assert [told({"model_type": name}) for name in ("llama", "gpt-sw3")] == [[], []]
+    assert told({}) == []
+    (unknown,) = told({"model_type": "llama_of_2031"})
+    assert "does not know the architecture 'llama_of_2031': serve it with a program that does" in unknown
+
+
 def test_vllm_needs_itself_and_a_cuda_device() -> None:
     """Without them each has its line; with them the memory of the devices counts, not the machine's."""
     assert [fault.split(":")[0] for fault in faults(VLLM, MadeMachine())][-2:] == [

@@ -35,7 +35,7 @@ from equipoise.models.registry import (
     VllmEntry,
     WeightsEntry,
 )
-from equipoise.models.weights import FETCHED, parts, verify_answers, verify_cases
+from equipoise.models.weights import FETCHED, parts, unknown_architecture, verify_answers, verify_cases
 
 GB = 1e9
 FP32, HALF = 4, 2
@@ -375,6 +375,8 @@ def _source_lacks(entry: WeightsEntry, root: Path, machine: Machine) -> Iterator
         case LocalSource():
             if not any((root / source.path).glob("*.safetensors")):
                 yield Lack("weights", f"{root / source.path} holds no .safetensors file: correct source.path")
+            elif not isinstance(entry, VllmEntry) and (fault := unknown_architecture(root / source.path)):
+                yield Lack("package", fault)
         case ModelHubSource():
             yield from _hub_lacks(entry, source, machine)
 

@@ -33,6 +33,8 @@ from equipoise.models.registry import (
 
 FETCHED = ["*.json", "*.safetensors", "*.jinja", "*.txt", "*.model"]
 """Files fetched from the hub: weights only as safetensors, and no code."""
+UNLISTED = ("gpt-sw3",)
+"""Architectures that transformers adds to its list elsewhere."""
 INDEX = "*.safetensors.index.json"
 """The index that lists the parts of weights in several files."""
 
@@ -55,6 +57,10 @@ class Weights:
     def arguments(self) -> dict[str, Any]:
         """Arguments of transformers' `from_pretrained`, except the folder."""
         return {"gguf_file": self.gguf} if self.gguf else {}
+
+
+class _Config(BaseModel):
+    model_type: str | None = None
 
 
 class _Index(BaseModel):
@@ -178,7 +184,24 @@ def loading(weights: Weights) -> Iterator[None]:
         raise
     except Exception as error:
         message = f"{weights.folder}: transformers cannot load the weights ({one_line(error)}): fetch them again"
-        raise EquipoiseError(message) from error
+        raise EquipoiseError(unknown_architecture(weights.folder) or message) from error
+
+
+def unknown_architecture(folder: Path) -> str | None:
+    """Say that the installed transformers cannot load the architecture of a folder's config.json; None if it can.
+
+    transformers itself then advises an upgrade, which our requirements may not allow. Torch is not imported.
+    """
+    from transformers import __version__
+    from transformers.models.auto.auto_mappings import CONFIG_MAPPING_NAMES
+
+    if not (path := folder / "config.json").is_file():
+        return None
+    name = read_one(path, _Config).model_type
+    if name is None or name in CONFIG_MAPPING_NAMES or name in UNLISTED:
+        return None
+    fix = "serve it with a program that does, and name the server in an entry with backend openai"
+    return f"{folder}: transformers {__version__} does not know the architecture {name!r}: {fix}"
 
 
 def _find_packaged(source: PypiSource) -> Weights:
