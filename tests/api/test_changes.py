@@ -11,6 +11,7 @@ from equipoise.cli.plan import planned
 from equipoise.compare.changes import changes
 from equipoise.compare.items import item_clusters, item_values
 from equipoise.compare.revisions import Revision
+from equipoise.core.errors import EquipoiseError
 from equipoise.core.keys import unnumbered
 from equipoise.figures.options import Decision, Endpoint, Measure
 from equipoise.studies.vignettes.comparison import VignetteRows
@@ -83,3 +84,9 @@ def test_a_plan_is_that_of_the_command(samples: int) -> None:
 
     # Samples that differ by a constant vary by half its square: 0.1 ^ 2 / 2.
     assert "between samples 0.005" in eq.plan(sampled, margin=0.5).summary()
+
+
+def test_a_plan_needs_a_margin() -> None:
+    """Without one the error says what it is."""
+    with pytest.raises(EquipoiseError, match=r"^plan: margin is missing: give the largest difference from 0"):
+        eq.plan(pd.DataFrame({"item": ["a", "b"], "value": [0.1, 0.2]}))

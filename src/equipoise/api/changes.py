@@ -197,7 +197,7 @@ def _adjusted(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def plan(
     values: pd.DataFrame,
     *,
-    margin: float,
+    margin: float | None = None,
     power: float = 0.8,
     alpha: float = 0.05,
     direction: Direction = "both",
@@ -210,7 +210,7 @@ def plan(
     Args:
         values: one item a row: `item`, `value` (in the unit of the margin); optionally `cluster` (the story that items
             share) and `sample` (the number of a sampled reply, from 0; the same numbers for every item).
-        margin: the largest difference from 0 that would be of no consequence.
+        margin: the largest difference from 0 that would be of no consequence; it has no default.
         power: the wanted probability of showing that the difference is within the margin.
         alpha: 1 − level of the interval.
         direction: the side on which a difference counts (above, below or both).
@@ -220,7 +220,8 @@ def plan(
         the given margin, first with one item a cluster, then with as many as now.
 
     Raises:
-        EquipoiseError: a column is missing, a value is not a number, the items do not vary, or no number suffices.
+        EquipoiseError: a column is missing, a value is not a number, there is no margin, the items do not vary, or no
+            number suffices.
 
     >>> import pandas as pd
     >>> values = pd.DataFrame({"item": list("abcdefgh"), "value": [0.3, -0.2, 0.1, 0.4, -0.3, 0.0, -0.1, 0.2]})
@@ -234,6 +235,8 @@ def plan(
     from equipoise.figures.plan import plan as planned
     from equipoise.figures.plan import spread_of
 
+    if margin is None:
+        raise EquipoiseError("plan: margin is missing: give the largest difference from 0 that is of no consequence")
     try:
         component = Component(margin=margin, why="given", direction=direction)
         options = Measure(alpha=alpha, power=power)
