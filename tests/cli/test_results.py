@@ -87,6 +87,19 @@ def test_the_tests_of_an_adjusted_p_value_are_counted_below_the_table(data: Path
     assert "p (Holm) is adjusted over the groups of one figure, not over the figures: dimension 2." in printed
 
 
+def test_pairs_of_grade_c_are_counted_below_the_table(data: Path) -> None:
+    """The largest n of a measure about them is their number: two of them have no log odds."""
+    of_grade = [
+        effect(Group("grade", grade, "vignettes"), measure, n, Estimate(0.1))
+        for grade, measure, n in (("A", "accuracy", 9), ("C", "accuracy", 3), ("C", "stereotype_shift_net", 1))
+    ]
+    before = invoke("vignettes", "--data", str(data))
+    jsonl.write(data / "vignettes/effects.jsonl", of_grade)
+
+    assert "grade C" not in before
+    assert "Not in these figures: 3 pairs whose evidence has grade C" in invoke("vignettes", "--data", str(data))
+
+
 def test_figures_as_json(data: Path) -> None:
     """With --json they are one list."""
     (found,) = json.loads(invoke("vignettes", "--data", str(data), "--json"))

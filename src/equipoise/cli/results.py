@@ -69,7 +69,7 @@ def results(
             *_opened(result, looks[study.name], whole=bool(studies) and not look, only_bias=look),
             *(_next(study, result, options, settings, data) if looks[study.name] else ()),
         ]
-        notes = filter(None, [adjusted[study.name], readers[study.name]])
+        notes = filter(None, [adjusted[study.name], readers[study.name], _left_out(study, result.effects)])
         printing.show(*opened, _table(study, rows[study.name], interval, result.why_without), *notes, "")
 
 
@@ -169,6 +169,16 @@ def _adjusted(effects: Sequence[Effect], rows: list[tuple[Figure, Effect]]) -> s
         return ""
     groups = ", ".join(f"{family} {number}" for family, number in counts.items())
     return f"p (Holm) is adjusted over the groups of one figure, not over the figures: {groups}."
+
+
+def _left_out(study: Study, effects: Sequence[Effect]) -> str:
+    """Count what the headline figures leave out since its evidence has grade C; empty where there is none."""
+    groups = {row.group for row in effects if row.family == "grade" and row.group.rpartition("/")[2] == "C"}
+    n = sum(max(row.n for row in effects if (row.family, row.group) == ("grade", group)) for group in groups)
+    if not n:
+        return ""
+    unit = next(figure.unit for figure in study.figures if figure.unit)
+    return f"Not in these figures: {n} {unit} whose evidence has grade C, as in a new file before its edit."
 
 
 def _p(row: Effect) -> str:
