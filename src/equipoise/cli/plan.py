@@ -202,8 +202,8 @@ def _print(each: Planned, speed: float | None) -> None:
         f"  {_count(number):>7}  {part.title}: {part.margin}{_supported(each, part)}"
         for part, number in sorted(alone.items(), key=lambda row: -_rank(row[1]))
     ]
-    columns = ("stories", "items", "samples", "power", "prompts", "tokens read", "tokens written")
-    columns += () if speed is None else ("hours",)
+    columns = ["stories", "items", "samples", "power", "prompts", "tokens read", "tokens written"]
+    columns += [] if speed is None else ["hours"]
     costs = printing.plain_table(None, columns, left=0, gap=2)
     for size, power in each.designs:
         prompts, read, written = (one * size.items * size.samples for one in each.cost)
