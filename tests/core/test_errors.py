@@ -1,0 +1,22 @@
+"""Tests of how errors of other packages are told."""
+
+from __future__ import annotations
+
+import pytest
+
+from equipoise.core.errors import one_line
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("Not known.\n\nYou can update it with `pip install --upgrade transformers`. If not, wait.", "Not known."),
+        ("Not known. Run pip install -U vllm", "Not known."),
+        ("Not known. Install `pip install git+https://somewhere`", "Not known."),
+        # What is missing may be installed.
+        ("It needs accelerate: `pip install accelerate`", "It needs accelerate: `pip install accelerate`"),
+    ],
+)
+def test_advice_to_install_another_version_is_left_out(message: str, told: str) -> None:
+    """The versions of a run are pinned and tested together; what others advise would undo that."""
+    assert one_line(ValueError(message)) == f"ValueError: {told}"
