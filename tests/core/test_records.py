@@ -80,12 +80,12 @@ def test_a_file_is_canonical(tmp_path: Path) -> None:
     assert expected.encode() == path.read_bytes()
 
 
-def test_no_rows_give_an_empty_file(tmp_path: Path) -> None:
-    """A file without rows is empty, and is read as no rows."""
+def test_no_rows_give_a_blank_line(tmp_path: Path) -> None:
+    """A file without rows is not empty, of which DVC would warn, and is read as no rows."""
     path = tmp_path / "rows.jsonl"
     jsonl.write(path, [])
 
-    assert (path.read_bytes(), jsonl.read(path, Row)) == (b"", [])
+    assert (path.read_bytes(), jsonl.read(path, Row)) == (b"\n", [])
 
 
 @given(rows=RESPONSES, data=st.data())

@@ -90,7 +90,7 @@ def write(path: Path, rows: Iterable[Row]) -> None:
     """Write rows as canonical JSONL; a duplicate key raises an EquipoiseError, and nothing is written.
 
     Rows may come in any order, and only one is held at a time: their lines are buffered in an anonymous file and
-    sorted from there.
+    sorted from there. A file without rows has one blank line: DVC warns of an output that is empty.
     """
     places: dict[str, int] = {}
     end = 0
@@ -106,7 +106,8 @@ def write(path: Path, rows: Iterable[Row]) -> None:
             with _writing(path):
                 end += waiting.write(line)
         with _writing(path):
-            _replace(path, (_line_at(waiting, places[key]) for key in sorted(places)))
+            lines = (_line_at(waiting, places[key]) for key in sorted(places))
+            _replace(path, lines if places else (b"\n",))
 
 
 def _line_at(file: IO[bytes], place: int) -> bytes:
