@@ -60,6 +60,7 @@ CGROUP = Path("/sys/fs/cgroup/memory.max")
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 SHORTEST_KEY = 8
 """Fewest characters of a server's key."""
+VLLM_APART = "it needs another torch, so serve the model from an environment of its own (docs/howto/gpu.md)"
 NO_CLIENT = "the client of OpenAI-compatible servers is not installed: run `pip install 'equipoise[api]'`"
 ELSEWHERE = "serve it on another machine, and name it in an entry with backend openai"
 
@@ -348,9 +349,7 @@ def _weights_lacks(
 
 def _backend_lacks(entry: WeightsEntry, machine: Machine) -> Iterator[Lack]:
     if isinstance(entry, VllmEntry) and not machine.has_module("vllm"):
-        yield Lack(
-            "package", "vLLM is not installed: run `pip install 'equipoise[vllm]'`, or set backend: torch in its entry"
-        )
+        yield Lack("package", f"vLLM is not installed: {VLLM_APART}, or set backend: torch in its entry")
     if isinstance(entry, TorchEntry) and entry.bits and not machine.has_module("bitsandbytes"):
         fix = "run `pip install 'equipoise[bitsandbytes]'`"
         yield Lack("package", f"bitsandbytes, which {entry.bits} bits need, is not installed: {fix}")
