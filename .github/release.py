@@ -1,6 +1,7 @@
 """Check a release tag and print the release notes: release.py TAG.
 
-The tag, the version in pyproject.toml, the version in CITATION.cff and the newest release in CHANGELOG.md must agree.
+The tag, the version in pyproject.toml, the version in CITATION.cff and the newest release in CHANGELOG.md must agree, and
+CITATION.cff must have the address of the repository.
 """
 
 import re
@@ -11,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 HEADING = re.compile(r"^## \[(\d+\.\d+\.\d+)\] - (\d{4}-\d{2}-\d{2})\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 UNRELEASED = re.compile(r"^## \[Unreleased\]\n(.*?)(?=^## )", re.MULTILINE | re.DOTALL)
-CITED = re.compile(r"^(version|date-released): \"?([\d.-]+)\"?$", re.MULTILINE)
+CITED = re.compile(r"^(version|date-released|url): \"?(\S+?)\"?$", re.MULTILINE)
 
 
 def read(name: str, root: Path = ROOT) -> str:
@@ -35,6 +36,7 @@ def faults(tag: str, root: Path = ROOT) -> list[str]:
         f"CITATION.cff has version {cited.get('version')}, not {version}": cited.get("version") != version,
         f"the newest release in CHANGELOG.md is {newest}, not {version}": newest != version,
         f"CITATION.cff is dated {cited.get('date-released')}, CHANGELOG.md {date}": cited.get("date-released") != date,
+        "CITATION.cff has no url: write the address of the repository": not cited.get("url", "").startswith("https://"),
         "CHANGELOG.md has lines below Unreleased": bool(unreleased and unreleased[1].strip()),
     }
     return [fault for fault, applies in found.items() if applies]

@@ -31,9 +31,11 @@ def read(name: str) -> Any:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """Copy the files that a release is checked by, with nothing left unreleased."""
+    """Copy the files that a release is checked by, with nothing left unreleased and the address that a release has."""
     for name in ("CITATION.cff", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)
+    with (tmp_path / "CITATION.cff").open("a", encoding="utf-8") as cited:
+        cited.write('url: "https://example.org/equipoise"\n')
     text = RELEASE["UNRELEASED"].sub("## [Unreleased]\n\n", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
     (tmp_path / "CHANGELOG.md").write_text(text, encoding="utf-8")
     return tmp_path
@@ -46,6 +48,17 @@ def test_version_citation_and_changelog_agree() -> None:
 
     assert (version, version) == (cited["version"], newest)
     assert cited["date-released"] == day
+
+
+def test_the_citation_has_what_the_format_requires() -> None:
+    """The keys that version 1.2.0 of the Citation File Format requires are there, and each author has a name."""
+    cited = read("CITATION.cff")
+
+    assert (cited["cff-version"], cited["type"]) == ("1.2.0", "software")
+    assert [key for key in ("message", "title") if not cited.get(key, "").strip()] == []
+    assert cited["authors"]
+    assert all({"name", "family-names"} & author.keys() for author in cited["authors"])
+    assert date.fromisoformat(cited["date-released"])
 
 
 def test_releases_are_in_order_and_grouped() -> None:
@@ -73,6 +86,7 @@ def test_releases_are_in_order_and_grouped() -> None:
         ),
         ("CITATION.cff", "version: {}", "version: 9.9.9", "CITATION.cff has version 9.9.9, not {}"),
         ("CITATION.cff", "date-released: ", "date: ", "CITATION.cff is dated None"),
+        ("CITATION.cff", "url: ", "# ", "CITATION.cff has no url: write the address of the repository"),
         ("CHANGELOG.md", "## [{}] - ", "## [9.9.9] - ", "the newest release in CHANGELOG.md is 9.9.9, not {}"),
         ("CHANGELOG.md", "\n## [{}] - ", "- A line.\n\n## [{}] - ", "CHANGELOG.md has lines below Unreleased"),
     ],
