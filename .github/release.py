@@ -1,6 +1,6 @@
 """Check a release tag and print the release notes: release.py TAG.
 
-The tag, the version in pyproject.toml, the version in CITATION.cff and the newest release in CHANGELOG.md must agree, and
+The tag, the version in pyproject.toml, the version in CITATION.cff and the newest release in CHANGELOG.md must agree.
 CITATION.cff must have the address of the repository.
 """
 

@@ -6,6 +6,7 @@ import ast
 import doctest
 import inspect
 import json
+import re
 import runpy
 import subprocess
 import sys
@@ -61,6 +62,20 @@ def test_a_function_says_what_it_takes_gives_and_refuses(name: str) -> None:
     assert [part for part in ("Args:", "Returns:", "Raises:") if part not in text] == []
     assert [one for one in inspect.signature(function).parameters if f"{one}:" not in text] == []
     assert f"{name}(" in (ROOT / "docs/api.md").read_text(encoding="utf-8")
+
+
+def test_pages_that_docstrings_name_exist() -> None:
+    """What `help` names below docs/ is there, in any module of the package."""
+    named = {
+        (path.name, page)
+        for path in (ROOT / "src").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        for page in re.findall(r"\bdocs/[\w/.-]*\w", ast.get_docstring(node) or "")
+    }
+
+    assert named
+    assert [one for one in sorted(named) if not (ROOT / one[1]).exists()] == []
 
 
 def test_no_module_of_ours_uses_the_public_names() -> None:

@@ -400,6 +400,9 @@ def _file_lacks(source: FileSource, machine: Machine) -> Iterator[Lack]:
 
 def _hub_lacks(entry: WeightsEntry, source: ModelHubSource, machine: Machine) -> Iterator[Lack]:
     if source.revision and machine.has_fetched(source.repo, source.revision):
+        folder = hub.fetched_folder(source.repo, source.revision, FETCHED)
+        if not isinstance(entry, VllmEntry) and folder and (fault := unknown_architecture(folder)):
+            yield Lack("package", fault)
         return
     if source.gated and not machine.has_token():
         fix = f"accept its terms at https://huggingface.co/{source.repo} and set HF_TOKEN"
