@@ -193,6 +193,17 @@ def test_an_architecture_that_transformers_does_not_know_is_told(tmp_path: Path)
     assert "does not know the architecture 'llama_of_2031': serve it with a program that does" in unknown
 
 
+def test_fetched_weights_of_an_unknown_architecture_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the hub gave is looked at as a folder is; before it is fetched there is nothing to look at."""
+    jsonl.write_json(tmp_path / "config.json", {"model_type": "of_tomorrow"})
+    monkeypatch.setattr("equipoise.models.hub.fetched_folder", lambda *_: tmp_path)
+    (told,) = faults(ONNX, MadeMachine(fetched=(f"some/model@{COMMIT}",)))
+
+    assert told.startswith(f"{tmp_path}: transformers ")
+    assert "'of_tomorrow'" in told
+    assert faults(ONNX, MadeMachine()) == []
+
+
 def test_vllm_needs_itself_and_a_cuda_device() -> None:
     """Without them each has its line; with them the memory of the devices counts, not the machine's."""
     assert [fault.split(":")[0] for fault in faults(VLLM, MadeMachine())][-2:] == [
