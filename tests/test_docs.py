@@ -202,6 +202,21 @@ def test_every_command_that_the_pages_name_exists() -> None:
     assert named <= known
 
 
+def test_no_output_of_a_command_is_typed_by_hand() -> None:
+    """A block that shows a prompt and what follows is generated, or of a kind that a test runs and compares."""
+    run = {"console": "howto", "pycon": "docs"}  # tests/test_howto.py and tests/api/test_pages.py
+    compared, typed = 0, []
+    for page in PAGES:
+        text = re.sub(r"\[\[\[cog.*?\[\[\[end\]\]\]", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for kind, block in re.findall(r"^ *```(\S*)\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE):
+            if re.search(r"^ *(\$|>>>) ", block, re.MULTILINE):
+                compared += run.get(kind) == page.parent.name
+                typed += [(page.name, block)] if run.get(kind) != page.parent.name else []
+
+    assert compared > 10
+    assert typed == []
+
+
 def test_the_index_of_decisions_lists_every_record_and_nothing_else() -> None:
     """The list of decisions/index.md links to each record once, in order."""
     records = sorted(path.name for path in (DOCS / "decisions").glob("0*.md"))
