@@ -63,12 +63,12 @@ class Outcome(NamedTuple):
 def rows_in(files: Mapping[str, bytes], *names: str) -> list[str]:
     """Name the files of rows; with `names`, those of these stems."""
     found = [name for name in files if name.endswith(".jsonl") and name.startswith("data/") and "items" not in name]
-    return sorted(name for name in found if files[name] and (not names or PurePosixPath(name).stem in names))
+    return sorted(name for name in found if files[name].strip() and (not names or PurePosixPath(name).stem in names))
 
 
 def lines_of(files: Files, name: str) -> list[dict[str, Any]]:
     """Parse the rows of a file."""
-    return [json.loads(line) for line in files[name].splitlines()]
+    return [json.loads(line) for line in files[name].splitlines() if line.strip()]
 
 
 def put(files: Files, name: str, rows: list[dict[str, Any]]) -> None:
