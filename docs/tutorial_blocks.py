@@ -35,7 +35,7 @@ from equipoise.compare.revisions import Revision, Sources
 from equipoise.compare.text import Comparison, differences, flips_title
 from equipoise.core import jsonl, params
 from equipoise.core.display import number as written
-from equipoise.core.printing import PlainConsole
+from equipoise.core.printing import PlainConsole, show_on
 from equipoise.figures.figure import headline_metrics
 from equipoise.figures.layout import read_result, rows_of
 from equipoise.figures.options import Decision, Measure
@@ -250,7 +250,7 @@ def truths() -> str:
 def shown(command: str, table: Table, *more: str) -> str:
     """Print a table of a command, below the command, as a block of text; `more` lines follow it."""
     console = PlainConsole(file=StringIO(), width=WIDTH)
-    console.print(table)
+    show_on(console, table)
     lines = (line.rstrip() for line in console.file.getvalue().splitlines())  # type: ignore[attr-defined]
     return block([f"$ {command}", *lines, *(more or ("…",))])
 

@@ -56,12 +56,16 @@ def report(value: object, *lines: str, as_json: bool) -> None:
 
 
 def show(*parts: Table | str) -> None:
-    """Print tables and lines for people: lines are not wrapped, and nothing in them is markup.
+    """Print tables and lines for people: lines are not wrapped, and nothing in them is markup."""
+    show_on(PlainConsole(), *parts)
 
-    A table that the terminal is too narrow for is printed as one block a row. One that expands has a column that gives
-    way, and stays a table.
+
+def show_on(console: Console, *parts: Table | str) -> None:
+    """Print tables and lines on a console.
+
+    A table that it is too narrow for is printed as one block a row. One that expands has a column that gives way, and
+    stays a table.
     """
-    console = PlainConsole()
     for part in parts:
         if isinstance(part, str):
             console.print(part, soft_wrap=True)
