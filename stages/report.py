@@ -1,7 +1,4 @@
-"""Put the run's figures, pictures, cases and provenance into one HTML file that opens without a network.
-
-Beside it lie the manifest of inputs, Vega for the page of `dvc plots`, and a record of when and where it was made.
-"""
+"""Put figures, pictures, cases and provenance into one HTML file; beside it its inputs, Vega and a record of the run."""
 
 import json
 from pathlib import Path
