@@ -1,4 +1,4 @@
-"""Put figures, pictures, cases and provenance into one HTML file; beside it its inputs, Vega and a record of the run."""
+"""Put figures, pictures, cases and provenance into one HTML file; beside it its inputs, Vega and when it was made."""
 
 import json
 from pathlib import Path
