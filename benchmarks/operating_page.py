@@ -30,6 +30,10 @@ NOTES = {
         "Drawn before variances were pooled by what each pair was asked, and before every family of decisions counted, "
         "however small; of 600 draws since, a random network is *biased* in 0.022 at core and in none at powered."
     ),
+    "Questions": (
+        "A question is answered correctly where its ease (standard deviation 1 between questions) and the noise of the "
+        "variant exceed a threshold: 0.75 of the neutral ones."
+    ),
 }
 """What to know of a section's rows."""
 WORDS = (UNBIASED, BIASED, UNDECIDED)
