@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import projects
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.models import environment
@@ -98,3 +99,25 @@ def test_nothing_of_the_machine_is_recorded() -> None:
 
     assert found.python.count(".") == 1
     assert found.model_dump().keys() == {"python", "packages", "accelerator", "variables", "required"}
+
+
+def test_what_quantises_is_recorded_for_quantised_weights_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Installed for tests or not, bitsandbytes makes no other environment of a model of full precision."""
+    installed = Environment.current().model_copy(update={"packages": {"bitsandbytes": "1", "numpy": "2"}})
+    monkeypatch.setattr(Environment, "current", classmethod(lambda _: installed))
+    model = (ROOT / "models/qwen3_8b.yaml").read_text("utf-8").replace("backend: vllm", "backend: torch")
+    settings = projects.committed("params.yaml").replace("model: smollm2", "model: mine")
+    (tmp_path / "models").mkdir()
+    (tmp_path / "params.yaml").write_text(settings, encoding="utf-8")
+    found = {}
+    for bits in ("", "bits: 8\n"):
+        (tmp_path / "models/mine.yaml").write_text(model + bits, encoding="utf-8")
+        found[bits] = Environment.of_project(tmp_path)
+
+    assert found[""].packages == {"numpy": "2"}
+    assert found["bits: 8\n"].packages == installed.packages
+    assert found[""].differences(installed) == []
+    without = installed.model_copy(update={"packages": {"numpy": "2"}})
+    assert found["bits: 8\n"].differences(without) == ["bitsandbytes 1 -> absent"]

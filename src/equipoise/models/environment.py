@@ -10,10 +10,11 @@ import sys
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from equipoise.core import jsonl
+from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.row import Frozen
 from equipoise.core.system import has_driver, versions
+from equipoise.models import registry
 
 FILE = "environment.json"
 """Its file, below `data`."""
@@ -39,6 +40,8 @@ PACKAGES = (
     "vllm",
 )
 """The libraries whose versions can change an answer, a reading or a figure."""
+QUANTISERS = frozenset({"bitsandbytes"})
+"""Those of them that compute for a model of 8 or 4 bits alone: for any other, whether they are installed is the same."""
 VARIABLES = ("CUBLAS_WORKSPACE_CONFIG", "NVIDIA_TF32_OVERRIDE", "VLLM_BATCH_INVARIANT")
 """The environment variables that can, where they are set."""
 VISIBLE, HIDDEN = "CUDA_VISIBLE_DEVICES", ("", "-1")
@@ -82,15 +85,25 @@ class Environment(Frozen):
 
     @classmethod
     def of_project(cls, root: Path) -> Self:
-        """Describe this process, and what the project at `root` requires in its lock and in pyproject.toml."""
+        """Describe this process, and what the project at `root` requires in its lock and in pyproject.toml.
+
+        Libraries for quantised weights are left out where the model of the project's settings has none.
+        """
+        counted = {*PACKAGES} - (set() if _is_quantised(root) else QUANTISERS)
         files = (*sorted(root.glob(LOCK)), *root.glob(PROJECT))
-        pins = {pin for file in files for pin in PIN.findall(jsonl.read_text(file)) if pin[0] in PACKAGES}
+        pins = {pin for file in files for pin in PIN.findall(jsonl.read_text(file)) if pin[0] in counted}
         required = {name: tuple(sorted(spec for of, spec in pins if of == name)) for name, _ in sorted(pins)}
-        return cls.current().model_copy(update={"required": required})
+        current = cls.current()
+        packages = {name: version for name, version in current.packages.items() if name in counted}
+        return current.model_copy(update={"packages": packages, "required": required})
 
     def differences(self, other: Self) -> list[str]:
-        """Describe how another environment differs, apart from requirements: `numpy 2.4.6 -> 2.5.0`."""
-        before, after = self._named(), other._named()
+        """Describe how another environment differs, apart from requirements: `numpy 2.4.6 -> 2.5.0`.
+
+        A library for quantised weights that is not part of this one makes no difference.
+        """
+        before = self._named()
+        after = {name: value for name, value in other._named().items() if name not in QUANTISERS - before.keys()}
         return [
             f"{name} {before.get(name, 'absent')} -> {after.get(name, 'absent')}"
             for name in sorted(before.keys() | after)
@@ -99,6 +112,16 @@ class Environment(Frozen):
 
     def _named(self) -> dict[str, str]:
         return {"Python": self.python, "accelerator": self.accelerator} | self.packages | self.variables
+
+
+def _is_quantised(root: Path) -> bool:
+    """Whether the model under test has weights of 8 or 4 bits; not so where settings or entry are faulty."""
+    try:
+        entry = registry.load_entry(params.load(root / params.FILE).model, root)
+    except EquipoiseError:
+        # The stage `check` says so.
+        return False
+    return isinstance(entry, registry.TorchEntry) and entry.bits is not None
 
 
 def require_recorded(data: Path) -> None:
