@@ -41,7 +41,7 @@ PACKAGES = (
 )
 """The libraries whose versions can change an answer, a reading or a figure."""
 QUANTISERS = frozenset({"bitsandbytes"})
-"""Those of them that compute for a model of 8 or 4 bits alone: for any other, whether they are installed is the same."""
+"""Those of them that compute for a model of 8 or 4 bits alone: any other does not depend on them."""
 VARIABLES = ("CUBLAS_WORKSPACE_CONFIG", "NVIDIA_TF32_OVERRIDE", "VLLM_BATCH_INVARIANT")
 """The environment variables that can, where they are set."""
 VISIBLE, HIDDEN = "CUDA_VISIBLE_DEVICES", ("", "-1")
