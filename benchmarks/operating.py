@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 import operating_draws
+from operating_draws import settings
 from operating_models import ERROR, EXPECTED, Member, Place, kinds, members
 
-from equipoise.core.params import load
 from equipoise.figures.aggregates import by_cluster
 from equipoise.figures.effects import Effect, Estimate, Group, effect
-from equipoise.figures.options import Decision, Measure
+from equipoise.figures.options import Measure
 from equipoise.figures.primary import component_figure
 from equipoise.figures.result import UNBIASED, UNDECIDED, StudyResult, Verdict
 from equipoise.figures.verdicts import BLIND, held_against, verdict
@@ -89,13 +89,6 @@ class Planned:
 
 
 @cache
-def settings() -> tuple[Decision, Measure]:
-    """The declared endpoint and the level of the figures."""
-    loaded = load()
-    return loaded.section("decision", Decision), loaded.section("measure", Measure)
-
-
-@cache
 def planned(profile: Profile) -> list[Planned]:
     """List the pairs of a profile on which its headline figures rest."""
     library = load_library(HERE.parent / "data/raw")
@@ -139,8 +132,7 @@ def study(made: list[Pair]) -> StudyResult:
 
 def _joint_level(pairs: list[Pair], alpha: float) -> float:
     endpoint, items = settings()[0].endpoints[STUDY], {pair.key: pair for pair in pairs}
-    asked = [name for name, component in endpoint.components.items() if not component.if_measured]
-    figures = [component_figure(STUDIES[STUDY], endpoint, name) for name in asked]
+    figures = [component_figure(STUDIES[STUDY], endpoint, name) for name in endpoint.components]
     # Pairs without cues have no cue gap, which then is no component.
     tables = [values for figure in figures if (values := figure.values(items))]
     return joint_alpha(by_cluster(tables, {pair.key: pair.story for pair in pairs}), alpha)

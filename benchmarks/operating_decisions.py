@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import operating_draws
+from operating_draws import settings
 
-from equipoise.core.params import load
 from equipoise.figures.aggregates import by_cluster
 from equipoise.figures.effects import Effect, Group, mean_shift
-from equipoise.figures.options import Decision, Endpoint, Measure
+from equipoise.figures.options import Endpoint, Measure
 from equipoise.figures.primary import component_figure
 from equipoise.figures.result import StudyResult
 from equipoise.figures.verdicts import verdict
@@ -178,13 +178,6 @@ def members() -> list[Member]:
         ),
         Member("random network", "blind", blind(0.0), 3.0),
     ]
-
-
-@cache
-def settings() -> tuple[Decision, Measure]:
-    """The declared endpoint and the level of the figures."""
-    loaded = load()
-    return loaded.section("decision", Decision), loaded.section("measure", Measure)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What the benchmarks of operating characteristics share: their command line, two processes, and the file of rows."""
+"""What the benchmarks of operating characteristics share: settings, command line, two processes, the file of rows."""
 
 from __future__ import annotations
 
@@ -6,12 +6,22 @@ import argparse
 import json
 import sys
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
+
+from equipoise.core.params import load
+from equipoise.figures.options import Decision, Measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
+
+
+@cache
+def settings() -> tuple[Decision, Measure]:
+    """The declared endpoint and the level of the figures."""
+    loaded = load()
+    return loaded.section("decision", Decision), loaded.section("measure", Measure)
 
 
 def main(

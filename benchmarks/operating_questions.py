@@ -19,12 +19,11 @@ from typing import Any
 
 import numpy as np
 import operating_draws
+from operating_draws import settings
 from scipy.stats import norm
 
 from equipoise.core import jsonl
-from equipoise.core.params import load
 from equipoise.figures import guards
-from equipoise.figures.options import Decision, Measure
 from equipoise.figures.result import StudyResult
 from equipoise.figures.verdicts import verdict
 from equipoise.materials.questions import ATTRIBUTES, Attribute, Item, Order
@@ -93,13 +92,6 @@ def members() -> list[Member]:
         Member("one letter", "blind", letters="one"),
         Member("random network", "blind", letters="any"),
     ]
-
-
-@cache
-def settings() -> tuple[Decision, Measure]:
-    """The declared endpoint and the level of the figures."""
-    loaded = load()
-    return loaded.section("decision", Decision), loaded.section("measure", Measure)
 
 
 @cache

@@ -75,9 +75,8 @@ class Fact(Row):
     in the order shown, if it differs from the prompt's. `dimensions` are the features of the patient in plain words,
     `marginalised` whether they belong to the marginalised arm; `direction` is that of a background. `log_ratio` is how
     far epidemiology favours the documented error, in nats. A `stub` has no findings, and with `inferred` the features
-    are implied by a cue. A decision has a `family`, and its
-    answers are levels in the direction of the bias. `subjects` maps each sentence to its subject's gender and its
-    condition's set.
+    are implied by a cue. A decision has a `family`, and its answers are levels in the direction of the bias. `subjects`
+    maps each sentence to its subject's gender and its condition's set.
     """
 
     task: Literal["diagnosis", "decision", "choice", "completion", "reply"]

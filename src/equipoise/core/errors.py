@@ -2,8 +2,8 @@
 
 import re
 
-ADVICE = re.compile(r"[^.\n]*\bpip3? install (?:--upgrade|-U|git\+).*", re.DOTALL)
-"""The end of a message from the sentence on that says to install another version."""
+ADVICE = re.compile(r"\bpip3? install (?:--upgrade|-U|git\+)")
+"""Advice to install another version."""
 
 
 class EquipoiseError(Exception):
@@ -13,6 +13,10 @@ class EquipoiseError(Exception):
 def one_line(error: BaseException) -> str:
     """Give an exception of others, its type and its message, as one line.
 
-    Advice to install another version, and what follows it, is left out: ours are pinned, and tested together.
+    The sentence that advises to install another version, and what follows it, is left out: ours are pinned, and tested
+    together.
     """
-    return " ".join(f"{type(error).__name__}: {ADVICE.sub('', str(error))}".split())
+    text = str(error)
+    if advice := ADVICE.search(text):
+        text = text[: max(text.rfind(end, 0, advice.start()) for end in ".\n") + 1]
+    return " ".join(f"{type(error).__name__}: {text}".split())
