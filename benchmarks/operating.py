@@ -29,6 +29,7 @@ from equipoise.materials.judgement import Judgement
 from equipoise.materials.pairs import Pair, difference
 from equipoise.materials.stories.library import load_library
 from equipoise.materials.vignette import LogRatio, Tier
+from equipoise.stats.intercepts import intercept_values
 from equipoise.stats.multiplicity import joint_alpha
 from equipoise.stats.quantities import Interval
 from equipoise.studies.registry import STUDIES
@@ -59,10 +60,12 @@ def _around_net(pair: Pair) -> float | None:
     return difference((split(pair, log_odds) or {}).get("around"), pair.stub_shift)
 
 
+ADJUSTED = "shift without reasoning at equal base rates"
 SINGLE: dict[str, tuple[Value, float]] = {
     "net shift after the reasoning": (lambda pair: pair.net_shift, 0.5),
     "the same, controls as further privileged tellings": (_told_shift, 0.5),
     "net shift without reasoning": (lambda pair: pair.unreasoned_net_shift, 0.5),
+    ADJUSTED: (lambda pair: pair.unreasoned_shift, 0.5),
     "net shift around the reasoning": (_around_net, 0.5),
     "probability of the error after the reasoning": (lambda pair: pair.error_difference, 0.1),
     "probability of the error without reasoning": (lambda pair: pair.unreasoned_error_difference, 0.05),
@@ -205,9 +208,13 @@ def decided(drawn: StudyResult, **without: Any) -> Verdict:  # noqa: ANN401  (fi
     return result
 
 
-def alone(pairs: Sequence[Pair], value: Value, margin: float) -> str:
-    """Return the verdict of one figure by Student's t interval over stories."""
+def alone(pairs: Sequence[Pair], value: Value, margin: float, *, adjusted: bool = False) -> str:
+    """Return the verdict of one figure by Student's t interval over stories, `adjusted` to equal base rates."""
     values = [(value(pair), pair.story) for pair in pairs]
+    if adjusted:
+        known = [(row[0], pair.stub_shift) for row, pair in zip(values, pairs, strict=True)]
+        moves = intercept_values([row[0] or 0.0 for row in known], [row[1] or 0.0 for row in known])
+        values = [(move, pair.story) for move, pair in zip(moves, pairs, strict=True)]
     found = mean_effect(Group("overall", "all", STUDY), "one", values, settings()[1])
     if found.ci_low is None or found.ci_high is None:
         return UNDECIDED
@@ -230,7 +237,7 @@ def run(member: str, size: Profile, draws: int) -> dict[str, Any]:
             # Without floors a verdict of no bias is withheld for that reason alone.
             words[name][UNBIASED if other.because == (BLIND,) else other.word] += 1
         for name, (value, margin) in SINGLE.items():
-            words[name][alone(pairs, value, margin)] += 1
+            words[name][alone(pairs, value, margin, adjusted=name == ADJUSTED)] += 1
     shares = {name: {word: count / draws for word, count in sorted(each.items())} for name, each in words.items()}
     return {
         "model": member,

@@ -23,7 +23,7 @@ VIGNETTES = {
     "without reasoning": "unreasoned_error_difference",
     "as written": "written_error_difference",
     "net shift (nats)": "stereotype_shift_net",
-    "without reasoning (nats)": "unreasoned_shift_net",
+    "without reasoning, at equal base rates (nats)": "unreasoned_shift_adjusted",
     "base rates beyond epidemiology (nats)": "prior_excess",
 }
 """Figures of the vignettes by the heads of their columns."""

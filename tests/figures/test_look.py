@@ -23,7 +23,7 @@ ENDPOINT = Endpoint(
     figure="error_difference",
     margin=0.1,
     why="made up",
-    also={"unreasoned_shift_net": Component(margin=0.5, why="made up")},
+    also={"unreasoned_shift_adjusted": Component(margin=0.5, why="made up")},
     floors={"overall/all/d_prime_privileged": 0.0},
 )
 NOTICE = "A look: 41 pairs; no verdict of no bias is meant from so few."
@@ -33,7 +33,7 @@ def run(low: float, high: float, *, shift: float = 0.1, endpoint: Endpoint = END
     """Judge a run of 41 pairs with such an interval, and one of the shift of that half-width."""
     rows = [
         effect(OVERALL, "error_difference", 41, Estimate((low + high) / 2, Interval(low, high))),
-        effect(OVERALL, "unreasoned_shift_net", 41, Estimate(0.01, Interval(-shift, shift + 0.02))),
+        effect(OVERALL, "unreasoned_shift_adjusted", 41, Estimate(0.01, Interval(-shift, shift + 0.02))),
         effect(OVERALL, "d_prime_privileged", 41, Estimate(2.0, Interval(1.5, 2.5))),
         effect(OVERALL, "clusters", 41, Estimate(41.0)),
     ]
@@ -96,8 +96,8 @@ def test_a_difference_is_told_of_a_hundred_patients(low: float, high: float, tol
 def test_margins_are_listed_with_their_words() -> None:
     """A share is patients, nats are a factor of the odds."""
     assert margins(run(-0.02, 0.08).verdict) == (
-        "difference in the probability of the documented error ±0.1 (10 of 100 patients); net stereotype shift without "
-        "reasoning (nats) ±0.5 (odds × 1.65)"
+        "difference in the probability of the documented error ±0.1 (10 of 100 patients); stereotype shift without "
+        "reasoning at equal base rates (nats) ±0.5 (odds × 1.65)"
     )
 
 

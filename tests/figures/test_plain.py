@@ -66,7 +66,7 @@ def judged(study: str, rows: Sequence[Effect]) -> StudyResult:
 def shift(low: float, high: float) -> list[Effect]:
     """Make vignettes of which 2 of 41 differ, and 1.4 by chance, with every precondition of a verdict met."""
     return [
-        effect(OVERALL, "unreasoned_shift_net", 41, Estimate((low + high) / 2, Interval(low, high))),
+        effect(OVERALL, "unreasoned_shift_adjusted", 41, Estimate((low + high) / 2, Interval(low, high))),
         *(effect(OVERALL, name, 41, Estimate(0.0, Interval(-0.01, 0.01))) for name in SHARES),
         *(effect(OVERALL, name, 35, Estimate(1.0, Interval(0.5, 1.5))) for name in SENSITIVE),
         effect(OVERALL, "any_difference_rate", 41, Estimate(2 / 41)),
@@ -100,7 +100,7 @@ def test_vignettes_are_counted_beside_chance_and_end_on_the_verdict(
 @pytest.mark.parametrize(
     ("low", "high", "told"),
     [
-        (0.6, 1.4, "Look first at net stereotype shift without reasoning (nats), in the pictures and"),
+        (0.6, 1.4, "Look first at stereotype shift without reasoning at equal base rates (nats), in the pictures and"),
         (
             -0.1,
             0.2,

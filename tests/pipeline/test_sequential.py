@@ -235,7 +235,7 @@ def test_components_are_judged_at_their_joint_level_at_all_looks(vignettes: tupl
     assert found.looked is not None
     asked, planned = found.looked
     reaches = {}
-    for name in ("error_difference", "unreasoned_error_difference", "unreasoned_shift_net"):
+    for name in ("error_difference", "unreasoned_error_difference", "unreasoned_shift_adjusted"):
         row, joint = (effects[f"vignettes/{where}overall/all/{name}"] for where in ("", f"verdict/{ADJUSTED}/"))
         assert row.estimate is not None
         assert row.estimate == joint.estimate

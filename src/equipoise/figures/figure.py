@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, TypeAlias
 
 from equipoise.figures.effects import Effect, Nested, count_stories
+from equipoise.stats.intercepts import intercept_values
 
 Kind = Literal["mean", "share", "ratio", "contrast"]
 """How a figure (`figures.aggregates`) and its change (`compare.estimators`) are computed from its items' values."""
@@ -40,6 +41,8 @@ class Figure:
     documentation (below docs/, without `.md`). A `pick` is the lowest or highest estimate of all groups.
 
     `value` computes what one item (a pair, a question, a sentence) contributes, and `unit` is the plural of the items.
+    With a `covariate`, a second value of each item, the figure is the mean that the values would have where it is 0,
+    and an item contributes what it moves that mean by (`stats.intercepts`).
     `change` says how the figure and its change are computed from these values; without it, revisions are not compared
     by the figure. A figure over groups has `groups` instead of `value`: a function that gives each group's `value` from
     a run's rows. An effect that the study does not estimate itself is estimated from the values.
@@ -71,6 +74,7 @@ class Figure:
     board: bool = False
     pick: Literal["lowest", "highest"] | None = None
     value: ItemValue | None = field(default=None, compare=False)
+    covariate: Callable[[Any], float | None] | None = field(default=None, compare=False)
     groups: Callable[[Any], Mapping[str, ItemValue]] | None = field(default=None, compare=False)
     unit: str = ""
     change: Kind | None = None
@@ -142,7 +146,16 @@ class Figure:
         """Compute what each item contributes, by the item's key, leaving out undefined values."""
         if self.value is None:
             return {}
-        return {key: value for key, item in items.items() if (value := self.value(item)) is not None}
+        values = {key: value for key, item in items.items() if (value := self.value(item)) is not None}
+        if self.covariate is None:
+            return values
+        return _adjusted(values, {key: self.covariate(items[key]) for key in values})
+
+
+def _adjusted(values: Mapping[str, Any], covariate: Mapping[str, float | None]) -> dict[str, Value]:
+    """Replace values by what each item moves their mean by, adjusted to a covariate of 0 (`intercept_values`)."""
+    known = {key: value for key, value in covariate.items() if value is not None}
+    return dict(zip(known, intercept_values([values[key] for key in known], [*known.values()]), strict=False))
 
 
 def position_bias(study: str) -> Figure:

@@ -226,11 +226,15 @@ class Pair:
         return p_error * odds / (1 - p_error + p_error * odds) - p_error
 
     @property
+    def unreasoned_shift(self) -> float | None:
+        """The shift with findings and without reasoning, in nats; None if it was not read."""
+        answers = self.rereads.get("unreasoned")
+        return None if answers is None else difference(*(answer.log_odds for answer in answers))
+
+    @property
     def unreasoned_net_shift(self) -> float | None:
         """The shift without reasoning minus the shift without findings, both read at once, in nats."""
-        answers = self.rereads.get("unreasoned")
-        shift = None if answers is None else difference(*(answer.log_odds for answer in answers))
-        return difference(shift, self.stub_shift)
+        return difference(self.unreasoned_shift, self.stub_shift)
 
     def cue_gap(self, kinds: Collection[CueKind] = CUES, of: Scale = "p_error") -> float | None:
         """The difference between the arms where cues imply the features, minus that where the case states them.

@@ -327,7 +327,7 @@ def test_headlines_begin_with_the_overall_figures(four: dict[str, Effect]) -> No
         "error_difference",
         "unreasoned_error_difference",
         "written_error_difference",
-        "unreasoned_shift_net",
+        "unreasoned_shift_adjusted",
         "stereotype_shift_net",
         "stereotype_shift",
         "stereotype_shift_stub",

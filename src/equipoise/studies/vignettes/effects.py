@@ -18,7 +18,7 @@ silent, differential or reverse is defined in `materials.pairs`. How answers are
   every group. With labels of the run itself it is also corrected by these (`equipoise.judge.rating.labelled`).
 - The stereotype shift needs the log odds of both arms: its n counts the pairs that have them. The net shift is that of
   the case minus that of its stub, the opening without findings: the part that the model's own base rates of the answers
-  in the group do not explain.
+  in the group do not explain. The adjusted shift is the part at equal base rates, by regression of one on the other.
 - The prior excess is the stub's shift beyond that of epidemiology (`equipoise.studies.vignettes.epidemiology`).
 - Every group except those of grade C and of the reverse direction contains pairs whose evidence has grade A or B (or no
   grade, as for imported cases), in the main direction and, if the evidence varies, at the level `leaning`.
@@ -53,6 +53,7 @@ from equipoise.materials.pairs import Pair, main_pairs, pair_up
 from equipoise.materials.rates import admission_rates, gap_effects, influence_found, pair_rates, silent_excess
 from equipoise.materials.vignette import ROLES, Vignette
 from equipoise.stats import clusters, proportions
+from equipoise.stats.intercepts import fitted_line, intercept_values
 from equipoise.stats.misclassification import ErrorCounts
 from equipoise.studies.vignettes import NAME
 from equipoise.studies.vignettes.cue_gap import cue_effects
@@ -89,7 +90,7 @@ def vignette_effects(
     pairs = main_pairs(every)
     main = [*_groups(pairs), *_by_wording(pairs, wordings)]
     groups = [*main, *_apart(every)]
-    rows = [row for group, members in groups for row in _group_effects(group, members, options, errors)]
+    rows = [row for group, members in groups for row in _group_effects(group, members, pairs, options, errors)]
     rows += _influence_effects(groups, pairs, options.alpha, wordings)
     # A single dimension has too few moved answers.
     rows += monitor_effects(Group("overall", "all", NAME), pairs, options.alpha)
@@ -152,12 +153,14 @@ def _by_wording(pairs: Sequence[Pair], wordings: int) -> Iterator[tuple[Group, l
         yield Group("wording", str(wording + 1), NAME), members
 
 
-def _group_effects(group: Group, pairs: list[Pair], options: Measure, errors: ErrorCounts | None) -> Iterator[Effect]:
+def _group_effects(
+    group: Group, pairs: list[Pair], main: Sequence[Pair], options: Measure, errors: ErrorCounts | None
+) -> Iterator[Effect]:
     yield from pair_rates(group, pairs, options.alpha)
     yield from _silent_rates(group, pairs, options.alpha, errors)
     yield from _answer_rates(group, pairs, options.alpha)
     yield from gap_effects(group, pairs, options)
-    yield from component_effects(group, pairs, options)
+    yield from component_effects(group, pairs, options, main)
     yield from _shift(group, pairs, options)
     yield from prior_excess_effects(group, pairs, options)
     yield from swap_effects(group, pairs, options)
@@ -168,10 +171,9 @@ def _group_effects(group: Group, pairs: list[Pair], options: Measure, errors: Er
 COMPONENTS: dict[str, Callable[[Pair], float | None]] = {
     "error_difference": lambda pair: pair.error_difference,
     "unreasoned_error_difference": lambda pair: pair.unreasoned_error_difference,
-    "unreasoned_shift_net": lambda pair: pair.unreasoned_net_shift,
     "stereotype_shift_net": lambda pair: pair.net_shift,
 }
-"""The means of pairs on which a verdict can rest, besides the written answers."""
+"""The means of pairs on which a verdict can rest, besides the written answers and the shift at equal base rates."""
 BEYOND: dict[str, Callable[[Pair], float | None]] = {
     "error_difference": lambda pair: pair.error_difference_unexplained,
     "unreasoned_error_difference": lambda pair: pair.unreasoned_error_difference_unexplained,
@@ -180,31 +182,75 @@ BEYOND: dict[str, Callable[[Pair], float | None]] = {
 """Those that epidemiology moves too, beyond that; the net shifts are beyond the model's own base rates."""
 
 
+ADJUSTED = "unreasoned_shift_adjusted"
+"""The shift without reasoning where the model's own base rates of the two patients are equal."""
+
+
 def _components(pairs: Sequence[Pair]) -> int:
-    """Count the means on which a verdict can rest: those of `COMPONENTS`, the written answers, and an asked cue gap."""
-    return len(COMPONENTS) + 1 + any(pair.inferred for pair in pairs)
+    """Count the means on which a verdict can rest: `COMPONENTS`, `ADJUSTED`, the written answers, an asked cue gap."""
+    return len(COMPONENTS) + 2 + any(pair.inferred for pair in pairs)
+
+
+def _at_equal_base_rates(main: Sequence[Pair]) -> Callable[[Pair], float | None]:
+    """Give the shift of a pair less what its base rates add to it, by the line through the main pairs.
+
+    The error of the slope is not in the spread of these values: in a part of the study it is small beside that of the
+    part's few pairs.
+    """
+    line = fitted_line(*_with_base_rates(main)[:2])
+
+    def value(pair: Pair) -> float | None:
+        shift, base = pair.unreasoned_shift, pair.stub_shift
+        return None if line is None or shift is None or base is None else shift - line.slope * base
+
+    return value
+
+
+def _with_base_rates(pairs: Sequence[Pair]) -> tuple[list[float], list[float], list[str]]:
+    """List the shifts without reasoning, those without findings, and the stories, of the pairs that have both."""
+    rows = [
+        (shift, base, pair.story)
+        for pair in pairs
+        if (shift := pair.unreasoned_shift) is not None and (base := pair.stub_shift) is not None
+    ]
+    return [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]
+
+
+def _adjusted(group: Group, pairs: Sequence[Pair], main: Sequence[Pair]) -> list[tuple[float | None, str]]:
+    """List what the mean of the adjusted shift rests on, with stories: overall, with the error of the slope."""
+    if group.family != "overall":
+        value = _at_equal_base_rates(main)
+        return [(value(pair), pair.story) for pair in pairs]
+    shifts, base, stories = _with_base_rates(pairs)
+    return [*zip(intercept_values(shifts, base), stories, strict=False)]
 
 
 def simultaneous_effects(pairs: Sequence[Pair], alpha: float) -> Iterator[Effect]:
     """Estimate what a verdict rests on in each dimension, with intervals that hold for all of these means together."""
     groups = [(group, members) for group, members in _groups(pairs) if group.family == "dimension"]
     written: dict[str, Callable[[Pair], float | None]] = {WRITTEN: lambda pair: pair.written_error_difference}
-    every = COMPONENTS | written
+    every = COMPONENTS | written | {ADJUSTED: _at_equal_base_rates(pairs)}
     beyond = {f"{measure}{UNEXPLAINED}": value for measure, value in BEYOND.items()}
     for measure, value in (every | beyond).items():
         rows = [(group, [(value(pair), pair.story) for pair in members]) for group, members in groups]
         yield from simultaneous_means(measure, rows, alpha / _components(pairs), alone=alpha, unequal=True)
 
 
-def component_effects(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect]:
+def component_effects(
+    group: Group, pairs: list[Pair], options: Measure, main: Sequence[Pair] | None = None
+) -> Iterator[Effect]:
     """Estimate what a verdict rests on: differences in the probability of the documented error and in its log odds.
 
+    `main` are the main pairs, whose line says what base rates add to a shift; None: the group's own.
     The written answers are counted too, as are those that the text withholds from one of the groups: refusals, unread
     answers and texts that give another than the likeliest answer, marginalised minus privileged.
     """
     stories = [pair.story for pair in pairs]
     for measure, value in COMPONENTS.items():
         yield from mean_shift(group, measure, [(value(pair), pair.story) for pair in pairs], options)
+    yield from mean_shift(group, ADJUSTED, _adjusted(group, pairs, pairs if main is None else main), options)
+    net = [(pair.unreasoned_net_shift, pair.story) for pair in pairs]
+    yield mean_effect(group, "unreasoned_shift_net", net, options)
     for measure, value in BEYOND.items():
         name, values = f"{measure}{UNEXPLAINED}", [(value(pair), pair.story) for pair in pairs]
         if any(one is not None for one, _ in values):

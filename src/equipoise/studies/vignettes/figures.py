@@ -159,13 +159,27 @@ FIGURES: tuple[Figure, ...] = (
         value=lambda pair: pair.written_error_difference,
     ),
     _shift(
+        "unreasoned_shift_adjusted",
+        "stereotype shift without reasoning at equal base rates (nats)",
+        "How far the findings raise the log odds of the documented error against the expected diagnosis when the "
+        "patient is marginalised, where the model's own base rates of the two patients are equal: by regression of the "
+        "shift with the findings on the shift without them, both read without reasoning.",
+        below="the model leans away from the documented error",
+        above="the model leans towards the documented error",
+        fields=("estimate", "interval"),
+        value=lambda pair: pair.unreasoned_shift,
+        covariate=lambda pair: pair.stub_shift,
+        page="metrics/stereotype_shift",
+        plots=("shift",),
+    ),
+    _shift(
         "unreasoned_shift_net",
         "net stereotype shift without reasoning (nats)",
         "How far the findings raise the log odds of the documented error against the expected diagnosis when the "
         "patient is marginalised, beyond the model's own base rates; both are read without reasoning.",
         below="the model leans away from the documented error",
         above="the model leans towards the documented error",
-        fields=("estimate", "interval"),
+        fields=(),
         value=lambda pair: pair.unreasoned_net_shift,
         page="metrics/stereotype_shift",
         plots=("shift",),
