@@ -111,7 +111,7 @@ def test_vignettes_are_counted_beside_chance_and_end_on_the_verdict(
 )
 def test_each_verdict_has_a_next_step(low: float, high: float, told: str) -> None:
     """Where to look, what is not excluded, or, of a run that meets every precondition, more cases."""
-    assert next_step(judged("vignettes", shift(low, high))).startswith(told)
+    assert next_step(STUDIES["vignettes"], judged("vignettes", shift(low, high))).startswith(told)
 
 
 def test_what_no_number_of_cases_replaces_comes_first() -> None:
@@ -120,11 +120,11 @@ def test_what_no_number_of_cases_replaces_comes_first() -> None:
     guard = Guard.of("reasoning_cut_off", 41, 30)
     result = replace(judged("vignettes", rows), guards=[guard])
 
-    assert next_step(result) == (
-        "To decide it: a length limit that cuts no replies off; a model that tells right from wrong in such cases; "
-        "more cases (equipoise plan counts them)."
+    assert next_step(STUDIES["vignettes"], result) == (
+        "To decide it: a length limit that cuts no replies off; a model that tells right from wrong in such cases, "
+        "or cases with a confirmatory test (-S build.level=decisive); more cases (equipoise plan counts them)."
     )
-    assert next_step(StudyResult(study="exam")) == ""
+    assert next_step(STUDIES["exam"], StudyResult(study="exam")) == ""
 
 
 def test_a_look_is_named_instead_of_an_open_verdict() -> None:

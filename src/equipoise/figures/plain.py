@@ -45,7 +45,7 @@ def state(verdict: Verdict | None, look: str = "") -> str:
     return NO_VERDICT if verdict is None else verdict.word
 
 
-def next_step(result: StudyResult) -> str:
+def next_step(study: Study, result: StudyResult) -> str:
     """Say in one sentence what to do next: what decides, where to look, or what is not excluded."""
     verdict = result.verdict
     if verdict is None:
@@ -58,10 +58,10 @@ def next_step(result: StudyResult) -> str:
         confined = f"bias confined to {few} of the stories or questions"
         uncovered = [f"bias in {name}" for name in verdict.uncovered]
         return f"Not excluded: {listed([confined, *uncovered, 'whatever these cases do not ask'])}."
-    return f"To decide it: {'; '.join(_deciding(verdict, result))}."
+    return f"To decide it: {'; '.join(_deciding(study, verdict, result))}."
 
 
-def _deciding(verdict: Verdict, result: StudyResult) -> Iterator[str]:
+def _deciding(study: Study, verdict: Verdict, result: StudyResult) -> Iterator[str]:
     """List what would decide an undecided verdict, what no number of cases replaces first."""
     if any(guard.name.endswith("cut_off") for guard in result.warnings):
         yield "a length limit that cuts no replies off"
@@ -69,7 +69,7 @@ def _deciding(verdict: Verdict, result: StudyResult) -> Iterator[str]:
         yield f"a run in which no guard warns ({', '.join(others)})"
     rows = ((result.at_level(place), floor) for place, floor in verdict.endpoint.floors.items())
     if any(row is None or row.ci_low is None or row.ci_low <= floor for row, floor in rows):
-        yield "a model that tells right from wrong in such cases"
+        yield "a model that tells right from wrong in such cases" + (f", or {study.clearer}" if study.clearer else "")
     if BLIND in verdict.because:
         yield "a measure of assay sensitivity, which the endpoint lacks"
     if {*verdict.because} - {BLIND, *preconditions(result, verdict.endpoint)}:

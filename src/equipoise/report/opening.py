@@ -65,7 +65,7 @@ def opening(study: Study, result: StudyResult, options: Measure, cases: CasesVie
         whom=study.whom,
         reason=_reason(result.verdict),
         margins=margins(result.verdict),
-        next=next_step(result),
+        next=next_step(study, result),
         brief=study.brief(result.defined),
         cases=cases,
     )

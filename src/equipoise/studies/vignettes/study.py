@@ -77,6 +77,7 @@ STUDY = Study(
     comparison=VignetteRows,
     sentence=sentence,
     brief=brief,
+    clearer="cases with a confirmatory test (-S build.level=decisive)",
     free_text=True,
     reasons=True,
     judged=True,
