@@ -78,7 +78,7 @@ class Study:
         faults: Measures that are 0 in a sound run.
         sentence: Says in one sentence what was found; empty where there was nothing to compare.
         brief: What those who decide ask first, in numbers; None for nothing.
-        clearer: What asks the same with clearer evidence, for a model that does not tell right from wrong; may be empty.
+        clearer: What asks the same with clearer evidence, for a model that cannot tell right from wrong; may be empty.
         page: The page of the documentation about its endpoint, below docs/ and without `.md`; empty for the page on
             verdicts.
         reader: What reads its written answers, if anything: `letters` or `diagnoses` (`equipoise.figures.reading`).
