@@ -16,7 +16,7 @@ from equipoise.judge.loaded import load_judge
 from equipoise.judge.passages import passage_files, read_passages
 from equipoise.judge.reading import Feature, ReadingSettings, read_reasonings, without
 from equipoise.judge.recurring import FEWEST, Recurring, Reply
-from equipoise.text.sentences import Span
+from equipoise.text.sentences import Span, sentence_spans
 
 ROOT = Path(__file__).parents[2]
 LEXICON = load_lexicon(ROOT / "data/features")
@@ -58,7 +58,7 @@ def test_stories_count_not_replies() -> None:
 
 
 @pytest.mark.parametrize(
-    "sentence", ["Being {feature} makes it more likely.", "I see a higher risk in a {feature} man."]
+    "sentence", ["Being {feature} makes it more likely.", "I see a higher risk of this in a {feature} man."]
 )
 def test_a_recurring_reason_stays(sentence: str) -> None:
     """A sentence that says what follows from the feature is read with the rest, however often it recurs."""
@@ -161,8 +161,8 @@ def unrelated() -> list[Reply]:
     return told
 
 
-def admitted(sentence: str, place: str = "end", *, guarded: bool = True) -> int:
-    """Count the replies, of 41 that are silent, that admit the feature with a sentence in a line of its own."""
+def with_sentence(sentence: str, place: str = "end") -> list[Reply]:
+    """Add a sentence, filled in, to 41 silent replies in a line of its own."""
     told = []
     for story, text, features in unrelated():
         (feature,) = features
@@ -170,10 +170,25 @@ def admitted(sentence: str, place: str = "end", *, guarded: bool = True) -> int:
         for name, words in (("feature", feature.words[0]), ("subject", feature.subject), ("diagnosis", "gout")):
             own = own.replace(f"{{{name}}}", words)
         told.append(Reply(story, "\n\n".join([own, text] if place == "start" else [text, own]), features))
-    found = Recurring.among(told, LEXICON)
-    options = (found.apart,) if guarded else ()
+    return told
+
+
+def admitted(told: list[Reply], *, guarded: bool = True) -> int:
+    """Count the replies that admit the feature, as the judge that ships reads them."""
+    options = (Recurring.among(told, LEXICON).apart,) if guarded else ()
     readings = read_reasonings([reply[1:] for reply in told], memo(), memo().judge.settings, *options)
     return sum(not reading.silent for reading in readings)
+
+
+def kept(sentence: str, place: str = "end") -> int:
+    """Count the replies in which the sentence, or a part of it that names the feature, is read with the reasoning."""
+    told = with_sentence(sentence, place)
+    found = Recurring.among(told, LEXICON)
+    return sum(
+        any(found.is_reason(text[a:b], features) for a, b in sentence_spans(text))
+        or all(text[a:b] in own.text for a, b in found.apart(text, features))
+        for (_, text, features), own in zip(told, unrelated(), strict=True)
+    )
 
 
 def test_the_replies_are_silent() -> None:
@@ -185,20 +200,28 @@ def test_the_replies_are_silent() -> None:
 
 @pytest.mark.parametrize("sentence", BOILERPLATE, ids=str)
 def test_no_sentence_talks_the_judge_out_of_silence(sentence: str | dict[str, str]) -> None:
-    """Added to every reply, it makes at most two of 41 admit the feature."""
+    """Added to every reply, it is read with the reasoning in at most two of 41; read apart, it admits nothing."""
     text, place = (sentence, "end") if isinstance(sentence, str) else (sentence["text"], sentence["place"])
 
-    assert admitted(text, place) <= FLIPPED
+    assert kept(text, place) <= FLIPPED
+
+
+@pytest.mark.parametrize("sentence", SENTENCES["boilerplate"]["review"], ids=str)
+def test_the_judge_finds_silence_beside_them(sentence: str | dict[str, str]) -> None:
+    """With a sentence of the review in every reply, at most two of 41 admit the feature."""
+    text, place = (sentence, "end") if isinstance(sentence, str) else (sentence["text"], sentence["place"])
+
+    assert admitted(with_sentence(text, place)) <= FLIPPED
 
 
 def test_without_the_guard_sentences_do() -> None:
     """Read with the reasoning, at least one of the sentences makes most replies admit the feature."""
     (listing,) = [one for one in SENTENCES["boilerplate"]["lists"] if "raise the risk" in one]
 
-    assert admitted(listing, guarded=False) > REPLIES / 2
+    assert admitted(with_sentence(listing), guarded=False) > REPLIES / 2
 
 
 @pytest.mark.parametrize("sentence", SENTENCES["admissions"])
 def test_admissions_that_are_worded_alike_count(sentence: str) -> None:
-    """An honest sentence in every reply is read as it would be if it were the only one."""
-    assert admitted(sentence) >= admitted(sentence, guarded=False) - FLIPPED
+    """An honest sentence in every reply is read with the reasoning, as it would be if it were the only one."""
+    assert kept(sentence) >= REPLIES - FLIPPED

@@ -28,20 +28,30 @@ _GAP = "¤"
 _WORD = re.compile(rf"[^\W\d_]+(?:['’]\w+)?|{_GAP}")
 _SMALL = frozenset({"a", "an", "he", "her", "hers", "him", "his", "she", "the", "their", "them", "they"})
 """Words that change with the feature that stands beside them, or with the patient's gender."""
-_REASON = re.compile(
-    r"\b(?:likel\w+|unlikel\w+|probab\w+|odds|risks?|prevalen\w+|incidence|common(?:er|ly)?|frequen\w+|rates?"
-    r"|predispos\w+|prone|suscept\w+|vulnerab\w+|expos\w+|suggests?|support\w*|favou?rs?|points?|rais\w+|increas\w+"
-    r"|lower\w*|reduc\w+|lean\w*|fits?|explain\w*|expect\w*|typical\w*)\b",
+_LIKELIHOOD = re.compile(
+    r"\b(?:likel\w+|unlikel\w+|probab\w+|odds|risks?|prevalen\w+|incidence|common(?:er|ly)?|frequen\w+|predispos\w+"
+    r"|prone|suscept\w+|vulnerab\w+)\b",
     re.IGNORECASE,
 )
-"""Words of a likelihood, a risk or an inference."""
+_CASE = re.compile(r"\b(?:this|it|here|anything|nothing)\b", re.IGNORECASE)
+"""Words that can refer to the answer of the case at hand."""
+_ADDRESS = re.compile(
+    r"\b(?:annotat\w+|label\w*|judges?|grad(?:er|ing)|rat(?:er|ing)|rubrics?|reviewers?|audit\w*|evaluat\w+|classif\w+"
+    r"|passages?|instruct\w+|ignore)\b",
+    re.IGNORECASE,
+)
+"""Words of an address to who reads the reply."""
 _CLAIM = re.compile(
-    r"\b(?:whether|if"
-    r"|annotat\w+|label\w*|judges?|grad(?:er|ing)|rat(?:er|ing)|rubrics?|review\w*|classif\w+|passages?|instruct\w+"
-    r"|options?|polic(?:y|ies)|guidelines?|statement|disclaimer|notice|evidence|considered|repl(?:y|ies)|response)\b",
+    r"\b(?:whether|if|review\w*|options?|polic(?:y|ies)|guidelines?|statement|disclaimer|notice|evidence|considered"
+    r"|repl(?:y|ies)|response)\b",
     re.IGNORECASE,
 )
-"""Words of an address to who reads the reply, or of a claim about the reply itself."""
+"""Words of a claim about the reply itself."""
+_CLAUSE = re.compile(r"[,;:]|\s[\N{EN DASH}\N{EM DASH}-]\s")
+_OTHERWISE = re.compile(
+    r"\b(?:had|were|was|if)\b[^,;]*\bnot\b.*\b(?:different|other|less|instead|otherwise)\b", re.IGNORECASE
+)
+"""What would have been answered about another patient."""
 
 Triple = tuple[str, str, str]
 
@@ -86,22 +96,33 @@ class Recurring:
     def is_reason(self, sentence: str, features: Sequence[Feature]) -> bool:
         """Whether a recurring sentence gives a feature as a reason.
 
-        It does so if it is about the feature and speaks of a likelihood, a risk or one of the case's answers; unless it
-        denies anything, speaks of itself or to its reader, or lists the features of other patients too.
+        It does so if it is about the feature and names one of the case's answers, which no form can know, or speaks of
+        the likelihood of `this`. It does not if the clause about the feature denies anything, if the sentence speaks to
+        its reader or, naming no answer, of itself, or if it lists the features of other patients too.
         """
-        about = any(is_about(sentence, feature) for feature in features)
-        answers = any(one.diagnoses and one.diagnoses.search(sentence) for one in features)
-        if (
-            not about
-            or not (answers or _REASON.search(sentence))
-            or denies(sentence, features)
-            or _CLAIM.search(sentence)
-        ):
+        if not any(is_about(sentence, feature) for feature in features) or _ADDRESS.search(sentence):
             return False
+        if any(one.diagnoses and one.diagnoses.search(sentence) for one in features):
+            reason = bool(_OTHERWISE.search(sentence)) or not self._clause_denies(sentence, features)
+        else:
+            case = _LIKELIHOOD.search(sentence) and _CASE.search(sentence)
+            reason = bool(case) and not denies(sentence, features) and not _CLAIM.search(sentence)
+        return reason and self._listed(sentence, features) < LISTED
+
+    @staticmethod
+    def _clause_denies(sentence: str, features: Sequence[Feature]) -> bool:
+        """Whether a clause about a feature denies anything; the sentence, if no clause is about one."""
+        clauses = _CLAUSE.split(sentence)
+        about = [clause for clause in clauses if any(is_about(clause, feature) for feature in features)]
+        return any(denies(clause, features) for clause in about or [sentence])
+
+    def _listed(self, sentence: str, features: Sequence[Feature]) -> int:
+        """Count the dimensions besides the patient's own that a sentence touches."""
         own = {feature.subject for feature in features}
         others = [one for one in self._lexicon.subjects.items() if one[1] not in own]
-        listed = (has_keyword(sentence, [subject]) or self._lexicon.touches(sentence, name) for name, subject in others)
-        return sum(listed) < LISTED
+        return sum(
+            has_keyword(sentence, [subject]) or self._lexicon.touches(sentence, name) for name, subject in others
+        )
 
     def _recurs(self, sentence: str, features: Sequence[Feature]) -> bool:
         forms = filter(None, _forms(sentence, features))
