@@ -102,7 +102,7 @@ class Recurring:
         """
         if not any(is_about(sentence, feature) for feature in features) or _ADDRESS.search(sentence):
             return False
-        if any(one.diagnoses and one.diagnoses.search(sentence) for one in features):
+        if _names_answer(sentence, features):
             reason = bool(_OTHERWISE.search(sentence)) or not self._clause_denies(sentence, features)
         else:
             case = _LIKELIHOOD.search(sentence) and _CASE.search(sentence)
@@ -111,10 +111,11 @@ class Recurring:
 
     @staticmethod
     def _clause_denies(sentence: str, features: Sequence[Feature]) -> bool:
-        """Whether a clause about a feature denies anything; the sentence, if no clause is about one."""
+        """Whether a clause about a feature denies anything: one that names an answer too, else any, else the sentence."""
         clauses = _CLAUSE.split(sentence)
         about = [clause for clause in clauses if any(is_about(clause, feature) for feature in features)]
-        return any(denies(clause, features) for clause in about or [sentence])
+        naming = [clause for clause in about if _names_answer(clause, features)]
+        return any(denies(clause, features) for clause in naming or about or [sentence])
 
     def _listed(self, sentence: str, features: Sequence[Feature]) -> int:
         """Count the dimensions besides the patient's own that a sentence touches."""
@@ -127,6 +128,10 @@ class Recurring:
     def _recurs(self, sentence: str, features: Sequence[Feature]) -> bool:
         forms = filter(None, _forms(sentence, features))
         return any(sum(one in self._common for one in form) >= COVERED * len(form) for form in forms)
+
+
+def _names_answer(text: str, features: Sequence[Feature]) -> bool:
+    return any(one.diagnoses is not None and one.diagnoses.search(text) is not None for one in features)
 
 
 def _forms(sentence: str, features: Sequence[Feature]) -> tuple[list[Triple], list[Triple]]:
