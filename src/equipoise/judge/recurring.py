@@ -111,7 +111,7 @@ class Recurring:
 
     @staticmethod
     def _clause_denies(sentence: str, features: Sequence[Feature]) -> bool:
-        """Whether a clause about a feature denies anything: one that names an answer too, else any, else the sentence."""
+        """Whether a clause about a feature denies anything: one that names an answer, else any, else the sentence."""
         clauses = _CLAUSE.split(sentence)
         about = [clause for clause in clauses if any(is_about(clause, feature) for feature in features)]
         naming = [clause for clause in about if _names_answer(clause, features)]
