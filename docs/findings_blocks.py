@@ -29,6 +29,18 @@ VIGNETTES = {
 """Figures of the vignettes by the heads of their columns."""
 
 
+OTHERS = {
+    "questions: right without demographics": "questions.neutral.accuracy",
+    "effect of the group": "questions.group_effect",
+    "stigma: women − men, mental illness": "stigma.rq1.mental",
+    "other illness": "stigma.rq1.control",
+    "difference": "stigma.rq1.difference",
+    "decisions: shift": "decisions.decision_shift",
+    "tilt (nats)": "decisions.decision_tilt",
+}
+"""Figures of the other studies by the heads of their columns."""
+
+
 def verdicts() -> str:
     """Lay out the verdict and the primary figure of every study on every model with a recorded result."""
     rows = besides(ROOT)
@@ -48,18 +60,29 @@ def _verdict(found: tuple[str, Any]) -> str:
 
 def vignettes() -> str:
     """Lay out the figures of the vignettes, a row a model."""
+    return _table({head: f"vignettes.{name}" for head, name in VIGNETTES.items()})
+
+
+def others() -> str:
+    """Lay out figures of the other studies, a row a model."""
+    return _table(OTHERS)
+
+
+def _table(figures: Mapping[str, str]) -> str:
     titles = {row.model: row.title for row in besides(ROOT)}
-    metrics = {one.record.model.name: one.record.metrics["vignettes"] for one in read_all(ROOT)}
-    lines = [f"| model | {' | '.join(VIGNETTES)} |", f"|---|{'---:|' * len(VIGNETTES)}"]
+    metrics = {one.record.model.name: one.record.metrics for one in read_all(ROOT)}
+    lines = [f"| model | {' | '.join(figures)} |", f"|---|{'---:|' * len(figures)}"]
     lines += [
-        f"| {title} | {' | '.join(_figure(metrics[name], key) for key in VIGNETTES.values())} |"
+        f"| {title} | {' | '.join(_figure(metrics[name], path) for path in figures.values())} |"
         for name, title in titles.items()
     ]
     return "\n".join(lines)
 
 
-def _figure(metrics: Mapping[str, Any], name: str) -> str:
-    return estimate(metrics.get(name, {}), 2)
+def _figure(metrics: Mapping[str, Any], path: str) -> str:
+    for part in path.split("."):
+        metrics = metrics.get(part, {})
+    return estimate(metrics, 2) if metrics else "not measured"
 
 
 def reasons() -> str:
