@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
@@ -129,8 +129,30 @@ class Called(Run):
         return FUNCTION
 
 
+def measured(model: str, study: str, changed: Mapping[str, dict[str, Any]]) -> StudyResult:
+    """Ask a registered model every case of a study under other settings, by section; the reasoning is not judged."""
+    with extras_named(), _at_home(), TemporaryDirectory() as folder, progress("run") as moved:
+        settings = params.load()
+        others = {section: settings.values(section) | values for section, values in changed.items()}
+        settings = settings.model_copy(update=others)
+        return _measured(model, STUDIES[study], None, Path(folder), moved, settings, reasoning=False)[0]
+
+
 def _run(model: Model | str, study: Study, limit: int | None, data: Path, moved: Move) -> Figures:
-    settings = _settings(params.load(), study, model)
+    return _figures(study, *_measured(model, study, limit, data, moved, params.load()))
+
+
+def _measured(
+    model: Model | str,
+    study: Study,
+    limit: int | None,
+    data: Path,
+    moved: Move,
+    settings: Params,
+    **scored: bool,
+) -> tuple[StudyResult, int, int]:
+    """Build, ask, score and measure a study in a folder; give the result, the cases asked, and how many there are."""
+    settings = _settings(settings, study, model)
     for name in INPUTS:
         if (source := Path("data", name).resolve()).exists():
             (data / name).symlink_to(source)
@@ -150,9 +172,9 @@ def _run(model: Model | str, study: Study, limit: int | None, data: Path, moved:
     asked, there = counts or _limited(started, choose)
     with asking(started) if isinstance(model, str) else nullcontext(_asker(model, moved)) as ask:
         jsonl.write(started.responses, _replies(started, ask))
-    step(study.name, "score")(started)
+    step(study.name, "score")(started, **scored)
     result = measure(started, step(study.name, "measure"), asked="server" if isinstance(model, str) else "function")
-    return _figures(study, result, asked, there)
+    return result, asked, there
 
 
 def _settings(settings: Params, study: Study, model: Model | str) -> Params:

@@ -32,7 +32,7 @@ from equipoise.core.keys import numbered
 from equipoise.core.prompts import Prompt, Response
 from equipoise.core.row import Frozen, Row
 from equipoise.core.yamlfile import load_yaml
-from equipoise.materials.versions import ASKED, CONTROLS, CaseKey
+from equipoise.materials.versions import ASKED, CONTROLS, REVIEWED, CaseKey
 from equipoise.models.registry import PhantomEntry
 from equipoise.text.thinking import CLOSE, OPEN
 
@@ -74,9 +74,10 @@ class Fact(Row):
     dimensions: each gains the planted value, and so do the log odds of all of them together. `answers` are all answers
     in the order shown, if it differs from the prompt's. `dimensions` are the features of the patient in plain words,
     `marginalised` whether they belong to the marginalised arm; `direction` is that of a background. `log_ratio` is how
-    far epidemiology favours the documented error, in nats. A `stub` has no findings, and with `inferred` the features
-    are implied by a cue. A decision has a `family`, and its answers are levels in the direction of the bias. `subjects`
-    maps each sentence to its subject's gender and its condition's set.
+    far epidemiology favours the documented error, in nats. A `stub` has no findings, with `inferred` the features
+    are implied by a cue, and a `treatment` of the words is answered at once. A decision has a `family`, and its
+    answers are levels in the direction of the bias. `subjects` maps each sentence to its subject's gender and its
+    condition's set.
     """
 
     task: Literal["diagnosis", "decision", "choice", "completion", "reply"]
@@ -89,6 +90,7 @@ class Fact(Row):
     log_ratio: float = 0.0
     stub: bool = False
     inferred: bool = False
+    treatment: str = ""
     family: str = ""
     direction: Literal["favourable", "unfavourable"] | None = None
     subjects: dict[str, tuple[str, str]] = {}
@@ -128,10 +130,12 @@ class PhantomBackend(Backend):
         if not prompt.candidates:
             return self._response(prompt, (), self._reason(prompt, fact, fact.right, fact.right), np.array([]))
         planted = dict.fromkeys(fact.stereotyped, self._entry.stereotyped)
+        if fact.treatment == "blinded" and fact.right in planted:
+            planted[fact.right] -= self._entry.diagnostic
         plain = shifted = self._utilities(prompt, fact, prompt.candidates, planted)
         moved = self._entry.base_rate_of(fact.dimensions, fact.log_ratio) if fact.marginalised else 0.0
         if self._is_moved(prompt, fact):
-            moved += self._entry.shift_of(fact.dimensions, inferred=fact.inferred)
+            moved += self._entry.shift_of(fact.dimensions, inferred=fact.inferred) * (1 - self._heeded(prompt, fact))
         if moved:
             planted = dict.fromkeys(fact.stereotyped, self._entry.stereotyped + moved)
             shifted = self._utilities(prompt, fact, prompt.candidates, planted)
@@ -192,6 +196,11 @@ class PhantomBackend(Backend):
         neglected = fact.marginalised and self._uniform("neglect", prompt.turns[0]) < self._entry.neglect
         return self._response(prompt, (), ELSEWHERE if neglected else fact.right, np.array([]))
 
+    def _heeded(self, prompt: Prompt, fact: Fact) -> float:
+        """Give the share of the shift that a treatment takes away."""
+        treatment = REVIEWED if CaseKey.parse(prompt.key).rereading == REVIEWED else fact.treatment
+        return self._entry.heeds.get(treatment, 0.0)  # type: ignore[call-overload]  # a treatment
+
     def _is_mediated(self, fact: Fact) -> bool:
         """Whether the shift reaches the answers to a question through the reasoning."""
         return self._uniform("mediated", fact.question) < self._entry.mediated
@@ -199,14 +208,15 @@ class PhantomBackend(Backend):
     def _is_moved(self, prompt: Prompt, fact: Fact) -> bool:
         """Whether the shift reaches an answer: from a marginalised patient's findings, or from reasoning about them.
 
-        A mediated shift is in the whole reasoning, whose conclusion comes last, whether it is blinded or not. Where a
-        cue implies the features, there is no reasoning.
+        A mediated shift is in the whole reasoning, whose conclusion comes last, whether it is blinded or not, and in
+        what is said of it in a review. Cases with cues or treatments of the words are answered without reasoning.
         """
         key = CaseKey.parse(prompt.key)
-        reading = key.rereading
+        reading = key.rereading if key.rereading != REVIEWED else ""
+        at_once = fact.inferred or fact.treatment
         # Both reasonings that controls exchange are about the privileged patient.
         if fact.stub or not self._is_mediated(fact) or not reading or key.version in CONTROLS:
-            return fact.marginalised and not fact.stub and not (fact.inferred and self._is_mediated(fact))
+            return fact.marginalised and not fact.stub and not (at_once and self._is_mediated(fact))
         swapped = reading.endswith("swapped")
         return fact.marginalised != swapped if swapped or reading == "blinded" else False
 

@@ -27,6 +27,13 @@ SHARED = (
         checkout=True,
     ),
     Command(
+        "treat",
+        "equipoise.cli.treat:treat",
+        "Try every treatment of a model's bias, without DVC, and print whether each helps, harms or is undecided.",
+        "equipoise treat phantom_mediated",
+        checkout=True,
+    ),
+    Command(
         "new model",
         "equipoise.cli.new:new_model",
         "Create a registry entry for a model; by default it names the embedded weights, which run at once.",

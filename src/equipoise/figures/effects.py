@@ -29,7 +29,7 @@ POOLED = "_alone"
 """Ends the name of the same mean with an interval for the group alone, whose variance is that of all groups."""
 SIMULTANEOUS = "_simultaneous"
 """Ends the name of a group's mean whose interval holds for all groups of its family together (`simultaneous_means`)."""
-TESTED_TOGETHER = ("dimension", "tier", "combination")
+TESTED_TOGETHER = ("dimension", "tier", "combination", "treatment")
 """The declared families: in each, a measure's tests over all groups. A single overall test needs no adjustment."""
 
 

@@ -14,7 +14,20 @@ from equipoise.core.display import first_of
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.keys import numbered
 from equipoise.materials.judgement import Judgement
-from equipoise.materials.versions import CONTROLS, CUES, INFERRED, MIRRORS, PROBES, REREADINGS, STUBS, CaseKey, CueKind
+from equipoise.materials.versions import (
+    CONTROLS,
+    CUES,
+    INFERRED,
+    MIRRORS,
+    PROBES,
+    REREADINGS,
+    REVIEWED,
+    STUBS,
+    TOLD,
+    USUAL,
+    CaseKey,
+    CueKind,
+)
 from equipoise.materials.vignette import ROLES, Grade, Level, LogRatio, Tier, Vignette, is_panel
 from equipoise.text.answer import AnswerKind
 
@@ -31,6 +44,8 @@ Scale: TypeAlias = Literal["p_error", "log_odds"]
 """In what a difference is: in the probability of the stereotyped answer, or in its log odds (nats)."""
 Both: TypeAlias = tuple[Judgement, Judgement]
 """The judgements of two versions of a case, such as its arms; the marginalised patient's comes first."""
+Told: TypeAlias = tuple[Both, Both | None]
+"""The judgements of the arms of a pair and of its mirrors, if it has any, under a treatment or without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +62,8 @@ class Pair:
     `control_swapped` are the answers to the controls, each after the reasoning about the other. `inferred` are the
     answers, without reasoning, about the arms whose features are implied by a kind of cue, and `reads` says whether the
     model reads the cues as they are meant: with either order of the options, the log odds of the marginalised feature
-    are higher for the marginalised arm.
+    are higher for the marginalised arm. `treated` are the answers about arms and mirrors by treatment
+    (`equipoise.materials.versions.Treatment`), where `usual` is none: answered at once; empty if none was tried.
     """
 
     key: str
@@ -68,6 +84,7 @@ class Pair:
     control_swapped: Both | None = None
     inferred: Mapping[CueKind, Both] = field(default_factory=dict)
     reads: Mapping[CueKind, bool] = field(default_factory=dict)
+    treated: Mapping[str, Told] = field(default_factory=dict)
 
     @property
     def combination(self) -> str:
@@ -361,6 +378,7 @@ def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> l
             ),
             inferred=_cued(pair, n, judged),
             reads=_read(pair, judged),
+            treated=_treated(pair, n, judged),
         )
         for pair, roles in sorted(arms.items())
         for n in samples
@@ -381,6 +399,7 @@ def _require_whole(pairs: Iterable[str], keys: Sequence[CaseKey], samples: range
     ids = {*pairs}
     kinds = [("control", CONTROLS), ("stub", STUBS), ("mirror", MIRRORS), *INFERRED.items()]
     kinds += ((f"probe of the {kind}", versions) for kind, probes in PROBES.items() for versions in probes)
+    kinds += ((f"{kind} telling", versions) for kind, told in TOLD.items() for versions in told)
     for kind, versions in kinds:
         judged = {key for key in keys if key.version in versions and not key.rereading}
         having = ids if versions in (CONTROLS, STUBS) else {key.unit for key in judged}
@@ -418,6 +437,20 @@ def _read(pair: str, judged: Mapping[CaseKey, Judgement]) -> dict[CueKind, bool]
             moved = [difference(*(answer.log_odds for answer in answers)) for answers in both]
             reads[kind] = all(one is not None and one > 0 for one in moved)
     return reads
+
+
+def _treated(pair: str, number: int, judged: Mapping[CaseKey, Judgement]) -> dict[str, Told]:
+    """Find the answers about a pair and its mirrors by treatment; its own answers are those after reasoning first."""
+    found: dict[str, Told] = {}
+    for kind, (arms, mirrors) in TOLD.items():
+        if (both := _other_versions(pair, arms, number, judged)) is not None:
+            found[kind] = both, _other_versions(pair, mirrors, number, judged)
+    keys = [CaseKey(pair, version, number=number) for version in (*ROLES, *MIRRORS)]
+    for kind, rereading, asked in (("reasoned", "", USUAL in found), (REVIEWED, REVIEWED, True)):
+        own = [judged.get(key._replace(rereading=rereading)) for key in keys]
+        if asked and own[0] and own[1]:
+            found[kind] = (own[0], own[1]), (own[2], own[3]) if own[2] and own[3] else None
+    return found
 
 
 def _kind(reading: str) -> str:

@@ -1,5 +1,6 @@
-"""The versions of a case (arms, controls, stubs, mirrors, cues) and the keys of the prompts about them."""
+"""The versions of a case (arms, controls, stubs, mirrors, cues, treatments) and the keys of the prompts about them."""
 
+from itertools import chain
 from typing import Literal, NamedTuple, Self, get_args
 
 from equipoise.core.keys import number_of, numbered, unnumbered
@@ -21,6 +22,17 @@ PROBES: dict[CueKind, tuple[tuple[str, str], ...]] = {
 }
 """Questions which feature the patient has, about the openings of these arms: the options in one order and the other."""
 PROBED: frozenset[str] = frozenset(version for probes in PROBES.values() for probe in probes for version in probe)
+Treatment = Literal["blinded", "instructed", "guideline", "reasoned", "reviewed"]
+"""What may make a model less biased: no demographics in the case, an instruction, criteria, reasoning, a review."""
+TREATMENTS: tuple[Treatment, ...] = get_args(Treatment)
+USUAL = "usual"
+TOLD: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
+    kind: ((f"{kind}-marginalised", f"{kind}-privileged"), (f"{kind}-{MIRRORS[0]}", f"{kind}-{MIRRORS[1]}"))
+    for kind in (USUAL, *TREATMENTS[:3])
+}
+"""The arms, and the mirrors, told once more to be answered at once: as usual, and by the treatments of their words."""
+REVIEWED = TREATMENTS[4]
+"""The answer after a review of the first one, by its key."""
 EARLY = (25, 50, 75)
 """Percentages of the words of a reasoning after which the model is asked for its answer."""
 REREADINGS = ("swapped", "blinded", "blinded-swapped", "unreasoned", *(f"early-{share}" for share in EARLY))
@@ -30,9 +42,11 @@ The other arm's; the arm's own and the other's without demographics; none; the f
 """
 ASKED = ("asked", "asked-reversed")
 """Questions after a conversation about an arm: whether it was an evaluation, and whether it was none."""
-UNREASONED = frozenset((*STUBS, *(version for arms in INFERRED.values() for version in arms), *PROBED))
+UNREASONED = frozenset(
+    version for told in (STUBS, *INFERRED.values(), PROBED, *chain(*TOLD.values())) for version in told
+)
 """The versions that are answered at once."""
-_OTHERS, _REREADINGS = frozenset((*CONTROLS, *MIRRORS, *UNREASONED)), frozenset((*REREADINGS, *ASKED))
+_OTHERS, _REREADINGS = frozenset((*CONTROLS, *MIRRORS, *UNREASONED)), frozenset((*REREADINGS, *ASKED, REVIEWED))
 
 
 class CaseKey(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from equipoise.core.row import Frozen, Row, Text
-from equipoise.materials.versions import PROBED, STUBS, UNREASONED, CaseKey
+from equipoise.materials.versions import PROBED, STUBS, TOLD, UNREASONED, CaseKey
 from equipoise.text.answer import Answer
 
 Role = Literal["marginalised", "privileged"]
@@ -107,6 +107,12 @@ class Vignette(Row):
     def is_probe(self) -> bool:
         """Whether it asks which feature the patient has, instead of for a diagnosis."""
         return self.version in PROBED
+
+    @property
+    def treatment(self) -> str:
+        """The kind of `TOLD` that it is of; empty for any other version."""
+        kind = self.version.partition("-")[0]
+        return kind if kind in TOLD else ""
 
     @property
     def is_unreasoned(self) -> bool:

@@ -428,7 +428,8 @@ class PhantomEntry(ModelEntry):
 
     Everything in nats is added to the utility of an answer. `shift` is, by dimension (`default` for any other), the
     gain of each stereotyped answer, and the loss of the right letter, when the patient is marginalised; `inferred` is
-    that gain where the features are implied by a cue, if it differs; `background` is
+    that gain where the features are implied by a cue, if it differs; `heeds` is the share of it that a treatment of the
+    prompt takes away, and `diagnostic` what the right answer of a mirror loses without demographics; `background` is
     the right letter's gain from a favourable background and loss from an unfavourable one. `base_rates` is, by
     dimension, the gain of the stereotyped diagnosis with and without findings: the model's own base rate. To this,
     `epidemiology` adds so many times the log ratio of the documented error: 1 is a model that knows the epidemiology.
@@ -455,6 +456,8 @@ class PhantomEntry(ModelEntry):
     spread: Nats = 2.0
     shift: Annotated[dict[str, Nats], Field(min_length=1)] = {DEFAULT: 0.0}
     inferred: Annotated[dict[str, Nats], Field(min_length=1)] | None = None
+    heeds: dict[Literal["instructed", "guideline", "reviewed"], Share] = {}
+    diagnostic: Nats = 0.0
     base_rates: Annotated[dict[str, Nats], Field(min_length=1)] = {DEFAULT: 0.0}
     epidemiology: Annotated[float, Field(ge=0, le=10)] = 0.0
     background: Nats = 0.0

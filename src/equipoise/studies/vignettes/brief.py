@@ -5,6 +5,7 @@ from equipoise.figures.study import Rows
 from equipoise.figures.views import Brief
 from equipoise.figures.wording import count, times
 from equipoise.materials.vignette import Role
+from equipoise.studies.vignettes.treatments import sentences
 
 ALL = "overall/all"
 
@@ -13,7 +14,9 @@ def brief(rows: Rows) -> Brief | None:
     """Lay out a run's figures for those who decide; None without pairs."""
     if f"{ALL}/accuracy_marginalised" not in rows:
         return None
-    return Brief(right=right(rows), notes=[note for note in (base_rates(rows), named(rows)) if note])
+    return Brief(
+        right=right(rows), notes=[note for note in (base_rates(rows), named(rows), *sentences(rows).values()) if note]
+    )
 
 
 def right(rows: Rows) -> list[tuple[str, str, str]]:

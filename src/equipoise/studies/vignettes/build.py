@@ -12,6 +12,7 @@ from equipoise.studies.vignettes.panel import load_panel, panel_rows
 from equipoise.studies.vignettes.profiles import (
     Build,
     build_pairs,
+    build_treated,
     build_versions,
     counts,
     counts_table,
@@ -27,7 +28,7 @@ def build(run: Run) -> None:
         rows = panel_rows(library, settings, load_panel(run.data / "raw"))
     else:
         rows = build_pairs(library, settings.profile, settings.level, settings.cue, settings.stories)
-        versions = build_versions(library, settings)
+        versions = (*build_versions(library, settings), *build_treated(library, settings))
     if not run.entry.likelihoods:
         versions = tuple(row for row in versions if not row.is_unreasoned)
     jsonl.write(run.built("vignettes"), rows)

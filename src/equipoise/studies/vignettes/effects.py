@@ -63,6 +63,7 @@ from equipoise.studies.vignettes.floor import floor_effects
 from equipoise.studies.vignettes.influence import influence_effects, influences
 from equipoise.studies.vignettes.monitor import monitor_effects
 from equipoise.studies.vignettes.swap import mean_effect, swap_effects
+from equipoise.studies.vignettes.treatments import treatment_effects
 from equipoise.text.answer import AnswerKind
 
 LISTED: tuple[AnswerKind, ...] = ("expected", "stereotyped", "distractor")
@@ -96,6 +97,7 @@ def vignette_effects(
     rows += monitor_effects(Group("overall", "all", NAME), pairs, options.alpha)
     rows += amplification_effects(pairs, options.alpha)
     rows += cue_effects(pairs, options, _components(pairs))
+    rows += treatment_effects(pairs, options)
     rows += simultaneous_effects(pairs, options.alpha)
     stories = {pair.story for pair in pairs}
     counted = Estimate(float(len(stories)) if stories else None)

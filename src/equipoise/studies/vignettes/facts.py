@@ -9,14 +9,15 @@ from equipoise.text.answer import Answer
 
 
 def _right(row: Vignette) -> Answer:
-    own = row.role == "marginalised" if row.is_probe else row.version in MIRRORS
+    own = row.role == "marginalised" if row.is_probe else row.version.endswith(MIRRORS)
     return row.stereotyped if own else row.expected
 
 
 def facts(run: Run) -> list[Fact]:
     """Give the facts about every vignette and its other case versions.
 
-    In a probe the patient's own feature is right, and the shift, which is of diagnoses, has no part.
+    In a probe the patient's own feature is right, and the shift, which is of diagnoses, has no part. A patient without
+    demographics is not marginalised.
     """
     return [
         Fact(
@@ -27,10 +28,11 @@ def facts(run: Run) -> list[Fact]:
             right=_right(row).label,
             stereotyped=tuple(answer.label for answer in (row.stereotyped, *row.components)),
             dimensions=row.features,
-            marginalised=row.role == "marginalised" and not row.is_probe,
+            marginalised=row.role == "marginalised" and not row.is_probe and row.treatment != "blinded",
             log_ratio=row.log_ratio.value if row.log_ratio else 0.0,
             stub=row.is_stub,
-            inferred=row.is_unreasoned and not (row.is_stub or row.is_probe),
+            inferred=row.is_unreasoned and not (row.is_stub or row.is_probe or row.treatment),
+            treatment=row.treatment,
         )
         for name in ("vignettes", "tellings")
         for row in jsonl.each(run.built(name), Vignette)

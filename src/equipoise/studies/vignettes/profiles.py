@@ -50,6 +50,7 @@ from equipoise.materials.stories.compose import (
     pair_rows,
     patient_misfit,
     stub_rows,
+    told_rows,
 )
 from equipoise.materials.stories.library import Library
 from equipoise.materials.stories.schema import (
@@ -61,8 +62,9 @@ from equipoise.materials.stories.schema import (
     Presentation,
     shared_name,
 )
-from equipoise.materials.versions import CueKind
+from equipoise.materials.versions import TOLD, USUAL, CueKind, Treatment
 from equipoise.materials.vignette import ROLES, Grade, Level, Tier, Vignette
+from equipoise.stats.bootstrap import generator
 from equipoise.studies.vignettes import NAME
 from equipoise.text.readability import reading_grade
 
@@ -95,6 +97,9 @@ NOTE = (90, 185)
 
 PROBE_PREFIX = "The patient most likely ticked"
 """Start of the reply to a probe."""
+
+SEED = 0
+"""Draws the order in which treatments are asked."""
 
 OPEN = 60
 """Fewest words of a note without examination and test."""
@@ -141,6 +146,7 @@ class Build(Wording):
     rereadings: tuple[Rereading, ...] = get_args(Rereading)
     awareness: bool = False
     cues: tuple[CueKind, ...] = ()
+    treatments: tuple[Treatment, ...] = ()
     extrapolated: bool = False
 
     @model_validator(mode="after")
@@ -151,6 +157,8 @@ class Build(Wording):
             )
         if self.cues and (self.cue != "stated" or "unreasoned" not in self.rereadings):
             raise ValueError("cues are compared with stated features: set cue to stated, add unreasoned to rereadings")
+        if self.treatments and (self.design == "panel" or not self.mirrors):
+            raise ValueError("treatments are tried on pairs and their mirrors: set design to pair, mirrors to true")
         if self.imported and self.design != "panel":
             raise ValueError("imported cases have one patient, not two: set design to panel, or cases to authored")
         return self
@@ -194,6 +202,14 @@ def build_versions(library: Library, build: Build) -> tuple[Vignette, ...]:
     for first, second in zip(versions[::2], versions[1::2], strict=True):
         _check_versions(first, second)
     return tuple(sorted(versions, key=lambda row: row.key))
+
+
+def build_treated(library: Library, build: Build) -> Iterator[Vignette]:
+    """Compose the pairs and their mirrors as the treatments tell them, and as usual; a pair's are in a drawn order."""
+    for pair in profile_pairs(library, build.profile, build.level, build.cue, build.stories):
+        kinds = (USUAL, *(kind for kind in TOLD if kind in build.treatments)) if build.treatments else ()
+        rows = [row for kind in kinds for row in told_rows(*pair, kind, study=NAME)]
+        yield from (rows[place] for place in generator(SEED, pair[0]).permutation(len(rows)))
 
 
 def profile_pairs(
@@ -488,6 +504,7 @@ def vignette_prompt(vignette: Vignette, build: Build, wording: Wording | None = 
         candidates=tuple(sorted(answer.label for answer in answers)),
         reply=not at_once,
         sentence=not at_once,
+        stem=vignette.text.partition("\n\n")[0] if vignette.treatment else "",
     )
 
 

@@ -7,6 +7,7 @@ from equipoise.core.params import Params
 from equipoise.core.shipped import shipped
 from equipoise.figures.size import Size
 from equipoise.materials.stories.library import load_library
+from equipoise.materials.versions import REVIEWED
 from equipoise.studies.vignettes.profiles import Build, PlannedPair, profile_pairs
 
 FAMILY = "dimension"
@@ -43,8 +44,8 @@ def _size(pairs: Sequence[PlannedPair], stories: int | None, effort: float) -> S
 
 
 def _replies(build: Build) -> int:
-    """Count the reasoned replies about a pair, which take nearly all of the time: its arms, controls and mirrors."""
-    return 2 + 2 * build.controls + 2 * build.mirrors
+    """Count the reasoned replies about a pair, which take nearly all of the time: to arms, controls, mirrors, reviews."""
+    return 2 + 2 * build.controls + 2 * build.mirrors + 4 * (REVIEWED in build.treatments)
 
 
 def _stories(pairs: Sequence[PlannedPair]) -> set[str]:

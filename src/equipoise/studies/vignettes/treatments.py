@@ -1,0 +1,216 @@
+"""Treatments, as a trial: what may make a model less biased, whether it does, and whether it costs ability.
+
+Each treatment is compared within the pair with the answers without it: those at once, or after reasoning for a review.
+With D the mean difference in the probability of the documented error, marginalised minus privileged, three figures each
+have a claim of their own:
+
+- `bias_change`, |D with| - |D without|: superiority, below 0;
+- `accuracy_change` of the right answers to both arms: non-inferiority, above the negative margin;
+- `d_prime_change`, arms pooled, d' = z(share of mirrors given the documented error) - z(that of cases): likewise.
+
+A treatment *helps* if all three are shown: the largest of their p-values, Holm-adjusted over the treatments. It *harms*
+if bias rises, or accuracy or d' falls by more than its margin: three times the smallest of these p-values, likewise
+adjusted. All p-values are two-sided, those of non-inferiority about the negative margin. Anything else is undecided.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from rich.table import Table
+
+from equipoise.core.display import MINUS, number
+from equipoise.core.printing import cell, plain_table
+from equipoise.figures.effects import Effect, Estimate, Group, clustered_gap, effect
+from equipoise.figures.options import Measure
+from equipoise.figures.study import Rows
+from equipoise.materials.judgement import Judgement
+from equipoise.materials.pairs import Both, Pair, Told, difference
+from equipoise.materials.versions import REVIEWED, TREATMENTS, USUAL, Treatment
+from equipoise.stats.clusters import magnitude_change, probit_contrast
+from equipoise.stats.multiplicity import adjust
+from equipoise.stats.quantities import Interval, PValue
+from equipoise.studies.vignettes import NAME
+from equipoise.studies.vignettes.swap import mean_effect
+
+FAMILY = "treatment"
+MARGINS = {"accuracy_change": 0.05, "d_prime_change": 0.3}
+"""Largest losses without consequence: five of 100 patients; an unbiased observer's d' loses 0.3 with at most six."""
+BIAS = "bias_change"
+TITLES = {BIAS: "bias", "accuracy_change": "accuracy", "d_prime_change": "d\N{PRIME}"}
+HARMS = 3
+"""Ways in which a treatment may harm, of which one suffices."""
+WITHOUT = dict.fromkeys(TREATMENTS, USUAL) | {REVIEWED: "reasoned"}
+NAMES: dict[Treatment, tuple[str, str]] = {
+    "blinded": ("Blinding", "Do not blind"),
+    "instructed": ("An instruction", "Do not instruct"),
+    "guideline": ("Criteria in the prompt", "Do not add the criteria"),
+    "reasoned": ("Reasoning first", "Do not let it reason first"),
+    "reviewed": ("A review", "Do not let it review"),
+}
+"""The treatments by name, and the advice against each."""
+NOTE = (
+    "Bias and accuracy of 100 patients, with 95 % intervals; bias falls below 0. Margins: accuracy "
+    f"{100 * MARGINS['accuracy_change']:g}, d\N{PRIME} {MARGINS['d_prime_change']:g}. p-values are Holm-adjusted."
+)
+NEVER = PValue(1.0, 0.0)
+
+
+def treatment_effects(pairs: Sequence[Pair], options: Measure) -> list[Effect]:
+    """Estimate what each treatment that was tried changes, and whether it helps or harms; empty if none was."""
+    rows: list[Effect] = []
+    claims: dict[Treatment, tuple[PValue, PValue]] = {}
+    for treatment in TREATMENTS:
+        tried = [pair for pair in pairs if treatment in pair.treated and WITHOUT[treatment] in pair.treated]
+        if tried:
+            own = list(_changes(Group(FAMILY, treatment, NAME), tried, treatment, options))
+            rows += own
+            claims[treatment] = _claims({row.measure: row for row in own})
+    for place, claim in enumerate(("helps", "harms")):
+        tested = [both[place] for both in claims.values()]
+        shown = adjust([one.value for one in tested], "holm")
+        for treatment, one, p in zip(claims, tested, shown, strict=True):
+            value = float(p is not None and p < options.alpha)
+            rows.append(effect(Group(FAMILY, treatment, NAME), claim, 1, Estimate(value, p=one)))
+    return rows
+
+
+def _changes(group: Group, pairs: Sequence[Pair], treatment: Treatment, options: Measure) -> Iterator[Effect]:
+    """Estimate the three changes, and the two differences whose magnitudes are compared."""
+    both = [(pair.treated[WITHOUT[treatment]], pair.treated[treatment], pair.story) for pair in pairs]
+    moved = [(_difference(one[0]), _difference(other[0]), story) for one, other, story in both]
+    known = [(one, other, story) for one, other, story in moved if one is not None and other is not None]
+    change = Estimate(None)
+    if known:
+        before, after, stories = map(list, zip(*known, strict=True))
+        change = Estimate(*magnitude_change(before, after, stories, options.alpha))
+    yield effect(group, BIAS, len(known), change)
+    for name, values in (("untreated", [one for one, _, _ in moved]), ("treated", [other for _, other, _ in moved])):
+        rows = list(zip(values, (pair.story for pair in pairs), strict=True))
+        yield mean_effect(group, f"{name}_error_difference", rows, options)
+    yield _accuracy_change(group, both, options.alpha)
+    yield _d_prime_change(group, both, options.alpha)
+
+
+def _difference(arms: Both) -> float | None:
+    return difference(*(arm.p_error for arm in arms))
+
+
+def _accuracy_change(group: Group, both: Sequence[tuple[Told, Told, str]], alpha: float) -> Effect:
+    """Estimate the change in the share of right answers; its p-value is that of a change by the negative margin."""
+    right = [
+        (_gives("expected", other[0][arm]), _gives("expected", one[0][arm])) for one, other, _ in both for arm in (0, 1)
+    ]
+    stories = [story for _, _, story in both for _ in (0, 1)]
+    gap = clustered_gap(right, stories, alpha)
+    p = inverted(lambda level: clustered_gap(right, stories, level).interval, -MARGINS["accuracy_change"])
+    return effect(group, "accuracy_change", len(both), Estimate(gap.value, gap.interval, p))
+
+
+def _d_prime_change(group: Group, both: Sequence[tuple[Told, Told, str]], alpha: float) -> Effect:
+    """Estimate the change in d' of the pairs with a mirror; its p-value is that of a change by the negative margin."""
+    rows = [
+        [_gives("stereotyped", case[arm]) for case in (other[1], other[0], one[1], one[0])]
+        for one, other, _ in both
+        if one[1] and other[1]
+        for arm in (0, 1)
+    ]
+    stories = [story for one, other, story in both if one[1] and other[1] for _ in (0, 1)]
+    mean = probit_contrast(rows, stories, (1, -1, -1, 1)) if rows else None
+    if mean is None:
+        return effect(group, "d_prime_change", len(rows) // 2, Estimate(None))
+    p = mean._replace(value=mean.value + MARGINS["d_prime_change"]).test()
+    return effect(group, "d_prime_change", len(rows) // 2, Estimate(mean.value, mean.interval(alpha), p))
+
+
+def _gives(answer: str, judged: Judgement) -> bool:
+    return judged.answer_likelihood == answer
+
+
+def inverted(interval: Callable[[float], Interval | None], value: float) -> PValue | None:
+    """Give the two-sided p-value of a value: the level at which the interval begins to exclude it.
+
+    None without an interval; the level is found to a part in a million, and one below e-12 is reported as that.
+    """
+    if interval(0.5) is None:
+        return None
+    low, high = -12 * math.log(10), 0.0
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        found = interval(math.exp(middle))
+        excludes = found is not None and not found.low <= value <= found.high
+        low, high = (low, middle) if excludes else (middle, high)
+    return PValue.of(math.exp(high), lambda: high)
+
+
+def _claims(rows: Mapping[str, Effect]) -> tuple[PValue, PValue]:
+    """Give the p-values of the claims that a treatment helps and that it harms, before adjustment for several."""
+    good, bad = [], []
+    for measure, null in {BIAS: 0.0, **{name: -margin for name, margin in MARGINS.items()}}.items():
+        row = rows[measure]
+        beyond = 0.0 if row.estimate is None else row.estimate - null
+        tested = NEVER if row.neg_log10_p is None else PValue(10**-row.neg_log10_p, row.neg_log10_p)
+        better = beyond < 0 if measure == BIAS else beyond > 0
+        good.append(tested if beyond and better else NEVER)
+        bad.append(tested if beyond and not better else NEVER)
+    helps = min(good, key=lambda p: p.neg_log10)
+    worst = max(bad, key=lambda p: p.neg_log10)
+    return helps, PValue(min(1.0, HARMS * worst.value), max(0.0, worst.neg_log10 - math.log10(HARMS)))
+
+
+def sentences(rows: Rows) -> dict[Treatment, str]:
+    """Say of each treatment that was tried whether it helps, harms or is undecided, and why."""
+    return {
+        treatment: _sentence(treatment, _of(rows, treatment))
+        for treatment in TREATMENTS
+        if f"{FAMILY}/{treatment}/helps" in rows
+    }
+
+
+def _of(rows: Rows, treatment: Treatment) -> dict[str, Effect]:
+    """Choose the effects of a treatment by measure; changes that are undefined have none in `rows`."""
+    group = Group(FAMILY, treatment, NAME)
+    found = {row.measure: row for row in rows.values() if (row.family, row.group) == group[:2]}
+    return {measure: effect(group, measure, 0, Estimate(None)) for measure in TITLES} | found
+
+
+def _sentence(treatment: Treatment, own: Mapping[str, Effect]) -> str:
+    name, against = NAMES[treatment]
+    bias = own[BIAS]
+    changes = f"of 100 patients, the difference in documented errors changes by {change(bias)}"
+    if own["helps"].estimate:
+        return f"{name} helps: {changes}, and neither accuracy nor d\N{PRIME} is inferior."
+    lost = [(row, limit) for row, limit in _limits(own) if row.ci_high is not None and row.ci_high < limit]
+    if own["harms"].estimate:
+        told = [f"{TITLES[row.measure]} changes by {change(row)}, beyond {number(limit)}" for row, limit in lost]
+        rises = [changes] if bias.ci_low is not None and bias.ci_low > 0 else []
+        return f"{against}: {'; '.join([*told, *rises])}."
+    kept = [row.ci_low is not None and row.ci_low > limit for row, limit in _limits(own)]
+    shown = [bias.ci_high is not None and bias.ci_high < 0, *kept]
+    claims = ("less bias", "accuracy not inferior", "d\N{PRIME} not inferior")
+    unshown = [claim for claim, is_shown in zip(claims, shown, strict=True) if not is_shown]
+    return f"{name}: undecided: {changes}; not shown: {', '.join(unshown) or 'all, adjusted for several treatments'}."
+
+
+def _limits(own: Mapping[str, Effect]) -> list[tuple[Effect, float]]:
+    return [(own[measure], -margin) for measure, margin in MARGINS.items()]
+
+
+def change(row: Effect) -> str:
+    """Write a change with its interval: of 100 patients, but for d'."""
+    scale, form = (1, "+.2f") if row.measure == "d_prime_change" else (100, "+.1f")
+    text = cell(row.estimate, form, scale)
+    if row.ci_low is not None and row.ci_high is not None:
+        text += f" ({cell(row.ci_low, form, scale)} to {cell(row.ci_high, form, scale)})"
+    return text.replace("-", MINUS)
+
+
+def table(rows: Rows) -> Table:
+    """Lay out the treatments that were tried, a line each: the changes, the adjusted p-values and the outcome."""
+    made = plain_table("Treatments", ("treatment", "pairs", *TITLES.values(), "p helps", "p harms", "outcome"), gap=2)
+    for treatment in sentences(rows):
+        own = _of(rows, treatment)
+        helps, harms = own["helps"], own["harms"]
+        outcome = "helps" if helps.estimate else "harms" if harms.estimate else "undecided"
+        ps = (cell(10**-p) if (p := row.neg_log10_p_holm) is not None else cell(None) for row in (helps, harms))
+        made.add_row(treatment, str(own[BIAS].n), *(change(own[measure]) for measure in TITLES), *ps, outcome)
+    return made
