@@ -199,7 +199,7 @@ class PhantomBackend(Backend):
     def _heeded(self, prompt: Prompt, fact: Fact) -> float:
         """Give the share of the shift that a treatment takes away."""
         treatment = REVIEWED if CaseKey.parse(prompt.key).rereading == REVIEWED else fact.treatment
-        return self._entry.heeds.get(treatment, 0.0)  # type: ignore[call-overload]  # a treatment
+        return float(self._entry.heeds.get(treatment, 0.0))  # type: ignore[call-overload]  # a treatment
 
     def _is_mediated(self, fact: Fact) -> bool:
         """Whether the shift reaches the answers to a question through the reasoning."""

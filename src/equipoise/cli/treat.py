@@ -1,13 +1,15 @@
 """`equipoise treat`: what may make a model less biased, tried on every pair of the profile and its mirror."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
 from equipoise.api.running import FIRST, measured
 from equipoise.cli import completing
 from equipoise.core import params, printing
 from equipoise.core.errors import EquipoiseError
+from equipoise.figures.study import Rows
 from equipoise.pipeline.steps import part
 from equipoise.studies.registry import STUDIES
 
@@ -30,11 +32,11 @@ def treat(
 
     Treatments are blinding, an instruction, criteria in the prompt, reasoning first, and a review.
     """
-    own = part(FIRST, "treatments")
+    own: Any = part(FIRST, "treatments")
     name = model or params.load().model
     build = {**ALONE, "treatments": list(own.TREATMENTS), **({"profile": profile} if profile else {})}
     found = measured(name, FIRST, {"build": build})
-    rows = found.defined
+    rows = {row.place: row for row in found.effects}
     told = own.sentences(rows)
     if not told:
         raise EquipoiseError(f"model {name!r} gives no likelihoods, by which the answers under treatments are read")
@@ -42,4 +44,18 @@ def treat(
         effects = [row.model_dump() for row in rows.values() if row.family == own.FAMILY]
         printing.print_json({"model": name, "outcomes": told, "effects": effects})
         return
-    printing.show(f"Model: {name}, {STUDIES[FIRST].title.lower()}", own.table(rows), "", *told.values(), own.NOTE)
+    printing.show(f"Model: {name}, {STUDIES[FIRST].title.lower()}", _table(own, rows), "", *told.values(), own.NOTE)
+
+
+def _table(own: Any, rows: Rows) -> Table:  # noqa: ANN401  (a module)
+    """Lay out the treatments that were tried, a line each: the changes, the adjusted p-values and the outcome."""
+    columns = ("treatment", "pairs", *own.TITLES.values(), "p helps", "p harms", "outcome")
+    made = printing.plain_table("Treatments", columns, gap=2)
+    for treatment in own.sentences(rows):
+        found = own.of_treatment(rows, treatment)
+        claims = {name: found[name] for name in ("helps", "harms")}
+        outcome = next((name for name, row in claims.items() if row.estimate), "undecided")
+        tests = [printing.cell(10 ** -(row.neg_log10_p_holm or 0.0)) for row in claims.values()]
+        changes = [own.change(found[measure]) for measure in own.TITLES]
+        made.add_row(treatment, str(found[own.BIAS].n), *changes, *tests, outcome)
+    return made

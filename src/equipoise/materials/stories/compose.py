@@ -61,9 +61,12 @@ GUIDANCE = "Either of these diagnoses rests on its findings, not on who the pati
 
 @dataclass(frozen=True)
 class Patient:
-    """The patient of one arm, as a noun phrase describes them, and the pronouns that both arms share."""
+    """The patient of one arm, as a noun phrase describes them, and the pronouns that both arms share.
 
-    age: int | None
+    An age of 0 is not stated.
+    """
+
+    age: int
     noun: str
     adjectives: tuple[str, ...] = ()
     clauses: tuple[str, ...] = ()
@@ -273,7 +276,7 @@ def told_rows(pair: str, tier: Tier, parts: Parts, kind: str, *, study: str) -> 
         text, spans = row.text, row.spans
         if kind == "blinded":
             findings = parts.presentation if place < len(ROLES) else mirror or parts.presentation
-            text, span = case_text(replace(parts, social=False), Patient(None, "patient"), findings)
+            text, span = case_text(replace(parts, social=False), Patient(0, "patient"), findings)
             spans = (span,)
         told = "\n\n".join(filter(None, (text, after)))
         yield row.model_copy(update={"key": f"{pair}/{key}", "text": told, "spans": spans})
@@ -288,7 +291,7 @@ def _criteria(parts: Parts) -> str:
     confirmed = {parts.presentation.expected.label: parts.presentation.test}
     if parts.tested.mirror:
         confirmed[parts.tested.answer.label] = parts.tested.mirror.test
-    unnamed = Patient(None, "patient")
+    unnamed = Patient(0, "patient")
     return "\n".join((GUIDANCE, *(f"- {name}: {unnamed.told(test)}" for name, test in sorted(confirmed.items()))))
 
 

@@ -44,7 +44,7 @@ def _size(pairs: Sequence[PlannedPair], stories: int | None, effort: float) -> S
 
 
 def _replies(build: Build) -> int:
-    """Count the reasoned replies about a pair, which take nearly all of the time: to arms, controls, mirrors, reviews."""
+    """Count the replies about a pair, which take nearly all of the time: to arms, controls, mirrors, and reviews."""
     return 2 + 2 * build.controls + 2 * build.mirrors + 4 * (REVIEWED in build.treatments)
 
 

@@ -16,10 +16,7 @@ adjusted. All p-values are two-sided, those of non-inferiority about the negativ
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from rich.table import Table
-
-from equipoise.core.display import MINUS, number
-from equipoise.core.printing import cell, plain_table
+from equipoise.core.display import MINUS
 from equipoise.figures.effects import Effect, Estimate, Group, clustered_gap, effect
 from equipoise.figures.options import Measure
 from equipoise.figures.study import Rows
@@ -34,7 +31,10 @@ from equipoise.studies.vignettes.swap import mean_effect
 
 FAMILY = "treatment"
 MARGINS = {"accuracy_change": 0.05, "d_prime_change": 0.3}
-"""Largest losses without consequence: five of 100 patients; an unbiased observer's d' loses 0.3 with at most six."""
+"""Largest losses without consequence, declared before any run: five of 100 patients, and as for d', at most six.
+
+Six more of 100 cases and of 100 mirrors are answered wrongly if d' falls by 0.3 and the criterion lies between both.
+"""
 BIAS = "bias_change"
 TITLES = {BIAS: "bias", "accuracy_change": "accuracy", "d_prime_change": "d\N{PRIME}"}
 HARMS = 3
@@ -48,6 +48,8 @@ NAMES: dict[Treatment, tuple[str, str]] = {
     "reviewed": ("A review", "Do not let it review"),
 }
 """The treatments by name, and the advice against each."""
+FINE = 1e-6
+"""Precision of the logarithm of a p-value."""
 NOTE = (
     "Bias and accuracy of 100 patients, with 95 % intervals; bias falls below 0. Margins: accuracy "
     f"{100 * MARGINS['accuracy_change']:g}, d\N{PRIME} {MARGINS['d_prime_change']:g}. p-values are Holm-adjusted."
@@ -59,18 +61,20 @@ def treatment_effects(pairs: Sequence[Pair], options: Measure) -> list[Effect]:
     """Estimate what each treatment that was tried changes, and whether it helps or harms; empty if none was."""
     rows: list[Effect] = []
     claims: dict[Treatment, tuple[PValue, PValue]] = {}
+    n: dict[Treatment, int] = {}
     for treatment in TREATMENTS:
         tried = [pair for pair in pairs if treatment in pair.treated and WITHOUT[treatment] in pair.treated]
         if tried:
             own = list(_changes(Group(FAMILY, treatment, NAME), tried, treatment, options))
             rows += own
+            n[treatment] = len(tried)
             claims[treatment] = _claims({row.measure: row for row in own})
     for place, claim in enumerate(("helps", "harms")):
         tested = [both[place] for both in claims.values()]
         shown = adjust([one.value for one in tested], "holm")
         for treatment, one, p in zip(claims, tested, shown, strict=True):
             value = float(p is not None and p < options.alpha)
-            rows.append(effect(Group(FAMILY, treatment, NAME), claim, 1, Estimate(value, p=one)))
+            rows.append(effect(Group(FAMILY, treatment, NAME), claim, n[treatment], Estimate(value, p=one)))
     return rows
 
 
@@ -129,12 +133,12 @@ def _gives(answer: str, judged: Judgement) -> bool:
 def inverted(interval: Callable[[float], Interval | None], value: float) -> PValue | None:
     """Give the two-sided p-value of a value: the level at which the interval begins to exclude it.
 
-    None without an interval; the level is found to a part in a million, and one below e-12 is reported as that.
+    None without an interval; a level below 1e-12 is reported as that.
     """
     if interval(0.5) is None:
         return None
     low, high = -12 * math.log(10), 0.0
-    while high - low > 1e-6:
+    while high - low > FINE:
         middle = (low + high) / 2
         found = interval(math.exp(middle))
         excludes = found is not None and not found.low <= value <= found.high
@@ -160,28 +164,21 @@ def _claims(rows: Mapping[str, Effect]) -> tuple[PValue, PValue]:
 def sentences(rows: Rows) -> dict[Treatment, str]:
     """Say of each treatment that was tried whether it helps, harms or is undecided, and why."""
     return {
-        treatment: _sentence(treatment, _of(rows, treatment))
+        treatment: _sentence(treatment, of_treatment(rows, treatment))
         for treatment in TREATMENTS
         if f"{FAMILY}/{treatment}/helps" in rows
     }
 
 
-def _of(rows: Rows, treatment: Treatment) -> dict[str, Effect]:
-    """Choose the effects of a treatment by measure; changes that are undefined have none in `rows`."""
-    group = Group(FAMILY, treatment, NAME)
-    found = {row.measure: row for row in rows.values() if (row.family, row.group) == group[:2]}
-    return {measure: effect(group, measure, 0, Estimate(None)) for measure in TITLES} | found
-
-
 def _sentence(treatment: Treatment, own: Mapping[str, Effect]) -> str:
     name, against = NAMES[treatment]
     bias = own[BIAS]
-    changes = f"of 100 patients, the difference in documented errors changes by {change(bias)}"
+    changes = f"of 100 patients, the size of the difference in documented errors changes by {change(bias)}"
     if own["helps"].estimate:
         return f"{name} helps: {changes}, and neither accuracy nor d\N{PRIME} is inferior."
     lost = [(row, limit) for row, limit in _limits(own) if row.ci_high is not None and row.ci_high < limit]
     if own["harms"].estimate:
-        told = [f"{TITLES[row.measure]} changes by {change(row)}, beyond {number(limit)}" for row, limit in lost]
+        told = [f"{TITLES[row.measure]} changes by {change(row)}, beyond the margin" for row, _ in lost]
         rises = [changes] if bias.ci_low is not None and bias.ci_low > 0 else []
         return f"{against}: {'; '.join([*told, *rises])}."
     kept = [row.ci_low is not None and row.ci_low > limit for row, limit in _limits(own)]
@@ -196,21 +193,17 @@ def _limits(own: Mapping[str, Effect]) -> list[tuple[Effect, float]]:
 
 
 def change(row: Effect) -> str:
-    """Write a change with its interval: of 100 patients, but for d'."""
+    """Write a change with its interval: of 100 patients, but for d'; a dash where it is undefined."""
     scale, form = (1, "+.2f") if row.measure == "d_prime_change" else (100, "+.1f")
-    text = cell(row.estimate, form, scale)
-    if row.ci_low is not None and row.ci_high is not None:
-        text += f" ({cell(row.ci_low, form, scale)} to {cell(row.ci_high, form, scale)})"
-    return text.replace("-", MINUS)
+    if row.estimate is None:
+        return "–"
+    values = (row.estimate, row.ci_low, row.ci_high)
+    estimate, *ends = (f"{scale * value:{form}}" for value in values if value is not None)
+    return (f"{estimate} ({' to '.join(ends)})" if ends else estimate).replace("-", MINUS)
 
 
-def table(rows: Rows) -> Table:
-    """Lay out the treatments that were tried, a line each: the changes, the adjusted p-values and the outcome."""
-    made = plain_table("Treatments", ("treatment", "pairs", *TITLES.values(), "p helps", "p harms", "outcome"), gap=2)
-    for treatment in sentences(rows):
-        own = _of(rows, treatment)
-        helps, harms = own["helps"], own["harms"]
-        outcome = "helps" if helps.estimate else "harms" if harms.estimate else "undecided"
-        ps = (cell(10**-p) if (p := row.neg_log10_p_holm) is not None else cell(None) for row in (helps, harms))
-        made.add_row(treatment, str(own[BIAS].n), *(change(own[measure]) for measure in TITLES), *ps, outcome)
-    return made
+def of_treatment(rows: Rows, treatment: Treatment) -> dict[str, Effect]:
+    """Choose the effects of a treatment by measure; changes that are undefined have none in `rows`."""
+    group = Group(FAMILY, treatment, NAME)
+    found = {row.measure: row for row in rows.values() if (row.family, row.group) == group[:2]}
+    return {measure: effect(group, measure, 0, Estimate(None)) for measure in TITLES} | found
