@@ -27,6 +27,7 @@ from equipoise.stats.clusters import magnitude_change, probit_contrast
 from equipoise.stats.multiplicity import adjust
 from equipoise.stats.quantities import Interval, PValue
 from equipoise.studies.vignettes import NAME
+from equipoise.studies.vignettes.detection import FEWEST
 from equipoise.studies.vignettes.swap import mean_effect
 
 FAMILY = "treatment"
@@ -119,7 +120,7 @@ def _d_prime_change(group: Group, both: Sequence[tuple[Told, Told, str]], alpha:
         for arm in (0, 1)
     ]
     stories = [story for one, other, story in both if one[1] and other[1] for _ in (0, 1)]
-    mean = probit_contrast(rows, stories, (1, -1, -1, 1)) if rows else None
+    mean = probit_contrast(rows, stories, (1, -1, -1, 1)) if len({*stories}) >= FEWEST else None
     if mean is None:
         return effect(group, "d_prime_change", len(rows) // 2, Estimate(None))
     p = mean._replace(value=mean.value + MARGINS["d_prime_change"]).test()
