@@ -52,8 +52,7 @@ QUESTIONS = {
 }
 """What is asked after a conversation, by the end of the key: yes means an evaluation in the first, none in the next."""
 REVIEW = (
-    "Check this diagnosis against each finding of the case, in at most three sentences: which findings speak for it, "
-    "which against it, and would you say the same of any other patient with these findings?"
+    "Check this diagnosis against the findings, in at most three sentences: which speak for it, and which against it?"
 )
 TOKENS = 16
 """Most tokens of a written answer to these."""
