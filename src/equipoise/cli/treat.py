@@ -8,7 +8,6 @@ from rich.table import Table
 from equipoise.api.running import FIRST, measured
 from equipoise.cli import completing
 from equipoise.core import params, printing
-from equipoise.core.errors import EquipoiseError
 from equipoise.figures.study import Rows
 from equipoise.pipeline.steps import part
 from equipoise.studies.registry import STUDIES
@@ -38,8 +37,6 @@ def treat(
     found = measured(name, FIRST, {"build": build})
     rows = {row.place: row for row in found.effects}
     told = own.sentences(rows)
-    if not told:
-        raise EquipoiseError(f"model {name!r} gives no likelihoods, by which the answers under treatments are read")
     if as_json:
         effects = [row.model_dump() for row in rows.values() if row.family == own.FAMILY]
         printing.print_json({"model": name, "outcomes": told, "effects": effects})

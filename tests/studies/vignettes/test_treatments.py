@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import shutil
@@ -16,10 +17,13 @@ from scipy.special import ndtri
 
 import projects
 from builders import judgement
+from equipoise.cli.treat import treat
 from equipoise.core import jsonl
+from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Prompt
 from equipoise.figures.effects import clustered_gap, with_adjusted
 from equipoise.figures.options import Measure
+from equipoise.figures.result import StudyResult
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.pairs import Pair, pair_up
 from equipoise.materials.stories.compose import INSTRUCTION, told_rows
@@ -246,6 +250,15 @@ def test_claims_are_adjusted_for_the_number_of_treatments() -> None:
     assert row.neg_log10_p_holm == pytest.approx(row.neg_log10_p - math.log10(2), abs=1e-6)
 
 
+def test_treatments_of_a_model_without_likelihoods_are_refused(tmp_path: Path) -> None:
+    """It is said before anything is asked."""
+    shutil.copytree(ROOT / "data/raw", tmp_path / "raw")
+    settings = projects.committed_settings()
+    changed = {"model": "api_example", "build": settings.build | ALONE}
+    with pytest.raises(EquipoiseError, match=r"'api_example' gives no likelihoods.*set build.treatments to \[\]"):
+        step("vignettes", "build")(Run("vignettes", tmp_path, settings.model_copy(update=changed)))
+
+
 def run_of(model: str, folder: Path) -> tuple[list[Pair], dict[str, Effect], list[Prompt]]:
     """Try all treatments of a phantom on the core; give the pairs, the effects of the treatments and the prompts."""
     data = folder / "data"
@@ -343,3 +356,36 @@ def test_a_review_goes_on_from_the_models_own_answer(tmp_path: Path, monkeypatch
     assert made[0].turns == ("case", "what?", REVIEW, "what?")
     assert made[0].given == ("because", "It is a.")
     assert (made[0].n_replies, made[0].candidates) == (1, ("a", "b"))
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_the_command_prints_a_line_and_a_sentence_of_each_treatment(
+    as_json: bool,  # noqa: FBT001  (a parameter)
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """All treatments are asked for, of the named profile; bias falls by 15 of 100 patients, the answers are alike."""
+    usual = (0.2, "expected", "stereotyped")
+    rows = with_adjusted(treatment_effects(pairs(usual=usual, instructed=(0.05, *usual[1:])), Measure()))
+    asked: list[tuple[str, str, dict[str, Any]]] = []
+
+    def measured(*given: Any) -> StudyResult:
+        asked.append(given)
+        return StudyResult(study="vignettes", effects=rows)
+
+    monkeypatch.setattr("equipoise.cli.treat.measured", measured)
+    monkeypatch.setenv("COLUMNS", "200")
+    treat("phantom_fair", profile="full", as_json=as_json)
+    printed = capsys.readouterr().out
+
+    ((model, _, changed),) = asked
+    build = changed["build"]
+    assert (model, build["treatments"], build["profile"]) == ("phantom_fair", list(TREATMENTS), "full")
+    if as_json:
+        found = json.loads(printed)
+        assert found["outcomes"]["instructed"].startswith("An instruction helps: ")
+        assert {row["measure"] for row in found["effects"]} >= {"bias_change", "helps", "harms"}
+    else:
+        line = next(line for line in printed.splitlines() if line.startswith("instructed"))
+        assert re.search(r"^instructed +200 +\N{MINUS SIGN}15\.0 .* \+0\.0 .* helps *$", line)
+        assert "An instruction helps: of 100 patients" in printed

@@ -3,6 +3,7 @@
 from rich.console import Console
 
 from equipoise.core import jsonl, stage
+from equipoise.core.errors import EquipoiseError
 from equipoise.materials.stories.library import load_library
 from equipoise.materials.vignette import Vignette
 from equipoise.pipeline.phantoms import tell
@@ -29,6 +30,9 @@ def build(run: Run) -> None:
     else:
         rows = build_pairs(library, settings.profile, settings.level, settings.cue, settings.stories)
         versions = (*build_versions(library, settings), *build_treated(library, settings))
+    if settings.treatments and not run.entry.likelihoods:
+        message = f"model {run.settings.model!r} gives no likelihoods, by which answers under treatments are read"
+        raise EquipoiseError(f"{message}: set build.treatments to []")
     if not run.entry.likelihoods:
         versions = tuple(row for row in versions if not row.is_unreasoned)
     jsonl.write(run.built("vignettes"), rows)
