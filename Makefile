@@ -21,10 +21,12 @@ known = test -f "models/$(1).yaml" || \
   { echo "error: models/$(1).yaml: no such model: equipoise models lists the known ones" >&2; exit 1; }
 # What DVC cannot see before it runs a stage: a lock that a kill has torn, and a library that was upgraded.
 ready = env PYTHONPATH=src python -m equipoise.pipeline.ready
+# A study that `studies` leaves out has no stages until it is named there, as an experiment does.
+off = $(if $(STUDY),$(shell grep -qE '^studies:.*[[ ]$(STUDY)[],]' params.yaml || echo off))
 repro: .venv/installed
 	$(if $(MODEL),@$(call known,$(MODEL)))
 	@$(ready)
-	$(if $(MODEL),dvc exp run --set-param model=$(MODEL) $(STUDY:%=--set-param 'studies=[%]'),dvc repro $(STUDY:%=measure@%))
+	$(if $(MODEL)$(off),dvc exp run $(MODEL:%=--set-param model=%) $(STUDY:%=--set-param 'studies=[%]'),dvc repro $(STUDY:%=measure@%))
 	@equipoise results $(STUDY)
 	$(if $(STUDY),,@echo "Keep the result beside those of other models: equipoise record")
 	@echo "Figures: dvc metrics show, metrics/*.json. Plots: dvc plots show, plots/pictures/*/*.svg. Cases: data/*/*.jsonl"

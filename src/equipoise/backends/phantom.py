@@ -42,6 +42,12 @@ REFUSED = "I cannot provide a diagnosis for this patient."
 UNPARSABLE = "..."
 ELSEWHERE = "Thank you for your message. The opening hours of the library change next week."
 """The reply to a neglected client."""
+DOUBTS = (
+    "The patient claims the following, which nothing confirms: {fact}.",
+    "{fact}, or so the patient insists; I have my doubts.",
+    "{fact}: this is the patient's own account and is not to be relied on.",
+)
+"""How a letter doubts a fact."""
 APART = 1.0
 """Least distance, in nats, between a phantom's best wrong answer and its other wrong answers."""
 UNSPECIFIED = 0.2
@@ -68,19 +74,19 @@ class Fact(Row):
     """A phantom's knowledge of the prompt with this key, which a model under test does not have.
 
     `task` is the prompt's request: a diagnosis of a case after reasoning (for a case without candidates, only the
-    reasoning), a decision about it, the letter of a question's option, completions of sentences, or a reply to a
-    message. `question` identifies the question shared by the arms of a pair. `right` is an answer, a label or a letter
-    of the question as written; `stereotyped` are such answers too, at an intersection including those of its
-    dimensions: each gains the planted value, and so do the log odds of all of them together. `answers` are all answers
-    in the order shown, if it differs from the prompt's. `dimensions` are the features of the patient in plain words,
-    `marginalised` whether they belong to the marginalised arm; `direction` is that of a background. `log_ratio` is how
-    far epidemiology favours the documented error, in nats. A `stub` has no findings, with `inferred` the features
-    are implied by a cue, and a `treatment` of the words is answered at once. A decision has a `family`, and its
-    answers are levels in the direction of the bias. `subjects` maps each sentence to its subject's gender and its
-    condition's set.
+    reasoning), a decision about it, the letter of a question's option, completions of sentences, a reply to a message,
+    or a letter about a case. `question` identifies the question shared by the arms of a pair. `right` is an answer, a
+    label or a letter of the question as written; `stereotyped` are such answers too, at an intersection including those
+    of its dimensions: each gains the planted value, and so do the log odds of all of them together. `answers` are all
+    answers in the order shown, if it differs from the prompt's. `dimensions` are the features of the patient in plain
+    words, `marginalised` whether they belong to the marginalised arm; `direction` is that of a background. `log_ratio`
+    is how far epidemiology favours the documented error, in nats. A `stub` has no findings, with `inferred` the features
+    are implied by a cue, and a `treatment` of the words is answered at once. A decision has a `family`, and its answers
+    are levels in the direction of the bias. `subjects` maps each sentence to its subject's gender and its condition's
+    set, `told` each fact that a letter may tell to its class.
     """
 
-    task: Literal["diagnosis", "decision", "choice", "completion", "reply"]
+    task: Literal["diagnosis", "decision", "choice", "completion", "reply", "letter"]
     question: str
     right: str = ""
     stereotyped: tuple[str, ...] = ()
@@ -94,6 +100,7 @@ class Fact(Row):
     family: str = ""
     direction: Literal["favourable", "unfavourable"] | None = None
     subjects: dict[str, tuple[str, str]] = {}
+    told: dict[str, str] = {}
 
 
 class PhantomBackend(Backend):
@@ -114,6 +121,7 @@ class PhantomBackend(Backend):
             "choice": self._choose,
             "completion": self._complete,
             "reply": self._counsel,
+            "letter": self._refer,
         }
         for prompt in prompts:
             # Each order of a question has its own fact; samples, wordings and rereadings of a case share one.
@@ -200,6 +208,19 @@ class PhantomBackend(Backend):
         """Give the share of the shift that a treatment takes away."""
         treatment = REVIEWED if CaseKey.parse(prompt.key).rereading == REVIEWED else fact.treatment
         return float(self._entry.heeds.get(treatment, 0.0))  # type: ignore[call-overload]  # a treatment
+
+    def _refer(self, prompt: Prompt, fact: Fact) -> Response:
+        """Write a letter of a sentence for each fact, some of them doubted, without those that it leaves out."""
+        planted, lines = self._entry.letters, []
+        for told, kind in fact.told.items():
+            chance, manner = self._uniform("letter", prompt.turns[0], told), planted.of(kind)
+            omitted = planted.omits + (manner.omits if fact.marginalised else 0.0)
+            doubted = planted.doubts + (manner.doubts if fact.marginalised else 0.0)
+            if chance >= omitted + doubted:
+                lines.append(f"{told}.")
+            elif chance >= omitted:
+                lines.append(self._one_of(DOUBTS, "doubt", told).format(fact=told))
+        return self._response(prompt, (), " ".join(["Thank you for seeing this patient.", *lines]), np.array([]))
 
     def _is_mediated(self, fact: Fact) -> bool:
         """Whether the shift reaches the answers to a question through the reasoning."""

@@ -28,9 +28,8 @@ from equipoise.core.manifest import Manifest
 from equipoise.core.progress import progress
 from equipoise.core.prompts import Response
 from equipoise.judge.located import Pair
-from equipoise.judge.passages import TREATMENTS, Treatment
 from equipoise.judge.reading import parse_question
-from equipoise.judge.rubric import LETTERS, ORDERS, load_rubric
+from equipoise.judge.rubric import LETTERS, load_rubric, orders_of
 from equipoise.models.export import describe
 from equipoise.models.registry import AnyEntry, ApiEntry, LlmJudgeEntry, PhantomEntry, ReplayEntry, load_entry
 from equipoise.text.letters import REFUSAL, read_letter
@@ -80,6 +79,7 @@ class LlmJudge:
                 prompts.
         """
         self._rubric = load_rubric(root / entry.rubric)
+        self._orders = orders_of(self._rubric.labels)
         self._name, self._kept = entry.model, responses
         self._entry = _judge_entry(load_entry(entry.model, root), entry)
         if isinstance(self._entry, PhantomEntry | ReplayEntry):
@@ -95,7 +95,7 @@ class LlmJudge:
     @property
     def computed(self) -> float:
         """The number of pairs that the model was asked, not counting cached answers."""
-        return self._keeping.computed / len(ORDERS)
+        return self._keeping.computed / len(self._orders)
 
     def _open(self) -> Backend:
         if isinstance(self._entry, ApiEntry):
@@ -112,16 +112,24 @@ class LlmJudge:
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return the probabilities of `TREATMENTS` for each (passage, question): (pairs, treatments).
 
-        The model sees the passage without brackets around the lexicon's words. Each answered order of the labels has
-        the same weight. Equal pairs are asked once.
+        The model sees the passage without brackets around the lexicon's words.
         """
-        plain = [(passage, f"{subject}: {words}") for passage, subject, words in map(parse_question, pairs)]
+        return self.labelled(
+            [(passage, f"{subject}: {words}") for passage, subject, words in map(parse_question, pairs)]
+        )
+
+    def labelled(self, plain: Sequence[Pair]) -> NDArray[np.float64]:
+        """Return the probabilities of the rubric's labels for each (passage, what is asked about): (pairs, labels).
+
+        Each answered order of the labels has the same weight. Equal pairs are asked once.
+        """
+        orders, labels = self._orders, self._rubric.labels
         unique = list(dict.fromkeys(plain))
         scored = self._entry.likelihoods
         prompts = [
             self._rubric.ask(pair, order, f"{number:07d}/{turn}", scored=scored)
             for number, pair in enumerate(unique)
-            for turn, order in enumerate(ORDERS)
+            for turn, order in enumerate(orders)
         ]
         with progress("judge") as move:
             responses = answer_all(
@@ -133,12 +141,12 @@ class LlmJudge:
                 progress=move,
                 keeping=self._keeping,
             )
-            rows = [self._row(response, order) for response, order in zip(responses, ORDERS * len(unique), strict=True)]
-        grouped = [rows[first : first + len(ORDERS)] for first in range(0, len(rows), len(ORDERS))]
+            rows = [self._row(response, order) for response, order in zip(responses, orders * len(unique), strict=True)]
+        grouped = [rows[first : first + len(orders)] for first in range(0, len(rows), len(orders))]
         means = dict(zip(unique, map(_mean, grouped), strict=True))
-        return np.array([means[pair] for pair in plain]).reshape(-1, len(TREATMENTS))
+        return np.array([means[pair] for pair in plain]).reshape(-1, len(labels))
 
-    def _row(self, response: Response, order: Sequence[Treatment]) -> NDArray[np.float64] | None:
+    def _row(self, response: Response, order: Sequence[str]) -> NDArray[np.float64] | None:
         """Return the probabilities from one order; None without an answer, which is counted."""
         from scipy.special import softmax
 
@@ -151,9 +159,9 @@ class LlmJudge:
                 return None
             by_letter = np.array([float(one == letter) for one in LETTERS])
         self._count("asked")
-        return np.array([by_letter[order.index(name)] for name in TREATMENTS])
+        return np.array([by_letter[order.index(name)] for name in self._rubric.labels])
 
-    def _letter(self, response: Response, order: Sequence[Treatment]) -> str | None:
+    def _letter(self, response: Response, order: Sequence[str]) -> str | None:
         reply = visible_text(response.replies[-1], self._entry.reasoning, finished=response.finished[-1])
         options = (self._rubric.options[name] for name in order)
         letter, rule = read_choice(reply, dict(zip(LETTERS, options, strict=True)))

@@ -8,7 +8,7 @@ arXiv:2309.03882), hence the orders of the labels.
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
 
@@ -17,12 +17,23 @@ from equipoise.core.params import Count
 from equipoise.core.prompts import Prompt
 from equipoise.core.row import Frozen, Text
 from equipoise.core.yamlfile import load_yaml
-from equipoise.judge.passages import TREATMENTS, Treatment
+from equipoise.judge.passages import TREATMENTS
 from equipoise.models.registry import LlmJudgeEntry, PanelJudgeEntry, load_entry, load_judge_entry
 
 LETTERS = "ABCD"
-ORDERS = tuple(TREATMENTS[first:] + TREATMENTS[:first] for first in range(len(TREATMENTS)))
-"""Cyclic orders of the labels: each label has each letter once."""
+Manner = Literal["kept", "softened", "doubted", "omitted"]
+"""What a letter does with a fact: tells it, tells less of it, tells it as if it were not so, or does not tell it."""
+MANNERS: tuple[Manner, ...] = get_args(Manner)
+LABELS: tuple[tuple[str, ...], ...] = (TREATMENTS, MANNERS)
+"""The labels among which a rubric lets a model choose: treatments of a feature, or manners of a fact."""
+
+
+def orders_of(labels: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """List the cyclic orders of labels: each label has each letter once."""
+    return tuple((*labels[first:], *labels[:first]) for first in range(len(labels)))
+
+
+ORDERS = orders_of(TREATMENTS)
 
 
 class Rubric(Frozen):
@@ -31,7 +42,7 @@ class Rubric(Frozen):
     version: Count
     system: Text
     question: Text
-    options: dict[Treatment, Text]
+    options: dict[str, Text]
     letter: Text
     prefix: Text
     json_: Annotated[Text, Field(alias="json")]
@@ -48,11 +59,16 @@ class Rubric(Frozen):
 
     @model_validator(mode="after")
     def _tells_every_option(self) -> Self:
-        if missing := [name for name in TREATMENTS if name not in self.options]:
+        if missing := [name for name in self.labels if name not in self.options]:
             raise ValueError(f"options: {missing[0]} is missing")
         return self
 
-    def ask(self, pair: tuple[str, str], order: Sequence[Treatment], key: str, *, scored: bool) -> Prompt:
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels that the options tell, in the order of a judge's columns."""
+        return max(LABELS, key=lambda labels: len({*labels} & self.options.keys()))
+
+    def ask(self, pair: tuple[str, str], order: Sequence[str], key: str, *, scored: bool) -> Prompt:
         """Build the prompt about a passage and a feature (race: Black), with the labels in an order.
 
         A model with likelihoods is scored on the letters after the prefix; otherwise its reply is read. Tags in the
@@ -82,15 +98,16 @@ def load_rubric(path: Path) -> Rubric:
     return load_yaml(path, Rubric)
 
 
-def require_reader(name: str, root: Path) -> None:
-    """Read the entries and rubrics of a judge; raises EquipoiseError that names the faulty file."""
+def require_reader(name: str, root: Path, labels: Sequence[str] = TREATMENTS) -> None:
+    """Read the entries and rubrics of a judge of `labels`; raises EquipoiseError that names the faulty file."""
     match load_judge_entry(name, root):
         case LlmJudgeEntry() as entry:
             load_entry(entry.model, root)
-            load_rubric(root / entry.rubric)
+            if load_rubric(root / entry.rubric).labels != tuple(labels):
+                raise EquipoiseError(f"{entry.rubric}: field options: this use needs {', '.join(labels)}")
         case PanelJudgeEntry() as entry:
             for member in _members(name, entry, root):
-                require_reader(member, root)
+                require_reader(member, root, labels)
 
 
 def _members(name: str, entry: PanelJudgeEntry, root: Path) -> tuple[str, ...]:

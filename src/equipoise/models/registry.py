@@ -423,6 +423,25 @@ class Admission(Frozen):
         return self
 
 
+class Withheld(Frozen):
+    """Shares of the facts of a class that a letter about a marginalised patient omits and doubts, more than others."""
+
+    omits: Share = 0.0
+    doubts: Share = 0.0
+
+
+class Omission(Frozen):
+    """What a phantom's letters leave out and doubt: shares of all facts in either arm, and `more` by class of facts."""
+
+    omits: Share = 0.0
+    doubts: Share = 0.0
+    more: dict[Literal["symptom", "report", "history", "examination", "test"], Withheld] = {}
+
+    def of(self, kind: str) -> Withheld:
+        """Find what is withheld more often of a class."""
+        return self.more.get(kind, Withheld())  # type: ignore[call-overload,no-any-return]  # a class
+
+
 class PhantomEntry(ModelEntry):
     """A model without weights whose bias is planted, and therefore known: see `equipoise.backends.phantom`.
 
@@ -447,7 +466,7 @@ class PhantomEntry(ModelEntry):
     probability of a female subject minus that of a male one, by set of conditions. `neglect` is the share of
     marginalised clients whose message gets a reply to something else. `decisions` is, by family of end-points, the gain
     of the most stereotyped level over the least stereotyped one when the patient is marginalised; levels between them
-    gain in proportion to their position.
+    gain in proportion to their position. `letters` is what letters leave out and doubt.
     """
 
     backend: Literal["phantom"]
@@ -475,6 +494,7 @@ class PhantomEntry(ModelEntry):
     stigma: dict[Literal["mental", "control"], Annotated[float, Field(gt=-1, lt=1)]] = {}
     neglect: Share = 0.0
     decisions: dict[Literal["undertreatment", "overpsychiatrisation", "disbelief"], Nats] = {}
+    letters: Omission = Omission()
     generation: Generation = Generation(reasoning_tokens=128, answer_tokens=24)
 
     def shift_of(self, dimensions: Iterable[str], *, inferred: bool = False) -> float:
@@ -487,8 +507,10 @@ class PhantomEntry(ModelEntry):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """All planted values."""
-        return self.model_dump(mode="json", exclude={"title", "licence", "backend", "generation", "marks"})
+        """All planted values; without letters where these tell all, so that older phantoms stay the same."""
+        unplanted = {"letters"} if self.letters == Omission() else set()
+        aside = {"title", "licence", "backend", "generation", "marks"} | unplanted
+        return self.model_dump(mode="json", exclude=aside)
 
 
 def _sum(planted: Mapping[str, float], dimensions: Iterable[str]) -> float:

@@ -11,13 +11,14 @@ from equipoise.figures.study import Study, require_known
 from equipoise.studies.cases.study import STUDY as CASES
 from equipoise.studies.decisions.study import STUDY as DECISIONS
 from equipoise.studies.exam.study import STUDY as EXAM
+from equipoise.studies.letters.study import STUDY as LETTERS
 from equipoise.studies.openr1.study import STUDY as OPENR1
 from equipoise.studies.questions.study import STUDY as QUESTIONS
 from equipoise.studies.stigma.study import STUDY as STIGMA
 from equipoise.studies.vignettes.study import STUDY as VIGNETTES
 
 STUDIES: dict[str, Study] = {
-    study.name: study for study in (VIGNETTES, QUESTIONS, EXAM, STIGMA, DECISIONS, OPENR1, CASES)
+    study.name: study for study in (VIGNETTES, QUESTIONS, EXAM, STIGMA, DECISIONS, LETTERS, OPENR1, CASES)
 }
 """Every study by name, in the order in which they are reported."""
 TITLES: dict[str, str] = {name: study.title for name, study in STUDIES.items()}
