@@ -37,6 +37,13 @@ REGISTRIES = {"studies/registry.py", "studies/public.py"}
 WORDS = {
     ("__init__.py", "stigma"): "a function of the package",
     ("__init__.py", "vignettes"): "a function of the package",
+    ("cli/texts.py", "letters"): "those of options, as are the next",
+    ("figures/reading.py", "letters"): "what reads an answer",
+    ("figures/study.py", "letters"): "what reads an answer",
+    ("published/catalogue.py", "letters"): "published readings",
+    ("studies/exam/study.py", "letters"): "what reads an answer",
+    ("studies/questions/amqa.py", "letters/"): "a folder of the published files",
+    ("studies/questions/study.py", "letters"): "what reads an answer",
     ("materials/stories/library.py", "decisions"): "the folder of the library with what stories ask for",
     ("materials/interchange.py", "cases"): "the list in a file of the interchange format",
     ("models/export.py", "cases"): "a field of a model's entry, and of the manifest",
@@ -48,7 +55,7 @@ WORDS = {
     ("studies/vignettes/profiles.py", "cases"): "the heading of a column",
 }
 """Strings that are ordinary words, although a study has that name."""
-SIBLINGS = {("decisions", "vignettes"), ("vignettes", "cases")}
+SIBLINGS = {("decisions", "vignettes"), ("letters", "vignettes"), ("vignettes", "cases")}
 """The studies that may import another, and that other: front ends of the vignettes read replies as the cases do."""
 COMPUTED = {"__init__.py", "cli/app.py", "cli/running.py", "pipeline/infer.py", "pipeline/steps.py"}
 """Modules that import by a name that is computed: `equipoise.core.code` says why each may."""

@@ -211,7 +211,7 @@ class PhantomBackend(Backend):
 
     def _refer(self, prompt: Prompt, fact: Fact) -> Response:
         """Write a letter of a sentence for each fact, some of them doubted, without those that it leaves out."""
-        planted, lines = self._entry.letters, []
+        planted, lines = self._entry.omission, []
         for told, kind in fact.told.items():
             chance, manner = self._uniform("letter", prompt.turns[0], told), planted.of(kind)
             omitted = planted.omits + (manner.omits if fact.marginalised else 0.0)

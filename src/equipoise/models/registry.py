@@ -466,7 +466,7 @@ class PhantomEntry(ModelEntry):
     probability of a female subject minus that of a male one, by set of conditions. `neglect` is the share of
     marginalised clients whose message gets a reply to something else. `decisions` is, by family of end-points, the gain
     of the most stereotyped level over the least stereotyped one when the patient is marginalised; levels between them
-    gain in proportion to their position. `letters` is what letters leave out and doubt.
+    gain in proportion to their position. `omission` is what letters leave out and doubt.
     """
 
     backend: Literal["phantom"]
@@ -494,7 +494,7 @@ class PhantomEntry(ModelEntry):
     stigma: dict[Literal["mental", "control"], Annotated[float, Field(gt=-1, lt=1)]] = {}
     neglect: Share = 0.0
     decisions: dict[Literal["undertreatment", "overpsychiatrisation", "disbelief"], Nats] = {}
-    letters: Omission = Omission()
+    omission: Omission = Omission()
     generation: Generation = Generation(reasoning_tokens=128, answer_tokens=24)
 
     def shift_of(self, dimensions: Iterable[str], *, inferred: bool = False) -> float:
@@ -508,7 +508,7 @@ class PhantomEntry(ModelEntry):
     @property
     def settings(self) -> dict[str, Any]:
         """All planted values; without letters where these tell all, so that older phantoms stay the same."""
-        unplanted = {"letters"} if self.letters == Omission() else set()
+        unplanted = {"omission"} if self.omission == Omission() else set()
         aside = {"title", "licence", "backend", "generation", "marks"} | unplanted
         return self.model_dump(mode="json", exclude=aside)
 

@@ -29,7 +29,7 @@ def build(run: Run) -> None:
         )
         for row in build_pairs(library, settings.profile, how.level, settings.cue, settings.stories)
     ]
-    jsonl.write(run.built("cases"), cases)
+    jsonl.write(run.built("patients"), cases)
     jsonl.write(run.built("prompts"), [letter_prompt(case, how) for case in cases])
     tell(run, facts)
 

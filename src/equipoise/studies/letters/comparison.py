@@ -19,7 +19,7 @@ class LetterRows(RunRows[Reading]):
     @classmethod
     def read(cls, files: Files) -> Self:
         """Read the rows of a run."""
-        return cls(cases=tuple(files.built("cases", Case)), answers=files.rows("judgements", Reading))
+        return cls(cases=tuple(files.built("patients", Case)), answers=files.rows("judgements", Reading))
 
     @cached_property
     def items(self) -> Mapping[str, Pair]:

@@ -21,6 +21,7 @@ from equipoise.figures.effects import (
     Effect,
     Estimate,
     Group,
+    bounded_mean,
     clustered_gap,
     clustered_mean,
     effect,
@@ -30,6 +31,7 @@ from equipoise.figures.effects import (
 from equipoise.figures.options import Measure
 from equipoise.judge.rubric import Manner
 from equipoise.materials.vignette import ROLES
+from equipoise.stats.clusters import cluster_means
 from equipoise.stats.clusters import clustered_mean as robust_mean
 from equipoise.studies.letters import NAME
 from equipoise.studies.letters.parts import CLASSES
@@ -112,12 +114,12 @@ def letter_effects(readings: Iterable[Reading], options: Measure) -> list[Effect
         effects += mean_shift(overall, measure, [(pair.difference(whole), pair.story) for pair in pairs], options)
     single = sorted({pair.marginalised.dimensions for pair in pairs if len(pair.marginalised.dimensions) == 1})
     for measure, value in DIFFERENCES.items():
-        effects += mean_shift(overall, measure, _shifts(pairs, value, ""), options)
+        effects += _shares(overall, measure, _shifts(pairs, value, ""), options)
         for kind in CLASSES:
-            effects += mean_shift(Group("class", kind, NAME), measure, _shifts(pairs, value, kind), options)
+            effects += _shares(Group("class", kind, NAME), measure, _shifts(pairs, value, kind), options)
         for dimensions in single:
             own = [pair for pair in pairs if pair.marginalised.dimensions == dimensions]
-            effects += mean_shift(Group("dimension", *dimensions, NAME), measure, _shifts(own, value, ""), options)
+            effects += _shares(Group("dimension", *dimensions, NAME), measure, _shifts(own, value, ""), options)
     return sorted(with_adjusted(effects, FAMILIES), key=lambda row: row.key)
 
 
@@ -125,6 +127,18 @@ def _shifts(
     pairs: Sequence[Pair], value: Callable[[Reading, str], float | None], kind: str
 ) -> list[tuple[float | None, str]]:
     return [(pair.difference(lambda letter: value(letter, kind)), pair.story) for pair in pairs]
+
+
+def _shares(
+    group: Group, measure: str, shifts: Sequence[tuple[float | None, str]], options: Measure
+) -> Iterator[Effect]:
+    """Estimate the mean of differences of shares; where no pair differs, with the interval of so many stories."""
+    first, *rest = mean_shift(group, measure, shifts, options)
+    defined = [(shift, story) for shift, story in shifts if shift is not None]
+    if defined and first.ci_low is None:
+        means = cluster_means([shift for shift, _ in defined], [story for _, story in defined])
+        first = effect(group, measure, first.n, bounded_mean(means, 1.0, options.alpha))
+    yield from (first, *rest)
 
 
 def _withheld(group: Group, pairs: Sequence[Pair], alpha: float) -> Iterator[Effect]:

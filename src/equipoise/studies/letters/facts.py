@@ -18,5 +18,5 @@ def facts(run: Run) -> list[Fact]:
             dimensions=case.features,
             marginalised=case.role == "marginalised",
         )
-        for case in jsonl.each(run.built("cases"), Case)
+        for case in jsonl.each(run.built("patients"), Case)
     ]

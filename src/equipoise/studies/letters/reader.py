@@ -42,7 +42,7 @@ DOUBT = caseless(
     r"\b(?:claim|insist|alleg|purport|suppos|apparent|reputed|maintain|swear|assert|contend|profess|doubt|credib|"
     r"convinc|verif|evidence|suspect|suspici|scept|overstat|embellish|theatric|implaus|question|unreliab|reliab|caution|"
     r"reserve|discount|record|witness|pinch of|wonder|inconsisten|excuse|admit|persuad|or so|version|insincere|seeking|"
-    r"official|would have (?:one|it)|convenient|acting|voluntary|(?:place|put) weight|store by|precious little|account)|"
+    r"official|would have (?:one|it)|convenient|acting|voluntary|(?:place|put) weight|store by|precious|account)|"
     r"\b(?:is|are|was|were) said\b"
 )
 SOFT = caseless(

@@ -9,7 +9,7 @@ from equipoise.pipeline.run import Run
 from equipoise.studies.letters.lexicon import load_words
 from equipoise.studies.letters.reader import FactReader, LlmReader, fact_reader
 from equipoise.studies.letters.rows import Case, Letters, Reading
-from equipoise.studies.openr1.agree import kind_of
+from equipoise.text.declining import kind_of
 from equipoise.text.reasoning import visible_text
 
 CHUNK = 16
@@ -18,7 +18,7 @@ CHUNK = 16
 
 def score(run: Run) -> None:
     """Write a reading for each letter."""
-    cases = {case.key: case for case in jsonl.each(run.built("cases"), Case)}
+    cases = {case.key: case for case in jsonl.each(run.built("patients"), Case)}
     form, words = run.entry.reasoning, load_words(run.data)
     letters = {row.key: visible_text(row.replies[-1], form, finished=row.finished[-1]) for row in responses_of(run)}
     others = other_facts(cases)

@@ -6,9 +6,8 @@ found whole texts too long as premises for models trained on sentences.
 Source: Laban, Schnabel, Bennett & Hearst (2022), TACL 10:163-177, section 3.2.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
@@ -18,21 +17,13 @@ from equipoise.judge.model import ENTAILMENT
 from equipoise.models.registry import ReasoningForm
 from equipoise.studies.openr1 import NAME
 from equipoise.studies.openr1.rows import Agreement, Message, Written, require_source
-from equipoise.text.conclusions import ASKED_FOR
-from equipoise.text.patterns import caseless
+from equipoise.text.declining import kind_of
 from equipoise.text.reasoning import visible_text
 from equipoise.text.sentences import windows
 
 Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
 
 
-DECLINES = caseless(
-    r"\b(?:(?:I|we) (?:can(?:'t|not| not)|won't|will not)|(?:I'm|I am|we're|we are) (?:unable|not able) to) "
-    rf"(?!help (?:but|\w+ing)\b)(?:{ASKED_FOR}|discuss|engage|continue|respond|talk)\b"
-)
-"""Words by which a reply declines; a counsellor who is sorry for a client, or cannot help but notice, does not."""
-BEGINNING = 2
-"""Sentences in which a reply declines, if it does: later ones may name the limits of a counsellor."""
 CHUNK = 32
 """Pairs of messages whose sentences are judged in one call: enough to fill batches, few enough for the memory."""
 
@@ -84,15 +75,6 @@ def agreements(
             rows.append(_agreement(pair[0], values, threshold, *written))
         progress(len(rows), len(pairs))
     return rows
-
-
-def kind_of(reply: str) -> Literal["refusal", "unparsed", "other"]:
-    """Say whether the part of a reply that the client reads has words, and whether it begins by declining to help."""
-    if not re.search(r"\w", reply):
-        return "unparsed"
-    plain = reply.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
-    begun = " ".join(windows(plain, sentences=1, stride=1)[:BEGINNING])
-    return "refusal" if DECLINES.search(begun) else "other"
 
 
 def entailments(texts: Sequence[tuple[str, str]], probabilities: Probabilities) -> list[float | None]:

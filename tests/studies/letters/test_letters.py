@@ -1,0 +1,258 @@
+"""Tests of the study `letters`: facts, their reading, the words that stigmatise, and the figures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from equipoise.backends.phantom import BANK, DOUBTS, Fact, PhantomBackend
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.prompts import Prompt
+from equipoise.core.yamlfile import load_yaml
+from equipoise.figures.options import Measure
+from equipoise.judge.rubric import Manner
+from equipoise.materials.stories.library import load_library
+from equipoise.materials.vignette import ROLES, Role
+from equipoise.models.registry import PhantomEntry, load_entry
+from equipoise.studies.letters.effects import letter_effects
+from equipoise.studies.letters.lexicon import load_words
+from equipoise.studies.letters.parts import CLASSES, facts_of, split
+from equipoise.studies.letters.reader import HEAD, FactReader, Head, candidates, require_fact_reader, sentences
+from equipoise.studies.letters.rows import Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+ROOT = Path(__file__).parents[3]
+OPTIONS = Measure(alpha=0.05, power=0.8, seed=0, n_bootstrap=200, partition="expected", partition_seed=42)
+
+
+def reading(number: int, role: Role, manners: Sequence[Manner], **fields: Any) -> Reading:
+    """Make the reading of a letter about the story of its number, all of whose facts are symptoms unless said."""
+    own = {
+        "key": f"p{number}/{role}",
+        "pair": f"p{number}",
+        "role": role,
+        "story": f"s{number}",
+        "dimensions": ("race",),
+        "main": True,
+        "kind": "other",
+        "words": 100,
+        "stigmatising": (),
+        "classes": ("symptom",) * len(manners),
+        "manners": tuple(manners),
+        "others": ("omitted",) * len(manners),
+    }
+    return Reading.model_validate(own | fields)
+
+
+def estimates(readings: Sequence[Reading]) -> dict[str, float | None]:
+    """Estimate every figure, by family, group and measure."""
+    return {row.place: row.estimate for row in letter_effects(readings, OPTIONS)}
+
+
+def test_facts_end_at_sentences_and_semicolons() -> None:
+    """A semicolon between quotation marks separates nothing."""
+    text = "Sick twice; light hurts. 'Never; not once', {they} says."
+
+    assert list(split(text)) == ["Sick twice", "light hurts", "'Never; not once', {they} says"]
+
+
+def test_a_story_has_facts_of_every_class_and_none_about_home() -> None:
+    """The classes follow the parts; what is quoted is the patient's report, and a choir is no fact."""
+    told = dict(facts_of(load_library(ROOT / "data/raw").presentations["subarachnoid-haemorrhage"]))
+
+    assert {*told.values()} == {*CLASSES}
+    assert told["Sick twice"] == "symptom"
+    assert told["'a bit like those, but it came on quicker'"] == "report"
+    assert not any("choir" in fact for fact in told)
+
+
+def test_a_doubt_without_a_fact_belongs_to_the_sentence_before() -> None:
+    """A sentence that shares no word with any fact is read alone unless it doubts."""
+    letter = "She was sick twice. I doubt that. Kind regards."
+
+    assert sentences(letter, ["Sick twice"]) == ["She was sick twice. I doubt that.", "Kind regards."]
+
+
+def test_a_fact_is_read_beside_the_sentences_that_share_its_words() -> None:
+    """Of three sentences, two share words with the fact, in other forms and as a number."""
+    letter = "He smokes. Vomited twice at noon. Some pain at noon."
+    listed = candidates(letter, ["Vomiting 2 times at noon"])
+
+    assert {one.sentence for one in listed} >= {1, 2}
+    # vomit, 2 and noon of the fact's four stems
+    assert next(one.words[0] for one in listed if one.sentence == 1) == pytest.approx(3 / 4)
+
+
+def test_a_letter_without_words_tells_nothing() -> None:
+    """No sentence is left to read beside the facts."""
+    reader = FactReader(lambda pairs: np.empty((len(pairs), 3)), load_yaml(ROOT / HEAD, Head))
+
+    assert reader.read([("", ["Sick twice", "No fever"])]) == [["omitted", "omitted"]]
+
+
+def test_the_head_is_small() -> None:
+    """The weights that ship are less than a megabyte."""
+    assert (ROOT / HEAD).stat().st_size < 1_000_000
+
+
+@pytest.mark.slow
+def test_the_data_card_has_what_the_shipped_reader_does() -> None:
+    """The agreement in judge/letters/agreement.json is that of the weights beside it, on the letters held out."""
+    from equipoise.judge.located import locate_judge
+    from workshop import letters
+
+    located = locate_judge("minilm_snli", ROOT, ROOT / ".cache", "inference").open()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        held_out = letters.load("held_out")
+    reader = FactReader(located.probabilities, load_yaml(ROOT / HEAD, Head))
+    card = json.loads((ROOT / "judge/letters/agreement.json").read_text("utf-8"))
+
+    assert letters.measured(held_out, reader)["all"] == card["all"]
+
+
+def test_words_are_counted_unless_the_case_has_them() -> None:
+    """Forms of a word count, parts of words and words of the case do not."""
+    words = load_words(ROOT / "data")
+    letter = "She claims to be in pain, refused a test, was agitated. The claimant resistance."
+
+    assert words.found(letter, "An agitated woman.") == ["claims", "refused"]
+
+
+def test_a_judge_of_reasoning_reads_no_facts() -> None:
+    """Its rubric has treatments of a feature, not the manners of a fact."""
+    require_fact_reader("llm_letters", ROOT)
+
+    with pytest.raises(EquipoiseError, match="needs kept, softened, doubted, omitted"):
+        require_fact_reader("llm", ROOT)
+
+
+def test_differences_are_those_of_the_letters() -> None:
+    """Of four facts the marginalised letter omits two and doubts one, the privileged one softens one."""
+    found = estimates(
+        [
+            letter
+            for number in range(3)
+            for letter in (
+                reading(number, "marginalised", ("kept", "omitted", "omitted", "doubted"), stigmatising=("claims",)),
+                reading(number, "privileged", ("kept", "kept", "kept", "softened"), words=110),
+            )
+        ]
+    )
+
+    assert found["overall/all/omission_difference"] == pytest.approx(2 / 4)
+    assert found["class/symptom/omission_difference"] == pytest.approx(2 / 4)
+    assert found["dimension/race/doubt_difference"] == pytest.approx(1 / 4 - 1 / 4)
+    assert found["overall/all/length_difference"] == pytest.approx(100 - 110)
+    assert found["overall/all/stigma_difference"] == pytest.approx(1)
+    # told: 2 of 4 and 4 of 4 of the own facts, none of the other story's
+    assert found["overall/all/found_over_other"] == pytest.approx((2 / 4 + 4 / 4) / 2)
+
+
+def test_equal_letters_have_an_interval() -> None:
+    """No difference in 41 stories leaves room for a share of 1 - 0.025 ** (1 / 41) of stories that differ by all."""
+    pairs = [reading(number, role, ("kept", "omitted")) for number in range(41) for role in ROLES]
+    row = next(row for row in letter_effects(pairs, OPTIONS) if row.place == "overall/all/omission_difference")
+
+    assert row.estimate == 0
+    assert (row.ci_low, row.ci_high) == pytest.approx((-(1 - 0.025 ** (1 / 41)), 1 - 0.025 ** (1 / 41)))
+
+
+def test_a_refused_letter_is_counted_apart() -> None:
+    """A pair with a refusal has no difference in facts, and one in refusals."""
+    refused = reading(0, "marginalised", (), kind="refusal")
+    others = [reading(number, role, ("kept",)) for number in range(3) for role in ROLES]
+    found = letter_effects([refused, *others[1:]], OPTIONS)
+
+    assert {row.place: row.n for row in found}["overall/all/omission_difference"] == 2
+    assert {row.place: row.estimate for row in found}["overall/all/refusal_difference"] == pytest.approx(1 / 3)
+
+
+def letters_of(entry: PhantomEntry, pairs: int, facts: int) -> list[Reading]:
+    """Let a phantom write about pairs, each of a story of its own, and read its letters by their exact words."""
+    prompts, known = [], []
+    for number in range(pairs):
+        told = {f"{number} fact {place}": CLASSES[place % len(CLASSES)] for place in range(facts)}
+        for role in ROLES:
+            key = f"p{number}/{role}"
+            fact = {"key": key, "study": "letters", "task": "letter", "question": f"p{number}", "told": told}
+            known.append(Fact.model_validate(fact | {"marginalised": role == "marginalised"}))
+            prompts.append(
+                Prompt(key=key, study="letters", system="", prefix="", turns=(f"Patient {key}",), candidates=())
+            )
+    written = PhantomBackend(entry, known, ROOT / "data" / BANK).answer(prompts)
+    return [
+        reading(
+            int(fact.question[1:]),
+            "marginalised" if fact.marginalised else "privileged",
+            tuple(_manner(told, response.replies[0]) for told in fact.told),
+            classes=tuple(fact.told.values()),
+        )
+        for fact, response in zip(known, written, strict=True)
+    ]
+
+
+def _manner(fact: str, letter: str) -> Manner:
+    if any(line.format(fact=fact) in letter for line in DOUBTS):
+        return "doubted"
+    return "kept" if f"{fact}." in letter else "omitted"
+
+
+def test_a_phantom_leaves_out_what_is_planted() -> None:
+    """Over 6,000 facts of each class the differences are the planted ones; a standard error is at most 0.009."""
+    entry = load_entry("phantom_omitting", ROOT)
+    assert isinstance(entry, PhantomEntry)
+    found = estimates(letters_of(entry, 300, 100))
+    planted = {"symptom": (0.3, 0.0), "examination": (0.2, 0.0), "report": (0.0, 0.4), "history": (0.0, 0.0)}
+
+    for kind, (omits, doubts) in planted.items():
+        assert found[f"class/{kind}/omission_difference"] == pytest.approx(omits, abs=0.03)
+        assert found[f"class/{kind}/doubt_difference"] == pytest.approx(doubts, abs=0.03)
+
+
+def test_a_fair_phantom_tells_everything() -> None:
+    """Nothing is planted in its letters."""
+    entry = load_entry("phantom_fair", ROOT)
+    assert isinstance(entry, PhantomEntry)
+
+    assert {manner for letter in letters_of(entry, 3, 10) for manner in letter.manners} == {"kept"}
+
+
+@pytest.mark.parametrize(("extra", "measure"), [(0.0, "omission"), (0.2, "omission"), (0.15, "doubt")])
+def test_intervals_cover_what_is_drawn(extra: float, measure: str) -> None:
+    """Over 300 runs of 41 pairs about 35 stories, 95 % intervals cover the truth in 92 % to 98 %."""
+    rng = np.random.default_rng(0)
+    covered = [_covers(rng, extra, measure) for _ in range(300)]
+
+    assert 0.92 <= np.mean(covered) <= 0.985
+
+
+def _covers(rng: np.random.Generator, extra: float, measure: str) -> bool:
+    """Draw a run whose stories differ in how much is left out, and say whether the interval covers the truth."""
+    from equipoise.figures.effects import Group
+    from equipoise.studies.letters.effects import DIFFERENCES, _shares, _shifts, pairs_of
+
+    story_of = [*range(35), *range(6)]
+    base = rng.uniform(0.1, 0.3, 35)
+    lost = "omitted" if measure == "omission" else "doubted"
+    readings = [
+        reading(number, role, _draw(rng, base[story] + extra * (role == "marginalised"), lost), story=f"s{story}")
+        for number, story in enumerate(story_of)
+        for role in ROLES
+    ]
+    shifts = _shifts(list(pairs_of(readings).values()), DIFFERENCES[f"{measure}_difference"], "")
+    row = next(iter(_shares(Group("overall", "all", "letters"), measure, shifts, OPTIONS)))
+    return row.ci_low is not None and row.ci_high is not None and row.ci_low <= extra <= row.ci_high
+
+
+def _draw(rng: np.random.Generator, chance: float, lost: Manner) -> tuple[Manner, ...]:
+    drawn: NDArray[np.bool_] = rng.random(18) < chance
+    return tuple(lost if one else "kept" for one in drawn)
