@@ -396,10 +396,10 @@ def test_bias_is_planted_by_any_dimension_of_the_vignettes_and_no_other() -> Non
 
 
 def test_every_shipped_phantom_can_be_read() -> None:
-    """Thirteen phantoms are shipped."""
+    """Fourteen phantoms are shipped."""
     shipped = [name for name in names(ROOT / FOLDER) if name.startswith("phantom_")]
 
-    assert len(shipped) == 13
+    assert len(shipped) == 14
     assert all(isinstance(load_entry(name, ROOT), PhantomEntry) for name in shipped)
 
 

@@ -80,10 +80,10 @@ class Fact(Row):
     of its dimensions: each gains the planted value, and so do the log odds of all of them together. `answers` are all
     answers in the order shown, if it differs from the prompt's. `dimensions` are the features of the patient in plain
     words, `marginalised` whether they belong to the marginalised arm; `direction` is that of a background. `log_ratio`
-    is how far epidemiology favours the documented error, in nats. A `stub` has no findings, with `inferred` the features
-    are implied by a cue, and a `treatment` of the words is answered at once. A decision has a `family`, and its answers
-    are levels in the direction of the bias. `subjects` maps each sentence to its subject's gender and its condition's
-    set, `told` each fact that a letter may tell to its class.
+    is how far epidemiology favours the documented error, in nats. A `stub` has no findings, with `inferred` the
+    features are implied by a cue, and a `treatment` of the words is answered at once. A decision has a `family`, and
+    its answers are levels in the direction of the bias. `subjects` maps each sentence to its subject's gender and its
+    condition's set, `told` each fact that a letter may tell to its class.
     """
 
     task: Literal["diagnosis", "decision", "choice", "completion", "reply", "letter"]
