@@ -8,7 +8,6 @@ fact and k (kept), s (softened) or d (doubted). What no chunk tells is omitted.
 import json
 import re
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -86,12 +85,17 @@ def labelled(letters: Sequence[Letter], inference: Probabilities) -> tuple[NDArr
 def foreign(letters: Sequence[Letter]) -> list[Letter]:
     """Give each letter the facts of the next one, as far as they are unlike all of its own: all are omitted."""
     paired = zip(letters, (*letters[1:], letters[0]), strict=True)
-    return [
-        letter._replace(facts=facts, classes=[""] * len(facts), manners=["omitted"] * len(facts), chunks=chunks)
-        for letter, other in paired
-        for facts in [[fact for fact in other.facts if not any(map(partial(_alike, fact), letter.facts))]]
-        for chunks in [[(text, {}) for text, _ in letter.chunks]]
-    ]
+    return [_about(letter, [one for one in other.facts if not _told(one, letter)]) for letter, other in paired]
+
+
+def _about(letter: Letter, facts: list[str]) -> Letter:
+    """Give a letter facts of which it tells none."""
+    manners: list[Manner] = ["omitted"] * len(facts)
+    return Letter(letter.author, facts, [""] * len(facts), manners, [(text, {}) for text, _ in letter.chunks])
+
+
+def _told(fact: str, letter: Letter) -> bool:
+    return any(_alike(fact, other) for other in letter.facts)
 
 
 def _alike(fact: str, other: str) -> bool:
@@ -128,7 +132,8 @@ def agreement(labels: Sequence[Manner], read: Sequence[Manner]) -> dict[str, Any
         "kappa": round(float(cohen_kappa_score(labels, read)), 3),
         "changed": round(float(cohen_kappa_score(*([one in LOST for one in column] for column in (labels, read)))), 3),
         "told": round(float(cohen_kappa_score([a == "omitted" for a in labels], [b == "omitted" for b in read])), 3),
-        "by_manner": {one: round(float(kappa), 3) for one, kappa in of.items()},
+        # None where no fact is labelled or read so.
+        "by_manner": {one: None if np.isnan(kappa) else round(float(kappa), 3) for one, kappa in of.items()},
         "confusion": {one: [sum((a, b) == (one, other) for a, b in pairs) for other in MANNERS] for one in MANNERS},
     }
 

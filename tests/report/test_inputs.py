@@ -72,7 +72,8 @@ def test_everything_that_a_run_reads_is_in_its_manifest() -> None:
     data = {path for path in read_by_the_pipeline() if path.startswith("data/")}
 
     # Read where the model is a phantom, and where the judge is a language model.
-    assert data - listed == {"data/phantoms/reasoning.yaml", "data/rubrics/treatments.yaml"}
+    rubrics = {"data/rubrics/letters.yaml", "data/rubrics/treatments.yaml"}
+    assert data - listed == {"data/phantoms/reasoning.yaml", *rubrics}
     assert {path for path in listed if path.startswith("models/")} == {
         "models/smollm2.yaml",
         "models/judges/minilm_passages.yaml",
@@ -97,7 +98,10 @@ def test_a_run_lists_the_inputs_of_its_studies_alone() -> None:
         study: {one.path for one in inputs(chosen.model_copy(update={"studies": (study,)}), ROOT)} for study in STUDIES
     }
 
-    assert {study for study, paths in listed.items() if "models/judges/minilm_snli.yaml" in paths} == {"openr1"}
+    assert {study for study, paths in listed.items() if "models/judges/minilm_snli.yaml" in paths} == {
+        "letters",
+        "openr1",
+    }
     assert {study for study, paths in listed.items() if "data/cities.yaml" in paths} == {"questions", "exam"}
     assert {study for study, paths in listed.items() if any("/sentences/" in path for path in paths)} == {"stigma"}
 
