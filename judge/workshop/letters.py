@@ -125,17 +125,20 @@ def _regression(rows: NDArray[np.float64], labels: NDArray[np.int64], penalty: f
 def agreement(labels: Sequence[Manner], read: Sequence[Manner]) -> dict[str, Any]:
     """Compute Cohen's kappa over all manners, of each against the rest, and of those of both differences."""
     pairs = list(zip(labels, read, strict=True))
-    of = {one: cohen_kappa_score([a == one for a, _ in pairs], [b == one for _, b in pairs]) for one in MANNERS}
     return {
         "n": len(pairs),
         "right": round(float(np.mean([a == b for a, b in pairs])), 3),
-        "kappa": round(float(cohen_kappa_score(labels, read)), 3),
-        "changed": round(float(cohen_kappa_score(*([one in LOST for one in column] for column in (labels, read)))), 3),
-        "told": round(float(cohen_kappa_score([a == "omitted" for a in labels], [b == "omitted" for b in read])), 3),
-        # None where no fact is labelled or read so.
-        "by_manner": {one: None if np.isnan(kappa) else round(float(kappa), 3) for one, kappa in of.items()},
+        "kappa": _kappa(labels, read),
+        "changed": _kappa([one in LOST for one in labels], [one in LOST for one in read]),
+        "told": _kappa([one == "omitted" for one in labels], [one == "omitted" for one in read]),
+        "by_manner": {one: _kappa([a == one for a in labels], [b == one for b in read]) for one in MANNERS},
         "confusion": {one: [sum((a, b) == (one, other) for a, b in pairs) for other in MANNERS] for one in MANNERS},
     }
+
+
+def _kappa(labels: Sequence[object], read: Sequence[object]) -> float | None:
+    """Compute Cohen's kappa; None where there is one label alone."""
+    return round(float(cohen_kappa_score(labels, read)), 3) if len({*labels, *read}) > 1 else None
 
 
 def measured(letters: Sequence[Letter], reader: FactReader) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def test_a_name_that_no_file_can_have_is_refused(tmp_path: Path, name: str) -> N
 
 def test_a_question_without_the_case_is_refused(tmp_path: Path) -> None:
     """The first turn must hold the vignette."""
-    settings = params.load(changed(tmp_path, "    {case}\n", "    The case.\n"))
+    settings = params.load(changed(tmp_path, "reason: |-\n    {case}\n", "reason: |-\n    The case.\n"))
 
     with pytest.raises(EquipoiseError, match="section build: field reason: String should match pattern"):
         settings.section("build", Build)

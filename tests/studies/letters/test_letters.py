@@ -23,6 +23,7 @@ from equipoise.studies.letters.lexicon import load_words
 from equipoise.studies.letters.parts import CLASSES, facts_of, split
 from equipoise.studies.letters.reader import HEAD, FactReader, Head, candidates, require_fact_reader, sentences
 from equipoise.studies.letters.rows import Reading
+from equipoise.studies.letters.study import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -155,6 +156,16 @@ def test_differences_are_those_of_the_letters() -> None:
     assert found["overall/all/stigma_difference"] == pytest.approx(1)
     # told: 2 of 4 and 4 of 4 of the own facts, none of the other story's
     assert found["overall/all/found_over_other"] == pytest.approx((2 / 4 + 4 / 4) / 2)
+
+
+def test_letters_about_another_case_are_not_summed_up() -> None:
+    """The sentence gives no difference where letters tell as much of another story as of their own."""
+    kept, omitted = ("kept", "omitted") * 2, ("omitted", "kept") * 2
+    alike = [reading(number, role, kept, others=omitted) for number in range(3) for role in ROLES]
+    apart = [reading(number, role, (*kept, "kept") if number else kept) for number in range(3) for role in ROLES]
+
+    assert "no more of their own case" in sentence({row.place: row for row in letter_effects(alike, OPTIONS)})
+    assert "% of the facts" in sentence({row.place: row for row in letter_effects(apart, OPTIONS)})
 
 
 def test_equal_letters_have_an_interval() -> None:

@@ -22,6 +22,11 @@ def sentence(rows: Rows) -> str:
     left, rate = rows.get("overall/all/omission_difference"), value_of(rows, "overall/all/omission_rate")
     if left is None or left.estimate is None or rate is None:
         return ""
+    found = rows.get("overall/all/found_over_other")
+    if found is None or found.ci_low is None or found.ci_low <= 0:
+        return (
+            "Letters told no more of their own case than of another: what they leave out says nothing about patients."
+        )
     more = "more" if left.estimate >= 0 else "fewer"
     return (
         f"Letters left out {per_cent(rate)} of the facts of their case; over {left.n} pairs, those about marginalised "
