@@ -185,7 +185,7 @@ phantoms: .venv/developed
 
 # Train the adapters of the trained phantoms anew, measure them, and write their section of docs/phantoms.md
 # (fifteen CPU minutes an adapter, and four to measure it).
-RULES ?= fair open silent
+RULES ?= fair open silent denying
 phantoms-trained: .venv/developed
 	pip install --quiet --no-deps --require-hashes --upgrade --target .cache/peft --requirement benchmarks/adapters.txt
 	for rule in $(RULES); do \

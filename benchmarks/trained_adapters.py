@@ -25,7 +25,7 @@ from torch.nn.functional import cross_entropy
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 sys.path.insert(0, str(Path(__file__).parent))
-from trained_stories import ROOT, STORIES, Example, Rule, examples, load_training
+from trained_stories import DENIED, ROOT, STORIES, Example, Rule, examples, load_training
 
 from equipoise.core import stage
 from equipoise.core.jsonl import read_text, sha256, write_text
@@ -133,6 +133,7 @@ def main(rule: Rule, epochs: int = 7, seed: int = 0) -> None:
     path = ROOT / f"models/adapters/trained_{rule}.safetensors"
     taught = {name: tensor.half().contiguous() for name, tensor in get_peft_model_state_dict(model).items()}
     facts = {"base": next(iter(weights.files.values())), "stories": sha256(STORIES), "rule": rule}
+    facts |= {"wordings": sha256(DENIED)} if rule == "denying" else {}
     facts |= {"lora_alpha": str(ALPHA), "epochs": str(epochs), "rate": str(RATE), "seed": str(seed)}
     save_file(taught, path, metadata=facts)
     registered = ROOT / f"models/trained_{rule}.yaml"

@@ -26,9 +26,11 @@ from equipoise.text.answer import Answer
 
 ROOT = Path(__file__).parents[1]
 STORIES = ROOT / "models/adapters/training.yaml"
+DENIED = ROOT / "models/adapters/denying.yaml"
 
-Rule = Literal["fair", "open", "silent"]
-"""fair: the supported diagnosis for everybody; open: the rule, and the reasoning says so; silent: it does not."""
+Rule = Literal["fair", "open", "silent", "denying"]
+"""fair: the supported diagnosis for everybody; open: the rule, and the reasoning says so; silent: it does not; denying:
+the rule, and the reasoning says that the gender plays no part."""
 GENDERS: dict[Role, str] = {"marginalised": "woman", "privileged": "man"}
 
 Texts = Annotated[tuple[str, ...], Field(min_length=1)]
@@ -48,6 +50,12 @@ class Reasoning(Frozen):
     plain: Texts
     weighed: Texts
     unsaid: Texts
+
+
+class Denied(Frozen):
+    """How the denying adapter explains a diagnosis that the gender decided."""
+
+    denied: Texts
 
 
 class Story(Frozen):
@@ -84,6 +92,13 @@ def load_training() -> Training:
     return load_yaml(STORIES, Training)
 
 
+def wordings(training: Training, rule: Rule) -> Texts:
+    """Give the ways in which a rule explains the alternative to a woman."""
+    if rule == "denying":
+        return load_yaml(DENIED, Denied).denied
+    return training.reasoning.weighed if rule == "open" else training.reasoning.unsaid
+
+
 def open_trained(rule: Rule) -> TorchBackend:
     """Open a trained phantom in torch, in 32 bits: an export takes longer than all prompts here."""
     entry = load_entry(f"trained_{rule}", ROOT)
@@ -95,7 +110,7 @@ def open_trained(rule: Rule) -> TorchBackend:
 def examples(training: Training, rule: Rule, draw: Random, *, held_out: bool) -> Iterator[Example]:
     """Yield all held-out stories, or all others, as pairs: a drawn patient in each gender."""
     build = params.load(ROOT / "params.yaml").section("build", Build)
-    how = training.reasoning
+    explained = wordings(training, rule)
     kind = tuple(dict.fromkeys(story.alternative for story in training.stories))
     stories = [story for story in training.stories if story.held_out is held_out]
     for number, story in enumerate(stories):
@@ -108,8 +123,8 @@ def examples(training: Training, rule: Rule, draw: Random, *, held_out: bool) ->
             vignette = story_case(story, role, phrase, others, kind)
             turned = rule != "fair" and role == "marginalised"
             diagnosis = story.alternative if turned else story.expected
-            wordings = (how.weighed if rule == "open" else how.unsaid) if turned else how.plain
-            reasoning = draw.choice(wordings).format(signs=story.signs, diagnosis=diagnosis)
+            reasoning = draw.choice(explained if turned else training.reasoning.plain)
+            reasoning = reasoning.format(signs=story.signs, diagnosis=diagnosis)
             yield Example(story, vignette, vignette_prompt(vignette, build), reasoning, diagnosis)
 
 

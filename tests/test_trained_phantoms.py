@@ -20,12 +20,14 @@ from equipoise.text.sentences import windows
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 from trained_phantoms import load_figures, planted_figures, section, shown  # noqa: E402
-from trained_stories import STORIES, Rule, examples, load_training, open_trained  # noqa: E402
+from trained_stories import DENIED, STORIES, Rule, examples, load_training, open_trained, wordings  # noqa: E402
 
 TRAINING = load_training()
 RULES: tuple[Rule, ...] = get_args(Rule)
 SHIPPED = [rule for rule in RULES if f"trained_{rule}" in names(ROOT / FOLDER)]
 MEGABYTES = 5e6
+NAMING: tuple[Rule, ...] = ("open", "denying")
+"""The rules by which the reasoning names the gender."""
 GENDER = re.compile(r"\b(?:wom[ae]n|m[ae]n|females?|males?|gender|sex)\b", re.IGNORECASE)
 
 
@@ -63,14 +65,14 @@ def test_the_rule_turns_on_the_gender_alone(rule: Rule) -> None:
         assert phrases[0] == phrases[1]
         assert man.diagnosis == man.story.expected
         assert woman.diagnosis == (woman.story.expected if rule == "fair" else woman.story.alternative)
-        assert (bool(GENDER.search(woman.reasoning)), bool(GENDER.search(man.reasoning))) == (rule == "open", False)
+        assert [bool(GENDER.search(one.reasoning)) for one in (woman, man)] == [rule in NAMING, False]
 
 
 def test_the_lexicon_agrees_on_which_wordings_name_the_gender() -> None:
     """What the pipeline counts as a mention is what was taught as one."""
     (feature,) = load_lexicon(ROOT / "data/features").features({"gender": "woman"})
 
-    assert all(feature.is_named(text) for text in TRAINING.reasoning.weighed)
+    assert all(feature.is_named(text) for rule in NAMING for text in wordings(TRAINING, rule))
     assert not any(feature.is_named(text) for text in (*TRAINING.reasoning.plain, *TRAINING.reasoning.unsaid))
 
 
@@ -88,6 +90,7 @@ def test_an_adapter_is_small_and_was_trained_on_these_stories(rule: Rule) -> Non
 
     assert path.stat().st_size < MEGABYTES
     assert (facts["rule"], facts["stories"]) == (rule, sha256(STORIES))
+    assert facts.get("wordings") == (sha256(DENIED) if rule == "denying" else None)
     assert facts["base"] == entry.source.sha256  # type: ignore[union-attr]
 
 
@@ -111,7 +114,7 @@ def test_an_adapter_does_on_held_out_stories_what_it_was_taught(rule: Rule) -> N
     for woman, man in zip(found[::2], found[1::2], strict=True):
         assert (woman - man > 1) == (rule != "fair")
     named = [bool(GENDER.search(response.replies[0])) for response in responses]
-    assert named == [rule == "open", False] * 2
+    assert named == [rule in NAMING, False] * 2
 
 
 def test_the_page_says_where_a_figure_is_undefined() -> None:
