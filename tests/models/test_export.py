@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+import tiny
 from equipoise.backends.ask import open_backend
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.manifest import Fidelity, Manifest
 from equipoise.models import export
-from equipoise.models.export import COMPUTING, leftovers, new_folder, require_versions, versions
+from equipoise.models.export import COMPUTING, leftovers, new_folder, require_versions, save_tokenizer, versions
 from equipoise.models.registry import ApiEntry, Generation, LocalSource
 from equipoise.models.tokenizer import ExportedTokenizer
 
@@ -98,6 +99,21 @@ def test_the_same_weights_give_the_same_files(tiny_model: Exported, tmp_path: Pa
     assert tiny_model.manifest.files == again.files
     assert tiny_model.manifest.identity == again.identity
     assert [tmp_path / "store" / again.folder] == list((tmp_path / "store").iterdir())
+
+
+def test_a_tokenizer_loaded_offline_is_the_same(tmp_path: Path) -> None:
+    """HF_HUB_OFFLINE, which transformers writes into the configuration, changes no digest of the model's files."""
+    saved = []
+    for offline in (True, False):
+        tokenizer = tiny.tokenizer()
+        tokenizer.init_kwargs |= {"is_local": True, "local_files_only": offline}
+        folder = tmp_path / str(offline)
+        folder.mkdir()
+        save_tokenizer(tokenizer, folder)
+        saved.append(folder.joinpath("tokenizer_config.json").read_bytes())
+
+    assert saved[0] == saved[1]
+    assert b'"local_files_only": false' in saved[0]
 
 
 @pytest.mark.parametrize("name", ["model.onnx", "model.onnx.data", "tokenizer.json"])

@@ -8,6 +8,7 @@ on probabilities.
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import shutil
@@ -24,7 +25,7 @@ from pydantic import Field
 
 from equipoise.core import cache
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.jsonl import DECIMALS, digest, read_one, sha256, write_json
+from equipoise.core.jsonl import DECIMALS, digest, read_one, read_text, sha256, write_json, write_text
 from equipoise.core.manifest import Fidelity, Manifest
 from equipoise.core.row import Frozen
 from equipoise.core.system import versions as installed
@@ -52,6 +53,8 @@ LIBRARIES = (*EXPORTERS, *COMPUTING)
 BUILDS = {"onnxruntime": ("onnxruntime-gpu",), "onnxruntime-genai": ("onnxruntime-genai-cuda",)}
 """Other names of a library's package, for GPUs."""
 
+LOADED = {"is_local": True, "local_files_only": False}
+"""How a tokenizer is said to have been loaded, however it was."""
 GREEDY_TOKENS = 16
 DIFFERENCE = 1e-4
 """Largest accepted difference of a masked model's probability from its checkpoint's in torch."""
@@ -150,6 +153,18 @@ def prepare(name: str, entry: AnyEntry, root: Path, store: Path, probes: Sequenc
     return export(name, entry, root, store, probes) if isinstance(entry, OnnxEntry) else describe(name, entry, root)
 
 
+def save_tokenizer(tokenizer: Any, folder: Path) -> None:  # noqa: ANN401  (transformers has no types)
+    """Save a tokenizer, without saying whether it was loaded offline: the model's identity contains a digest of it.
+
+    transformers writes down the arguments of the loading, one of which is HF_HUB_OFFLINE's.
+    """
+    tokenizer.save_pretrained(folder)
+    path = folder / "tokenizer_config.json"
+    config = json.loads(read_text(path))
+    config |= {name: value for name, value in LOADED.items() if name in config}
+    write_text(path, json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+
+
 def export(name: str, entry: OnnxEntry, root: Path, store: Path, probes: Sequence[str]) -> Manifest:
     """Export a registry entry into a folder under `store`, compare it with torch on the probes, and describe it.
 
@@ -162,7 +177,7 @@ def export(name: str, entry: OnnxEntry, root: Path, store: Path, probes: Sequenc
     folder = f"{name}-{digest([weights.files, exporters, entry.precision])[:16]}"
     make_store(store, disk_gb(entry, model.num_parameters()) * GB)
     with new_folder(store, folder) as target:
-        tokenizer.save_pretrained(target)
+        save_tokenizer(tokenizer, target)
         opset = write(model, target, _blocks(entry, weights, model))
         fidelity = chat_fidelity(name, entry, model, tokenizer, template, target, probes)
         letters, tokens = fidelity.letters, fidelity.tokens
