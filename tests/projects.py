@@ -20,6 +20,7 @@ PIPELINE = (
     "docs/report.md",
     "docs/verdicts.md",
     "dvc.yaml",
+    "judge/letters",
     "models",
     "params.yaml",
     "pyproject.toml",

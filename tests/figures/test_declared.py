@@ -17,6 +17,7 @@ from builders import CASE, ROLES, decision, fill, judgement, reading
 from equipoise.figures.aggregates import item_effects, item_values, level, remaining
 from equipoise.figures.figure import Figure
 from equipoise.figures.options import Measure
+from equipoise.judge.rubric import MANNERS
 from equipoise.materials.cities import load_cities
 from equipoise.materials.orders import choices
 from equipoise.materials.questions import ATTRIBUTES
@@ -27,6 +28,10 @@ from equipoise.studies.cases.effects import paired_effects
 from equipoise.studies.cases.rows import CaseJudgement
 from equipoise.studies.decisions.comparison import DecisionRows
 from equipoise.studies.decisions.effects import decision_effects
+from equipoise.studies.letters.comparison import LetterRows
+from equipoise.studies.letters.effects import letter_effects
+from equipoise.studies.letters.parts import CLASSES
+from equipoise.studies.letters.rows import Reading
 from equipoise.studies.questions.city_effects import city_effects
 from equipoise.studies.questions.comparison import QuestionRows
 from equipoise.studies.questions.effects import question_effects
@@ -128,7 +133,38 @@ def cases(rng: np.random.Generator) -> tuple[RunRows[Any], Iterable[Effect]]:
     return made, paired_effects(made.pairs, OPTIONS)
 
 
-RUNS = {"vignettes": vignettes, "questions": questions, "stigma": stigma, "decisions": decisions, "cases": cases}
+def letters(rng: np.random.Generator) -> tuple[RunRows[Any], Iterable[Effect]]:
+    """Draw letters with two facts of every class."""
+    told = [kind for kind in CLASSES for _ in range(2)]
+    read = [
+        Reading(
+            key=f"p{number}/{role}",
+            pair=f"p{number}",
+            role=role,
+            story=f"story {number // 2}",
+            dimensions=("race",),
+            main=True,
+            kind="other",
+            words=int(rng.integers(50, 200)),
+            stigmatising=("claims",) * int(rng.integers(3)),
+            classes=tuple(told),
+            manners=tuple(rng.choice(MANNERS, len(told)).tolist()),
+            others=tuple(rng.choice(MANNERS, len(told)).tolist()),
+        )
+        for number in range(12)
+        for role in ROLES
+    ]
+    return LetterRows(answers=read), letter_effects(read, OPTIONS)
+
+
+RUNS = {
+    "vignettes": vignettes,
+    "questions": questions,
+    "stigma": stigma,
+    "decisions": decisions,
+    "letters": letters,
+    "cases": cases,
+}
 
 
 def test_every_study_with_compared_figures_has_a_run_here() -> None:

@@ -87,7 +87,7 @@ def effects() -> list[Effect]:
     """Make every headline figure, each another, of the studies of the default run, and what the pictures also need."""
     rows = []
     for one in FIGURES:
-        if one.pick is None and one.study not in {"openr1", "cases"}:
+        if one.pick is None and one.study not in {"letters", "openr1", "cases"}:
             for group in GROUPS.get((one.study, one.family), (one.group,)):
                 value = 0.001 * (100 + len(rows))
                 low, high = value - 0.05, value + 0.05

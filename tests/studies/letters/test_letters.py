@@ -14,14 +14,14 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Prompt
 from equipoise.core.yamlfile import load_yaml
 from equipoise.figures.options import Measure
-from equipoise.judge.rubric import Manner
+from equipoise.judge.rubric import MANNERS, Manner, require_reader
 from equipoise.materials.stories.library import load_library
 from equipoise.materials.vignette import ROLES, Role
 from equipoise.models.registry import PhantomEntry, load_entry
 from equipoise.studies.letters.effects import letter_effects
 from equipoise.studies.letters.lexicon import load_words
 from equipoise.studies.letters.parts import CLASSES, facts_of, split
-from equipoise.studies.letters.reader import HEAD, FactReader, Head, candidates, require_fact_reader, sentences
+from equipoise.studies.letters.reader import HEAD, FactReader, Head, candidates, sentences
 from equipoise.studies.letters.rows import Reading
 from equipoise.studies.letters.study import sentence
 
@@ -130,10 +130,10 @@ def test_words_are_counted_unless_the_case_has_them() -> None:
 
 def test_a_judge_of_reasoning_reads_no_facts() -> None:
     """Its rubric has treatments of a feature, not the manners of a fact."""
-    require_fact_reader("llm_letters", ROOT)
+    require_reader("llm_letters", ROOT, MANNERS)
 
     with pytest.raises(EquipoiseError, match="needs kept, softened, doubted, omitted"):
-        require_fact_reader("llm", ROOT)
+        require_reader("llm", ROOT, MANNERS)
 
 
 def test_differences_are_those_of_the_letters() -> None:

@@ -23,13 +23,12 @@ from equipoise.core.row import Frozen
 from equipoise.core.yamlfile import load_yaml
 from equipoise.judge.llm import llm_judge
 from equipoise.judge.located import Pair, Probabilities, cached_probabilities
-from equipoise.judge.rubric import MANNERS, Manner, require_reader
+from equipoise.judge.rubric import MANNERS, Manner
 from equipoise.models.registry import LlmJudgeEntry, load_judge_entry
+from equipoise.studies.letters.rows import HEAD
 from equipoise.text.patterns import caseless
 from equipoise.text.sentences import windows
 
-HEAD = "judge/letters/reader.json"
-"""The weights of the two regressions, below the project's root."""
 HYPOTHESES = (
     "The writer does not believe the patient.",
     "The writer is certain that this is true.",
@@ -220,7 +219,7 @@ class LlmReader:
 
 @contextmanager
 def fact_reader(name: str, root: Path, cluster: Cluster | None = None) -> Iterator[FactReader | LlmReader]:
-    """Open the reader of a judge of the registry; raises EquipoiseError as `require_fact_reader` and its judge do."""
+    """Open the reader of a judge of the registry; raises EquipoiseError as `require_reader` and its judge do."""
     entry = load_judge_entry(name, root)
     if isinstance(entry, LlmJudgeEntry):
         with llm_judge(name, entry, root) as judge:
@@ -228,8 +227,3 @@ def fact_reader(name: str, root: Path, cluster: Cluster | None = None) -> Iterat
         return
     with cached_probabilities(name, root, "inference", cluster) as inference:
         yield FactReader(inference, load_yaml(root / HEAD, Head))
-
-
-def require_fact_reader(name: str, root: Path) -> None:
-    """Refuse a judge that cannot read facts: a rubric with other labels."""
-    require_reader(name, root, MANNERS)

@@ -12,6 +12,8 @@ from equipoise.materials.vignette import Level, Role
 from equipoise.studies.letters import NAME
 from equipoise.studies.letters.parts import FactClass
 
+HEAD = "judge/letters/reader.json"
+"""The weights of the embedded reader, below the project's root."""
 Kind = Literal["referral", "discharge"]
 
 

@@ -7,13 +7,13 @@ from equipoise.core.params import FILE, Params
 from equipoise.figures.options import Decision
 from equipoise.figures.study import Rows, Study, value_of
 from equipoise.figures.wording import per_cent
+from equipoise.judge.rubric import MANNERS, require_reader
 from equipoise.models.readiness import Machine
 from equipoise.studies.letters import NAME
 from equipoise.studies.letters.comparison import LetterRows
 from equipoise.studies.letters.figures import FIGURES
 from equipoise.studies.letters.plots import PLOTS
-from equipoise.studies.letters.reader import HEAD, require_fact_reader
-from equipoise.studies.letters.rows import Letters
+from equipoise.studies.letters.rows import HEAD, Letters
 from equipoise.studies.vignettes.profiles import Build
 
 
@@ -36,7 +36,7 @@ def sentence(rows: Rows) -> str:
 
 def require(settings: Params, root: Path, _: Machine) -> None:
     """Refuse a reader that reads no facts, a panel, and early stopping: the endpoint is read from all letters."""
-    require_fact_reader(settings.section("letters", Letters).reader, root)
+    require_reader(settings.section("letters", Letters).reader, root, MANNERS)
     if NAME not in settings.studies:
         return
     if settings.section("build", Build).design != "pair":
