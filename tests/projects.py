@@ -20,7 +20,6 @@ PIPELINE = (
     "docs/report.md",
     "docs/verdicts.md",
     "dvc.yaml",
-    "judge/letters",
     "models",
     "params.yaml",
     "pyproject.toml",
