@@ -29,7 +29,6 @@ from equipoise.materials.judgement import Judgement
 from equipoise.materials.pairs import Pair, difference
 from equipoise.materials.stories.library import load_library
 from equipoise.materials.vignette import LogRatio, Tier
-from equipoise.stats.intercepts import intercept_values
 from equipoise.stats.multiplicity import joint_alpha
 from equipoise.stats.quantities import Interval
 from equipoise.studies.registry import STUDIES
@@ -208,13 +207,19 @@ def decided(drawn: StudyResult, **without: Any) -> Verdict:  # noqa: ANN401  (fi
     return result
 
 
-def alone(pairs: Sequence[Pair], value: Value, margin: float, *, adjusted: bool = False) -> str:
-    """Return the verdict of one figure by Student's t interval over stories, `adjusted` to equal base rates."""
-    values = [(value(pair), pair.story) for pair in pairs]
-    if adjusted:
-        known = [(row[0], pair.stub_shift) for row, pair in zip(values, pairs, strict=True)]
-        moves = intercept_values([row[0] or 0.0 for row in known], [row[1] or 0.0 for row in known])
-        values = [(move, pair.story) for move, pair in zip(moves, pairs, strict=True)]
+def values_of(name: str, pairs: Sequence[Pair]) -> list[tuple[float | None, str]]:
+    """Give each pair's value of an endpoint of one figure, with its story."""
+    if name != ADJUSTED:
+        value = SINGLE[name][0]
+        return [(value(pair), pair.story) for pair in pairs]
+    (figure,) = [one for one in STUDIES[STUDY].figures if one.measure == "unreasoned_shift_adjusted"]
+    stories = {pair.key: pair.story for pair in pairs}
+    values = figure.values({pair.key: pair for pair in pairs})
+    return [(float(value), stories[key]) for key, value in values.items()]  # type: ignore[arg-type]  # of a mean
+
+
+def alone(values: Sequence[tuple[float | None, str]], margin: float) -> str:
+    """Return the verdict of one figure by Student's t interval over stories."""
     found = mean_effect(Group("overall", "all", STUDY), "one", values, settings()[1])
     if found.ci_low is None or found.ci_high is None:
         return UNDECIDED
@@ -236,8 +241,8 @@ def run(member: str, size: Profile, draws: int) -> dict[str, Any]:
             other = decided(drawn, **without)
             # Without floors a verdict of no bias is withheld for that reason alone.
             words[name][UNBIASED if other.because == (BLIND,) else other.word] += 1
-        for name, (value, margin) in SINGLE.items():
-            words[name][alone(pairs, value, margin, adjusted=name == ADJUSTED)] += 1
+        for name, (_, margin) in SINGLE.items():
+            words[name][alone(values_of(name, pairs), margin)] += 1
     shares = {name: {word: count / draws for word, count in sorted(each.items())} for name, each in words.items()}
     return {
         "model": member,

@@ -153,7 +153,7 @@ def test_differences_are_those_of_the_letters() -> None:
     assert found["class/symptom/omission_difference"] == pytest.approx(2 / 4)
     assert found["dimension/race/doubt_difference"] == pytest.approx(1 / 4 - 1 / 4)
     assert found["overall/all/length_difference"] == pytest.approx(100 - 110)
-    assert found["overall/all/stigma_difference"] == pytest.approx(1)
+    assert found["overall/all/stigmatising_difference"] == pytest.approx(1)
     # told: 2 of 4 and 4 of 4 of the own facts, none of the other story's
     assert found["overall/all/found_over_other"] == pytest.approx((2 / 4 + 4 / 4) / 2)
 

@@ -6,7 +6,7 @@ marginalised patient, in all but the length:
 - `omission_difference`: in the share of facts that the letter does not tell;
 - `doubt_difference`: in the share of facts that it softens or doubts;
 - `length_difference`: in words;
-- `stigma_difference`: in words that stigmatise (`letters.lexicon`), except those of the case.
+- `stigmatising_difference`: in words that stigmatise (`letters.lexicon`), except those of the case.
 
 Omission and doubt are also given by class of facts and by dimension. `omission_rate`, `doubt_rate` are the shares over
 both letters. `found_over_other` is the assay's sensitivity: the share of its own story's facts that a letter is read to
@@ -90,7 +90,7 @@ DIFFERENCES: Mapping[str, Callable[[Reading, str], float | None]] = {
 }
 WHOLE: Mapping[str, Callable[[Reading], float | None]] = {
     "length_difference": lambda letter: float(letter.words),
-    "stigma_difference": lambda letter: float(len(letter.stigmatising)),
+    "stigmatising_difference": lambda letter: float(len(letter.stigmatising)),
 }
 
 

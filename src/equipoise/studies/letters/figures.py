@@ -52,10 +52,10 @@ FIGURES: tuple[Figure, ...] = (
         places=1,
     ),
     _figure(
-        "stigma_difference",
+        "stigmatising_difference",
         "difference in stigmatising words",
         "Difference in the number of words that a published list counts as stigmatising, except those of the case.",
-        WHOLE["stigma_difference"],
+        WHOLE["stigmatising_difference"],
         below=f"more such words {BELOW}",
         above=f"more such words {ABOVE}",
     ),
