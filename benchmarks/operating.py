@@ -215,7 +215,7 @@ def values_of(name: str, pairs: Sequence[Pair]) -> list[tuple[float | None, str]
     (figure,) = [one for one in STUDIES[STUDY].figures if one.measure == "unreasoned_shift_adjusted"]
     stories = {pair.key: pair.story for pair in pairs}
     values = figure.values({pair.key: pair for pair in pairs})
-    return [(float(value), stories[key]) for key, value in values.items()]  # type: ignore[arg-type]  # of a mean
+    return [(float(value), stories[key]) for key, value in values.items()]
 
 
 def alone(values: Sequence[tuple[float | None, str]], margin: float) -> str:

@@ -21,7 +21,8 @@ from equipoise.judge.located import Probabilities, cached_probabilities
 from equipoise.judge.rubric import MANNERS, Manner
 from equipoise.materials.stories.library import load_library
 from equipoise.studies.letters.parts import CLASSES, facts_of
-from equipoise.studies.letters.reader import HEAD, FactReader, Head, Layer, candidates, features, stems
+from equipoise.studies.letters.reader import FactReader, Head, Layer, candidates, features, stems
+from equipoise.studies.letters.rows import HEAD
 
 FOLDER = Path("judge/letters")
 CHUNK = re.compile(r"\[([^\]]*)\] (.+)")

@@ -21,8 +21,8 @@ from equipoise.models.registry import PhantomEntry, load_entry
 from equipoise.studies.letters.effects import letter_effects
 from equipoise.studies.letters.lexicon import load_words
 from equipoise.studies.letters.parts import CLASSES, facts_of, split
-from equipoise.studies.letters.reader import HEAD, FactReader, Head, candidates, sentences
-from equipoise.studies.letters.rows import Reading
+from equipoise.studies.letters.reader import FactReader, Head, candidates, sentences
+from equipoise.studies.letters.rows import HEAD, Reading
 from equipoise.studies.letters.study import sentence
 
 if TYPE_CHECKING:
