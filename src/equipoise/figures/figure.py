@@ -42,8 +42,7 @@ class Figure:
 
     `value` computes what one item (a pair, a question, a sentence) contributes, and `unit` is the plural of the items.
     With a `covariate`, a second value of each item, the figure is the mean that the values would have where it is 0,
-    and an item contributes what it moves that mean by (`stats.intercepts`): over a part of the items, their mean is
-    near that of the part alone, not equal to it.
+    and an item contributes what it moves that mean by (`stats.intercepts`).
     `change` says how the figure and its change are computed from these values; without it, revisions are not compared
     by the figure. A figure over groups has `groups` instead of `value`: a function that gives each group's `value` from
     a run's rows. An effect that the study does not estimate itself is estimated from the values.
