@@ -4,8 +4,8 @@
 
 writes benchmarks/results.json, part by part, and docs/performance.md (`make bench` does all of it). `--only choice`
 does one part and leaves the others' figures as they are; `--render` writes the page alone. The page also has the
-figures that stages.py and growth.py write beside it, which `--only stages` and `--only growth` measure again. About an
-hour in all, on two idle cores.
+figures that first.py, stages.py and growth.py write beside it, which `--only` their name measures again. Two hours in
+all, on two idle cores.
 
 The peers are listed in benchmarks/requirements.txt and are not part of the project's own installation. AMQA's prompts
 are included if EQUIPOISE_ANCHORS names a folder of published data that contains them.
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 FIGURES, PAGE = ROOT / "benchmarks/results.json", ROOT / "docs/performance.md"
 LIBRARIES = ("lm_eval", "numpy", "onnxruntime", "torch", "transformers")
-APART = ("stages", "growth")
-"""Parts that are scripts with a separate file of figures: the cost of a run, and its scaling."""
+APART = ("first", "stages", "growth")
+"""Parts that are scripts with a separate file of figures: the way to a first figure, a run's cost, its scaling."""
 
 
 def main(out: Path = FIGURES, page: Path = PAGE, only: str = "", prompts: int = 64, *, render: bool = False) -> None:

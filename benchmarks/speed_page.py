@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).parent))
-from stages_page import growth_lines, stage_lines
+from stages_page import first_lines, growth_lines, stage_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,7 +18,8 @@ Equipoise is compared with the usual alternatives: the same weights in float32 a
 in one run, alternating in short rounds. A ratio is the speed-up of Equipoise: the median over the rounds, with minimum
 and maximum in brackets. Absolute speeds vary between machines far more than ratios do. `make bench` repeats all
 measurements and writes this page from [`results.json`](../benchmarks/results.json),
-[`stages.json`](../benchmarks/stages.json) and [`growth.json`](../benchmarks/growth.json).
+[`first.json`](../benchmarks/first.json), [`stages.json`](../benchmarks/stages.json) and
+[`growth.json`](../benchmarks/growth.json).
 """
 REASONS = """## Where the ratios come from
 
@@ -57,7 +58,7 @@ def page_of(figures: Mapping[str, Any]) -> str:
     if part_figures := figures.get("quantised"):
         lines += ["", *_quantised(part_figures)]
     lines += ["", REASONS]
-    for part, render in (("stages", stage_lines), ("growth", growth_lines)):
+    for part, render in (("first", first_lines), ("stages", stage_lines), ("growth", growth_lines)):
         if part_figures := figures.get(part):
             lines += [*render(part_figures), ""]
     return "\n".join([*lines, *_machines(figures)]) + "\n"

@@ -15,6 +15,16 @@ CHANGES = {
     "new_pair": "one new pair of vignettes",
     "new_alpha": "another `measure.alpha`",
 }
+FIRST, ALL, PHANTOM = 0.35, 0.6, 40.0
+"""Targets: times to the first figure and to all as fractions of those before, and seconds for a phantom."""
+WAY = """## From a clone to the first figure
+
+Seconds in a fresh clone with two idle cores, one step after the other (`benchmarks/first.py`); the times to the first
+figure and to all contain the installation and the steps before. `make pull` restores the committed run and asks the
+model nothing, `make look` asks it what a first look needs, `make repro` the rest. The revision compared with, {base},
+had neither of the first two. It asked the model about as much: arithmetic at the processor's peak is what remains, so
+that a run of everything takes as long as before.
+"""
 STAGES = """## Cost of a run
 
 `dvc repro` in a fresh clone with empty caches (`benchmarks/stages.py`). The weights come from the installed packages,
@@ -40,6 +50,29 @@ STEPS = {
     "score_kept": "score, cached",
     "measure": "measure",
 }
+
+
+def first_lines(figures: Mapping[str, Any]) -> Iterator[str]:
+    """Format the way to the first figure and to all, beside an earlier revision."""
+    now, pulled, before = figures["now"], figures["pulled"], figures["before"]
+    restored = pulled["install"] + pulled["pull"]
+    look, first = now["install"] + now["look"], before["install"] + before["vignettes"]
+    everything, all_before = look + now["all"], first + before["all"]
+    yield WAY.format(base=figures["base"])
+    yield "| to | seconds | before | ratio | target |"
+    yield "| --- | ---: | ---: | ---: | --- |"
+    yield _row(["installation", f"{now['install']:.0f}", f"{before['install']:.0f}", "", ""])
+    yield _row(["all figures, `make pull`", f"{restored:.0f}", "", "", ""])
+    for name, seconds, earlier, target in (
+        ("the first figure, `make look`", look, first, FIRST),
+        ("all figures, `make look` and `make repro`", everything, all_before, ALL),
+    ):
+        ratio = seconds / earlier
+        reached = _verdict(f"{target:g}", ratio, target)
+        yield _row([name, f"{seconds:.0f}", f"{earlier:.0f}", f"**{ratio:.2f}**", reached])
+    yield _row(
+        ["five studies of a phantom", f"{now['phantom']:.0f}", "", "", _verdict("40 s", now["phantom"], PHANTOM)]
+    )
 
 
 def stage_lines(figures: Mapping[str, Any]) -> Iterator[str]:
