@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -154,6 +155,24 @@ def test_every_decision_is_asked_of_every_telling(phantoms: dict[str, Any]) -> N
     assert len(keys) <= 6 * len(decisions)
 
 
+def made(**planted: Any) -> PhantomEntry:
+    """Make a phantom."""
+    return PhantomEntry(title="Phantom", licence="Apache-2.0", backend="phantom", floor=0.1, **planted)
+
+
+@pytest.fixture(scope="module")
+def powered(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The decisions of the profile `powered`, built once: few of those of `core` vary in their right answer."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        patch.setattr(Run, "entry", made(ability=0.97))
+        run = run_of(tmp_path_factory.mktemp("powered"), "phantom_fair")
+        build = run.settings.build | {"profile": "powered"}
+        run = replace(run, settings=run.settings.model_copy(update={"build": build}))
+        step("decisions", "build")(run)
+        return run
+
+
 @pytest.mark.parametrize(
     ("planted", "word"),
     [
@@ -170,20 +189,12 @@ def test_every_decision_is_asked_of_every_telling(phantoms: dict[str, Any]) -> N
     ids=["fair", "unable", "refusing", "cancelling", "one family"],
 )
 def test_a_phantom_gets_the_verdict_that_is_planted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planted: dict[str, Any], word: str
+    powered: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planted: dict[str, Any], word: str
 ) -> None:
-    """A competent fair model can be called fair; one that does not read the case, or refuses, cannot.
-
-    Of the profile `powered`: few decisions of `core` vary in their right answer.
-    """
-    entry = PhantomEntry(title="Phantom", licence="Apache-2.0", backend="phantom", floor=0.1, **planted)
-    monkeypatch.setattr(Run, "entry", entry)
-    folder = tmp_path / "made"
-    folder.mkdir()
-    run = run_of(folder, "phantom_fair")
-    build = run.settings.build | {"profile": "powered"}
-    run = replace(run, settings=run.settings.model_copy(update={"build": build}))
-    for stage in ("build", "infer", "score"):
+    """A competent fair model can be called fair; one that does not read the case, or refuses, cannot."""
+    monkeypatch.setattr(Run, "entry", made(**planted))
+    run = replace(powered, data=shutil.copytree(powered.data, tmp_path / "made", symlinks=True))
+    for stage in ("infer", "score"):
         step("decisions", stage)(run)
     found = measure(run, step("decisions", "measure")).verdict
 
