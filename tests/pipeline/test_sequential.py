@@ -35,12 +35,15 @@ from equipoise.studies.questions.rows import Variant
 from equipoise.studies.registry import STUDIES, TITLES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from equipoise.core.row import Row
     from equipoise.figures.result import Verdict
 
 ROOT = Path(__file__).parents[2]
 STUDY = STUDIES["vignettes"]
 SETTINGS = projects.committed_settings()
+REREADINGS: Sequence[str] = SETTINGS.build["rereadings"]
 BIASED_PHANTOM: dict[str, str] = {
     "vignettes": "phantom_silent",
     "questions": "phantom_silent",
@@ -63,10 +66,13 @@ def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 
-def built(folder: Path, study: str, model: str, **decision: Any) -> Run:
+def built(folder: Path, study: str, model: str, *, rereadings: Sequence[str] = REREADINGS, **decision: Any) -> Run:
     """Build a study that is to be asked of a phantom, and stopped when its verdict is in."""
     shutil.copytree(ROOT / "data", folder, ignore=lambda path, _: TITLES if Path(path) == ROOT / "data" else ())
-    changed = {"decision": SETTINGS.decision | {"sequential": True} | decision}
+    changed = {
+        "build": SETTINGS.build | {"rereadings": list(rereadings)},
+        "decision": SETTINGS.decision | {"sequential": True} | decision,
+    }
     quick = {"measure": SETTINGS.measure | {"n_bootstrap": 100}, "neutralize": SETTINGS.neutralize | {"limit": ITEMS}}
     run = Run(study, folder, SETTINGS.model_copy(update={"model": model, **quick, **changed}))
     step(study, "build")(run)
@@ -257,7 +263,8 @@ def test_components_are_judged_at_their_joint_level_at_all_looks(vignettes: tupl
 @pytest.mark.parametrize("study", [*BIASED_PHANTOM])
 def test_a_run_whose_preconditions_are_never_met_asks_everything(study: str, tmp_path: Path) -> None:
     """A phantom at chance has no assay sensitivity: it is asked to the end, and undecided."""
-    run = built(tmp_path / "data", study, "phantom_chance")
+    # Those of which no component, floor or bound is are left out.
+    run = built(tmp_path / "data", study, "phantom_chance", rereadings=["unreasoned"])
     step(run.study, "infer")(run)
     found = judged(run, measured(run))
 
