@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 pytestmark = pytest.mark.slow
-SMALL = ("studies=[questions]", "neutralize.limit=6", "measure.n_bootstrap=200")
+SMALL = ("studies=[questions]", "neutralize.limit=6", "perturb.orders=1", "measure.n_bootstrap=200")
 MODELS = ("phantom_fair", "phantom_silent")
 """Two models whose figures differ; each has a branch."""
 ROWS = "data/questions/responses.jsonl"
