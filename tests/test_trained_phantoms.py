@@ -1,10 +1,13 @@
 """Tests of the trained phantoms: what they are taught is apart from the evaluation, and what they learned is that."""
 
+from __future__ import annotations
+
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import pytest
 
@@ -17,8 +20,12 @@ from equipoise.models.weights import locate
 from equipoise.text.answers import log_odds
 from equipoise.text.sentences import windows
 
+if TYPE_CHECKING:
+    from conftest import Exported
+
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
+import trained_stories  # noqa: E402
 from trained_phantoms import load_figures, planted_figures, section, shown  # noqa: E402
 from trained_stories import DENIED, STORIES, Rule, examples, load_training, open_trained, wordings  # noqa: E402
 
@@ -96,7 +103,9 @@ def test_an_adapter_is_small_and_was_trained_on_these_stories(rule: Rule) -> Non
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", SHIPPED)
-def test_an_adapter_does_on_held_out_stories_what_it_was_taught(rule: Rule) -> None:
+def test_an_adapter_does_on_held_out_stories_what_it_was_taught(
+    smollm2: Exported, monkeypatch: pytest.MonkeyPatch, rule: Rule
+) -> None:
     """In two stories whose findings it knows, the log odds of the alternative turn on the gender by its rule.
 
     So do the words of the reasoning. Over all held-out stories see docs/phantoms.md: of most the base is ignorant.
@@ -106,6 +115,12 @@ def test_an_adapter_does_on_held_out_stories_what_it_was_taught(rule: Rule) -> N
         for example in examples(TRAINING, rule, Random(1), held_out=True)  # noqa: S311  (no secret)
         if example.story.id in ("dengue", "mesothelioma")
     ]
+    # As it was loaded for all tests: a GGUF file takes many seconds to load.
+    monkeypatch.setattr(
+        trained_stories,
+        "locate",
+        lambda entry, root: replace(locate(entry, root), folder=smollm2.checkpoint, gguf=None),
+    )
     with open_trained(rule) as backend:
         answers = {response.key: response for response in backend.answer([example.prompt for example in told])}
     responses = [answers[example.prompt.key] for example in told]
