@@ -63,7 +63,7 @@ def test_a_real_server_gives_what_its_model_gives(served: tuple[str, Path]) -> N
     system = "You are a clinician."
     prompts = [
         prompt(f"{age}", f"A patient of {age} has chest pain. Why?", "What is it?", system=system)
-        for age in range(30, 33)
+        for age in range(30, 32)
     ]
     model = entry(
         url,
