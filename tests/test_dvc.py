@@ -11,7 +11,8 @@ from clones import Clone, changes, ran
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
-PHANTOM = ("model=phantom_silent", "build.controls=true", "build.mirrors=true", "studies=[vignettes]")
+PHANTOM = (*changes("model=phantom_silent", "studies=[vignettes]"), "measure@vignettes")
+"""Another model, up to its figures: tests/test_dvc_settings.py has a run to the report."""
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,7 @@ def test_nothing_is_left_to_do_after_a_run(clone: Clone) -> None:
 
 def test_another_model_is_one_option_away_and_its_metrics_diff_has_deltas(clone: Clone) -> None:
     """`dvc exp run -S model=` runs another model, and every delta of `dvc metrics diff` is a number."""
-    clone.dvc("exp", "run", "--name", "other", *changes(*PHANTOM))
+    clone.dvc("exp", "run", "--name", "other", *PHANTOM)
     figures = clone.compare("main", "other")["metrics/vignettes.json"]
     clone.restore()
 
@@ -40,7 +41,7 @@ def test_another_model_is_one_option_away_and_its_metrics_diff_has_deltas(clone:
 
 def test_queued_runs_give_what_a_plain_run_gives(clone: Clone) -> None:
     """A `--queue` run imports its own code, shares the cache and ends with the same figures."""
-    clone.dvc("exp", "run", "--queue", "--name", "queued", *changes(*PHANTOM))
+    clone.dvc("exp", "run", "--queue", "--name", "queued", *PHANTOM)
     clone.dvc("exp", "run", "--run-all")
 
     # The experiment of the test above is the plain run of the same model.
