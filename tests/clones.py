@@ -23,7 +23,9 @@ IMMUTABLE = (".git/objects", ".dvc/cache/files", ".cache/models")
 """Folders whose files are named after their content: copies share them."""
 SHORTENED = ("conditions", "templates")
 FEWER = {"controls": False, "mirrors": False, "rereadings": ["swapped"]}
-"""Of the vignettes that the tiny model is asked about, half the replies; a phantom is asked about all that ship."""
+"""Of the vignettes, half the replies."""
+ORDERS = 1
+"""Of the options of a question: a letter that is liked changes no fact about DVC."""
 
 
 class Clone:
@@ -96,10 +98,10 @@ def changes(*settings: str) -> list[str]:
     return [word for setting in settings for word in ("--set-param", setting)]
 
 
-def shorten(sentences: Path) -> None:
-    """Leave three conditions a set and one template a group of the stigma sentences."""
-    conditions, templates = (yaml.safe_load((sentences / f"{name}.yaml").read_text("utf-8")) for name in SHORTENED)
-    few = {name: members[:3] for name, members in conditions.items()}
+def shorten(sentences: Path, conditions: int = 3) -> None:
+    """Leave some conditions a set and one template a group of the stigma sentences."""
+    sets, templates = (yaml.safe_load((sentences / f"{name}.yaml").read_text("utf-8")) for name in SHORTENED)
+    few = {name: members[:conditions] for name, members in sets.items()}
     first = {
         question: {group: dict([next(iter(members.items()))]) for group, members in groups.items()}
         for question, groups in templates.items()
@@ -147,6 +149,8 @@ def _run(folder: Path) -> None:
     params = yaml.safe_load((folder / "params.yaml").read_text(encoding="utf-8"))
     params |= {"model": "tiny_a", "build": params["build"] | FEWER, "neutralize": {"limit": 6}}
     params["measure"]["n_bootstrap"] = 200
+    for section in ("perturb", "sample"):
+        params[section]["orders"] = ORDERS
     (folder / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
     shorten(folder / "data/sentences")
     made.dvc("repro")
