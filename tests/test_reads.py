@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 import yaml
 
+from clones import shorten
 from equipoise.models.registry import JUDGES, EmbeddedSource, JudgeEntry, load_judge_entry, names
 from equipoise.pipeline.steps import STAGES
 from projects import copy_pipeline
@@ -27,6 +28,7 @@ FEWER = {
     "build": {"controls": False, "mirrors": False, "rereadings": ["swapped"]},
     "measure": {"n_bootstrap": 200},
     "neutralize": {"limit": 4},
+    "sample": {"orders": 1},
 }
 CASES = "import outputs data/examples/outputs.jsonl --name replay_mine --cases data/examples/cases.json"
 MESSAGES = "import openr1-psy data/examples/openr1.json"
@@ -92,6 +94,7 @@ def test_a_stage_opens_only_what_it_depends_on(tmp_path: Path, run: str) -> None
     copy_pipeline(tmp_path)
     (tmp_path / "judge").symlink_to(ROOT / "judge")
     shutil.copytree(ROOT / "data/templates", tmp_path / "mine")
+    shorten(tmp_path / "data/sentences")
     environment = os.environ | {"PYTHONPATH": str(tmp_path / "src")}
     if command:
         run_command = [sys.executable, "-m", "equipoise", *command.split()]
