@@ -1,4 +1,4 @@
-"""Results that the tests of a process share, since they are functions of what was read and never change."""
+"""Results that the tests of a process, or of all, share, since they are functions of what was read and never change."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import re2
+from filelock import FileLock
 
 from equipoise.core import yamlfile
 from equipoise.core.jsonl import digest, sha256
@@ -42,18 +43,21 @@ def keep() -> None:
 
 @contextmanager
 def exports_kept(store: Path) -> Iterator[None]:
-    """Export each encoder once: a process of optimum's takes many seconds, whatever the size of the model."""
+    """Export each encoder once for all test processes: optimum takes many seconds, whatever the size of the model."""
     run = optimum._failure
+    store.mkdir(exist_ok=True)
 
     def once(arguments: Sequence[str], folder: str, **variables: str) -> str:
         if optimum.EXPORT not in arguments:
             return run(arguments, folder, **variables)
         _, _, _, target, *what = arguments
         kept = store / digest([what, {path.name: sha256(path) for path in sorted(Path(folder).iterdir())}])
-        if not kept.is_dir():
-            if reason := run(arguments, folder, **variables):
-                return reason
-            shutil.copytree(target, kept)
+        with FileLock(kept.with_suffix(".lock")):
+            if not kept.is_dir():
+                if reason := run(arguments, folder, **variables):
+                    return reason
+                shutil.copytree(target, kept.with_suffix(".new"), dirs_exist_ok=True)
+                kept.with_suffix(".new").rename(kept)
         shutil.copytree(kept, target, dirs_exist_ok=True)
         return ""
 

@@ -115,7 +115,7 @@ def _in_its_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setattr(cache, "folder", lambda: own / ".cache" if cache.root().resolve() == ROOT else folder())
         # Installed once, for every test of every run.
         patch.setattr(optimum, "store", lambda: ROOT / PACKAGES)
-        with caches.exports_kept(own / "exported"):
+        with caches.exports_kept(session.FOLDERS[0] / "exported"):
             yield
 
     assert _in_checkout() - before == set()
