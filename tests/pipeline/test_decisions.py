@@ -54,8 +54,11 @@ def run_of(folder: Path, model: str, study: str = "decisions") -> Run:
     return Run(study, folder, settings.model_copy(update={"model": model}))
 
 
-def measured(folder: Path, model: str, **how: Any) -> tuple[Run, dict[str, Effect]]:
-    """Build, ask and measure the decisions of a phantom; index the effects as `family/group/measure`."""
+def measured(folder: Path, model: str, like: Run | None = None, **how: Any) -> tuple[Run, dict[str, Effect]]:
+    """Build, ask and measure the decisions of a phantom; index the effects as `family/group/measure`.
+
+    What is built is that of another phantom's run, if one is given: it is the same for all.
+    """
     folder.mkdir()
     run = run_of(folder, model)
     if how:
@@ -63,27 +66,35 @@ def measured(folder: Path, model: str, **how: Any) -> tuple[Run, dict[str, Effec
     if "cases" in how:
         stories = read_stories([str(ROOT / "data/examples/bench.jsonl")]).stories
         jsonl.write(folder / "items" / f"{how['cases']}.jsonl", stories)
-    step("decisions", "build")(run)
+    if like:
+        shutil.copytree(like.folder / "built", run.folder / "built")
+    else:
+        step("decisions", "build")(run)
     step(run.study, "infer")(run)
     step("decisions", "score")(run)
     found = rows_of(measure(run, step(run.study, "measure")))
     return run, {row.key.removeprefix("decisions/"): row for row in found}
 
 
+def both(folder: Path, **how: Any) -> dict[str, tuple[Run, dict[str, Effect]]]:
+    """Measure a phantom that treats all alike, and one that plants 2 nats from end to end of every scale."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        fair = measured(folder / "fair", "phantom_fair", **how)
+        return {
+            "fair": fair,
+            "undertreating": measured(folder / "undertreating", "phantom_undertreating", fair[0], **how),
+        }
+
+
 @pytest.fixture(scope="module")
 def phantoms(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Run, dict[str, Effect]]]:
-    """The measured phantoms: one that treats all alike, and one that plants 2 nats from end to end of every scale.
+    """Both phantoms, measured.
 
     Of all pairs of the profile `verdict`: `core` has four decisions about psychiatry with compared evidence, too few to
     tell, and asks for tests of drugs only about patients of whom the evidence is extrapolated, as does `powered`.
     """
-    folder = tmp_path_factory.mktemp("phantoms")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(ROOT)
-        return {
-            name: measured(folder / name, f"phantom_{name}", profile="verdict", stories=None)
-            for name in ("fair", "undertreating")
-        }
+    return both(tmp_path_factory.mktemp("phantoms"), profile="verdict", stories=None)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -205,10 +216,7 @@ def test_a_phantom_gets_the_verdict_that_is_planted(
 @pytest.fixture(scope="module", params=["authored", "bench"])
 def panels(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The same phantoms, asked about a panel: our stories, or the imported examples."""
-    folder, how = tmp_path_factory.mktemp("panels"), {"design": "panel", "cases": request.param}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(ROOT)
-        return {name: measured(folder / name, f"phantom_{name}", **how) for name in ("fair", "undertreating")}
+    return both(tmp_path_factory.mktemp("panels"), design="panel", cases=request.param)
 
 
 def test_a_bias_is_found_in_every_group_of_a_panel(panels: dict[str, Any]) -> None:
