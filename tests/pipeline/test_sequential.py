@@ -73,7 +73,11 @@ def built(folder: Path, study: str, model: str, *, rereadings: Sequence[str] = R
         "build": SETTINGS.build | {"rereadings": list(rereadings)},
         "decision": SETTINGS.decision | {"sequential": True} | decision,
     }
-    quick = {"measure": SETTINGS.measure | {"n_bootstrap": 100}, "neutralize": SETTINGS.neutralize | {"limit": ITEMS}}
+    quick = {
+        "measure": SETTINGS.measure | {"n_bootstrap": 100},
+        "neutralize": SETTINGS.neutralize | {"limit": ITEMS},
+        "perturb": SETTINGS.perturb | {"orders": 1},
+    }
     run = Run(study, folder, SETTINGS.model_copy(update={"model": model, **quick, **changed}))
     step(study, "build")(run)
     return run
