@@ -7,7 +7,6 @@ from pathlib import Path
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import load_lexicon
-from equipoise.judge.model import TASKS, task_columns
 from workshop import labels
 from workshop.lessons import FitSettings, choose_passages, epoch_pairs, explanation_pairs
 from workshop.restore import restore
@@ -15,13 +14,8 @@ from workshop.settings import section
 from workshop.training import train
 
 
-def main(
-    params: Path, weights: Path, base: Path, passages: Path, features: Path, checkpoint: Path, finished: int = 0
-) -> None:
-    """Train from the judge in WEIGHTS, whose architecture is that of BASE, and leave the reader in CHECKPOINT.
-
-    The first FINISHED phases are left out: WEIGHTS is then the reader that they gave, as it was shipped.
-    """
+def main(params: Path, weights: Path, base: Path, passages: Path, features: Path, checkpoint: Path) -> None:
+    """Train from the judge in WEIGHTS, whose architecture is that of BASE, and leave the reader in CHECKPOINT."""
 
     def progress(step: int, steps: int, loss: float) -> None:
         if step % 50 == 0 or step == steps:
@@ -30,9 +24,8 @@ def main(
     settings, lexicon = section(params, "fit", FitSettings), load_lexicon(features)
     with tempfile.TemporaryDirectory() as name:
         start = Path(name)
-        task, _ = task_columns(weights / "config.json")
-        restore(weights / "model.onnx", base, start, TASKS[task])
-        for phase in settings.phases[finished:]:
+        restore(weights / "model.onnx", base, start)
+        for phase in settings.phases:
             new, earlier = (choose_passages(passages, names, settings.held) for names in (phase.passages, phase.again))
             rows = labels.read_implied(labels.anchors() / labels.IMPLIED) if phase.explanations else []
             epoch = partial(epoch_pairs, new, earlier, explanation_pairs(rows, phase, lexicon), lexicon, phase)
@@ -42,6 +35,6 @@ def main(
 
 if __name__ == "__main__":
     try:
-        main(*map(Path, sys.argv[1:7]), *map(int, sys.argv[7:]))
+        main(*map(Path, sys.argv[1:]))
     except EquipoiseError as error:
         sys.exit(f"error: {error}")
