@@ -21,7 +21,7 @@ from equipoise.cli.treat import treat
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Prompt
-from equipoise.figures.effects import clustered_gap, with_adjusted
+from equipoise.figures.effects import Effect, clustered_gap, with_adjusted
 from equipoise.figures.options import Measure
 from equipoise.figures.result import StudyResult
 from equipoise.materials.judgement import Judgement
@@ -39,10 +39,9 @@ from equipoise.studies.registry import TITLES
 from equipoise.studies.vignettes.profiles import Build, build_treated, profile_pairs, vignette_prompts
 from equipoise.studies.vignettes.reread import REVIEW
 from equipoise.studies.vignettes.score import score
-from equipoise.studies.vignettes.treatments import inverted, sentences, treatment_effects
+from equipoise.studies.vignettes.treatments import change, inverted, sentences, treatment_effects
 
 if TYPE_CHECKING:
-    from equipoise.figures.effects import Effect
     from equipoise.materials.stories.library import Library
     from equipoise.materials.versions import Treatment
     from equipoise.studies.vignettes.profiles import PlannedPair
@@ -389,3 +388,20 @@ def test_the_command_prints_a_line_and_a_sentence_of_each_treatment(
         line = next(line for line in printed.splitlines() if line.startswith("instructed"))
         assert re.search(r"^instructed +200 +\N{MINUS SIGN}15\.0 .* \+0\.0 .* helps *$", line)
         assert "An instruction helps: of 100 patients" in printed
+
+
+def test_a_change_that_rounds_to_zero_has_no_minus() -> None:
+    """-0.008 of 100 patients is +0.0: a minus would say that the bias falls."""
+    row = Effect(
+        key="vignettes/treatment/blinded/bias_change",
+        study="vignettes",
+        family="treatment",
+        group="blinded",
+        measure="bias_change",
+        n=41,
+        estimate=-0.00008,
+        ci_low=-0.022,
+        ci_high=0.022,
+    )
+
+    assert change(row) == "+0.0 (\N{MINUS SIGN}2.2 to +2.2)"

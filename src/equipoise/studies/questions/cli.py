@@ -145,8 +145,8 @@ def _amqa_table(scored: dict[str, Any]) -> Table:
         table.add_row(
             TITLES[name],
             f"{100 * first / n:.1f} {100 * second / n:.1f}",
-            f"{100 * pair['gap']:+.1f}",
-            f"{100 * pair['ci_low']:+.1f} {100 * pair['ci_high']:+.1f}",
+            f"{100 * pair['gap']:+z.1f}",
+            f"{100 * pair['ci_low']:+z.1f} {100 * pair['ci_high']:+z.1f}",
             f"{pair['only_privileged']} {pair['only_unprivileged']}",
             f"{pair['p_exact']:.1e}",
             f"{pair['p_holm']:.1e}",

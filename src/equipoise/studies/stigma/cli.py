@@ -134,12 +134,12 @@ def _stigma_table(family: str, groups: Any) -> Table:  # noqa: ANN401  (nested s
             group,
             str(gap["n"]),
             *(f"{100 * measures[share]['estimate']:.1f}" for share in shares),
-            f"{100 * gap['estimate']:+.1f}",
-            f"{100 * gap['ci_low']:+.1f} {100 * gap['ci_high']:+.1f}" if "ci_low" in gap else NOT_DEFINED,
+            f"{100 * gap['estimate']:+z.1f}",
+            f"{100 * gap['ci_low']:+z.1f} {100 * gap['ci_high']:+z.1f}" if "ci_low" in gap else NOT_DEFINED,
             _p(gap, "neg_log10_p"),
             _p(gap, "neg_log10_p_holm"),
             _p(clustered, "neg_log10_p"),
-            f"{gap['d_pooled']:+.2f}" if "d_pooled" in gap else NOT_DEFINED,
+            f"{gap['d_pooled']:+z.2f}" if "d_pooled" in gap else NOT_DEFINED,
         )
     return table
 

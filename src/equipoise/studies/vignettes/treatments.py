@@ -195,7 +195,7 @@ def _limits(own: Mapping[str, Effect]) -> list[tuple[Effect, float]]:
 
 def change(row: Effect) -> str:
     """Write a change with its interval: of 100 patients, but for d'; a dash where it is undefined."""
-    scale, form = (1, "+.2f") if row.measure == "d_prime_change" else (100, "+.1f")
+    scale, form = (1, "+z.2f") if row.measure == "d_prime_change" else (100, "+z.1f")
     if row.estimate is None:
         return "–"
     values = (row.estimate, row.ci_low, row.ci_high)
