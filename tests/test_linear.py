@@ -49,8 +49,6 @@ them LARGEST makes the average 2.5.
 """
 FLOOR = 0.05
 """Seconds of processor time below which two times are not compared."""
-LABORIOUS = ("letter_at_the_end", "neutralize", "read_letter", "stated_answer")
-"""Readers that do the most for each character: they reach FLOOR, and a square shows, in texts half as long."""
 
 # What each text begins with, repeats and ends with.
 HOSTILE: list[tuple[str, ...]] = [
@@ -348,8 +346,7 @@ def growth(reader: Callable[[str], object], hostile: tuple[str, ...], length: in
 @pytest.mark.parametrize("name", READERS)
 def test_time_is_linear(name: str) -> None:
     """Twice the text takes about twice the time, of every reader and for every hostile text."""
-    length = 3_000 if name in LABORIOUS else 6_000
-    grown = {hostile: growth(READERS[name], hostile, length) for hostile in (*HOSTILE, *HALVES)}
+    grown = {hostile: growth(READERS[name], hostile, 6_000) for hostile in (*HOSTILE, *HALVES)}
 
     assert {hostile: round(by, 1) for hostile, by in grown.items() if by > LARGEST} == {}
 
@@ -357,13 +354,9 @@ def test_time_is_linear(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
 def test_time_is_linear_up_to_20_000_characters(name: str) -> None:
-    """The same for texts so long: every second of them, and every text on every second reader, to halve the minutes.
-
-    Those of the LABORIOUS are half as long.
-    """
-    length = 10_000 if name in LABORIOUS else 20_000
+    """The same for texts so long: every second of them, and every text on every second reader, to halve the minutes."""
     texts = (*HOSTILE, *HALVES)[list(READERS).index(name) % 2 :: 2]
-    grown = {hostile: growth(READERS[name], hostile, length) for hostile in texts}
+    grown = {hostile: growth(READERS[name], hostile, 20_000) for hostile in texts}
 
     assert {hostile: round(by, 1) for hostile, by in grown.items() if by > LARGEST} == {}
 
