@@ -40,7 +40,7 @@ NOW, BEFORE = ("install", "look", "all", "phantom"), ("install", "vignettes", "a
 
 
 def main(base: str = "514cf09") -> None:
-    """Time this revision's steps and those of BASE, the revision before `make look`, and write the seconds."""
+    """Time this revision's steps and those of BASE, which had no `make look`, and write the seconds."""
     figures = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "machine": machine(), "base": base}
     timed = {
         "now": timings("HEAD", NOW),

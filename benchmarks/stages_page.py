@@ -20,10 +20,10 @@ FIRST, ALL, PHANTOM = 0.35, 0.6, 40.0
 WAY = """## From a clone to the first figure
 
 Seconds in a fresh clone with two idle cores, one step after the other (`benchmarks/first.py`); the times to the first
-figure and to all contain the installation and the steps before. `make pull` restores the committed run and asks the
-model nothing, `make look` asks it what a first look needs, `make repro` the rest. The revision compared with, {base},
-had neither of the first two. It asked the model about as much: arithmetic at the processor's peak is what remains, so
-that a run of everything takes as long as before.
+figure and to all contain the installation and the steps before. `make pull`, timed in a clone of its own, restores the
+committed run and asks the model nothing, `make look` what a first look needs, `make repro` the rest. The revision
+compared with, {base}, had neither of the first two; by its settings it asked the model the same but for one rereading
+of the controls. A run of everything has not become faster since.
 """
 STAGES = """## Cost of a run
 

@@ -25,7 +25,7 @@ SHORTENED = ("conditions", "templates")
 FEWER = {"controls": False, "mirrors": False, "rereadings": ["swapped"]}
 """Of the vignettes, half the replies."""
 ORDERS = 1
-"""Of the options of a question: a letter that is liked changes no fact about DVC."""
+"""Orders of a question's options: a preference for a letter changes nothing that these tests show."""
 
 
 class Clone:

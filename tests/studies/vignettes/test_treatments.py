@@ -21,7 +21,7 @@ from equipoise.cli.treat import treat
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Prompt
-from equipoise.figures.effects import Effect, clustered_gap, with_adjusted
+from equipoise.figures.effects import Effect, Estimate, Group, clustered_gap, effect, with_adjusted
 from equipoise.figures.options import Measure
 from equipoise.figures.result import StudyResult
 from equipoise.materials.judgement import Judgement
@@ -392,16 +392,7 @@ def test_the_command_prints_a_line_and_a_sentence_of_each_treatment(
 
 def test_a_change_that_rounds_to_zero_has_no_minus() -> None:
     """-0.008 of 100 patients is +0.0: a minus would say that the bias falls."""
-    row = Effect(
-        key="vignettes/treatment/blinded/bias_change",
-        study="vignettes",
-        family="treatment",
-        group="blinded",
-        measure="bias_change",
-        n=41,
-        estimate=-0.00008,
-        ci_low=-0.022,
-        ci_high=0.022,
-    )
+    estimate = Estimate(-0.00008, Interval(-0.022, 0.022))
+    row = effect(Group("treatment", "blinded", "vignettes"), "bias_change", 41, estimate)
 
     assert change(row) == "+0.0 (\N{MINUS SIGN}2.2 to +2.2)"
