@@ -57,7 +57,9 @@ def calibrate(checkpoint: Path, held: Sequence[Pair], out: Path) -> None:
 def calibration(p: NDArray[np.float64], gold: NDArray[np.intp], unnamed: NDArray[np.bool_]) -> Calibration:
     """Fit the calibration with maximum likelihood of the labels `gold`, columns of p (n, `TREATMENTS`).
 
-    `unnamed` marks passages that do not name the feature; the odds are at least 0, and 0 if there are none.
+    Every label has the same total weight: how often models deny or give a reason is what is to be measured, and is not
+    what our authors happened to write. `unnamed` marks passages that do not name the feature; the odds are at least 0,
+    and 0 if there are none.
     """
     from scipy.optimize import minimize
     from scipy.special import log_softmax
@@ -65,6 +67,7 @@ def calibration(p: NDArray[np.float64], gold: NDArray[np.intp], unnamed: NDArray
     logits = np.log(np.clip(p, 1e-12, 1))
     n = p.shape[1]
     doubted = unnamed[:, None] & AS_CONSIDERED
+    weight = 1 / np.bincount(gold, minlength=n)[gold]
 
     def unpack(x: NDArray[np.float64]) -> Calibration:
         return Calibration(float(np.exp(x[0])), np.append(x[1:n], -x[1:n].sum()), float(x[n]))
@@ -72,7 +75,7 @@ def calibration(p: NDArray[np.float64], gold: NDArray[np.intp], unnamed: NDArray
     def loss(x: NDArray[np.float64]) -> float:
         fitted = unpack(x)
         likely = log_softmax(fitted.scale * logits + fitted.offsets - fitted.unnamed_odds * doubted, axis=1)
-        return -float(likely[np.arange(len(gold)), gold].mean())
+        return -float(np.average(likely[np.arange(len(gold)), gold], weights=weight))
 
     bounds = [*[(None, None)] * n, (0, MOST)]
     return unpack(minimize(loss, np.zeros(n + 1), method="L-BFGS-B", bounds=bounds).x)
