@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from equipoise.judge.model import Label
+    from equipoise.judge.model import Label, Manner
     from equipoise.judge.passages import Treatment
 
 NO_CONSENSUS = "-"
@@ -20,11 +20,11 @@ NO_CONSENSUS = "-"
 
 
 class Pair(NamedTuple):
-    """A premise, a hypothesis and the relation of the two; or a passage, a question and the treatment."""
+    """Two texts and their label: premise and hypothesis, passage and question, or sentence and fact."""
 
     premise: str
     hypothesis: str
-    label: Label | Treatment
+    label: Label | Treatment | Manner
 
 
 def read_snli(path: Path) -> list[Pair]:

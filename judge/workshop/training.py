@@ -17,14 +17,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from equipoise.judge.model import TASKS
-from equipoise.judge.passages import TREATMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from equipoise.judge.model import Label, Task
-    from equipoise.judge.passages import Treatment
     from workshop.snli import Pair
 
 POOL = 50
@@ -75,9 +73,9 @@ def train(
 ) -> None:
     """Train a cross-encoder from the encoder in `base` and save it in `out` after every epoch.
 
-    `pairs` returns the pairs of an epoch (from 0). A reader of passages (`task` is reading) starts from another reader
-    or from a judge of entailment. `progress` gets the step, the number of steps and the batch's loss. AdamW with linear
-    warm-up and linear decay to zero (Devlin et al. 2019, appendix A.3); cross-entropy over the task's labels.
+    `pairs` returns the pairs of an epoch (from 0). A reader of passages or letters starts from another reader of the
+    same or from a judge of entailment. `progress` gets the step, the number of steps and the batch's loss. AdamW with
+    linear warm-up and linear decay to zero (Devlin et al. 2019, appendix A.3); cross-entropy over the task's labels.
     """
     import torch
     from transformers import (
@@ -95,13 +93,13 @@ def train(
         base,
         id2label=dict(enumerate(labels)),
         label2id={label: index for index, label in enumerate(labels)},
-        ignore_mismatched_sizes=task == "reading",
+        ignore_mismatched_sizes=task != "inference",
         attention_probs_dropout_prob=settings.dropout,
         hidden_dropout_prob=settings.dropout,
         # On a CPU the backward pass of fused attention takes 2.5 times as long as that of plain attention here.
         attn_implementation="eager",
     ).train()
-    if task == "reading":
+    if task != "inference":
         start = AutoModelForSequenceClassification.from_pretrained(base)
         if start.config.num_labels != len(labels):
             begin_with(model, start)
@@ -144,20 +142,26 @@ def train(
         tokenizer.save_pretrained(out)
 
 
-ENTAILED: dict[Treatment, Label] = {
+ENTAILED: dict[str, Label] = {
     "weighed": "entailment",
     "dismissed": "contradiction",
     "restated": "neutral",
     "unmentioned": "neutral",
+    "kept": "entailment",
+    "softened": "entailment",
+    "doubted": "contradiction",
+    "omitted": "neutral",
 }
-"""A passage's label for the statement that it uses a feature as evidence, by its treatment of the feature."""
+"""The nearest relation: of a passage to the statement that it uses a feature as evidence, by its treatment of the
+feature; of a sentence of a letter to a fact, by what it does with the fact."""
 
 
 def begin_with(reader: Any, judge: Any) -> None:  # noqa: ANN401
-    """Copy the head of a judge of entailment to a reader; neutral treatments share its probability of neutral."""
+    """Copy the head of a judge of entailment to a reader; labels with the same relation share its probability."""
     import torch
 
-    rows = [judge.config.label2id[ENTAILED[one]] for one in TREATMENTS]
+    labels = sorted(reader.config.label2id, key=reader.config.label2id.get)
+    rows = [judge.config.label2id[ENTAILED[one]] for one in labels]
     shared = torch.tensor([math.log(rows.count(row)) for row in rows])
     with torch.no_grad():
         reader.classifier.weight.copy_(judge.classifier.weight[rows])

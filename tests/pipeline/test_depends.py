@@ -160,7 +160,6 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of what the pipeline reads, with the settings that ship."""
     folder = tmp_path_factory.mktemp("project")
     copy_pipeline(folder)
-    shutil.copytree(ROOT / "judge/letters", folder / "judge/letters")
     return folder
 
 

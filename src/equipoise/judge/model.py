@@ -1,7 +1,7 @@
 """A cross-encoder in ONNX Runtime, which classifies pairs of texts with probabilities that do not depend on the batch.
 
-There are two tasks, distinguished by a model's labels: a passage's treatment of a feature (`reading`), and a premise's
-relation to a hypothesis (natural-language inference).
+There are three tasks, distinguished by a model's labels: a passage's treatment of a feature (`reading`), a premise's
+relation to a hypothesis (natural-language `inference`), and what a letter does with a fact (`letters`).
 
 The last layer of a BERT classifier is computed only for its first token, since the pooler reads no other. This omits
 the attention's output projection and the feed-forward part of every other token: 9 of the 12 parts of a layer, hence an
@@ -32,8 +32,11 @@ Label = Literal["entailment", "neutral", "contradiction"]
 LABELS: tuple[Label, ...] = get_args(Label)
 ENTAILMENT = LABELS.index("entailment")
 """Column of the probabilities of entailment."""
-Task = Literal["reading", "inference"]
-TASKS: dict[Task, tuple[str, ...]] = {"reading": TREATMENTS, "inference": LABELS}
+Manner = Literal["kept", "softened", "doubted", "omitted"]
+"""What a letter does with a fact: tells it, tells less of it, tells it as if it were not so, or does not tell it."""
+MANNERS: tuple[Manner, ...] = get_args(Manner)
+Task = Literal["reading", "inference", "letters"]
+TASKS: dict[Task, tuple[str, ...]] = {"reading": TREATMENTS, "inference": LABELS, "letters": MANNERS}
 """The labels of each task, in the order of the probability columns, whatever order a model was trained with."""
 TOKENS_A_BATCH = 320
 """Tokens that a core computes at once: enough to use each weight often, few enough for its cache."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from equipoise.backends.base import Cluster
 from equipoise.core import cache
+from equipoise.core.errors import EquipoiseError
 from equipoise.judge.llm import Tally, llm_judge
 from equipoise.judge.located import KeptJudge, Pair, Probabilities, VerdictCache, locate_judge
 from equipoise.judge.model import LABELS, task_columns
@@ -91,6 +92,8 @@ def _classifier(name: str, root: Path, cluster: Cluster | None, stack: ExitStack
 def _to_treatments(config: Path, classified: Probabilities) -> Probabilities:
     """Convert the probabilities of a classifier's own labels to those of the treatments."""
     task, _ = task_columns(config)
+    if task == "letters":
+        raise EquipoiseError(f"{config}: this judge reads letters, not reasoning: choose another in models/judges/")
     if task == "inference":
         return partial(read_by_sentences, classified)
     odds = unnamed_odds(config)

@@ -8,7 +8,7 @@ arXiv:2309.03882), hence the orders of the labels.
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import Annotated, Literal, Self, get_args
+from typing import Annotated, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -17,13 +17,11 @@ from equipoise.core.params import Count
 from equipoise.core.prompts import Prompt
 from equipoise.core.row import Frozen, Text
 from equipoise.core.yamlfile import load_yaml
+from equipoise.judge.model import MANNERS
 from equipoise.judge.passages import TREATMENTS
 from equipoise.models.registry import LlmJudgeEntry, PanelJudgeEntry, load_entry, load_judge_entry
 
 LETTERS = "ABCD"
-Manner = Literal["kept", "softened", "doubted", "omitted"]
-"""What a letter does with a fact: tells it, tells less of it, tells it as if it were not so, or does not tell it."""
-MANNERS: tuple[Manner, ...] = get_args(Manner)
 LABELS: tuple[tuple[str, ...], ...] = (TREATMENTS, MANNERS)
 """The labels among which a rubric lets a model choose: treatments of a feature, or manners of a fact."""
 

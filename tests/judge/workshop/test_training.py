@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import sha256
+from equipoise.judge.passages import TREATMENTS
 from workshop.settings import section
 from workshop.training import POOL, TrainSettings, begin_with, length_grouped, train
 
@@ -107,7 +108,8 @@ def test_a_reader_begins_as_the_judge_of_entailment() -> None:
         classifier=torch.nn.Linear(5, 3),
         config=SimpleNamespace(label2id={"contradiction": 0, "entailment": 1, "neutral": 2}),
     )
-    reader = SimpleNamespace(classifier=torch.nn.Linear(5, 4))
+    label2id = {label: place for place, label in enumerate(TREATMENTS)}
+    reader = SimpleNamespace(classifier=torch.nn.Linear(5, 4), config=SimpleNamespace(label2id=label2id))
     begin_with(reader, judge)
     hidden = torch.linspace(-1, 1, 5)
     told, asked = (one.classifier(hidden).softmax(0).tolist() for one in (judge, reader))

@@ -12,17 +12,19 @@ import pytest
 from equipoise.backends.phantom import BANK, DOUBTS, Fact, PhantomBackend
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Prompt
-from equipoise.core.yamlfile import load_yaml
 from equipoise.figures.options import Measure
-from equipoise.judge.rubric import MANNERS, Manner, require_reader
+from equipoise.judge.located import locate_judge
+from equipoise.judge.model import MANNERS, Manner
+from equipoise.judge.readers import load_probabilities
+from equipoise.judge.rubric import require_reader
 from equipoise.materials.stories.library import load_library
 from equipoise.materials.vignette import ROLES, Role
 from equipoise.models.registry import PhantomEntry, load_entry
 from equipoise.studies.letters.effects import letter_effects
 from equipoise.studies.letters.lexicon import load_words
 from equipoise.studies.letters.parts import CLASSES, facts_of, split
-from equipoise.studies.letters.reader import FactReader, Head, candidates, sentences
-from equipoise.studies.letters.rows import HEAD, Reading
+from equipoise.studies.letters.reader import FactReader, passages
+from equipoise.studies.letters.rows import Reading
 from equipoise.studies.letters.study import sentence
 
 if TYPE_CHECKING:
@@ -75,49 +77,57 @@ def test_a_story_has_facts_of_every_class_and_none_about_home() -> None:
     assert not any("choir" in fact for fact in told)
 
 
-def test_a_doubt_without_a_fact_belongs_to_the_sentence_before() -> None:
-    """A sentence that shares no word with any fact is read alone unless it doubts."""
-    letter = "She was sick twice. I doubt that. Kind regards."
-
-    assert sentences(letter, ["Sick twice"]) == ["She was sick twice. I doubt that.", "Kind regards."]
-
-
-def test_a_fact_is_read_beside_the_sentences_that_share_its_words() -> None:
-    """Of three sentences, two share words with the fact, in other forms and as a number."""
-    letter = "He smokes. Vomited twice at noon. Some pain at noon."
-    listed = candidates(letter, ["Vomiting 2 times at noon"])
-
-    assert {one.sentence for one in listed} >= {1, 2}
-    # vomit, 2 and noon of the fact's four stems
-    assert next(one.words[0] for one in listed if one.sentence == 1) == pytest.approx(3 / 4)
+def test_a_sentence_is_read_with_the_one_after_it() -> None:
+    """A doubt often follows what it doubts; the last sentence is alone."""
+    assert passages(["She was sick twice.", "I doubt that.", "Kind regards."]) == [
+        "She was sick twice. / I doubt that.",
+        "I doubt that. / Kind regards.",
+        "Kind regards.",
+    ]
 
 
-def test_a_letter_without_words_tells_nothing() -> None:
-    """No sentence is left to read beside the facts."""
-    reader = FactReader(lambda pairs: np.empty((len(pairs), 3)), load_yaml(ROOT / HEAD, Head))
+def test_the_passage_that_most_probably_tells_a_fact_decides() -> None:
+    """Of two passages the one with less probability of *omitted* gives the manner, though the other is surer of it."""
+    p = {
+        ("Sick twice. / No fever.", "Sick twice"): [0.1, 0.5, 0.2, 0.2],
+        ("No fever.", "Sick twice"): [0.6, 0.0, 0.0, 0.4],
+        ("Sick twice. / No fever.", "No cough"): [0.1, 0.0, 0.0, 0.9],
+        ("No fever.", "No cough"): [0.2, 0.0, 0.0, 0.8],
+    }
+    reader = FactReader(lambda pairs: np.array([p[pair] for pair in pairs]))
 
-    assert reader.read([("", ["Sick twice", "No fever"])]) == [["omitted", "omitted"]]
-
-
-def test_the_head_is_small() -> None:
-    """The weights that ship are less than a megabyte."""
-    assert (ROOT / HEAD).stat().st_size < 1_000_000
+    # A second letter, without words, tells nothing.
+    told = [("Sick twice. No fever.", ["Sick twice", "No cough"]), ("", ["Sick twice"])]
+    assert reader.read(told) == [["softened", "omitted"], ["omitted"]]
 
 
 @pytest.mark.slow
 def test_the_data_card_has_what_the_shipped_reader_does() -> None:
-    """The agreement in judge/letters/agreement.json is that of the weights beside it, on the letters held out."""
-    from equipoise.judge.located import locate_judge
+    """The agreement in judge/letters/agreement.json is that of the weights beside it, on a hand that it never saw."""
     from workshop import letters
 
-    located = locate_judge("minilm_snli", ROOT, ROOT / ".cache", "inference").open()
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
-        held_out = letters.load("held_out")
-    reader = FactReader(located.probabilities, load_yaml(ROOT / HEAD, Head))
+        one_hand = [letter for letter in letters.load("unseen") if letter.author == "lena"]
+    reader = FactReader(locate_judge("minilm_letters", ROOT, ROOT / ".cache", "letters").open().probabilities)
     card = json.loads((ROOT / "judge/letters/agreement.json").read_text("utf-8"))
 
-    assert letters.measured(held_out, reader)["all"] == card["all"]
+    assert letters.measured(one_hand, reader)["lena"] == card["lena"]
+
+
+def test_training_asks_about_facts_that_are_told_and_omitted() -> None:
+    """Each fact that a letter tells is asked with its label; the sentence before it, and other facts, are *omitted*."""
+    from workshop.letters import Letter, lessons
+
+    facts = [["Sick twice", "No fever"], ["Old scar on the knee"]]
+    first = Letter("a", facts[0], [""] * 2, ["kept", "omitted"], [("Hello.", {}), ("Was sick twice.", {0: "kept"})])
+    second = Letter("a", facts[1], [""], ["omitted"], [("Nothing.", {})])
+    pairs = {pair[:] for epoch in range(8) for pair in lessons([first, second], epoch)}
+
+    assert ("Was sick twice.", "Sick twice", "kept") in pairs
+    assert {label for _, fact, label in pairs if fact != "Sick twice"} == {"omitted"}
+    assert ("Hello. / Was sick twice.", "Sick twice", "omitted") in pairs
+    assert ("Nothing.", "No fever", "omitted") in pairs
 
 
 def test_words_are_counted_unless_the_case_has_them() -> None:
@@ -129,8 +139,12 @@ def test_words_are_counted_unless_the_case_has_them() -> None:
 
 
 def test_a_judge_of_reasoning_reads_no_facts() -> None:
-    """Its rubric has treatments of a feature, not the manners of a fact."""
+    """Its labels are treatments of a feature, not the manners of a fact; and a reader of letters reads no reasoning."""
     require_reader("llm_letters", ROOT, MANNERS)
+    with pytest.raises(EquipoiseError, match="was trained for reading, not for letters"):
+        locate_judge("minilm_passages", ROOT, ROOT / ".cache", "letters")
+    with pytest.raises(EquipoiseError, match="reads letters, not reasoning"):
+        load_probabilities("minilm_letters", ROOT)
 
     with pytest.raises(EquipoiseError, match="needs kept, softened, doubted, omitted"):
         require_reader("llm", ROOT, MANNERS)

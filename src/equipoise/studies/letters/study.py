@@ -7,13 +7,14 @@ from equipoise.core.params import FILE, Params
 from equipoise.figures.options import Decision
 from equipoise.figures.study import Rows, Study, value_of
 from equipoise.figures.wording import per_cent
-from equipoise.judge.rubric import MANNERS, require_reader
+from equipoise.judge.model import MANNERS
+from equipoise.judge.rubric import require_reader
 from equipoise.models.readiness import Machine
 from equipoise.studies.letters import NAME
 from equipoise.studies.letters.comparison import LetterRows
 from equipoise.studies.letters.figures import FIGURES
 from equipoise.studies.letters.plots import PLOTS
-from equipoise.studies.letters.rows import HEAD, Letters
+from equipoise.studies.letters.rows import Letters
 from equipoise.studies.vignettes.profiles import Build
 
 
@@ -62,7 +63,7 @@ STUDY = Study(
     reads={
         "build": ("data/raw",),
         "infer": (),
-        "score": (HEAD, "data/lexicon/stigmatising.yaml"),
+        "score": ("data/lexicon/stigmatising.yaml",),
         "measure": (),
     },
     requires=require,
