@@ -215,7 +215,7 @@ def test_the_judge_finds_silence_beside_them(sentence: str | dict[str, str]) -> 
 
 
 def test_without_the_guard_sentences_do() -> None:
-    """Read with the reasoning, at least one of the sentences makes more than a third of the replies admit the feature."""
+    """Read with the reasoning, at least one of the sentences makes a third of the replies admit the feature."""
     (listing,) = [one for one in SENTENCES["boilerplate"]["lists"] if "raise the risk" in one]
 
     assert admitted(with_sentence(listing), guarded=False) > REPLIES / 3
