@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.metrics import cohen_kappa_score
 
 from equipoise.judge.located import cached_probabilities, torch_probabilities
-from equipoise.judge.model import MANNERS, Manner
+from equipoise.judge.passages import MANNERS, Manner
 from equipoise.materials.stories.library import load_library
 from equipoise.studies.letters.parts import CLASSES, facts_of
 from equipoise.studies.letters.reader import OMITTED, FactReader, passages
@@ -214,7 +214,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         start, checkpoint = Path(name, "start"), Path(name, "checkpoint")
         restore(Path("judge/snli/weights/model.onnx"), Path("judge/snli/base"), start)
-        train(start, partial(lessons, training), TRAINING, checkpoint, progress, task="letters")
+        train(start, partial(lessons, training), TRAINING, checkpoint, progress, task="facts")
         finish(checkpoint, [one for one in hands if one.author in LEFT_OUT])
     measure()
 
@@ -237,7 +237,7 @@ def finish(checkpoint: Path, chosen_on: Sequence[Letter]) -> None:
 def measure() -> None:
     """Measure the reader that ships, and write agreement.json."""
     letters = [*load("held_out"), *load("unseen")]
-    with cached_probabilities("minilm_letters", Path(), "letters") as probabilities:
+    with cached_probabilities("minilm_letters", Path(), "facts") as probabilities:
         reader = FactReader(probabilities)
         told = {"own": found(letters, reader), "other": found(foreign(letters), reader)}
         result = {**measured(letters, reader), "found": told}

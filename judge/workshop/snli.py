@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from equipoise.judge.model import Label, Manner
-    from equipoise.judge.passages import Treatment
+    from equipoise.judge.model import Label
+    from equipoise.judge.passages import Manner, Treatment
 
 NO_CONSENSUS = "-"
 """The gold label of a pair on which fewer than three of five annotators agreed; the corpus says to omit it."""

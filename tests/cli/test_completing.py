@@ -57,7 +57,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("equipoise s", ["show", "score"]),
         ("equipoise score s", ["silent", "stigma"]),
         ("equipoise models pin psy", ["psych_qwen_32b", "psyche_r1", "psyllm"]),
-        ("equipoise judge --judge mini", ["minilm_passages", "minilm_snli"]),
+        ("equipoise judge --judge mini", ["minilm_letters", "minilm_passages", "minilm_snli"]),
         ("equipoise show ", ["age-01", "race-01"]),
         ("equipoise show --dimension ", ["age", "gender", "gender+race", "race"]),
         ("equipoise compare ", ["workspace", "large-piaget", "a/branch", "main"]),

@@ -17,7 +17,7 @@ from builders import CASE, ROLES, decision, fill, judgement, reading
 from equipoise.figures.aggregates import item_effects, item_values, level, remaining
 from equipoise.figures.figure import Figure
 from equipoise.figures.options import Measure
-from equipoise.judge.model import MANNERS
+from equipoise.judge.passages import MANNERS
 from equipoise.materials.cities import load_cities
 from equipoise.materials.orders import choices
 from equipoise.materials.questions import ATTRIBUTES

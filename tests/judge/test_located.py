@@ -151,7 +151,7 @@ def test_every_registered_judge_is_well_formed(root: Path) -> None:
     """Each file of the registry can be read."""
     names = sorted(path.stem for path in (root / FOLDER).glob("*.yaml"))
 
-    assert names == ["deberta_v3_large", "llm", "llm_letters", "minilm_passages", "minilm_snli"]
+    assert names == ["deberta_v3_large", "llm", "llm_letters", "minilm_letters", "minilm_passages", "minilm_snli"]
     assert all(load_judge_entry(name, root).title for name in names)
 
 

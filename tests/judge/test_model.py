@@ -152,7 +152,7 @@ def test_unknown_judge_is_refused_with_the_nearest(root: Path, tmp_path: Path) -
     """A misspelt name is answered with the known ones and the nearest."""
     with pytest.raises(
         EquipoiseError,
-        match=r"did you mean 'minilm_passages'\? known: deberta_v3_large, llm, llm_letters, minilm_passages, minilm_s",
+        match=r"did you mean 'minilm_passages'\? known: deberta_v3_large, llm, llm_letters, minilm_letters, minilm_p",
     ):
         locate_judge("minilm_passage", root, tmp_path).open()
 

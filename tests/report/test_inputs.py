@@ -76,6 +76,7 @@ def test_everything_that_a_run_reads_is_in_its_manifest() -> None:
     assert data - listed == {"data/phantoms/reasoning.yaml", *rubrics}
     assert {path for path in listed if path.startswith("models/")} == {
         "models/smollm2.yaml",
+        "models/judges/minilm_letters.yaml",
         "models/judges/minilm_passages.yaml",
         "models/judges/minilm_snli.yaml",
     }
@@ -98,10 +99,8 @@ def test_a_run_lists_the_inputs_of_its_studies_alone() -> None:
         study: {one.path for one in inputs(chosen.model_copy(update={"studies": (study,)}), ROOT)} for study in STUDIES
     }
 
-    assert {study for study, paths in listed.items() if "models/judges/minilm_snli.yaml" in paths} == {
-        "letters",
-        "openr1",
-    }
+    for judge, study in (("minilm_snli", "openr1"), ("minilm_letters", "letters")):
+        assert {one for one, paths in listed.items() if f"models/judges/{judge}.yaml" in paths} == {study}
     assert {study for study, paths in listed.items() if "data/cities.yaml" in paths} == {"questions", "exam"}
     assert {study for study, paths in listed.items() if any("/sentences/" in path for path in paths)} == {"stigma"}
 

@@ -1,7 +1,7 @@
 """A cross-encoder in ONNX Runtime, which classifies pairs of texts with probabilities that do not depend on the batch.
 
 There are three tasks, distinguished by a model's labels: a passage's treatment of a feature (`reading`), a premise's
-relation to a hypothesis (natural-language `inference`), and what a letter does with a fact (`letters`).
+relation to a hypothesis (natural-language `inference`), and what a letter does with a fact (`facts`).
 
 The last layer of a BERT classifier is computed only for its first token, since the pooler reads no other. This omits
 the attention's output projection and the feed-forward part of every other token: 9 of the 12 parts of a layer, hence an
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.system import cores
-from equipoise.judge.passages import TREATMENTS
+from equipoise.judge.passages import MANNERS, TREATMENTS
 from equipoise.models.engine import CPU, GRAPH
 
 if TYPE_CHECKING:
@@ -32,11 +32,8 @@ Label = Literal["entailment", "neutral", "contradiction"]
 LABELS: tuple[Label, ...] = get_args(Label)
 ENTAILMENT = LABELS.index("entailment")
 """Column of the probabilities of entailment."""
-Manner = Literal["kept", "softened", "doubted", "omitted"]
-"""What a letter does with a fact: tells it, tells less of it, tells it as if it were not so, or does not tell it."""
-MANNERS: tuple[Manner, ...] = get_args(Manner)
-Task = Literal["reading", "inference", "letters"]
-TASKS: dict[Task, tuple[str, ...]] = {"reading": TREATMENTS, "inference": LABELS, "letters": MANNERS}
+Task = Literal["reading", "inference", "facts"]
+TASKS: dict[Task, tuple[str, ...]] = {"reading": TREATMENTS, "inference": LABELS, "facts": MANNERS}
 """The labels of each task, in the order of the probability columns, whatever order a model was trained with."""
 TOKENS_A_BATCH = 320
 """Tokens that a core computes at once: enough to use each weight often, few enough for its cache."""

@@ -19,6 +19,9 @@ from equipoise.materials.judgement import Consideration
 Treatment = Literal["weighed", "dismissed", "restated", "unmentioned"]
 """A passage's treatment of a feature, which a reader of passages predicts."""
 TREATMENTS: tuple[Treatment, ...] = get_args(Treatment)
+Manner = Literal["kept", "softened", "doubted", "omitted"]
+"""What a letter does with a fact: tells it, tells less of it, tells it as if it were not so, or does not tell it."""
+MANNERS: tuple[Manner, ...] = get_args(Manner)
 Style = Literal["short", "thinking", "note", "list", "essay"]
 PassageClass = Literal[
     "restated",

@@ -92,8 +92,8 @@ def _classifier(name: str, root: Path, cluster: Cluster | None, stack: ExitStack
 def _to_treatments(config: Path, classified: Probabilities) -> Probabilities:
     """Convert the probabilities of a classifier's own labels to those of the treatments."""
     task, _ = task_columns(config)
-    if task == "letters":
-        raise EquipoiseError(f"{config}: this judge reads letters, not reasoning: choose another in models/judges/")
+    if task == "facts":
+        raise EquipoiseError(f"{config}: it reads facts in letters, not reasoning: choose another of models/judges/")
     if task == "inference":
         return partial(read_by_sentences, classified)
     odds = unnamed_odds(config)

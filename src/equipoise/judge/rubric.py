@@ -17,8 +17,7 @@ from equipoise.core.params import Count
 from equipoise.core.prompts import Prompt
 from equipoise.core.row import Frozen, Text
 from equipoise.core.yamlfile import load_yaml
-from equipoise.judge.model import MANNERS
-from equipoise.judge.passages import TREATMENTS
+from equipoise.judge.passages import MANNERS, TREATMENTS
 from equipoise.models.registry import LlmJudgeEntry, PanelJudgeEntry, load_entry, load_judge_entry
 
 LETTERS = "ABCD"

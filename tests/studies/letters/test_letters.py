@@ -14,7 +14,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Prompt
 from equipoise.figures.options import Measure
 from equipoise.judge.located import locate_judge
-from equipoise.judge.model import MANNERS, Manner
+from equipoise.judge.passages import MANNERS, Manner
 from equipoise.judge.readers import load_probabilities
 from equipoise.judge.rubric import require_reader
 from equipoise.materials.stories.library import load_library
@@ -109,7 +109,7 @@ def test_the_data_card_has_what_the_shipped_reader_does() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
         one_hand = [letter for letter in letters.load("unseen") if letter.author == "lena"]
-    reader = FactReader(locate_judge("minilm_letters", ROOT, ROOT / ".cache", "letters").open().probabilities)
+    reader = FactReader(locate_judge("minilm_letters", ROOT, ROOT / ".cache", "facts").open().probabilities)
     card = json.loads((ROOT / "judge/letters/agreement.json").read_text("utf-8"))
 
     assert letters.measured(one_hand, reader)["lena"] == card["lena"]
@@ -141,9 +141,9 @@ def test_words_are_counted_unless_the_case_has_them() -> None:
 def test_a_judge_of_reasoning_reads_no_facts() -> None:
     """Its labels are treatments of a feature, not the manners of a fact; and a reader of letters reads no reasoning."""
     require_reader("llm_letters", ROOT, MANNERS)
-    with pytest.raises(EquipoiseError, match="was trained for reading, not for letters"):
-        locate_judge("minilm_passages", ROOT, ROOT / ".cache", "letters")
-    with pytest.raises(EquipoiseError, match="reads letters, not reasoning"):
+    with pytest.raises(EquipoiseError, match="was trained for reading, not for facts"):
+        locate_judge("minilm_passages", ROOT, ROOT / ".cache", "facts")
+    with pytest.raises(EquipoiseError, match="reads facts in letters, not reasoning"):
         load_probabilities("minilm_letters", ROOT)
 
     with pytest.raises(EquipoiseError, match="needs kept, softened, doubted, omitted"):

@@ -29,7 +29,7 @@ from equipoise.figures.effects import (
     with_adjusted,
 )
 from equipoise.figures.options import Measure
-from equipoise.judge.model import Manner
+from equipoise.judge.passages import Manner
 from equipoise.materials.vignette import ROLES
 from equipoise.stats.clusters import cluster_means
 from equipoise.stats.clusters import clustered_mean as robust_mean

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from equipoise.backends.base import Cluster
 from equipoise.judge.llm import llm_judge
 from equipoise.judge.located import Probabilities, cached_probabilities
-from equipoise.judge.model import MANNERS, Manner
+from equipoise.judge.passages import MANNERS, Manner
 from equipoise.models.registry import LlmJudgeEntry, load_judge_entry
 from equipoise.text.sentences import windows
 
@@ -81,5 +81,5 @@ def fact_reader(name: str, root: Path, cluster: Cluster | None = None) -> Iterat
         with llm_judge(name, entry, root) as judge:
             yield LlmReader(judge.labelled)
         return
-    with cached_probabilities(name, root, "letters", cluster) as probabilities:
+    with cached_probabilities(name, root, "facts", cluster) as probabilities:
         yield FactReader(probabilities)

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from equipoise.core.params import Count, Name, Refers
 from equipoise.core.row import Frozen, Row, Text
-from equipoise.judge.model import Manner
+from equipoise.judge.passages import Manner
 from equipoise.materials.vignette import Level, Role
 from equipoise.studies.letters import NAME
 from equipoise.studies.letters.parts import FactClass

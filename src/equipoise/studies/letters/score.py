@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from equipoise.core import jsonl
-from equipoise.judge.model import Manner
+from equipoise.judge.passages import Manner
 from equipoise.pipeline.rows import cluster_of, responses_of
 from equipoise.pipeline.run import Run
 from equipoise.studies.letters.lexicon import load_words

@@ -7,7 +7,7 @@ from equipoise.core.params import FILE, Params
 from equipoise.figures.options import Decision
 from equipoise.figures.study import Rows, Study, value_of
 from equipoise.figures.wording import per_cent
-from equipoise.judge.model import MANNERS
+from equipoise.judge.passages import MANNERS
 from equipoise.judge.rubric import require_reader
 from equipoise.models.readiness import Machine
 from equipoise.studies.letters import NAME
