@@ -215,10 +215,10 @@ def test_the_judge_finds_silence_beside_them(sentence: str | dict[str, str]) -> 
 
 
 def test_without_the_guard_sentences_do() -> None:
-    """Read with the reasoning, at least one of the sentences makes a third of the replies admit the feature."""
-    (listing,) = [one for one in SENTENCES["boilerplate"]["lists"] if "raise the risk" in one]
+    """Read with the reasoning, at least one of the sentences makes most replies admit the feature."""
+    (footer,) = [one for one in SENTENCES["boilerplate"]["footers"] if "thought about this twice" in one]
 
-    assert admitted(with_sentence(listing), guarded=False) > REPLIES / 3
+    assert admitted(with_sentence(footer), guarded=False) > REPLIES / 2
 
 
 @pytest.mark.parametrize("sentence", SENTENCES["admissions"])

@@ -41,6 +41,18 @@ def test_calibration_finds_what_made_a_reader_overconfident(odds: float) -> None
     assert found.unnamed_odds == pytest.approx(odds, abs=0.06)
 
 
+def test_calibration_does_not_depend_on_how_often_a_label_was_written() -> None:
+    """Every label has the same total weight: held-out passages of one label, counted three times, change nothing."""
+    rng = np.random.default_rng(1)
+    p, gold = softmax(rng.normal(size=(400, 4)), axis=1), rng.integers(0, 4, 400)
+    unnamed = rng.random(400) < 0.3
+    more = np.concatenate([np.arange(400), *[np.flatnonzero(gold == 1)] * 2])
+    once, thrice = calibration(p, gold, unnamed), calibration(p[more], gold[more], unnamed[more])
+
+    assert thrice.scale == pytest.approx(once.scale, abs=1e-4)
+    np.testing.assert_allclose(thrice.offsets, once.offsets, atol=1e-4)
+
+
 def test_nothing_is_taken_off_where_unnamed_features_are_considered_more_often_than_read() -> None:
     """The odds are against consideration: they end at 0, and no passage that names its feature gives any."""
     # Named and unnamed, half considered; the unnamed ones are read as considered with 0.2 alone.
