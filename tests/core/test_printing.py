@@ -6,6 +6,7 @@ import pytest
 from rich.text import Text
 
 from equipoise.core import printing
+from equipoise.core.display import number, signed
 
 TITLE = "Figures"
 NAME = "difference in the probability of the documented error"
@@ -20,6 +21,12 @@ def shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, w
     table.add_row(Text("gap"), "7", "")
     printing.show(table, "one line")
     return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_figure_that_rounds_to_zero_has_no_sign() -> None:
+    # -0.0004 rounds to -0.000; -0.0006 to -0.001.
+    assert (number(-0.0004), number(0.0), number(-0.0006)) == ("0.000", "0.000", "\N{MINUS SIGN}0.001")
+    assert (signed(-0.0004), signed(0.0006)) == ("0.000", "+0.001")
 
 
 def test_a_table_with_room_stays_a_table(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

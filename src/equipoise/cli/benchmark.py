@@ -66,7 +66,7 @@ def _show(figures: dict[str, Any]) -> None:
         interval = f"{share['ci_low']:.2f} to {share['ci_high']:.2f}"
         table.add_row(name, str(share["n"]), f"{share['estimate']:.2f}", interval)
     lines = [
-        f"{label}: {kappa['estimate']:.3f} ({kappa['ci_low']:.3f} to {kappa['ci_high']:.3f})"
+        f"{label}: {kappa['estimate']:z.3f} ({kappa['ci_low']:z.3f} to {kappa['ci_high']:z.3f})"
         for label, kappa in (
             ("κ, considered or not", figures["considered"]["kappa"]),
             ("κ, three ways", figures["three_way"]["kappa"]),

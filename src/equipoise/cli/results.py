@@ -150,10 +150,10 @@ def _table(study: Study, rows: list[tuple[Figure, Effect]], interval: str, witho
     for column in ("n", "estimate", interval, "p"):
         table.add_column(column, justify="right", no_wrap=column != "estimate", min_width=len(column))
     for figure, row in rows:
-        bounds = "" if row.ci_low is None or row.ci_high is None else f"{row.ci_low:.3f} to {row.ci_high:.3f}"
+        bounds = "" if row.ci_low is None or row.ci_high is None else f"{row.ci_low:z.3f} to {row.ci_high:z.3f}"
         if (coverage := undercoverage(row)) is not None:
             bounds += f" (covers {coverage:.2f})"
-        estimate = f"undefined: {undefined(figure, row, without)}" if row.estimate is None else f"{row.estimate:.3f}"
+        estimate = f"undefined: {undefined(figure, row, without)}" if row.estimate is None else f"{row.estimate:z.3f}"
         table.add_row(figure.title, endpoint_kind(row), str(row.n), estimate, bounds, _p(row))
     return table
 

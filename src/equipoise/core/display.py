@@ -6,8 +6,8 @@ MINUS = "\N{MINUS SIGN}"
 
 
 def number(value: float) -> str:
-    """Write a figure with three decimals and a real minus sign."""
-    return f"{value:.3f}".replace("-", MINUS)
+    """Write a figure with three decimals and a real minus sign; one that rounds to 0 has none."""
+    return f"{value:z.3f}".replace("-", MINUS)
 
 
 def signed(value: float) -> str:

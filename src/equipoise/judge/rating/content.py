@@ -248,7 +248,7 @@ def _ratings(where: str, cells: Mapping[str, str]) -> tuple[int, ...]:
 
 
 def _cells(figures: Mapping[str, float]) -> tuple[str, str]:
-    return f"{figures['i_cvi']:.2f}", f"{figures['kappa']:.2f}"
+    return f"{figures['i_cvi']:.2f}", f"{figures['kappa']:z.2f}"
 
 
 def _digest(cells: Mapping[str, str]) -> str:
