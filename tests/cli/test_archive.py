@@ -19,6 +19,7 @@ import projects
 from equipoise.cli.archive import pack, pull
 from equipoise.compare.archive import ARCHIVE, LISTS, PAGE
 from equipoise.core.errors import EquipoiseError
+from equipoise.studies.registry import STUDIES
 from repositories import commit, run
 
 ROOT = Path(__file__).parents[2]
@@ -321,3 +322,15 @@ def test_the_committed_archive_has_the_committed_run() -> None:
         md5(content, usedforsecurity=False).hexdigest() == name.removesuffix(".dir")
         for name, content in objects.items()
     )
+
+
+def test_the_committed_run_has_no_rows_of_studies_that_are_off() -> None:
+    """The report was made without rows that another run had left: else every clone finds it out of date."""
+    lock = yaml.safe_load(projects.committed("dvc.lock"))
+    off = STUDIES.keys() - yaml.safe_load(projects.committed("params.yaml"))["studies"]
+    folders = {f"data/{study}" for study in off}
+    left = {row["path"]: row["nfiles"] for row in lock["stages"]["report"]["deps"] if row["path"] in folders}
+
+    assert left
+    # The .gitignore that Git keeps.
+    assert set(left.values()) == {1}

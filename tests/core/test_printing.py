@@ -24,6 +24,7 @@ def shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, w
 
 
 def test_a_figure_that_rounds_to_zero_has_no_sign() -> None:
+    """A figure or a change that rounds to 0 has no sign."""
     # -0.0004 rounds to -0.000; -0.0006 to -0.001.
     assert (number(-0.0004), number(0.0), number(-0.0006)) == ("0.000", "0.000", "\N{MINUS SIGN}0.001")
     assert (signed(-0.0004), signed(0.0006)) == ("0.000", "+0.001")
