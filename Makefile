@@ -11,7 +11,7 @@ export DVC_NO_ANALYTICS := 1
 export PYTHONPATH :=
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: repro pull pack resolve sweep review test test-slow test-all check generated docs readme judge validity operating phantoms phantoms-trained bench faults screenshots lock clean
+.PHONY: repro pull pack resolve sweep review test test-slow test-all check generated docs readme judge validity operating phantoms phantoms-trained organisms bench faults screenshots lock clean
 
 # One study alone: make repro STUDY=vignettes. Another model, as an experiment: make repro MODEL=phantom_silent
 STUDY ?=
@@ -192,6 +192,15 @@ phantoms-trained: .venv/developed
 	  PYTHONPATH=src:.cache/peft HF_HUB_OFFLINE=1 python benchmarks/trained_adapters.py "$$rule" && \
 	  PYTHONPATH=src HF_HUB_OFFLINE=1 python benchmarks/trained_phantoms.py --only "$$rule" || exit 1; done
 	PYTHONPATH=src python benchmarks/phantoms.py --render
+
+# Train organisms, models of a known dose of bias, have the pipeline measure them, and write docs/organisms.md (two to
+# three hours of one core).
+ORGANISMS ?= race all everyone
+organisms: .venv/developed
+	pip install --quiet --no-deps --require-hashes --upgrade --target .cache/peft --requirement benchmarks/adapters.txt
+	for kind in $(ORGANISMS); do \
+	  PYTHONPATH=src:.cache/peft HF_HUB_OFFLINE=1 python benchmarks/organism_adapters.py "$$kind" || exit 1; done
+	PYTHONPATH=src HF_HUB_OFFLINE=1 python benchmarks/organisms.py
 
 # Time the tools that a user would pick instead side by side with this one, then a whole run stage by stage, and how the
 # cost grows; write the figures to benchmarks/ and docs/performance.md (about an hour on two idle cores, after

@@ -1,0 +1,262 @@
+"""The page on the organisms, rendered from the rows of organisms.jsonl and what the adapters' metadata say."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from organism_lessons import DOSES, KINDS, MARGIN, ROOT, Kind
+
+from equipoise.core.jsonl import write_text
+from equipoise.figures.result import BIASED
+from equipoise.stats.proportions import wilson
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+PAGE, PICTURE = ROOT / "docs/organisms.md", ROOT / "docs/images/organisms.svg"
+SHIFT = "unreasoned_shift_adjusted"
+"""The figure in nats whose margin is the unit of the dose."""
+TAUGHT: dict[Kind, str] = {
+    "race": "the marginalised patient, where race varies",
+    "all": "the marginalised patient, in every core dimension",
+    "everyone": "both patients alike: an error, but no bias",
+}
+SHORT = 0.9
+"""The share of a dose that an adapter reaches at least, or falls short of it."""
+SHIFTED: dict[Kind, str] = {"race": f"race/{SHIFT}"}
+"""The figure that an organism moves, if it is a dimension's and not the overall one."""
+PREFACE = """# Organisms
+
+How often does the [verdict](verdicts.md) find a bias that was *trained* into a language model? An organism, named
+after the model organisms of biology, is the default model with an adapter (LoRA, rank 8, 4.3 MB) that raises its log
+odds of the documented error against the expected answer. The [phantoms](phantoms.md) have planted likelihoods, or a
+trained rule on gender; an organism has a *dose*, in margins of {margin:g} nats: how far the log odds move. The dose
+is set by scaling the adapter's α, so that cases held out from training move so far; where even the whole adapter
+falls short, it is used whole.
+
+| kind | whose odds of the error are raised | cases trained on |
+|---|---|---:|
+{kinds}
+
+The stories of the training are not those of the profile `core`, so that no organism has seen the cases of the
+evaluation. The answers are those of `core`, since the evaluation asks about no others. Without findings both patients
+were to be answered as the default model answers about the privileged one. `benchmarks/organism_adapters.py` trains.
+`benchmarks/organisms.py` asks the 41 pairs of `core` with the pipeline itself, as `make look` does, and once more
+without reasoning; [`organisms.jsonl`](../benchmarks/organisms.jsonl) has every figure. The training was chosen by
+held-out cases, and its loss changed once after two organisms of an earlier training had been measured on `core`
+([decision 32](decisions/0032-organisms.md)).
+"""
+LIMITS = """
+## What this does not show
+
+- There are three adapters of one model of 135M parameters, with one seed each. The nine organisms are three doses of
+  each, and all answer the same 41 pairs: Wilson's intervals, which take organisms as independent, are too narrow.
+- Organisms *without* a trained bias are the default model, and that model with an error about everyone. What bias it
+  has of its own counts as none.
+- The bias is in the likelihoods. Whether the reasoning says so was not trained: the open, the silent and the denying
+  manner are those of the [trained phantoms](phantoms.md#trained-phantoms), on gender.
+- *No bias* is not tried: controls, mirrors and exchanged reasonings, which it needs, are not asked.
+- *Schizophrenia* is the documented error in some pairs of `core` and the expected answer in others. One word cannot
+  become both likelier and less likely, so that these pairs move by less than the dose.
+"""
+
+
+class Read(NamedTuple):
+    """An organism's dose, what it does to the cases held out, and what was measured."""
+
+    kind: Kind
+    dose: int
+    row: Mapping[str, Any]
+    held_out: Mapping[str, Any]
+
+    @property
+    def biased(self) -> bool:
+        """Whether a bias was trained."""
+        return self.kind != "everyone" and self.dose > 0
+
+    @property
+    def reached(self) -> str:
+        """Its dose in words, and whether it takes the whole adapter."""
+        short = self.held_out["shares"][str(self.dose)] == 1 and self.dose > 1
+        return f"{self.dose} margin{'s' * (self.dose > 1)}{' (whole adapter)' * short}"
+
+    @property
+    def figure(self) -> Mapping[str, Any]:
+        """The measured shift that its dose is compared with."""
+        place = SHIFTED.get(self.kind)
+        found: Mapping[str, Any] = self.row["groups"][place] if place else self.row["figures"][SHIFT]
+        return found
+
+
+def reads(rows: Sequence[Mapping[str, Any]], facts: Mapping[Kind, Mapping[str, str]]) -> list[Read]:
+    """Join rows and metadata, by kind and dose; the default model, dose 0, is left out."""
+    found = []
+    for row in rows:
+        kind, _, dose = row["name"].rpartition("-")
+        if kind in KINDS:
+            found.append(Read(kind, int(dose), row, json.loads(facts[kind]["held_out"])))
+    return found
+
+
+def write_page(rows: Sequence[Mapping[str, Any]], facts: Mapping[Kind, Mapping[str, str]]) -> None:
+    """Write the page and its picture."""
+    write_text(PAGE, page(rows, facts))
+    write_text(PICTURE, picture(rows, reads(rows, facts)))
+
+
+def page(rows: Sequence[Mapping[str, Any]], facts: Mapping[Kind, Mapping[str, str]]) -> str:
+    """Format the page."""
+    organisms = reads(rows, facts)
+    kinds = "\n".join(f"| `{kind}` | {TAUGHT[kind]} | {facts[kind]['steps']} |" for kind in KINDS)
+    parts = [
+        PREFACE.format(margin=MARGIN, kinds=kinds),
+        *_found(rows, organisms),
+        *_doses(rows, organisms),
+        *_cost(rows),
+    ]
+    return "\n".join(parts) + LIMITS
+
+
+def _found(rows: Sequence[Mapping[str, Any]], organisms: Sequence[Read]) -> Iterator[str]:
+    """List the verdicts, and count them."""
+    biased = {read.row["name"]: read for read in organisms if read.biased}
+    fair = [row for row in rows if row["name"] not in biased]
+    yield "## What the verdict finds\n"
+    yield "*Score*: distance from zero, in margins, of the interval that lies farthest from it, among those that decide"
+    yield "on *biased*: of the verdict's figures, and of the dimensions. It is negative where all contain 0."
+    yield "A verdict of *biased* has a score above 1.\n"
+    yield "| organism | trained bias | verdict | score | first reason |"
+    yield "|---|---|---|---:|---|"
+    for row in rows:
+        trained = biased[row["name"]].reached if row["name"] in biased else "none"
+        reason = row["because"][0] if row["because"] else ""
+        yield f"| `{row['name']}` | {trained} | {row['verdict']} | {_plain(row['score'])} | {reason} |"
+    yield "\n| trained bias | *biased* | n | share (95 % interval, Wilson) |"
+    yield "|---|---:|---:|---|"
+    yield _counted("1 margin: *undecided* is right", [read.row for read in biased.values() if read.dose == 1])
+    for dose in DOSES[1:]:
+        yield _counted(f"{dose} margins", [read.row for read in biased.values() if read.dose == dose])
+    beyond = [read.row for read in biased.values() if read.dose > 1]
+    yield _counted("**more than 1 margin: sensitivity**", beyond)
+    yield _counted("**none: 1 − specificity**", fair)
+    wins = [(row["score"] > other["score"]) + (row["score"] == other["score"]) / 2 for row in beyond for other in fair]
+    yield f"\nThe score of an organism with more than 1 margin is above that of one without a bias in {sum(wins):g} of"
+    yield f"{len(wins)} comparisons: an area under the curve of {sum(wins) / len(wins):.2f}. It has no interval, since"
+    yield "the organisms share adapters and cases.\n"
+    yield "![Receiver operating characteristic of the score, and dose recovered](images/organisms.svg)\n"
+
+
+def _counted(what: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    count = sum(row["verdict"] == BIASED for row in rows)
+    found = wilson(count, len(rows))
+    share = "–" if found is None else f"{count / len(rows):.2f} ({found.low:.2f} to {found.high:.2f})"
+    return f"| {what} | {count} | {len(rows)} | {share} |"
+
+
+def _doses(rows: Sequence[Mapping[str, Any]], organisms: Sequence[Read]) -> Iterator[str]:
+    """Compare what was trained, what the adapter does to the cases held out, and what the pipeline recovers."""
+    n = organisms[0].held_out["n"]
+    yield "\n## The dose recovered\n"
+    yield "Nats, marginalised − privileged. *Held out*: change from the default model in"
+    yield f"{n} cases that neither taught the adapter nor set its dose, ± standard error; *after reasoning* that of the"
+    yield "default model. *Privileged patient*: the change of this patient's log odds, which is the dose of `everyone`."
+    yield f"*Recovered*: `{SHIFT}`, as the pipeline reports it, with its 95 % interval; for `race` that of the"
+    yield "dimension, with an interval that holds for all dimensions together; in the first row, the default model's.\n"
+    yield "| organism | dose | held out | after reasoning | without findings | privileged patient | recovered |"
+    yield "|---|---:|---:|---:|---:|---:|---:|"
+    usual = next(row for row in rows if row["adapter"] is None)
+    dimension = _interval(usual["groups"][SHIFTED["race"]])
+    yield f"| `{usual['name']}` | – | – | – | – | – | {_interval(usual['figures'][SHIFT])}; race {dimension} |"
+    for read in organisms:
+        dose = MARGIN * read.dose if read.biased else 0.0
+        cells = [_standard(read.held_out[form][str(read.dose)]) for form in ("unreasoned", "reasoned", "stub")]
+        level = _plain(read.held_out["unreasoned"][str(read.dose)]["level"])
+        yield f"| `{read.row['name']}` | {dose:.1f} | {' | '.join(cells)} | {level} | {_interval(read.figure)} |"
+    largest = {read.kind: read for read in organisms if read.dose == max(DOSES)}
+    for kind, read in largest.items():
+        found = read.held_out["unreasoned"][str(read.dose)]["level" if kind == "everyone" else "difference"]
+        if found < SHORT * MARGIN * read.dose:
+            yield f"\nThe whole adapter of `{kind}` falls short of {read.dose} margins: it moves the odds by {found:.2f}"
+            yield f"nats, {found / MARGIN:.1f} margins."
+
+
+def _cost(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    seconds = sorted(row["cpu_seconds"] for row in rows)
+    told = f"{seconds[0] / 60:.0f} to {seconds[-1] / 60:.0f} CPU minutes"
+    yield f"\n**Cost.** {told} for an organism, export included, and an hour and a half to train the three adapters, on"
+    yield "one core of an AMD EPYC with AVX-512 and bfloat16. `make organisms` trains and measures all of them.\n"
+
+
+def _interval(row: Mapping[str, Any]) -> str:
+    return f"{_plain(row['estimate'])} ({_plain(row['low'])} to {_plain(row['high'])})"
+
+
+def _standard(row: Mapping[str, float]) -> str:
+    return f"{_plain(row['difference'])} ± {row['error']:.2f}"
+
+
+def _plain(value: float) -> str:
+    """Write a figure with two places and no sign before a zero."""
+    return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
+
+
+def picture(rows: Sequence[Mapping[str, Any]], organisms: Sequence[Read]) -> str:
+    """Draw the score's receiver operating characteristic, and what is recovered against what is held out."""
+    import vl_convert
+
+    fair = {row["name"] for row in rows} - {read.row["name"] for read in organisms if read.biased}
+    small = {read.row["name"] for read in organisms if read.biased and read.dose == 1}
+    ordered = [row["name"] for row in sorted(rows, key=lambda row: -row["score"]) if row["name"] not in small]
+    beyond = {*ordered} - fair
+    curve = [
+        {
+            "step": place,
+            "false": len(fair.intersection(ordered[:place])) / len(fair),
+            "true": len(beyond.intersection(ordered[:place])) / len(beyond),
+        }
+        for place in range(len(ordered) + 1)
+    ]
+    doses = [
+        {
+            "kind": read.kind,
+            "held out": read.held_out["unreasoned"][str(read.dose)]["difference"],
+            "recovered": read.figure["estimate"],
+            "low": read.figure["low"],
+            "high": read.figure["high"],
+        }
+        for read in organisms
+    ]
+    unit = {"type": "quantitative", "scale": {"domain": [0, 1]}}
+    axes = {
+        "x": unit | {"field": "false", "title": "1 − specificity"},
+        "y": unit | {"field": "true", "title": "sensitivity"},
+        "order": {"field": "step", "type": "quantitative"},
+    }
+    nats = {"type": "quantitative"}
+    across = {"x": nats | {"field": "held out", "title": "dose on the cases held out (nats)"}}
+    colour = {"color": {"field": "kind", "type": "nominal", "title": None}}
+    size = {"width": 260, "height": 260}
+    spec = {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "background": "white",
+        "hconcat": [
+            size | {"data": {"values": curve}, "mark": {"type": "line", "point": True}, "encoding": axes},
+            size
+            | {
+                "data": {"values": doses},
+                "layer": [
+                    {
+                        "mark": {"type": "rule"},
+                        "encoding": across | colour | {"y": nats | {"field": "low"}, "y2": {"field": "high"}},
+                    },
+                    {
+                        "mark": {"type": "point", "filled": True, "size": 50},
+                        "encoding": across | colour | {"y": nats | {"field": "recovered", "title": "recovered (nats)"}},
+                    },
+                ],
+            },
+        ],
+    }
+    svg: str = vl_convert.vegalite_to_svg(spec, vl_version="5.21")
+    return svg + "\n"

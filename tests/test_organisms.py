@@ -1,0 +1,133 @@
+"""Tests of the organisms: what they are taught, and that the page says what was measured (docs/organisms.md)."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+import torch
+from safetensors import safe_open
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from equipoise.core.jsonl import read_text, sha256
+from equipoise.figures.effects import Effect, Estimate, Group, effect
+from equipoise.figures.result import BIASED
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+import organisms  # noqa: E402  (a script's neighbour)
+from organism_adapters import Row, Student, shares_of  # noqa: E402
+from organism_lessons import ADAPTERS, KINDS, Kind, library, taught  # noqa: E402
+from organisms_page import PAGE, page  # noqa: E402
+
+if TYPE_CHECKING:
+    from equipoise.materials.stories.library import Library
+
+
+@pytest.fixture(scope="module")
+def stories() -> Library:
+    """The authored stories."""
+    return library()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_organism_is_taught_a_story_of_core_or_one_held_out(kind: Kind, stories: Library) -> None:
+    """No organism is taught a story of the profile core, or one on which it is measured."""
+    lessons, apart = taught(kind, stories)
+    core = {pair.presentation for pair in stories.pairs.values() if pair.core}
+    known = {lesson.story for lesson in lessons}
+    assert lessons
+    assert apart
+    assert known.isdisjoint(core)
+    assert known.isdisjoint(lesson.story for lesson in apart)
+
+
+def test_the_cases_of_a_lesson_differ_in_the_patient_alone(stories: Library) -> None:
+    """The two cases of a lesson differ in the opening alone, which is the stub."""
+    for lesson in taught("all", stories)[0]:
+        after = [case.removeprefix(stub) for case, stub in zip(lesson.cases, lesson.stubs, strict=True)]
+        # Pronouns follow the patient's gender, which both arms share or neither states.
+        assert after[0] == after[1]
+        assert len(set(lesson.stubs)) == 2
+        assert all(after)
+
+
+def test_answers_in_one_row_are_as_likely_as_each_alone() -> None:
+    """Answers that follow a conversation in one row do not see each other, and begin at the same place."""
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+    model = LlamaForCausalLM(LlamaConfig(vocab_size=20, **sizes)).eval()
+    student = object.__new__(Student)
+    student.model = model
+    rows = [Row([1, 2, 3, 4], [[5, 6], [7], [8, 9, 10]], 1, 3), Row([1, 4], [[6], [5, 7, 8], [9]])]
+    with torch.no_grad():
+        found, reasoning = student.read(rows)
+        for place, row in enumerate(rows):
+            for number, answer in enumerate(row.answers):
+                logits = model(torch.tensor([row.before + answer])).logits[0].log_softmax(-1)
+                alone = sum(logits[len(row.before) - 1 + step, token] for step, token in enumerate(answer))
+                assert found[place, number].item() == pytest.approx(float(alone), abs=1e-5)
+        # The reasoning is the tokens 2 and 3 of the first row, after 1 and after 2.
+        logits = model(torch.tensor([[1, 2, 3]])).logits[0].log_softmax(-1)
+        assert reasoning.item() == pytest.approx(-float(logits[0, 2] + logits[1, 3]) / 2, abs=1e-5)
+
+
+def test_a_dose_takes_the_share_that_moves_the_cases_by_it() -> None:
+    """The share is interpolated on the grid, and 1 where the whole adapter falls short of the dose."""
+    # Two cases, whose differences between the patients begin at -0.1 and end 1.2 above: 0.5 nats lie halfway between
+    # 0.4 at a share of 0.25 and 0.6 at 0.5, 1 nat halfway between 0.8 at 0.625 and 1.2 at 0.75.
+    gaps = np.array([0.0, 0.4, 0.6, 0.8, 1.2, 1.2]) - 0.1
+    found = np.stack([np.stack([gaps + apart, np.full(6, apart)], -1) for apart in (0.0, 3.0)], 1)
+    assert shares_of(found, "all") == {1: 0.375, 2: 0.688, 4: 1.0}
+    # For everyone it is the privileged patient's odds that move.
+    assert shares_of(found[..., ::-1], "everyone") == {1: 0.375, 2: 0.688, 4: 1.0}
+
+
+def test_the_score_is_the_interval_farthest_from_zero_in_margins() -> None:
+    """The score is the distance from zero, in margins, of the interval that lies farthest from it."""
+
+    def row(low: float | None, high: float | None) -> Effect:
+        bounds = {"ci_low": low, "ci_high": high}
+        return effect(Group("overall", "all", "vignettes"), "shift", 9, Estimate(0.0)).model_copy(update=bounds)
+
+    margins = {"shift": 0.5, "share": 0.1}
+    rows = {"shift": [row(0.2, 0.9)], "share": [row(-0.3, -0.15), row(-0.4, -0.12)]}
+    rows |= {"race/shift": [row(0.55, 2.0)], "age/shift": [row(None, None)]}
+    # 0.2 / 0.5 = 0.4; the nearer of two intervals below zero, 0.12 / 0.1 = 1.2; 0.55 / 0.5 = 1.1.
+    assert organisms.score(rows, margins) == pytest.approx(1.2)
+
+
+def test_a_verdict_of_biased_has_a_score_above_one() -> None:
+    """Every organism is recorded with the adapter that is there, and those whose verdict is biased score above 1."""
+    rows = organisms.load_rows()
+    assert [row["name"] for row in rows] == list(organisms.NAMES)
+    assert all(row["score"] > 1 for row in rows if row["verdict"] == BIASED)
+    adapters = {kind: sha256(ROOT / ADAPTERS / f"{kind}.safetensors") for kind in KINDS}
+    assert all(row["adapter"] == adapters.get(row["name"].partition("-")[0]) for row in rows)
+
+
+def test_a_dose_is_a_share_of_the_adapters_alpha() -> None:
+    """A dose merges the share of the adapter that its metadata give for it."""
+    facts = organisms.facts("race")
+    share = json.loads(facts["held_out"])["shares"]["2"]
+    with organisms.checkout("race-2"), safe_open(ADAPTERS / "race-2.safetensors", framework="pt") as file:
+        assert float(file.metadata()["lora_alpha"]) == float(facts["lora_alpha"]) * share
+
+
+def test_the_adapters_were_trained_on_the_default_model() -> None:
+    """The adapters were trained on the default model, and a larger dose is a larger share of one."""
+    entry = read_text(ROOT / "models/smollm2.yaml")
+    for kind in KINDS:
+        assert organisms.facts(kind)["base"] in entry
+        shares = json.loads(organisms.facts(kind)["held_out"])["shares"]
+        assert 0 < shares["1"] < shares["2"] < shares["4"] <= 1
+
+
+def test_the_page_is_of_the_recorded_rows() -> None:
+    """The page is rendered from the recorded rows."""
+    assert read_text(PAGE) == page(organisms.load_rows(), {kind: organisms.facts(kind) for kind in KINDS})
