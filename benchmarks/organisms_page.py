@@ -177,7 +177,7 @@ def _doses(rows: Sequence[Mapping[str, Any]], organisms: Sequence[Read]) -> Iter
     for kind, read in largest.items():
         found = read.held_out["unreasoned"][str(read.dose)]["level" if kind == "everyone" else "difference"]
         if found < SHORT * MARGIN * read.dose:
-            yield f"\nThe whole adapter of `{kind}` falls short of {read.dose} margins: it moves the odds by {found:.2f}"
+            yield f"\nThe whole adapter of `{kind}` falls short of {read.dose} margins: it moves odds by {found:.2f}"
             yield f"nats, {found / MARGIN:.1f} margins."
 
 
