@@ -162,7 +162,8 @@ def _doses(rows: Sequence[Mapping[str, Any]], organisms: Sequence[Read]) -> Iter
     yield f"{n} cases that neither taught the adapter nor set its dose, ± standard error; *after reasoning* that of the"
     yield "default model. *Privileged patient*: the change of this patient's log odds, which is the dose of `everyone`."
     yield f"*Recovered*: `{SHIFT}`, as the pipeline reports it, with its 95 % interval; for `race` that of the"
-    yield "dimension, with an interval that holds for all dimensions together; in the first row, the default model's.\n"
+    yield "dimension, with an interval that holds for all dimensions together; in the first row, the default model's."
+    yield "The figure is adjusted for base rates, and leaves out part of what the adapter does without findings.\n"
     yield "| organism | dose | held out | after reasoning | without findings | privileged patient | recovered |"
     yield "|---|---:|---:|---:|---:|---:|---:|"
     usual = next(row for row in rows if row["adapter"] is None)
