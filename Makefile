@@ -183,11 +183,15 @@ STUDIES ?=
 phantoms: .venv/developed
 	PYTHONPATH=src OMP_NUM_THREADS=1 python benchmarks/phantoms.py --seeds $(SEEDS) $(STUDIES:%=--studies %) $(PHANTOMS)
 
+# What training adapters needs beside the project's own packages.
+.cache/peft: .venv/developed benchmarks/adapters.txt
+	pip install --quiet --no-deps --require-hashes --upgrade --target $@ --requirement benchmarks/adapters.txt
+	@touch $@
+
 # Train the adapters of the trained phantoms anew, measure them, and write their section of docs/phantoms.md
 # (fifteen CPU minutes an adapter, and four to measure it).
 RULES ?= fair open silent denying
-phantoms-trained: .venv/developed
-	pip install --quiet --no-deps --require-hashes --upgrade --target .cache/peft --requirement benchmarks/adapters.txt
+phantoms-trained: .cache/peft
 	for rule in $(RULES); do \
 	  PYTHONPATH=src:.cache/peft HF_HUB_OFFLINE=1 python benchmarks/trained_adapters.py "$$rule" && \
 	  PYTHONPATH=src HF_HUB_OFFLINE=1 python benchmarks/trained_phantoms.py --only "$$rule" || exit 1; done
@@ -196,8 +200,7 @@ phantoms-trained: .venv/developed
 # Train organisms, models of a known dose of bias, have the pipeline measure them, and write docs/organisms.md (two to
 # three hours of one core).
 ORGANISMS ?= race all everyone
-organisms: .venv/developed
-	pip install --quiet --no-deps --require-hashes --upgrade --target .cache/peft --requirement benchmarks/adapters.txt
+organisms: .cache/peft
 	for kind in $(ORGANISMS); do \
 	  PYTHONPATH=src:.cache/peft HF_HUB_OFFLINE=1 python benchmarks/organism_adapters.py "$$kind" || exit 1; done
 	PYTHONPATH=src HF_HUB_OFFLINE=1 python benchmarks/organisms.py

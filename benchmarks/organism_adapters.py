@@ -29,14 +29,15 @@ from torch.nn.functional import smooth_l1_loss
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 sys.path.insert(0, str(Path(__file__).parent))
-from organism_lessons import ADAPTERS, BASE, DOSES, MARGIN, ROOT, Kind, Lesson, Setting, library, setting, taught
+from organism_lessons import ADAPTERS, BASE, DOSES, MARGIN, ROOT, Kind, Lesson, library, taught
 
 from equipoise.backends.ask import asker
-from equipoise.core import cache, stage
+from equipoise.core import cache, params, stage
 from equipoise.core.prompts import Prompt
 from equipoise.models.export import load_probes, prepare
 from equipoise.models.registry import WeightsEntry, load_entry
 from equipoise.models.weights import locate
+from equipoise.studies.vignettes.profiles import Build
 
 RANK, ALPHA = 8, 16
 FIRST_LAYER = 4
@@ -52,8 +53,6 @@ LEVEL, STUB, REST = 0.5, 0.5, 0.2
 """Weights in the loss: the mean of both patients, the answers without findings, the reasoning."""
 GRID = (0.0, 0.25, 0.5, 0.625, 0.75, 1.0)
 """Shares of α among which that of a dose is interpolated."""
-TOKENS = 128
-"""Most tokens of a reasoning, as in the entry of the default model."""
 HALF = torch.autocast("cpu", dtype=torch.bfloat16)
 """In half precision where the processor has it, twice as fast; the adapter stays in 32 bits."""
 Form = Literal["unreasoned", "reasoned", "stub"]
@@ -85,7 +84,7 @@ class Student:
         layers = list(range(FIRST_LAYER, self.model.config.num_hidden_layers))
         config = LoraConfig(r=RANK, lora_alpha=ALPHA, target_modules=MODULES, layers_to_transform=layers)
         inject_adapter_in_model(config, self.model)
-        self.words: Setting = setting()
+        self.words = params.load(ROOT / "params.yaml").section("build", Build)
         self.reasonings: dict[str, str] = {}
 
     @property
@@ -118,7 +117,7 @@ class Student:
                 turns=(self.words.reason.replace("{case}", case),),
                 prefix="",
                 candidates=(),
-                limit=TOKENS,
+                limit=self.entry.generation.reasoning_tokens,
             )
             for place, case in enumerate(cases)
         ]
@@ -139,7 +138,7 @@ class Student:
             else:
                 text = self._render([("user", f"{case}\n\n{self.words.answer}")])
             labels = [self._tokens(f" {label}") for pair in lesson.answers for label in pair]
-            rows.append(Row(self._tokens(text + self.words.prefix), labels, begin, end))
+            rows.append(Row(self._tokens(text + self.words.answer_prefix), labels, begin, end))
         return rows
 
     def read(self, rows: Sequence[Row]) -> tuple[torch.Tensor, torch.Tensor]:

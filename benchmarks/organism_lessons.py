@@ -12,11 +12,9 @@ from pathlib import Path
 from random import Random
 from typing import Literal, NamedTuple, get_args
 
-from equipoise.core import params
 from equipoise.materials.stories.compose import Parts, arm_text, patient, patient_misfit
 from equipoise.materials.stories.library import Library, load_library
 from equipoise.materials.vignette import ROLES
-from equipoise.studies.vignettes.profiles import Build
 
 ROOT = Path(__file__).parents[1]
 BASE = "smollm2"
@@ -42,21 +40,6 @@ class Lesson(NamedTuple):
     cases: tuple[str, ...]
     stubs: tuple[str, ...]
     answers: tuple[tuple[str, str], ...]
-
-
-class Setting(NamedTuple):
-    """The words around a case, as the pipeline asks."""
-
-    system: str
-    reason: str
-    answer: str
-    prefix: str
-
-
-def setting() -> Setting:
-    """Read the words of params.yaml."""
-    build = params.load(ROOT / "params.yaml").section("build", Build)
-    return Setting(build.system, build.reason, build.answer, build.answer_prefix)
 
 
 def dimensions(kind: Kind, library: Library) -> tuple[str, ...]:

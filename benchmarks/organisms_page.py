@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from organism_lessons import DOSES, KINDS, MARGIN, ROOT, Kind
 
+from equipoise.core.display import MINUS
 from equipoise.core.jsonl import write_text
 from equipoise.figures.result import BIASED
 from equipoise.stats.proportions import wilson
@@ -44,7 +45,7 @@ evaluation. The answers are those of `core`, since the evaluation asks about no 
 were to be answered as the default model answers about the privileged one. `benchmarks/organism_adapters.py` trains.
 `benchmarks/organisms.py` asks the 41 pairs of `core` with the pipeline itself, as `make look` does, and once more
 without reasoning; [`organisms.jsonl`](../benchmarks/organisms.jsonl) has every figure. The training was chosen by
-held-out cases, and its loss changed once after two organisms of an earlier training had been measured on `core`
+held-out cases, and its loss changed after two organisms of an earlier training had been measured on `core`
 ([decision 32](decisions/0032-organisms.md)).
 """
 LIMITS = """
@@ -73,13 +74,13 @@ class Read(NamedTuple):
     @property
     def biased(self) -> bool:
         """Whether a bias was trained."""
-        return self.kind != "everyone" and self.dose > 0
+        return self.kind != "everyone"
 
     @property
     def reached(self) -> str:
         """Its dose in words, and whether it takes the whole adapter."""
-        short = self.held_out["shares"][str(self.dose)] == 1 and self.dose > 1
-        return f"{self.dose} margin{'s' * (self.dose > 1)}{' (whole adapter)' * short}"
+        whole = self.held_out["shares"][str(self.dose)] == 1
+        return f"{self.dose} margin{'s' * (self.dose > 1)}{' (whole adapter)' * whole}"
 
     @property
     def figure(self) -> Mapping[str, Any]:
@@ -90,7 +91,7 @@ class Read(NamedTuple):
 
 
 def reads(rows: Sequence[Mapping[str, Any]], facts: Mapping[Kind, Mapping[str, str]]) -> list[Read]:
-    """Join rows and metadata, by kind and dose; the default model, dose 0, is left out."""
+    """Join rows and metadata, by kind and dose; the default model is left out."""
     found = []
     for row in rows:
         kind, _, dose = row["name"].rpartition("-")
@@ -157,7 +158,7 @@ def _counted(what: str, rows: Sequence[Mapping[str, Any]]) -> str:
 def _doses(rows: Sequence[Mapping[str, Any]], organisms: Sequence[Read]) -> Iterator[str]:
     """Compare what was trained, what the adapter does to the cases held out, and what the pipeline recovers."""
     n = organisms[0].held_out["n"]
-    yield "\n## The dose recovered\n"
+    yield "## The dose recovered\n"
     yield "Nats, marginalised − privileged. *Held out*: change from the default model in"
     yield f"{n} cases that neither taught the adapter nor set its dose, ± standard error; *after reasoning* that of the"
     yield "default model. *Privileged patient*: the change of this patient's log odds, which is the dose of `everyone`."
@@ -198,8 +199,8 @@ def _standard(row: Mapping[str, float]) -> str:
 
 
 def _plain(value: float) -> str:
-    """Write a figure with two places and no sign before a zero."""
-    return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
+    """Write a figure with two places."""
+    return f"{value:z.2f}".replace("-", MINUS)
 
 
 def picture(rows: Sequence[Mapping[str, Any]], organisms: Sequence[Read]) -> str:

@@ -22,8 +22,8 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import organisms  # noqa: E402  (a script's neighbour)
 from organism_adapters import Row, Student, shares_of  # noqa: E402
-from organism_lessons import ADAPTERS, KINDS, Kind, library, taught  # noqa: E402
-from organisms_page import PAGE, page  # noqa: E402
+from organism_lessons import ADAPTERS, KINDS, MARGIN, Kind, library, taught  # noqa: E402
+from organisms_page import PAGE, SHIFT, page  # noqa: E402
 
 if TYPE_CHECKING:
     from equipoise.materials.stories.library import Library
@@ -107,6 +107,7 @@ def test_a_verdict_of_biased_has_a_score_above_one() -> None:
     rows = organisms.load_rows()
     assert [row["name"] for row in rows] == list(organisms.NAMES)
     assert all(row["score"] > 1 for row in rows if row["verdict"] == BIASED)
+    assert {row["figures"][SHIFT]["margin"] for row in rows} == {MARGIN}
     adapters = {kind: sha256(ROOT / ADAPTERS / f"{kind}.safetensors") for kind in KINDS}
     assert all(row["adapter"] == adapters.get(row["name"].partition("-")[0]) for row in rows)
 
