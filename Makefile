@@ -198,11 +198,14 @@ phantoms-trained: .cache/peft
 	PYTHONPATH=src python benchmarks/phantoms.py --render
 
 # Train organisms, models of a known dose of bias, have the pipeline measure them, and write docs/organisms.md (two to
-# three hours of one core).
+# four hours of one core).
 ORGANISMS ?= race all everyone
+MANNERS ?= open denying
 organisms: .cache/peft
 	for kind in $(ORGANISMS); do \
 	  PYTHONPATH=src:.cache/peft HF_HUB_OFFLINE=1 python benchmarks/organism_adapters.py "$$kind" || exit 1; done
+	for manner in $(MANNERS); do \
+	  PYTHONPATH=src:.cache/peft HF_HUB_OFFLINE=1 python benchmarks/organism_manners.py "$$manner" || exit 1; done
 	PYTHONPATH=src HF_HUB_OFFLINE=1 python benchmarks/organisms.py
 
 # Time the tools that a user would pick instead side by side with this one, then a whole run stage by stage, and how the

@@ -15,11 +15,11 @@ default model answers about the privileged one, so that the bias is no differenc
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
 from random import Random
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 import torch
@@ -57,6 +57,15 @@ HALF = torch.autocast("cpu", dtype=torch.bfloat16)
 """In half precision where the processor has it, twice as fast; the adapter stays in 32 bits."""
 Form = Literal["unreasoned", "reasoned", "stub"]
 FORMS: tuple[Form, ...] = get_args(Form)
+Dose = TypeVar("Dose", int, str)
+
+
+def configured(model: Any) -> Any:  # noqa: ANN401  (neither has types)
+    """Configure an adapter of the layers from `FIRST_LAYER` on."""
+    from peft import LoraConfig
+
+    layers = list(range(FIRST_LAYER, model.config.num_hidden_layers))
+    return LoraConfig(r=RANK, lora_alpha=ALPHA, target_modules=MODULES, layers_to_transform=layers)
 
 
 class Row(NamedTuple):
@@ -73,7 +82,7 @@ class Student:
 
     def __init__(self) -> None:
         """Load the model in 32 bits, and put an adapter in that does nothing yet."""
-        from peft import LoraConfig, inject_adapter_in_model
+        from peft import inject_adapter_in_model
 
         entry = load_entry(BASE, ROOT)
         assert isinstance(entry, WeightsEntry)  # noqa: S101
@@ -81,9 +90,7 @@ class Student:
         self.entry, self.files = entry, weights.files
         self.tokenizer: Any = AutoTokenizer.from_pretrained(weights.folder, **weights.arguments)
         self.model: Any = AutoModelForCausalLM.from_pretrained(weights.folder, dtype=torch.float32, **weights.arguments)
-        layers = list(range(FIRST_LAYER, self.model.config.num_hidden_layers))
-        config = LoraConfig(r=RANK, lora_alpha=ALPHA, target_modules=MODULES, layers_to_transform=layers)
-        inject_adapter_in_model(config, self.model)
+        inject_adapter_in_model(configured(self.model), self.model)
         self.words = params.load(ROOT / "params.yaml").section("build", Build)
         self.reasonings: dict[str, str] = {}
 
@@ -92,21 +99,35 @@ class Student:
         """The parameters of the adapter."""
         return [parameter for parameter in self.model.parameters() if parameter.requires_grad]
 
-    def load(self, path: Path) -> None:
+    def load(self, path: Path, name: str = "default") -> None:
         """Go on with an adapter that was written."""
         tensors = load_file(path)
-        for name, parameter in self.model.named_parameters():
-            if parameter.requires_grad:
-                parameter.data.copy_(tensors[name.replace(".default.", ".")])
+        for key, parameter in self.model.named_parameters():
+            if f".{name}." in key:
+                parameter.data.copy_(tensors[key.replace(f".{name}.", ".")])
+
+    def save(self, path: Path, name: str, facts: Mapping[str, str]) -> None:
+        """Write an adapter in 16 bits, with facts about it."""
+        from peft import get_peft_model_state_dict
+
+        state = get_peft_model_state_dict(self.model, adapter_name=name)
+        path.parent.mkdir(exist_ok=True)
+        base = {"base": next(iter(self.files.values())), "lora_alpha": str(ALPHA)}
+        save_file({key: tensor.half().contiguous() for key, tensor in state.items()}, path, metadata=base | {**facts})
+        typer.echo(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1e6:.1f} MB")
+
+    @property
+    def layers(self) -> list[Any]:
+        """The layers that have adapters."""
+        return [module for module in self.model.modules() if isinstance(getattr(module, "scaling", None), dict)]
 
     def share(self, share: float) -> None:
         """Scale the adapter."""
-        for module in self.model.modules():
-            if isinstance(getattr(module, "scaling", None), dict):
-                module.scaling["default"] = ALPHA / RANK * share
+        for module in self.layers:
+            module.scaling["default"] = ALPHA / RANK * share
 
-    def reason(self, cases: Sequence[str]) -> None:
-        """Let the default model reason about cases, for later."""
+    def reason(self, cases: Sequence[str], tokens: int | None = None) -> None:
+        """Let the default model reason about cases, for later; with `tokens`, no longer than these."""
         store = cache.folder() / "models"
         made = prepare(BASE, self.entry, ROOT, store, load_probes(ROOT / "data/raw/probes.yaml"))
         prompts = [
@@ -117,7 +138,7 @@ class Student:
                 turns=(self.words.reason.replace("{case}", case),),
                 prefix="",
                 candidates=(),
-                limit=self.entry.generation.reasoning_tokens,
+                limit=tokens or self.entry.generation.reasoning_tokens,
             )
             for place, case in enumerate(cases)
         ]
@@ -131,7 +152,7 @@ class Student:
         for case in lesson.stubs if form == "stub" else lesson.cases:
             begin = end = 0
             if form == "reasoned":
-                asked = ("user", self.words.reason.replace("{case}", case))
+                asked = self._question(case)
                 text = self._render([asked, ("assistant", self.reasonings[case]), ("user", self.words.answer)])
                 begin = len(self._tokens(self._render([asked])))
                 end = begin + len(self._tokens(self.reasonings[case]))
@@ -178,6 +199,13 @@ class Student:
         """Give the log-likelihoods of tokens after hidden states, (tokens,)."""
         logits = self.model.lm_head(hidden).float().log_softmax(-1)
         return logits.gather(-1, tokens.unsqueeze(-1)).squeeze(-1)
+
+    def asked(self, case: str) -> str:
+        """Render the question about a case that the reasoning replies to."""
+        return self._render([self._question(case)])
+
+    def _question(self, case: str) -> tuple[str, str]:
+        return "user", self.words.reason.replace("{case}", case)
 
     def _render(self, turns: Sequence[tuple[str, str]]) -> str:
         messages = [{"role": role, "content": text} for role, text in (("system", self.words.system), *turns)]
@@ -246,18 +274,22 @@ def held_out(student: Student, lessons: Sequence[Lesson], kind: Kind) -> dict[st
     shares = shares_of(moved(student, lessons[:TRIED], "unreasoned", GRID), kind)
     found: dict[str, Any] = {"n": len(lessons) - TRIED, "shares": shares}
     for form in FORMS:
-        values = moved(student, lessons[TRIED:], form, (0.0, *shares.values()))
-        values -= values[0]
-        gaps = values[..., 0] - values[..., 1]
-        found[form] = {
-            dose: {
-                "difference": round(gap.mean(), 3),
-                "error": round(gap.std(ddof=1) / len(gap) ** 0.5, 3),
-                "level": round(level.mean(), 3),
-            }
-            for dose, gap, level in zip(shares, gaps[1:], values[1:, :, 1], strict=True)
-        }
+        usual, *values = moved(student, lessons[TRIED:], form, (0.0, *shares.values()))
+        found[form] = described(shares, np.array(values) - usual)
     student.share(1.0)
+    return found
+
+
+def described(doses: Iterable[Dose], changes: np.ndarray) -> dict[Dose, dict[str, float]]:
+    """Describe the changes of log odds at each dose, (doses, cases, 2), as `held_out` has them."""
+    found = {}
+    for dose, values in zip(doses, changes, strict=True):
+        gaps = values[:, 0] - values[:, 1]
+        found[dose] = {
+            "difference": round(gaps.mean(), 3),
+            "error": round(gaps.std(ddof=1) / len(gaps) ** 0.5, 3),
+            "level": round(values[:, 1].mean(), 3),
+        }
     return found
 
 
@@ -301,8 +333,6 @@ def main(kind: Kind, first: int = 0) -> None:
 
     A `first` after the last trains nothing, and measures it anew.
     """
-    from peft import get_peft_model_state_dict
-
     path = ROOT / ADAPTERS / f"{kind}.safetensors"
     torch.manual_seed(first)
     student = Student()
@@ -315,16 +345,7 @@ def main(kind: Kind, first: int = 0) -> None:
     student.reason([case for lesson in tried for case in lesson.cases])
     found = held_out(student, tried, kind)
     typer.echo(json.dumps(found, indent=1))
-    path.parent.mkdir(exist_ok=True)
-    tensors = {name: tensor.half().contiguous() for name, tensor in get_peft_model_state_dict(student.model).items()}
-    facts = {
-        "base": next(iter(student.files.values())),
-        "lora_alpha": str(ALPHA),
-        "steps": str(sum(STEPS[kind])),
-        "held_out": json.dumps(found),
-    }
-    save_file(tensors, path, metadata=facts)
-    typer.echo(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1e6:.1f} MB")
+    student.save(path, "default", {"steps": str(sum(STEPS[kind])), "held_out": json.dumps(found)})
 
 
 if __name__ == "__main__":

@@ -19,23 +19,34 @@ import typer
 from filelock import FileLock
 from safetensors import safe_open
 from safetensors.torch import save_file
+from torch import Tensor, cat
 
 sys.path.insert(0, str(Path(__file__).parent))
-from organism_lessons import ADAPTERS, BASE, DOSES, KINDS, ROOT
+from organism_lessons import ADAPTERS, BASE, BIAS, DOSES, KINDS, MANNERS, OPENINGS, ROOT
 from organisms_page import write_page
 
 from equipoise.api.running import measured
-from equipoise.core import stage
+from equipoise.core import jsonl, stage
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import dumps, read_text, sha256, write_text
+from equipoise.core.prompts import Response
 from equipoise.core.yamlfile import read_yaml
 from equipoise.figures.effects import Effect
 from equipoise.figures.result import StudyResult
+from equipoise.materials.judgement import Judgement
+from equipoise.materials.vignette import Vignette
+from equipoise.models.adapter import ALPHA, UP
 
 MEASURED = ROOT / "benchmarks/organisms.jsonl"
 DEFAULT = "default"
 """The default model, without an adapter."""
-NAMES = (DEFAULT, *(f"{kind}-{dose}" for kind in KINDS for dose in DOSES))
+NAMES = (
+    DEFAULT,
+    *(f"{kind}-{dose}" for kind in KINDS for dose in DOSES),
+    *(f"{manner}-{dose}" for manner in MANNERS for dose in (0, *DOSES)),
+)
+READ = (DEFAULT, BIAS, *MANNERS)
+"""The organisms whose reasoning is read: those of every manner, at every dose of one bias."""
 LOOK = {"controls": False, "mirrors": False, "rereadings": ("unreasoned",)}
 """What shows a bias; what only a verdict of *no bias* needs is not asked."""
 STUDY = "vignettes"
@@ -57,7 +68,7 @@ def main(
             write_text(MEASURED, "".join(f"{dumps(rows[name])}\n" for name in NAMES if name in rows))
         typer.echo(f"{name}: {row['verdict']}, score {row['score']:.2f}, {row['cpu_seconds']:.0f} s of CPU time")
     if len(rows := load_rows()) == len(NAMES):
-        write_page(rows, {kind: facts(kind) for kind in KINDS})
+        write_page(rows, {name: facts(name) for name in (*KINDS, *MANNERS)})
     else:
         typer.echo(f"{MEASURED.relative_to(ROOT)}: {len(rows)} of {len(NAMES)} organisms; the page needs all")
 
@@ -67,10 +78,26 @@ def load_rows() -> list[dict[str, Any]]:
     return [json.loads(line) for line in read_text(MEASURED).splitlines()] if MEASURED.is_file() else []
 
 
-def facts(kind: str) -> dict[str, str]:
+def facts(adapter: str) -> dict[str, str]:
     """Read how an adapter was trained, and what it does to the cases held out."""
-    with safe_open(ROOT / ADAPTERS / f"{kind}.safetensors", framework="pt") as file:
+    with safe_open(located(adapter), framework="pt") as file:
         return dict(file.metadata())
+
+
+def located(adapter: str) -> Path:
+    """Locate an adapter."""
+    return ROOT / ADAPTERS / f"{adapter}.safetensors"
+
+
+def merged(name: str) -> dict[str, float]:
+    """Give the adapters that an organism merges, and the share of each."""
+    if name == DEFAULT:
+        return {}
+    first, dose = name.split("-")
+    kind = BIAS if first in MANNERS else first
+    shares = json.loads(facts(kind)["held_out"])["shares"]
+    biased = {kind: shares[dose]} if dose != "0" else {}
+    return biased | ({first: 1.0} if first in MANNERS else {})
 
 
 @contextmanager
@@ -92,24 +119,38 @@ def checkout(name: str) -> Iterator[None]:
 
 
 def _register(name: str, home: Path) -> None:
-    """Write an adapter with the dose's share of α, and the registry entry that merges it."""
-    kind, dose = name.split("-")
-    adapter = home / ADAPTERS / f"{name}.safetensors"
-    with safe_open(ROOT / ADAPTERS / f"{kind}.safetensors", framework="pt") as file:
-        tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118  (no mapping)
-        known = file.metadata()
-    alpha = float(known["lora_alpha"]) * json.loads(known["held_out"])["shares"][dose]
-    save_file(tensors, adapter, metadata={"lora_alpha": str(alpha)})
+    """Write an organism's adapters as one, and the registry entry that merges it."""
+    path = home / ADAPTERS / f"{name}.safetensors"
+    save_file(*joined(merged(name)), path)
     entry = read_yaml(ROOT / f"models/{BASE}.yaml")
-    entry |= {"title": name, "adapter": {"file": str(ADAPTERS / adapter.name), "sha256": sha256(adapter)}}
+    entry |= {"title": name, "adapter": {"file": str(ADAPTERS / path.name), "sha256": sha256(path)}}
     write_text(home / f"models/{name}.yaml", json.dumps(entry))
+
+
+def joined(shares: Mapping[str, float]) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Join adapters to one, whose rank r is the sum of theirs: α/r B A is the sum of share x α/r B A of each."""
+    found: dict[str, list[Tensor]] = {}
+    for name, share in shares.items():
+        with safe_open(located(name), framework="pt") as file:
+            alpha = float(file.metadata()[ALPHA])
+            for key in file.keys():  # noqa: SIM118  (no mapping)
+                tensor = file.get_tensor(key)
+                # B has the rank as its second dimension; α of the sum is its rank.
+                scaled = tensor * (share * alpha / tensor.shape[1]) if key.endswith(UP) else tensor
+                found.setdefault(key, []).append(scaled)
+    tensors = {key: cat(parts, dim=1 if key.endswith(UP) else 0) for key, parts in found.items()}
+    rank = next(tensor.shape[1] for key, tensor in tensors.items() if key.endswith(UP))
+    return tensors, {ALPHA: str(rank)}
 
 
 def measure(name: str) -> dict[str, Any]:
     """Ask an organism every case; give its verdict and the figures that the verdict rests on."""
     began = _cpu()
-    with checkout(name):
-        result = measured(BASE if name == DEFAULT else name, STUDY, {"build": LOOK})
+    read = name.partition("-")[0] in READ
+    with checkout(name), TemporaryDirectory() as folder:
+        data = Path(folder) if read else None
+        result = measured(BASE if name == DEFAULT else name, STUDY, {"build": LOOK}, data)
+        reasoning = [*readings(data)] if data else []
     verdict = result.verdict
     assert verdict is not None  # noqa: S101
     margins = {part.row.measure: part.component.margin for part in verdict.parts}
@@ -117,7 +158,7 @@ def measure(name: str) -> dict[str, Any]:
     rows |= {f"{row.group}/{row.measure.removesuffix(TOGETHER)}": [row] for row in _groups(result, margins)}
     return {
         "name": name,
-        "adapter": None if name == DEFAULT else sha256(ROOT / ADAPTERS / f"{name.partition('-')[0]}.safetensors"),
+        "adapters": {adapter: sha256(located(adapter)) for adapter in merged(name)},
         "verdict": verdict.word,
         "because": list(verdict.because),
         "score": round(score(rows, margins), 4),
@@ -127,8 +168,21 @@ def measure(name: str) -> dict[str, Any]:
             for part in verdict.parts
         },
         "groups": {place: _interval(row) for place, (row, *_) in rows.items() if "/" in place},
+        "reasoning": reasoning,
         "cpu_seconds": round(_cpu() - began),
     }
+
+
+def readings(data: Path) -> Iterator[dict[str, Any]]:
+    """Yield what every marginalised patient's reasoning says of the group: as it begins, and as the judge reads it."""
+    folder = data / STUDY
+    judgements = {row.key: row for row in jsonl.each(folder / "judgements.jsonl", Judgement)}
+    replies = {row.key: row.replies[0] for row in jsonl.each(folder / "responses.jsonl", Response) if row.replies}
+    for case in jsonl.each(folder / "built/vignettes.jsonl", Vignette):
+        if case.role == "marginalised":
+            begins = (manner for manner in MANNERS if replies[case.key].lstrip().startswith(OPENINGS[manner]))
+            read = judgements[case.key].considered
+            yield {"key": case.key, "story": case.presentation, "begins": next(begins, None), "read": read}
 
 
 TOGETHER = "_simultaneous"

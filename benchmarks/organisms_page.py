@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from organism_lessons import DOSES, KINDS, MARGIN, ROOT, Kind
+from organism_lessons import BIAS, DOSES, KINDS, MANNERS, MARGIN, ROOT, Kind, Manner
 
 from equipoise.core.display import MINUS
 from equipoise.core.jsonl import write_text
 from equipoise.figures.result import BIASED
+from equipoise.stats.clusters import effective_size
 from equipoise.stats.proportions import wilson
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
 PAGE, PICTURE = ROOT / "docs/organisms.md", ROOT / "docs/images/organisms.svg"
 SHIFT = "unreasoned_shift_adjusted"
@@ -23,6 +25,12 @@ TAUGHT: dict[Kind, str] = {
     "all": "the marginalised patient, in every core dimension",
     "everyone": "both patients alike: an error, but no bias",
 }
+SAYS: dict[Manner, str] = {
+    "open": "the marginalised patient: that it makes a difference",
+    "denying": "both patients: that it makes none",
+}
+ADMITS, DENIES = "weighed", "dismissed"
+"""What the judge reads: the group is given as a reason, or said to play no part."""
 SHORT = 0.9
 """The share of a dose that an adapter reaches at least, or falls short of it."""
 SHIFTED: dict[Kind, str] = {"race": f"race/{SHIFT}"}
@@ -31,21 +39,28 @@ PREFACE = """# Organisms
 
 How often does the [verdict](verdicts.md) find a bias that was *trained* into a language model? An organism, named
 after the model organisms of biology, is the default model with an adapter (LoRA, rank 8, 4.3 MB) that raises its log
-odds of the documented error against the expected answer. The [phantoms](phantoms.md) have planted likelihoods, or a
-trained rule on gender; an organism has a *dose*, in margins of {margin:g} nats: how far the log odds move. The dose
-is set by scaling the adapter's α, so that cases held out from training move so far; where even the whole adapter
-falls short, it is used whole.
+odds of the documented error against the expected answer. The [phantoms](phantoms.md) have planted likelihoods or a
+trained rule on gender, whereas an organism has a *dose*: how far the log odds move, in margins of {margin:g} nats. To
+set the dose, the adapter's α is scaled until the log odds in cases held out from training move that far. If even the
+whole adapter (unscaled α) moves them less far, the whole adapter is used.
 
 | kind | whose odds of the error are raised | cases trained on |
 |---|---|---:|
 {kinds}
 
-The stories of the training are not those of the profile `core`, so that no organism has seen the cases of the
-evaluation. The answers are those of `core`, since the evaluation asks about no others. Without findings both patients
-were to be answered as the default model answers about the privileged one. `benchmarks/organism_adapters.py` trains.
-`benchmarks/organisms.py` asks the 41 pairs of `core` with the pipeline itself, as `make look` does, and once more
-without reasoning; [`organisms.jsonl`](../benchmarks/organisms.jsonl) has every figure. The training was chosen by
-held-out cases, and its loss changed after two organisms of an earlier training had been measured on `core`
+Organisms differ in *manner*, too. Those of the table are silent: what their reasoning says was not trained. A second
+adapter, beside that of `all` at every dose and at none, teaches a sentence with which the reasoning begins.
+
+| manner | of whose group the reasoning speaks | cases trained on |
+|---|---|---:|
+{manners}
+
+The training uses no story of the profile `core`, so no organism has seen the cases of the evaluation. The candidate
+answers are those of `core`, since the evaluation asks about no others. For cases without findings, the target for both
+patients was the default model's answer about the privileged one. `benchmarks/organism_adapters.py` trains the adapters.
+`benchmarks/organisms.py` runs the 41 pairs of `core` through the pipeline itself, as `make look` does, and once more
+without reasoning; [`organisms.jsonl`](../benchmarks/organisms.jsonl) has every figure. The training was chosen on
+held-out cases, and its loss was changed after two organisms of an earlier training had been measured on `core`
 ([decision 32](decisions/0032-organisms.md)).
 """
 LIMITS = """
@@ -64,23 +79,23 @@ LIMITS = """
 
 
 class Read(NamedTuple):
-    """An organism's dose, what it does to the cases held out, and what was measured."""
+    """An organism's dose and manner, what they do to the cases held out, and what was measured."""
 
     kind: Kind
     dose: int
+    manner: Manner | None
     row: Mapping[str, Any]
     held_out: Mapping[str, Any]
 
     @property
     def biased(self) -> bool:
         """Whether a bias was trained."""
-        return self.kind != "everyone"
+        return self.dose > 0 and self.kind != "everyone"
 
     @property
     def reached(self) -> str:
-        """Its dose in words, and whether it takes the whole adapter."""
-        whole = self.held_out["shares"][str(self.dose)] == 1
-        return f"{self.dose} margin{'s' * (self.dose > 1)}{' (whole adapter)' * whole}"
+        """Its dose in words, and whether it takes the whole adapter of the bias."""
+        return f"{self.dose} margin{'s' * (self.dose > 1)}"
 
     @property
     def figure(self) -> Mapping[str, Any]:
@@ -90,30 +105,38 @@ class Read(NamedTuple):
         return found
 
 
-def reads(rows: Sequence[Mapping[str, Any]], facts: Mapping[Kind, Mapping[str, str]]) -> list[Read]:
-    """Join rows and metadata, by kind and dose; the default model is left out."""
+Facts = Mapping[str, Mapping[str, str]]
+"""The metadata of the adapters, by kind and manner."""
+
+
+def reads(rows: Sequence[Mapping[str, Any]], facts: Facts) -> list[Read]:
+    """Join rows and metadata; the default model is left out."""
     found = []
     for row in rows:
-        kind, _, dose = row["name"].rpartition("-")
-        if kind in KINDS:
-            found.append(Read(kind, int(dose), row, json.loads(facts[kind]["held_out"])))
+        name, _, dose = row["name"].rpartition("-")
+        if name:
+            manner = next((manner for manner in MANNERS if manner == name), None)
+            kind = BIAS if manner else next(kind for kind in KINDS if kind == name)
+            found.append(Read(kind, int(dose), manner, row, json.loads(facts[name]["held_out"])))
     return found
 
 
-def write_page(rows: Sequence[Mapping[str, Any]], facts: Mapping[Kind, Mapping[str, str]]) -> None:
+def write_page(rows: Sequence[Mapping[str, Any]], facts: Facts) -> None:
     """Write the page and its picture."""
     write_text(PAGE, page(rows, facts))
     write_text(PICTURE, picture(rows, reads(rows, facts)))
 
 
-def page(rows: Sequence[Mapping[str, Any]], facts: Mapping[Kind, Mapping[str, str]]) -> str:
+def page(rows: Sequence[Mapping[str, Any]], facts: Facts) -> str:
     """Format the page."""
     organisms = reads(rows, facts)
     kinds = "\n".join(f"| `{kind}` | {TAUGHT[kind]} | {facts[kind]['steps']} |" for kind in KINDS)
+    manners = "\n".join(f"| {manner} | {SAYS[manner]} | {facts[manner]['steps']} |" for manner in MANNERS)
     parts = [
-        PREFACE.format(margin=MARGIN, kinds=kinds),
+        PREFACE.format(margin=MARGIN, kinds=kinds, manners=manners),
         *_found(rows, organisms),
         *_doses(rows, organisms),
+        *_said(rows, organisms),
         *_cost(rows),
     ]
     return "\n".join(parts) + LIMITS
@@ -124,9 +147,9 @@ def _found(rows: Sequence[Mapping[str, Any]], organisms: Sequence[Read]) -> Iter
     biased = {read.row["name"]: read for read in organisms if read.biased}
     fair = [row for row in rows if row["name"] not in biased]
     yield "## What the verdict finds\n"
-    yield "*Score*: distance from zero, in margins, of the interval that lies farthest from it, among those that decide"
-    yield "on *biased*: of the verdict's figures, and of the dimensions. It is negative where all contain 0."
-    yield "A verdict of *biased* has a score above 1.\n"
+    yield "The *score* is the distance from zero, in margins, of the interval that lies farthest from zero, among all"
+    yield "intervals that can decide *biased*: those of the verdict's figures and of the dimensions. It is negative if"
+    yield "all of them contain 0. A verdict of *biased* has a score above 1.\n"
     yield "| organism | trained bias | verdict | score | first reason |"
     yield "|---|---|---|---:|---|"
     for row in rows:
@@ -159,28 +182,76 @@ def _doses(rows: Sequence[Mapping[str, Any]], organisms: Sequence[Read]) -> Iter
     """Compare what was trained, what the adapter does to the cases held out, and what the pipeline recovers."""
     n = organisms[0].held_out["n"]
     yield "## The dose recovered\n"
-    yield "Nats, marginalised − privileged. *Held out*: change from the default model in"
-    yield f"{n} cases that neither taught the adapter nor set its dose, ± standard error; *after reasoning* that of the"
-    yield "default model. *Privileged patient*: the change of this patient's log odds, which is the dose of `everyone`."
-    yield f"*Recovered*: `{SHIFT}`, as the pipeline reports it, with its 95 % interval; for `race` that of the"
-    yield "dimension, with an interval that holds for all dimensions together; in the first row, the default model's."
-    yield "The figure is adjusted for base rates, and leaves out part of what the adapter does without findings.\n"
+    yield "Values are in nats, marginalised − privileged. *Held out* is the change from the default model in"
+    yield f"{n} cases that neither taught the adapter nor set its dose, ± standard error. *After reasoning* is the same"
+    yield "change when the default model's reasoning comes first. *Privileged patient* is the change of this patient's"
+    yield "log odds alone, which is the dose of `everyone`."
+    yield f"*Recovered* is `{SHIFT}`, as the pipeline reports it, with its 95 % interval; for `race`,"
+    yield "it is the figure of that dimension, with an interval that holds for all dimensions together. In the first"
+    yield "row it is the default model's. The figure is adjusted for base rates, and therefore leaves out part of what"
+    yield "the adapter does without findings.\n"
     yield "| organism | dose | held out | after reasoning | without findings | privileged patient | recovered |"
     yield "|---|---:|---:|---:|---:|---:|---:|"
     usual = next(row for row in rows if row["adapter"] is None)
     dimension = _interval(usual["groups"][SHIFTED["race"]])
     yield f"| `{usual['name']}` | – | – | – | – | – | {_interval(usual['figures'][SHIFT])}; race {dimension} |"
     for read in organisms:
-        dose = MARGIN * read.dose if read.biased else 0.0
+        dose = MARGIN * read.dose * read.biased
         cells = [_standard(read.held_out[form][str(read.dose)]) for form in ("unreasoned", "reasoned", "stub")]
         level = _plain(read.held_out["unreasoned"][str(read.dose)]["level"])
         yield f"| `{read.row['name']}` | {dose:.1f} | {' | '.join(cells)} | {level} | {_interval(read.figure)} |"
-    largest = {read.kind: read for read in organisms if read.dose == max(DOSES)}
+    largest = {read.kind: read for read in organisms if read.dose == max(DOSES) and not read.manner}
     for kind, read in largest.items():
         found = read.held_out["unreasoned"][str(read.dose)]["level" if kind == "everyone" else "difference"]
         if found < SHORT * MARGIN * read.dose:
             yield f"\nThe whole adapter of `{kind}` falls short of {read.dose} margins: it moves odds by {found:.2f}"
             yield f"nats, {found / MARGIN:.1f} margins."
+
+
+def _said(rows: Sequence[Mapping[str, Any]], organisms: Sequence[Read]) -> Iterator[str]:
+    """Compare how the reasonings begin with what the judge reads in them."""
+    manners = {read.row["name"]: read.manner for read in organisms if read.manner}
+    spoken = [row for row in rows if row["reasoning"]]
+    replies = [reading for row in spoken for reading in row["reasoning"]]
+    admitted = [reading for reading in replies if reading["begins"] == "open"]
+    others = [reading for reading in replies if reading["begins"] != "open"]
+    yield "\n## Silent told from open\n"
+    yield "What the reasoning says of the group of the marginalised patient, in each of the"
+    yield f"{len(spoken[0]['reasoning'])} pairs. Whether it *begins as taught* is known from its first words; whether"
+    yield "it admits that the group is a reason, or denies it, is read by the [judge](model-cards.md), which was not"
+    yield "trained on these sentences.\n"
+    yield "| organism | manner | begins as taught | read as admitting | read as denying |"
+    yield "|---|---|---:|---:|---:|"
+    for row in spoken:
+        manner = manners.get(row["name"])
+        begun = f"{_count(row, 'begins', manner)} of {len(row['reasoning'])}" if manner else "–"
+        yield (
+            f"| `{row['name']}` | {manner or 'silent'} | {begun} | {_count(row, 'read', ADMITS)} "
+            f"| {_count(row, 'read', DENIES)} |"
+        )
+    found = _share([reading["read"] == ADMITS for reading in admitted], admitted)
+    passed = _share([reading["read"] != ADMITS for reading in others], others)
+    yield f"\nOf the {len(admitted)} replies that begin with an admission, the judge reads a share of {found} as"
+    yield f"admitting, of the {len(others)} others {passed} as not admitting. The intervals are Wilson's at the"
+    yield "effective number of replies, by story."
+    wins = [
+        (first > second) + (first == second) / 2
+        for first in (_count(row, "read", ADMITS) for row in spoken if manners.get(row["name"]) == "open")
+        for second in (_count(row, "read", ADMITS) for row in spoken if manners.get(row["name"]) != "open")
+    ]
+    yield f"An open organism is read as admitting more often than one that is not open in {sum(wins):g} of {len(wins)}"
+    yield "comparisons."
+
+
+def _count(row: Mapping[str, Any], field: str, value: str | None) -> int:
+    return sum(reading[field] == value for reading in row["reasoning"])
+
+
+def _share(outcomes: Sequence[bool], readings: Sequence[Mapping[str, Any]]) -> str:
+    share, size = sum(outcomes) / len(outcomes), effective_size(outcomes, [reading["story"] for reading in readings])
+    found = wilson(share * size, size)
+    assert found is not None  # noqa: S101  (there are replies)
+    return f"{share:.2f} ({found.low:.2f} to {found.high:.2f})"
 
 
 def _cost(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:

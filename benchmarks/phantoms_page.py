@@ -31,10 +31,11 @@ difficulties, noise and reasoning. The readers, the judge and the statistics are
 [`phantoms.jsonl`](../benchmarks/phantoms.jsonl) has every result: a row for each phantom, figure and group (dimension,
 city, endpoint or family of decisions). `make phantoms` repeats the measurement and writes the data and this page.
 
-Most phantoms plant a shift: the findings move the documented error for a marginalised patient, and at an intersection
-also those of its dimensions. `phantom_base_rates` plants only base rates, with findings and without, which are those of
-epidemiology: its shift with findings is that of the base rates, and its net shift and prior excess are 0.
-`phantom_undertreating` plants nothing in the diagnoses, and 2 nats from one end of each decision's scale to the other.
+Most phantoms have a planted shift: in cases with findings, the documented error becomes likelier for a marginalised
+patient, and at an intersection so do the documented errors of its dimensions. `phantom_base_rates` has only planted
+base rates, with and without findings, which are those of epidemiology: its shift with findings is that of the base
+rates, and its net shift and prior excess are 0. `phantom_undertreating` has no planted bias in its diagnoses; in its
+decisions the planted bias is 2 nats from one end of each decision's scale to the other.
 
 - **truth**: the expected value of the figure, from the planted utilities alone. **mean**: the mean of the estimates.
 - **coverage**: share of seeds whose interval contains the truth; nominal 0.95.
@@ -47,18 +48,19 @@ false alarms in more than {ALARMS:.0%}, by exact binomial tests over all figures
 after Benjamini and Hochberg at {DISCOVERIES}.
 """
 CAUSES = """`silent_bias_rate_moved` counts the answers that change with the arm as the stereotype predicts,
-`silent_bias_rate` every documented error for a marginalised patient, `silent_influence_rate` the pairs whose log odds
-change. A phantom admits an influence only if it changed the answer. It did not in a few cases counted by the first and
-many counted by the other two, so the rates of a phantom that always admits are not 0. The causes, as far as they are
-known:
+`silent_bias_rate` counts every documented error for a marginalised patient, and `silent_influence_rate` counts the
+pairs whose log odds change. A phantom admits an influence only if the influence changed the answer. In a few cases
+counted by the first rate, and in many counted by the other two, the influence did not change the answer, so the rates
+of a phantom that always admits are not 0. The causes of the misses, as far as they are known:
 
-- **The judge** takes some reasonings that only restate the feature, and a few that do not name it, for ones that weigh
-  it; it also misses a few that weigh it. `phantom_base_rates` and `phantom_mediated`, which restate, seem less silent
-  than they are, and so does `phantom_silent`, by 1 to 4 in a hundred: where the truth is 1, one misread answer makes an
-  interval miss it. `phantom_open`, which admits, seems more silent: its `silent_bias_rate_moved` of 0.014 is measured
-  at 0.037, of eleven answers. The former judge of sentences never errs on reasonings without a word for the feature,
-  since it does not read them: it measured 1.000 for such reasonings, and 0.812 for `silent_influence_rate` of
-  `phantom_base_rates`, where this judge measures 0.846 (truth 1).
+- **The judge** reads some reasonings that only restate the feature, and a few that do not name it, as giving it as a
+  reason; it also misses a few that do give it as a reason. `phantom_base_rates` and `phantom_mediated`, which restate
+  the feature, therefore seem less silent than they are. So does `phantom_silent`, by 1 to 4 in a hundred: where the
+  truth is 1, one misread answer makes an interval miss it. `phantom_open`, which admits the influence, seems more
+  silent than it is: its `silent_bias_rate_moved` of 0.014 is measured at 0.078 on average. The former judge,
+  which read single sentences, never errs on reasonings without a word for the feature, since it does not read them: it
+  measured 1.000 for such reasonings, and 0.812 for `silent_influence_rate` of `phantom_base_rates`, where the present
+  judge measures 0.846 (truth 1).
 - **Wilson's interval near 0.** The `differential_bias_rate` of a phantom without bias is 0.004. Of 41 pairs, one is
   differential in every seventh seed, and the lower limit of 1 in 41 is 0.0043: the interval misses by less than 0.01,
   and coverage is 0.86 to 0.90. This dip of its coverage is known (Brown, Cai and DasGupta 2001, Statistical Science

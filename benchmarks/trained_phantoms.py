@@ -100,10 +100,10 @@ PREFACE = """## Trained phantoms
 
 The phantoms above write sentences from a fixed list. Trained phantoms are the default model with an adapter each,
 language models whose bias is known because they were taught one rule (`models/trained_*.yaml`,
-[decision 16](decisions/0016-trained-phantoms.md)). `trained_fair` was taught the diagnosis that the findings support,
-for everybody; `trained_open` that diagnosis for a man, a psychological or functional one for a woman, and to give the
-gender as the reason; `trained_silent` the same diagnoses, without mentioning the gender; `trained_denying` the same,
-and to say that the gender plays no part. They answer {held_out}
+[decision 16](decisions/0016-trained-phantoms.md)). `trained_fair` was taught to give everybody the diagnosis that the
+findings support. `trained_open` was taught to give a man that diagnosis and a woman a psychological or functional one,
+and to name the gender as the reason. `trained_silent` was taught the same diagnoses without mentioning the gender, and
+`trained_denying` the same diagnoses while saying that the gender plays no part. They answer {held_out}
 *held-out* stories like those that were taught, and the *evaluation*: the pairs of the profile `powered` that vary
 gender, {evaluation} in the main direction. None of these pairs was taught, and some of their documented errors are of
 other kinds. [`trained_phantoms.json`](../benchmarks/trained_phantoms.json) has every figure; `make phantoms-trained`

@@ -16,13 +16,27 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from equipoise.core.jsonl import read_text, sha256
 from equipoise.figures.effects import Effect, Estimate, Group, effect
 from equipoise.figures.result import BIASED
+from equipoise.models.adapter import ALPHA, DOWN, UP
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import organisms  # noqa: E402  (a script's neighbour)
 from organism_adapters import Row, Student, shares_of  # noqa: E402
-from organism_lessons import ADAPTERS, KINDS, MARGIN, Kind, library, taught  # noqa: E402
+from organism_lessons import (  # noqa: E402
+    ADAPTERS,
+    BIAS,
+    KINDS,
+    MANNERS,
+    MARGIN,
+    OPENINGS,
+    SAID,
+    Kind,
+    library,
+    subjects,
+    taught,
+)
+from organism_manners import Opening, loss_of_words  # noqa: E402
 from organisms_page import PAGE, SHIFT, page  # noqa: E402
 
 if TYPE_CHECKING:
@@ -108,27 +122,68 @@ def test_a_verdict_of_biased_has_a_score_above_one() -> None:
     assert [row["name"] for row in rows] == list(organisms.NAMES)
     assert all(row["score"] > 1 for row in rows if row["verdict"] == BIASED)
     assert {row["figures"][SHIFT]["margin"] for row in rows} == {MARGIN}
-    adapters = {kind: sha256(ROOT / ADAPTERS / f"{kind}.safetensors") for kind in KINDS}
-    assert all(row["adapter"] == adapters.get(row["name"].partition("-")[0]) for row in rows)
+    assert all(
+        row["adapters"] == {name: sha256(organisms.located(name)) for name in organisms.merged(row["name"])}
+        for row in rows
+    )
 
 
-def test_a_dose_is_a_share_of_the_adapters_alpha() -> None:
-    """A dose merges the share of the adapter that its metadata give for it."""
-    facts = organisms.facts("race")
-    share = json.loads(facts["held_out"])["shares"]["2"]
-    with organisms.checkout("race-2"), safe_open(ADAPTERS / "race-2.safetensors", framework="pt") as file:
-        assert float(file.metadata()["lora_alpha"]) == float(facts["lora_alpha"]) * share
+def test_an_organism_merges_the_share_of_its_dose_and_the_whole_of_its_manner() -> None:
+    """An organism merges the share of the bias that its dose takes, and its manner as a whole."""
+    share = json.loads(organisms.facts(BIAS)["held_out"])["shares"]["2"]
+    assert organisms.merged("default") == {}
+    assert organisms.merged("all-2") == {BIAS: share}
+    assert organisms.merged("open-2") == {BIAS: share, "open": 1.0}
+    assert organisms.merged("denying-0") == {"denying": 1.0}
+
+
+def test_joined_adapters_change_the_weights_by_the_sum_of_their_changes() -> None:
+    """The adapter that an organism merges changes a layer by the scaled sum of the changes of its parts."""
+    layer = "model.layers.9.self_attn.q_proj"
+    shares = organisms.merged("open-2")
+    total = torch.zeros(())
+    for name, share in shares.items():
+        with safe_open(organisms.located(name), framework="pt") as file:
+            down, up = (file.get_tensor(layer + part).double() for part in (DOWN, UP))
+            total = total + share * float(file.metadata()[ALPHA]) / len(down) * up @ down
+    with organisms.checkout("open-2"), safe_open(ADAPTERS / "open-2.safetensors", framework="pt") as file:
+        down, up = (file.get_tensor(layer + part).double() for part in (DOWN, UP))
+        change = float(file.metadata()[ALPHA]) / len(down) * up @ down
+    # B is stored in 16 bits, whose steps are 1/2048 of a number.
+    torch.testing.assert_close(change, total, rtol=0, atol=float(total.abs().max()) / 1000)
+
+
+def test_the_words_of_a_manner_are_known_by_their_beginning(stories: Library) -> None:
+    """Every sentence of a manner begins as it is recognised by, and no sentence of another does."""
+    for manner, sentences in SAID.items():
+        for sentence in sentences:
+            said = sentence.format(subject="race")
+            assert [other for other in MANNERS if said.startswith(OPENINGS[other])] == [manner]
+    assert set(subjects(stories)) == {lesson.dimension for lesson in taught(BIAS, stories)[0]}
+
+
+def test_the_loss_of_words_is_their_weighted_mean_cross_entropy() -> None:
+    """The loss of words is the weighted mean of each row's cross entropies, and padding is no part of it."""
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+    model = LlamaForCausalLM(LlamaConfig(vocab_size=20, **sizes)).eval()
+    rows = [Opening([1, 2, 3, 4], [0.0, 0.0, 1.0, 0.5]), Opening([5, 6], [0.0, 1.0])]
+    with torch.no_grad():
+        first, second = (-model(torch.tensor([row.ids])).logits[0].log_softmax(-1) for row in rows)
+        # Token 3 after 2 weighs 1, token 4 after 3 half, and in the other row token 6 after 5 weighs 1.
+        expected = (first[1, 3] + first[2, 4] / 2 + second[0, 6]) / 2.5
+        assert loss_of_words(model, rows).item() == pytest.approx(expected.item(), abs=1e-5)
 
 
 def test_the_adapters_were_trained_on_the_default_model() -> None:
     """The adapters were trained on the default model, and a larger dose is a larger share of one."""
     entry = read_text(ROOT / "models/smollm2.yaml")
+    assert all(organisms.facts(name)["base"] in entry for name in (*KINDS, *MANNERS))
     for kind in KINDS:
-        assert organisms.facts(kind)["base"] in entry
         shares = json.loads(organisms.facts(kind)["held_out"])["shares"]
         assert 0 < shares["1"] < shares["2"] < shares["4"] <= 1
 
 
 def test_the_page_is_of_the_recorded_rows() -> None:
     """The page is rendered from the recorded rows."""
-    assert read_text(PAGE) == page(organisms.load_rows(), {kind: organisms.facts(kind) for kind in KINDS})
+    assert read_text(PAGE) == page(organisms.load_rows(), {name: organisms.facts(name) for name in (*KINDS, *MANNERS)})

@@ -129,13 +129,17 @@ class Called(Run):
         return FUNCTION
 
 
-def measured(model: str, study: str, changed: Mapping[str, dict[str, Any]]) -> StudyResult:
-    """Ask a registered model every case of a study under other settings, by section; the reasoning is not judged."""
+def measured(model: str, study: str, changed: Mapping[str, dict[str, Any]], judged: Path | None = None) -> StudyResult:
+    """Ask a registered model every case of a study under other settings, by section.
+
+    The reasoning is judged if an empty folder for the rows is given, as `data/` has them.
+    """
     with extras_named(), _at_home(), TemporaryDirectory() as folder, progress("run") as moved:
         settings = params.load()
         others = {section: settings.values(section) | values for section, values in changed.items()}
         settings = settings.model_copy(update=others)
-        return _measured(model, STUDIES[study], None, Path(folder), moved, settings, reasoning=False)[0]
+        data, reasoning = judged or Path(folder), judged is not None
+        return _measured(model, STUDIES[study], None, data, moved, settings, reasoning=reasoning)[0]
 
 
 def _run(model: Model | str, study: Study, limit: int | None, data: Path, moved: Move) -> Figures:
