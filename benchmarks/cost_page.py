@@ -73,9 +73,9 @@ ABSENT = """## Not included
 """
 SOURCES = """## Sources
 
-Accessed on {seen}. `rates.yaml` has a note on each, which says what is indirect about it, and the {runs} published runs
-of vLLM on one such GPU that the speeds come from. Their prefill speeds count all tokens, their decoding speeds only
-generated ones; each phase alone would be faster.
+Accessed on {seen}. `rates.yaml` has a note on each source, which says what is indirect about it, and lists the {runs}
+published runs of vLLM on one such GPU from which the speeds are derived. In these runs, prefill speeds count all tokens
+and decoding speeds only generated ones, over the time of the whole run; each phase alone would be faster.
 """
 UNITS = {
     "price": "US dollars per GPU hour",

@@ -27,12 +27,14 @@ SOURCES = {
 """The files of rows, with the titles of their sections."""
 NOTES = {
     "Decisions": (
-        "Drawn before variances were pooled by what each pair was asked, and before every family of decisions counted, "
-        "however small; of 600 draws since, a random network is *biased* in 0.022 at core and in none at powered."
+        "These draws predate two changes: variances are now pooled in proportion to what each pair was asked, and "
+        "every family of decisions counts, however small. In 600 draws made since then, the share in which a random "
+        "network is *biased* is 0.022 at core and 0 at powered."
     ),
     "Questions": (
-        "A question is answered correctly where its ease (standard deviation 1 between questions) and the noise of the "
-        "variant exceed a threshold: 0.75 of the neutral ones."
+        "A question is answered correctly if the sum of its ease (standard deviation 1 between questions) and the "
+        "noise of the variant exceeds a threshold, which is set so that a share of 0.75 of the neutral variants is "
+        "answered correctly."
     ),
 }
 """What to know of a section's rows."""
@@ -45,15 +47,16 @@ SMALL = 0.1
 """Shares below this have a third decimal place."""
 PREFACE = """# Operating characteristics of the verdicts
 
-How often a [verdict](verdicts.md) says what of models whose bias is known, by the size of the study. Each draw makes
-the judgements of a whole study; the estimators, guards and the verdict are those of the pipeline, with the endpoint
-that params.yaml declares. *Resampled* models (*noise of NAME*) take their pairs from a recorded run with its arms
-exchanged at random, so that their noise is that of a real model; a bias is added in units of the margin.
+This page reports how often the pipeline gives each [verdict](verdicts.md) to simulated models whose bias is known, by
+the size of the study. Each draw simulates the judgements of a whole study; the estimators, the guards and the verdict
+are those of the pipeline, with the endpoint that `params.yaml` declares. *Resampled* models (*noise of NAME*) take
+their pairs from a recorded run of the model NAME and exchange the two arms at random, so that their noise is that of a
+real model. A bias is then added, in units of the margin.
 
-A model is *fair*, *biased*, or *blind*: it does not read the case, and must get neither verdict. Required are at most
-{allowed:.0%} of false verdicts: *no bias* of a biased or blind model, *biased* of a fair or blind one.
-`benchmarks/operating.py`, `operating_decisions.py` and `operating_questions.py` repeat the draws,
-`benchmarks/operating_page.py` writes this page.
+A model is *fair*, *biased* or *blind*. A blind model does not read the case, and must get neither *no bias* nor
+*biased*. For each model, at most {allowed:.0%} of the verdicts may be false: *no bias* is false for a biased or blind
+model, and *biased* for a fair or blind one. `benchmarks/operating.py`, `operating_decisions.py` and
+`operating_questions.py` repeat the draws, and `benchmarks/operating_page.py` writes this page.
 """
 
 
@@ -136,10 +139,10 @@ MEASURED = ("smollm2", "qwen2_5_coder_1_5b")
 
 def _candidates(rows: Sequence[Row]) -> Iterator[str]:
     """Compare the declared endpoint with simpler ones: the worst false verdicts, and what is right of real noise."""
-    yield "### Other endpoints, of the same draws\n"
+    yield "### Other endpoints on the same draws\n"
     yield (
-        "An endpoint of one figure is *no bias* if the figure's interval lies within its margin, and *biased* if it "
-        "lies beyond. The worst model is the one of which a verdict is false most often, at any size."
+        "An endpoint with a single figure gives *no bias* if the figure's interval lies within its margin, and "
+        "*biased* if it lies beyond. The worst model is the one whose verdicts are most often false, at any size."
     )
     yield ""
     heads = [f"{word} {name}" for word in ("fair,", "two margins,") for name in MEASURED]
@@ -158,7 +161,10 @@ def _candidates(rows: Sequence[Row]) -> Iterator[str]:
         ]
         yield f"| {name} | {' | '.join([*worst, *right])} |"
     yield ""
-    yield f"Right verdicts are those at {POWERED} of fair models and at {CORE} of models biased by two margins."
+    yield (
+        f"The last four columns give the shares of correct verdicts: *no bias* for fair models at {POWERED}, and "
+        f"*biased* for models biased by two margins at {CORE}."
+    )
 
 
 def _worst(rows: Sequence[Row], found: dict[tuple[str, str], dict[str, float]], word: str) -> str:
@@ -199,8 +205,8 @@ def _open(rows: Sequence[Row]) -> Iterator[str]:
             for name, share in row.because.items():
                 counted[name] = max(counted.get(name, 0.0), share)
         worst = sorted(counted.items(), key=lambda one: (-one[1], one[0]))[:3]
-        told = "; ".join(f"{name} (up to {share:.2f})" for name, share in worst) or "nothing"
-        yield f"Most often open of fair models at {size}: {told}.  "
+        told = "; ".join(f"{name} (up to {share:.2f})" for name, share in worst) or "none"
+        yield f"Most frequent reasons for *undecided* among fair models at {size}: {told}.  "
 
 
 def short(rows: Sequence[Row]) -> str:

@@ -26,21 +26,22 @@ REASONS = """## Where the ratios come from
 - **Multiple choice.** The alternative computes and normalises logits over the vocabulary (49,152 tokens, a fifth of
   this model's arithmetic) at every position of a prompt; Equipoise computes what follows the last attention layer only
   at the last position, where the letters are scored. Prompts are not padded, and each core processes its own prompt.
-  The key-value cache of the text before the user's words is computed once for all prompts, and that of a known shared
-  prefix once for its prompts: variants of the pipeline's own questions share half of their tokens; AMQA's texts, each
-  rewritten as a whole, share at most a tenth, two thirds of it before the user's words. The rest is float32 matrix
-  products at the processor's peak (84 % of the time) and attention (12 %): with both at the peak, AMQA's ratio would
-  still be below 3.
+  The key-value cache of the text before the user's words is computed once for all prompts, and that of any other known
+  prefix once for the prompts that share it. Variants of the pipeline's own questions share half of their tokens. AMQA's
+  texts, each rewritten as a whole, share at most a tenth of theirs, and two thirds of this tenth precede the user's
+  words. The rest is float32 matrix products at the processor's peak (84 % of the time) and attention (12 %): with both
+  at the peak, AMQA's ratio would still be below 3.
 - **Generation.** The key-value cache is updated in place rather than copied at every step, and a finished row takes the
   next prompt at once; the alternative's batch runs until its longest reply ends. Prefill and arithmetic per generated
   token are the same. A third of our step is the fused attention, which computes every head of every row separately, so
-  larger batches gain little: with AVX2 42 rows gave 131 tokens per second, the default of 16 gave 124. With AVX-512 the
-  matrix products of large batches gain most, which are the alternative's; with AVX2 the ratio was 2.44 (2.38 to 3.61).
-- **Quantisation.** For this model no format both passes the gate and is faster, so none is offered; a larger one keeps
-  the blocks that its weights were published in, exactly ([blocks](decisions/0028-blocks.md)). One scale for all
-  activations is fast, but a few outliers determine it. 8 bits with a scale per 32 weights preserve the letters, but on
-  processors without int8 instructions their kernels prefill more slowly than float32. 4 bits quantise weights published
-  in 4 bits a second time, in other blocks, and change letters.
+  larger batches gain little: with AVX2, 42 rows gave 131 tokens per second and the default of 16 gave 124. AVX-512
+  speeds up the matrix products of large batches most, which favours the alternative; with AVX2 the ratio was 2.44 (2.38
+  to 3.61).
+- **Quantisation.** For this model no format both passes the gate and is faster, so none is offered. A larger model
+  whose weights were published in quantised blocks keeps exactly these blocks ([blocks](decisions/0028-blocks.md)). One
+  scale for all activations is fast, but a few outliers determine it. 8 bits with a scale per 32 weights preserve the
+  letters, but on processors without int8 instructions their kernels prefill more slowly than float32. 4 bits quantise
+  weights published in 4 bits a second time, in other blocks, and change letters.
 - **Judging.** Batches contain pairs of equal length, so nothing is padded (padding adds 35 % of tokens at batch 8, 64 %
   at 64); identical pairs are judged once; each core computes its own batch; the last layer is computed only for the
   first token, from which the label is predicted. On a busy machine the alternative loses more, since its threads wait
@@ -115,9 +116,9 @@ def _line(
 
 def _orders(figures: Mapping[str, Any]) -> Iterator[str]:
     yield "## Orders of the options\n"
-    yield "Processor time of a question's prompts in several orders of its options, relative to the order as written."
-    yield "What precedes the options is computed once for all orders. Variants of the adversarial study share most of"
-    yield "it even in a single order, so their ratio is higher.\n"
+    yield "Processor time of a question's prompts in all orders of its options, relative to the order as written alone."
+    yield "The text before the options is computed once for all orders. In the study `questions`, the variants of a"
+    yield "question share most of that text even in a single order, so the ratio is higher.\n"
     yield "| study | orders | prompts | cost of all orders, one order = 1 |"
     yield "| --- | ---: | ---: | --- |"
     for study in ("questions", "exam"):

@@ -19,11 +19,12 @@ FIRST, ALL, PHANTOM = 0.35, 0.6, 40.0
 """Targets: times to the first figure and to all as fractions of those before, and seconds for a phantom."""
 WAY = """## From a clone to the first figure
 
-Seconds in a fresh clone with two idle cores, one step after the other (`benchmarks/first.py`); the times to the first
-figure and to all contain the installation and the steps before. `make pull`, timed in a clone of its own, restores the
-committed run and asks the model nothing, `make look` what a first look needs, `make repro` the rest. The revision
-compared with, {base}, had neither of the first two; by its settings it asked the model the same but for one rereading
-of the controls. A run of everything has not become faster since.
+The table gives seconds in a fresh clone on two idle cores (`benchmarks/first.py`). The steps run one after the other,
+so the times to the first figure and to all figures include the installation and the steps before. `make pull` was timed
+in a separate clone: it restores the committed run and asks the model nothing. `make look` asks the model what a first
+look needs, and `make repro` asks the rest. The column *before* is revision {base}, which had neither `make pull` nor
+`make look`. With its settings, the model gets the same prompts except those of `controls` in `build.rereadings`. A run
+of everything has not become faster since that revision.
 """
 STAGES = """## Cost of a run
 
@@ -36,12 +37,11 @@ GROWTH = """## Scaling
 
 ![Seconds against prompts or rows, both axes logarithmic](../benchmarks/growth.svg)
 
-`benchmarks/growth.py` runs each size of each step in a separate process, `score` and `measure` on enlarged copies of a
-run's files, `infer` on prompts of 1.2 kB. The model
-of `infer` answers immediately, so only our overhead remains. *Cached* is
-the same work with every result in the cache. All texts that `score` judges are distinct. The fixed part of `measure` is
-its imports and the bootstrap of figures that do not grow. *Marginal* is the time per prompt or row between the two
-largest sizes.
+`benchmarks/growth.py` runs each size of each step in a separate process: `score` and `measure` on enlarged copies of a
+run's files, `infer` on prompts of 1.2 kB. A stand-in for the model answers the prompts of `infer` immediately, so only
+Equipoise's own overhead remains. *Cached* is the same work with every result in the cache. All texts that `score`
+judges are distinct. The fixed cost of `measure` comes from its imports and from the bootstrap of figures that do not
+grow with the number of rows. *Marginal* is the time per prompt or row between the two largest sizes.
 """
 STEPS = {
     "infer": "infer",
@@ -90,8 +90,8 @@ def stage_lines(figures: Mapping[str, Any]) -> Iterator[str]:
     yield f"| **total** | | **{cold['seconds']:.1f}** | **{cold['cpu_seconds']:.1f}** | **{most:,}** |"
     first = figures["first"]["seconds"]
     yield (
-        f"\nThe first figures, those of `dvc repro measure@vignettes`, took {first:.0f} s; installing precedes them. "
-        f"The model answered {cold['prompts_asked']:,} prompts. The same clone afterwards:\n"
+        f"\nThe first figures, those of `dvc repro measure@vignettes`, took {first:.0f} s, not counting the "
+        f"installation. The model answered {cold['prompts_asked']:,} prompts. Later runs in the same clone:\n"
     )
     yield "| changed | seconds | of the cold run | prompts | stages that ran | target |"
     yield "| --- | ---: | ---: | ---: | --- | --- |"

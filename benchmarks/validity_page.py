@@ -35,8 +35,8 @@ error rate (Holm) and the false discovery rate (Benjamini-Hochberg); 0.025 for a
 *not worse* at the gate); the stated power for a test of a real effect; the closed form for the mean and standard
 deviation over partitions; 0.6 for the mean share of the prompts that a study with early stopping uses; and 1 for the
 mean width of an interval relative to another's. If the nominal value is the true one, the measured value falls into the
-**band** with probability 99.9 % (binomial; normal for means and standard deviations): among a hundred such rows, one is
-outside by chance in one study out of ten. A row is
+**band** with probability 99.9 % (binomial; normal for means and standard deviations): with a hundred such rows, the
+chance that at least one falls outside is about one in ten. A row is
 
 - **within** the band: no deviation is detectable with this number of draws (400 to 20,000);
 - **conservative**: outside on the safe side, with more coverage or power, fewer errors or a lower cost;

@@ -111,7 +111,7 @@ def tested(figure: dict[str, float]) -> str:
 
 def adjusted(count: int, what: str) -> list[str]:
     """Say below a table over which tests its p-values are adjusted."""
-    return ["", f"p (Holm): adjusted over the {count} {what} of this figure, not over the figures."]
+    return ["", f"p (Holm): adjusted over the {count} {what} of this figure, not across figures."]
 
 
 def beside() -> str:

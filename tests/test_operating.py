@@ -39,7 +39,7 @@ def test_each_model_has_a_row_with_three_shares_a_size() -> None:
 
     assert "| one | fair | **0.85** | 0.00 | 0.15 | 0.020 | 0.00 | **0.98** |" in written
     assert "| two | blind | 0.00 | 0.00 | **1.00** |  |  |  |" in written
-    assert "Most often open of fair models at core: control shift (up to 0.50)." in written
+    assert "Most frequent reasons for *undecided* among fair models at core: control shift (up to 0.50)." in written
 
 
 def test_false_verdicts_are_named() -> None:

@@ -129,7 +129,7 @@ def test_stigma_is_limited_by_sentences_of_each_group() -> None:
     ("model", "options", "message"),
     [
         ("phantom_open", {"study": "nope"}, "study 'nope': choose one of vignettes, questions"),
-        ("phantom_open", {"study": "cases"}, "give these to equipoise.silent_bias instead"),
+        ("phantom_open", {"study": "cases"}, "pass them to equipoise.silent_bias instead"),
         ("nope", {}, "models: no entry 'nope': known: "),
         (1, {}, "model 1: give a function from messages to a text, or a name in models/"),
         (str, {"limit": 0}, "limit 0: give a whole number from 1, or None for all"),

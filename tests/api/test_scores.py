@@ -197,7 +197,7 @@ ITEMS = pd.DataFrame({"item": ["a", "b"], "value": [0.1, 0.2]})
         (lambda: eq.compare(ITEMS, ITEMS.assign(value=["x", 1])), "head, row 1: column value: 'x' is not a number"),
         (lambda: eq.compare(ITEMS, ITEMS.assign(item="a")), "head, row 2: duplicate item 'a'"),
         (lambda: eq.compare(ITEMS, ITEMS[["item"]]), "head: no column 'value'; there are item"),
-        (lambda: eq.plan(ITEMS.assign(value=1.0), margin=0.1), "values: too few items, or none that differ"),
+        (lambda: eq.plan(ITEMS.assign(value=1.0), margin=0.1), "values: too few items, or all equal"),
         (lambda: eq.plan(ITEMS, margin=-1), "plan: field margin"),
         (
             lambda: eq.plan(ITEMS.assign(sample="x"), margin=1),

@@ -109,7 +109,7 @@ def test_data_must_be_named(tmp_path: Path, named: str | None) -> None:
     done = call(None if named is None else tmp_path / named, data)
 
     assert str(done.exception).startswith("EQUIPOISE_ANCHORS='")
-    assert "is not a folder: set it to the published data, or give --fetch" in str(done.exception)
+    assert "is not a folder: set it to the folder of the published data, or add --fetch" in str(done.exception)
 
 
 def test_fetched_data_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

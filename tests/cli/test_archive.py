@@ -215,14 +215,14 @@ def test_an_edit_is_not_replaced_by_another_models_run(two_models: Path) -> None
     path = two_models / "params.yaml"
     path.write_text(path.read_text("utf-8") + "# mine\n", encoding="utf-8")
 
-    with pytest.raises(EquipoiseError, match=r"^params\.yaml: has changes that are not committed.*git restore"):
+    with pytest.raises(EquipoiseError, match=r"^params\.yaml: `pull --model` would overwrite uncommitted.*git restore"):
         pull(model="b")
     assert path.read_text("utf-8").endswith("# mine\n")
 
 
 def test_a_model_without_an_archive_gets_one_line(two_models: Path) -> None:
     """It names the models that have one, and the command that runs another."""
-    with pytest.raises(EquipoiseError, match=r"models/c\.tar\.xz: no such archive \(there are: b\): run `make repro"):
+    with pytest.raises(EquipoiseError, match=r"models/c\.tar\.xz: no such archive \(available: b\): run `make repro"):
         pull(model="c")
     assert not (two_models / "rows").exists()
 

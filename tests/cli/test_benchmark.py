@@ -53,7 +53,7 @@ def test_a_table_by_class_and_the_totals() -> None:
     [
         ((), "give either a FILE of outputs or --benchmark NAME"),
         (("rows.jsonl", "--benchmark", "passages"), "give either a FILE of outputs or --benchmark NAME"),
-        (("rows.jsonl", "--limit", "3"), "--limit is of --benchmark alone"),
+        (("rows.jsonl", "--limit", "3"), "--limit needs --benchmark"),
         (("--benchmark", "passages", "--judge", "keywords"), "no entry 'keywords'"),
     ],
 )

@@ -230,7 +230,7 @@ def test_a_release_requires_a_verdict_of_its_own() -> None:
 
     assert required.exit_code == 1
     assert "Verdict: Not worse in any study" in required.stdout
-    assert "Required of HEAD's own verdicts: not met." in required.stdout
+    assert "HEAD's own verdicts do not meet --require." in required.stdout
     assert "Questions: undecided: " in required.stdout
     for arguments in (("--require", "no bias"), ("--gate", "--require", "fair")):
         with pytest.raises(EquipoiseError, match=r'--require .*: give --gate --require "no bias"'):
@@ -280,9 +280,9 @@ def test_a_comment_holds_the_figures_the_flips_and_what_changed() -> None:
     assert sum(line.startswith(("| vignettes.", "| questions.", "| stigma.")) for line in lines) == 12
     assert "- no change in 1 figures: stigma.rq1.difference" in lines
     assert sum(line.startswith("| `") for line in lines) == 3
-    counts = "10 of vignettes (10 to biased), 11 of questions (10 to biased)"
+    counts = "10 in vignettes (10 to biased), 11 in questions (10 to biased)"
     assert f"<details><summary>Answers that changed kind: {counts}</summary>" in lines
-    assert "| `p00/marginalised` | to biased | expected | stereotyped, silent |" in lines
+    assert "| `p00/marginalised` | to biased | expected | documented error, silent |" in lines
     # What got worse comes before what did not, and what did not change last.
     column = [line.split(" | ")[1] for line in lines if line.startswith(("| vignettes.", "| questions.", "| stigma."))]
     order = [*dict.fromkeys(column)]
@@ -299,7 +299,7 @@ def test_the_table_fits_a_terminal() -> None:
     printed = show("first", "flipped").stdout
 
     assert "\N{HORIZONTAL ELLIPSIS}" not in printed
-    assert "  p00/marginalised: expected → stereotyped, silent (to biased)" in printed
+    assert "  p00/marginalised: expected → documented error, silent (to biased)" in printed
     assert "model: a → b" in printed
 
 
@@ -323,7 +323,7 @@ def test_figures_recorded_by_other_code_are_noted(project: Path) -> None:
     printed = show("edited").stdout
     path.write_bytes(before)
 
-    assert "workspace: its recorded effects have other values of vignettes.differential_bias_rate" in printed
+    assert "workspace: its recorded values of vignettes.differential_bias_rate were computed by other code" in printed
 
 
 def test_rows_that_are_not_at_hand_get_one_line(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,8 +114,8 @@ def test_the_model_of_a_pulled_run_need_not_be_here(project: Path) -> None:
     (project / ".cache" / "models").mkdir(parents=True)
     jsonl.write_json(project / ".cache" / "models" / "tiny.json", manifest.written())
 
-    fix = "before prompts are asked anew, run `dvc repro --force export`"
-    assert pulled == [("note", f"tiny: not exported here, as after `make pull`: {fix}")]
+    fix = "to ask new prompts, first run `dvc repro --force export`"
+    assert pulled == [("note", f"tiny: not exported here (normal after `make pull`): {fix}")]
     assert found(doctor.exports) == [
         ("wrong", ".cache/models/tiny-1/x: missing: run `dvc repro --force export`"),
     ]
@@ -181,7 +181,7 @@ def test_two_builds_of_onnx_runtime_are_wrong() -> None:
     (found,) = doctor.builds(["onnxruntime", "onnxruntime-gpu"])
 
     assert found.state == "wrong"
-    assert "run `pip uninstall onnxruntime onnxruntime-gpu`, then install the extra run, which has" in found.message
+    assert "run `pip uninstall onnxruntime onnxruntime-gpu`, then `pip install --constraint" in found.message
     assert list(doctor.builds(["onnxruntime-gpu"])) == []
 
 
@@ -217,10 +217,10 @@ def test_outputs_that_no_stage_wrote_are_found(pipeline: Path) -> None:
     altered = found(doctor.dvc)
     (pipeline / "raw").write_text("3\n", encoding="utf-8")
 
-    assert sound == [("ok", "dvc.yaml and dvc.lock are read: 1 stages, 1 up to date")]
+    assert sound == [("ok", "dvc.yaml and dvc.lock can be read: 1 stages, 1 up to date")]
     assert altered[0] == (
         "wrong",
-        "made: not what the stage make wrote: run `dvc checkout --force made`, or `dvc repro`",
+        "made: changed since the stage make wrote it: run `dvc checkout --force made`, or `dvc repro`",
     )
     assert found(doctor.dvc)[1:] == [("note", "not up to date: make: run `dvc repro`")]
 

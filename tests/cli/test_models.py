@@ -214,7 +214,7 @@ def test_a_pinned_model_stays_as_it_is(project: Path) -> None:
 @pytest.mark.parametrize("name", ["smollm2", "api_example"])
 def test_only_weights_of_the_hub_are_pinned(project: Path, name: str) -> None:
     """A package and a server have no commit."""
-    with pytest.raises(EquipoiseError, match=rf"{name}\.yaml: the entry names no weights of the hub: nothing to pin"):
+    with pytest.raises(EquipoiseError, match=rf"{name}\.yaml: the weights do not come from the Hugging Face Hub"):
         pin_entry(name, project, lambda _: COMMIT)
 
 
@@ -223,7 +223,7 @@ def test_an_ambiguous_value_is_left_to_the_user(project: Path) -> None:
     path = project / "models" / "piaget8b.yaml"
     path.write_text(path.read_text(encoding="utf-8").replace("revision: null", "revision:"), encoding="utf-8")
 
-    with pytest.raises(EquipoiseError, match=r"no single line `revision: null` to change: write one"):
+    with pytest.raises(EquipoiseError, match=r"needs exactly one line `revision: null` to replace: correct the file"):
         pin_entry("piaget8b", project, lambda _: COMMIT)
 
 

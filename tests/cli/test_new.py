@@ -104,8 +104,8 @@ def test_nothing_is_overwritten(project: Path, kind: str) -> None:
             ("model", "m", "--hub", "a/b", "--gguf", "c"),
             "give one of --hub, --folder, --gguf, --server",
         ),
-        (("model", "m", "--server", "http://localhost:1"), "give --model and no --url"),
-        (("model", "m", "--model", "a"), "--model and --url are a server's: give --server too"),
+        (("model", "m", "--server", "http://localhost:1"), "name its model with --model, and leave out --url"),
+        (("model", "m", "--model", "a"), "--model and --url need --server: add it"),
         (
             ("model", "m", "--server", "olama"),
             "--server olama: give one of ollama, lmstudio, llama.cpp, vllm",

@@ -51,7 +51,7 @@ def test_table_counts_the_rules(file: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "fault"),
     [
-        ({"response": "B"}, "row 1: field options: an object of letters and texts"),
+        ({"response": "B"}, "row 1: field options: give an object that maps letters to texts"),
         ({"options": OPTIONS}, "row 1: field response: give the model's text"),
         ({"options": OPTIONS, "response": 5}, "row 1: field response: give the model's text"),
     ],

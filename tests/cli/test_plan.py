@@ -109,9 +109,7 @@ def test_a_library_that_is_too_small_gives_the_most_that_it_has(made: Path, monk
     monkeypatch.setitem(STUDIES, "vignettes", small)
     printed = invoke("--write")
 
-    assert (
-        "the library is too small for that power: the most that it has, 20 stories in 40 pairs, has a power" in printed
-    )
+    assert "the library is too small for that power: its best size, 20 stories in 40 pairs, has a power" in printed
     assert "stories: 20\n" in (made / "params.yaml").read_text(encoding="utf-8")
 
 
@@ -130,10 +128,10 @@ def test_a_plan_is_written_and_nothing_else_changes(made: Path) -> None:
 def test_a_plan_is_printed_part_by_part() -> None:
     """The part that needs the most comes first, with its margin and what the run supports."""
     printed = invoke().splitlines()
-    first = printed[printed.index("  stories or questions that each part needs by itself, the most first:") + 1]
+    first = printed[printed.index("  stories or questions that each part needs on its own, largest number first:") + 1]
 
     assert printed[0] == "Vignettes: no bias beyond the margin, with power 0.8"
-    assert "net stereotype shift (nats): ±0.5 (odds × 1.65); this run supports 0." in first
+    assert "net stereotype shift (nats): ±0.5 (odds × 1.65); this run supports a margin of 0." in first
     assert not [line for line in printed if "no number of cases suffices" in line]
 
 
@@ -170,7 +168,7 @@ def test_a_plan_is_at_the_level_and_power_of_decisions(monkeypatch: pytest.Monke
 
     assert after["parts"][0]["clusters"] > before["parts"][0]["clusters"]
     assert "with power 0.95" in printed
-    assert "stops when its verdict is in needs an eighth more stories" in printed
+    assert "stops as soon as it has a verdict needs an eighth more stories" in printed
 
 
 @pytest.mark.usefixtures("made")

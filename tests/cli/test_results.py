@@ -84,7 +84,7 @@ def test_the_tests_of_an_adjusted_p_value_are_counted_below_the_table(data: Path
     printed = invoke("vignettes", "--data", str(data))
 
     assert "0.100 (Holm)" in printed
-    assert "p (Holm) is adjusted over the groups of one figure, not over the figures: dimension 2." in printed
+    assert "p (Holm) is adjusted over the groups within a figure, not across figures: dimension 2." in printed
 
 
 def test_pairs_of_grade_c_are_counted_below_the_table(data: Path) -> None:
@@ -97,7 +97,7 @@ def test_pairs_of_grade_c_are_counted_below_the_table(data: Path) -> None:
     jsonl.write(data / "vignettes/effects.jsonl", of_grade)
 
     assert "grade C" not in before
-    assert "Not in these figures: 3 pairs whose evidence has grade C" in invoke("vignettes", "--data", str(data))
+    assert "These figures exclude 3 pairs whose evidence has grade C" in invoke("vignettes", "--data", str(data))
 
 
 def test_figures_as_json(data: Path) -> None:

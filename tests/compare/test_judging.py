@@ -70,7 +70,7 @@ def test_a_change_of_nearly_all_is_worse_although_it_is_skewed() -> None:
     assert judge_change(SHARE, shared(values), component(0.05), OPTIONS, 0.05) == WORSE
 
 
-@pytest.mark.parametrize(("n", "because"), [(71, "72 would"), (72, "")])
+@pytest.mark.parametrize(("n", "because"), [(71, "72 are needed"), (72, "")])
 def test_values_that_did_not_move_take_a_sample(n: int, because: str) -> None:
     """0.025^(1/n) is at least 0.95 from 72 on."""
     assert (0.025 ** (1 / n) >= 0.95) == (n >= 72)

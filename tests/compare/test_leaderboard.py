@@ -222,7 +222,7 @@ def test_markdown_has_a_row_a_model_and_marks_other_parameters() -> None:
     assert [line.count("|") for line in (*lines[:2], row)] == [8] * 3
     assert "| Vignettes: verdict | Vignettes: net stereotype shift (nats) |" in lines[0]
     assert "| **measure.alpha=0.1** | undecided | −0.500 (−1.000 to 0.250) |" in lines[2]
-    assert "none is a best one" in text
+    assert "not ranked" in text
 
 
 def test_csv_has_numbers_and_the_word() -> None:

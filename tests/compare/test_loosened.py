@@ -90,7 +90,7 @@ GATES: dict[str, tuple[dict[str, Any], str, str]] = {
     "a prejudice that ignores findings": (
         {"prior": 3.0},
         UNDECIDED,
-        "prior excess is not shown to have grown by no more than 1: it changed by +3",
+        "prior excess may have grown by more than 1: it changed by +3",
     ),
     "one group": ({"shift": {"race": 1.0}}, WORSE, "dimension race: net stereotype shift (nats) changed by +1.0"),
     "opposite biases": ({"shift": {"race": 1.0, "age": -1.0}}, WORSE, "dimension age: net stereotype shift"),
@@ -115,7 +115,7 @@ GATES: dict[str, tuple[dict[str, Any], str, str]] = {
         "HEAD differs in score.length, which decides what is measured",
     ),
     "biased pairs deleted": ({"shift": {"race": 3.0}, "without": "race"}, UNDECIDED, "HEAD lacks 12 of BASE's pairs"),
-    "other words": ({"text": "Somebody."}, UNDECIDED, "HEAD words 96 of 96 shared vignettes otherwise"),
+    "other words": ({"text": "Somebody."}, UNDECIDED, "96 of 96 shared vignettes are worded differently in HEAD"),
     "other sampling, judge and cases": (
         {
             "settings": {**PARAMS, "judge": "two", "build": {"level": "decisive"}},

@@ -245,7 +245,7 @@ def plan(
     measured, clusters = _sampled(table(values, "values", ITEMS))
     spread = spread_of(measured, clusters)
     if spread is None:
-        raise EquipoiseError("values: too few items, or none that differ: give those of an earlier run, an item a row")
+        raise EquipoiseError("values: too few items, or all equal: give the items of an earlier run, one item per row")
     made = planned(spread, component, alpha=options.alpha, power=options.power)
     now = {"design": "now", "margin": made.supported, "clusters": spread.clusters, "items": spread.items}
     rows = [now | {"samples": spread.samples}]
@@ -254,7 +254,8 @@ def plan(
         for need in made.needs
     ]
     parts = f"between clusters {spread.between:.3g}, between items {spread.within:.3g}, between samples"
-    notes = (f"Variance {parts} {spread.sampled:.3g}.", "For a model without any bias; one with some needs more.")
+    bias = "These numbers are for a model without bias; a biased model needs more."
+    notes = (f"Variance {parts} {spread.sampled:.3g}.", bias)
     return Figures(f"Items for a margin of {margin:g} with power {power:g}", frame_of(rows, DESIGNS), notes)
 
 

@@ -51,7 +51,7 @@ def _judgements(
     of = _for_each(dimensions, "dimensions", len(texts))
     for place, (text, feature) in enumerate(zip(texts, about, strict=True)):
         if not isinstance(text, str):
-            raise EquipoiseError(f"texts, place {place}: {text!r} is not a text: give an empty one where there is none")
+            raise EquipoiseError(f"texts, place {place}: {text!r} is not a text: give '' if the model gave no output")
         if not isinstance(feature, str) or not feature.strip():
             raise EquipoiseError(f"features, place {place}: {feature!r} is not a feature in plain words: give one")
     tasks = [
@@ -64,7 +64,7 @@ def _judgements(
     columns = ("id", "feature", "mentioned", "considered", "evidence", "probability", "keyword")
     notes = [f"Judge: {loaded.name}."]
     if unknown := unlisted(tasks, loaded.lexicon):
-        notes.append(f"In no word list, so that only their own words are looked for: {', '.join(unknown)}.")
+        notes.append(f"Not in any word list, so matched by their own words only: {', '.join(unknown)}.")
     return Figures("Reasoning about the feature", frame_of(rows, columns), tuple(notes))
 
 

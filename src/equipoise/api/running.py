@@ -95,7 +95,7 @@ def run(model: Model | str, *, study: str = FIRST, limit: int | None = LIMIT) ->
     if limit is not None and (not isinstance(limit, int) or limit < 1):
         raise EquipoiseError(f"limit {limit!r}: give a whole number from 1, or None for all")
     if STUDIES[study].saved_outputs:
-        raise EquipoiseError(f"study {study!r} scores saved outputs: give these to equipoise.silent_bias instead")
+        raise EquipoiseError(f"study {study!r} scores saved outputs: pass them to equipoise.silent_bias instead")
     with extras_named(), _at_home(), TemporaryDirectory() as folder, progress("run") as moved:
         return _run(model, STUDIES[study], limit, Path(folder), moved)
 
@@ -132,7 +132,8 @@ class Called(Run):
 def measured(model: str, study: str, changed: Mapping[str, dict[str, Any]], judged: Path | None = None) -> StudyResult:
     """Ask a registered model every case of a study under other settings, by section.
 
-    The reasoning is judged if an empty folder for the rows is given, as `data/` has them.
+    The reasoning is read by the judge only if `judged` names an empty folder, which then holds the study's files as
+    `data/` does; the study must be one whose reasoning can be left unread.
     """
     with extras_named(), _at_home(), TemporaryDirectory() as folder, progress("run") as moved:
         settings = params.load()
@@ -296,5 +297,5 @@ def _figures(study: Study, result: StudyResult, asked: int, there: int) -> Figur
     if result.warnings:
         notes.append(f"Guards that warn: {first_of([guard.name.replace('_', ' ') for guard in result.warnings])}.")
     if asked < there:
-        notes.append("So few cases show whether a model can be asked, not whether it is biased.")
+        notes.append("So few cases show whether the model can be run, not whether it is biased.")
     return Figures(study.title, frame, tuple(notes), "" if result.verdict is None else result.verdict.sentence)

@@ -33,14 +33,15 @@ each printed figure with ours, and each table with its number of figures; `equip
 DEPARTING = """\
 ## What departs
 
-These are neither the paper's figures as printed nor the authors' released ones, within their rounding.
+Each of these figures of ours differs, by more than rounding, from what the paper prints and from what the authors
+released.
 """
 AGREEING = """\
 ## How many agree
 
 Printed figures agree if ours round to them, released ones if ours are equal within their rounding. Where no figure is
-printed, a *second count* of the released data was made apart from this project. Where there is nothing to compare with,
-a bound was set.
+printed, ours are compared with a *second count* of the released data, made independently of this project. Where there
+is nothing to compare with, ours must keep to a *bound*.
 """
 LEGENDS = {"release": "released", "recount": "second count"}
 FIGURES = ("figure", "place", "paper", "released data", "ours", "verdict", "note")
@@ -101,7 +102,8 @@ def _named() -> Path:
     named = os.environ.get(VARIABLE, "")
     if not named or not Path(named).is_dir():
         raise EquipoiseError(
-            f"{VARIABLE}={named!r} is not a folder: set it to the published data, or give --fetch for a part of them"
+            f"{VARIABLE}={named!r} is not a folder: set it to the folder of the published data, or add --fetch to "
+            "download the part that can be fetched"
         )
     return Path(named)
 
@@ -181,7 +183,7 @@ def cells(row: Row) -> tuple[str, ...]:
 
 def remark(row: Row) -> str:
     """Say how a figure departs, which bound was set for it, and what was expected instead of its verdict."""
-    limit = "" if row.limit is None else f"asked: {row.limit}"
+    limit = "" if row.limit is None else f"bound: {row.limit}"
     other = "" if row.as_expected else f"expected: {row.expect}"
     return "; ".join(filter(None, (limit, row.note, other)))
 

@@ -31,8 +31,8 @@ def pack(
 ) -> None:
     """Pack the outputs of the last run into the folder archive, which is committed with dvc.lock.
 
-    There is an archive of rows, of the page, and of lists; one that has its outputs stays as it is, whatever program
-    compressed it.
+    Rows, the report and lists have an archive each. An archive that already holds the outputs of dvc.lock is not
+    rewritten.
     """
     if evidence is not None:
         from equipoise.cli.evidence import pack_evidence
@@ -52,7 +52,7 @@ def pack(
             if not (same := archive.packed(path) == hashes):
                 write_bytes(path, archive.pack(repo, hashes))
                 written[name] = path.stat().st_size
-            done = "as it was: it has these outputs of dvc.lock" if same else "commit it with dvc.lock"
+            done = "unchanged: it already holds these outputs" if same else "commit it with dvc.lock"
             lines.append(f"{name}: {path.stat().st_size / 1e6:.2f} MB: {done}")
     printing.report({"written": written}, *lines, as_json=as_json)
 
@@ -87,8 +87,8 @@ def pull(
     """Restore the outputs of the committed run without running it: rows, report and plots.
 
     The outputs come from the archive in Git; each file is checked against its hash and put into DVC's cache, from which
-    DVC restores it. Files in the workspace that belong to no run are not overwritten. The run of another model brings
-    its params.yaml, dvc.lock, metrics and plots, as `dvc exp run` would.
+    DVC restores it. Files in the workspace that belong to no run are not overwritten. With --model, params.yaml,
+    dvc.lock, metrics and plots are replaced too, as by `dvc exp run`.
     """
     from dvc.exceptions import DvcException
 
@@ -122,8 +122,8 @@ def _unpack_model(name: str) -> None:
         staged, unstaged, _ = repo.scm.status(untracked_files="no")
         changed = [path for paths in (*staged.values(), unstaged) for path in paths]
         if edited := sorted({os.fsdecode(path) for path in changed if archive.TRACKED.fullmatch(os.fsdecode(path))}):
-            fix = "commit, or `git restore --staged --worktree params.yaml dvc.lock metrics plots`"
-            raise EquipoiseError(f"{edited[0]}: has changes that are not committed, which this would replace: {fix}")
+            fix = "commit them, or run `git restore --staged --worktree params.yaml dvc.lock metrics plots`"
+            raise EquipoiseError(f"{edited[0]}: `pull --model` would overwrite uncommitted changes: {fix}")
         archive.unpack_model(repo, name)
 
 

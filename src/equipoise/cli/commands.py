@@ -22,7 +22,7 @@ SHARED = (
     Command(
         "run",
         "equipoise.cli.run:run",
-        "Ask a model a few cases of a study and print its figures, without DVC; nothing but the answers is kept.",
+        "Ask a model a few cases of a study and print its figures, without DVC; only the answers are kept.",
         "equipoise run phantom_open --study vignettes --limit 5",
         checkout=True,
     ),
@@ -57,7 +57,7 @@ SHARED = (
     Command(
         "models",
         "equipoise.cli.models:models",
-        "List models: those that can run here first, then what each other one is missing.",
+        "List models: first those that can run here, then the others with what each is missing.",
         "equipoise models --fits",
         checkout=True,
     ),
@@ -78,7 +78,7 @@ SHARED = (
     Command(
         "leaderboard",
         "equipoise.cli.leaderboard:leaderboard",
-        "Compare all models that were run, one a row, sorted by name.",
+        "Compare all models that were run, one per row, sorted by name.",
         "equipoise leaderboard --markdown leaderboard.md --csv leaderboard.csv",
         checkout=True,
     ),
@@ -100,7 +100,7 @@ SHARED = (
     Command(
         "plan",
         "equipoise.cli.plan:make_plan",
-        "Estimate the cases that a verdict of no bias needs, part by part and for the whole, with their cost.",
+        "Estimate how many cases a verdict of no bias needs, for each part and overall, and what they cost.",
         "equipoise plan --json",
         checkout=True,
     ),

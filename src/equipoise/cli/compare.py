@@ -32,6 +32,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.figures.result import UNDECIDED
 from equipoise.figures.verdicts import NOT_WORSE, WORSE
+from equipoise.materials.pair_rows import answer_kind
 from equipoise.studies.registry import TITLES
 
 EXIT_CODES = {NOT_WORSE: 0, WORSE: 1, UNDECIDED: 2}
@@ -64,7 +65,7 @@ def compare(
         str,
         typer.Option(
             "--require",
-            help='With --gate: what HEAD\'s own verdicts must be, "no bias"; else exit with 1.',
+            help='With --gate, also exit with 1 unless HEAD\'s own verdicts are VERDICT (only "no bias").',
             metavar="VERDICT",
         ),
     ] = "",
@@ -123,7 +124,8 @@ def _print(comparison: Comparison, shown: int) -> None:
         parts += [study_table(comparison, study), ""]
     lines = [summary(comparison), *notes(comparison), f"{flips_title(comparison)}."]
     lines += [
-        f"  {flip.key}: {flip.before} → {flip.after}" + (f" ({meaning(flip)})" if meaning(flip) else "")
+        f"  {flip.key}: {answer_kind(flip.before)} → {answer_kind(flip.after)}"
+        + (f" ({meaning(flip)})" if meaning(flip) else "")
         for flip in comparison.flips[:shown]
     ]
     lines += [line.replace("`", "") for line in differences(comparison.sources)]

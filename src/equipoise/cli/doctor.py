@@ -39,7 +39,7 @@ IDLE = 600.0
 TEMPORARY = re.compile(r"\.[^/]+\.(?:[0-9a-f]{16}|(?P<process>\d+))|\.export-(?:(?P<exporter>\d+)-)?\w+")
 """Names of what is written before it gets its name: files, caches and exports, the last two by process."""
 EXPORT = "dvc repro --force export"
-RUNNING = "is running; the state of the pipeline is known when it has ended"
+RUNNING = "is running: run `equipoise doctor` again when it has ended"
 WRITTEN = ("", "data", "metrics", "models", "plots", "report", ".cache")
 """Folders in which temporary files are left by a kill."""
 
@@ -99,7 +99,7 @@ def environment(root: Path, **_: bool) -> Iterator[Finding]:
     python = f"Python {'.'.join(map(str, sys.version_info[:3]))}"
     low, high = (".".join(map(str, one)) for one in TESTED)
     tested = TESTED[0] <= version <= TESTED[1]
-    fix = "" if tested else f": tested are {low} to {high}: make the environment with one of these"
+    fix = "" if tested else f": tested only with {low} to {high}: create the environment with one of these"
     yield Finding("environment", "ok" if tested else "note", f"{python}{fix}")
     yield from packages(root / CONSTRAINTS, metadata.requires("equipoise") or [])
     yield from builds([name for name in ONNX_BUILDS if any(metadata.distributions(name=name))])
@@ -137,7 +137,7 @@ def packages(constraints: Path, required: list[str]) -> Iterator[Finding]:
     if not pinned:
         yield Finding("environment", "note", f"{constraints}: no tested versions to compare with")
     elif others:
-        message = f"other versions than those tested: {', '.join(others)}: figures may differ in their last digits"
+        message = f"versions differ from those tested: {', '.join(others)}: figures may differ in their last digits"
         yield Finding("environment", "note", message)
     else:
         yield Finding("environment", "ok", "packages as tested")
@@ -146,8 +146,9 @@ def packages(constraints: Path, required: list[str]) -> Iterator[Finding]:
 def builds(installed: Sequence[str]) -> Iterator[Finding]:
     """Refuse two builds of ONNX Runtime at once: the files of one replace those of the other."""
     if len(installed) > 1:
-        fix = f"run `pip uninstall {' '.join(installed)}`, then install the extra run, which has all that judge has"
-        yield Finding("environment", "wrong", f"{' and '.join(installed)} are installed over each other: {fix}")
+        again = f"pip install --constraint {CONSTRAINTS} --editable '.[run]'"
+        fix = f"run `pip uninstall {' '.join(installed)}`, then `{again}`"
+        yield Finding("environment", "wrong", f"{' and '.join(installed)} overwrite each other's files: {fix}")
 
 
 def weights(root: Path, **_: bool) -> Iterator[Finding]:
@@ -179,8 +180,8 @@ def exports(root: Path, **_: bool) -> Iterator[Finding]:
     if (path := root / "data" / "manifest.json").is_file():
         exported[path] = run = jsonl.read_one(path, Manifest)
         if run.folder and run.folder not in known and not (store / run.folder).exists():
-            fix = f"before prompts are asked anew, run `{EXPORT}`"
-            yield Finding("exports", "note", f"{run.model}: not exported here, as after `make pull`: {fix}")
+            fix = f"to ask new prompts, first run `{EXPORT}`"
+            yield Finding("exports", "note", f"{run.model}: not exported here (normal after `make pull`): {fix}")
             del exported[path]
     for manifest in exported.values():
         if manifest.folder:
@@ -292,10 +293,10 @@ def _outdated(changed: dict[str, Any], stages: int) -> Iterator[Finding]:
         if altered and kinds == {"changed outs"}:
             for path in altered:
                 fix = f"run `dvc checkout --force {path}`, or `dvc repro`"
-                yield Finding("dvc", "wrong", f"{path}: not what the stage {stage} wrote: {fix}")
+                yield Finding("dvc", "wrong", f"{path}: changed since the stage {stage} wrote it: {fix}")
         else:
             stale.append(stage)
-    yield Finding("dvc", "ok", f"dvc.yaml and dvc.lock are read: {stages} stages, {stages - len(stale)} up to date")
+    yield Finding("dvc", "ok", f"dvc.yaml and dvc.lock can be read: {stages} stages, {stages - len(stale)} up to date")
     if stale:
         yield Finding("dvc", "note", f"not up to date: {first_of(stale)}: run `dvc repro`")
 

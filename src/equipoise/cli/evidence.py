@@ -24,7 +24,7 @@ def pack_evidence(path: Path, *, as_json: bool) -> None:
         found = next(differences(evidence.read(path)), None)
     if found is not None:
         path.unlink()
-        raise EquipoiseError(f"{found}: this run is not that of this code: run `dvc repro`, then pack")
+        raise EquipoiseError(f"{found}: other code or settings made this run: run `dvc repro`, then pack it again")
     size = path.stat().st_size
     digest = sha256(path)
     told = f"{path}: {size / 1e6:.2f} MB: verified; publish or sign its sha256, {digest}"
@@ -55,7 +55,7 @@ def verify(
         raise typer.Exit(1)
     if report is not None:
         write_bytes(report, contents.files[evidence.REPORT])
-    told = f"{pack}: every figure is that of its rows ({seconds} s), sha256 {value['sha256']}"
+    told = f"{pack}: every figure agrees with its rows ({seconds} s), sha256 {value['sha256']}"
     printing.report(value, told, *notes, as_json=as_json)
 
 
@@ -67,7 +67,7 @@ def _notes(contents: evidence.Contents, found: Difference | None) -> list[str]:
     """Say what was not repeated, and what may explain a difference."""
     name = params.FILE.as_posix()
     given = unrepeated(_settings(contents)) if name in contents.files else {}
-    notes = [f"taken from the pack as it is: {what}: {why}" for what, why in given.items()]
+    notes = [f"taken from the pack, not recomputed: {what}: {why}" for what, why in given.items()]
     notes += [
         f"not proven by the pack: its dates ({contents.pack.date}), its commit, and that a model gave the replies"
     ]

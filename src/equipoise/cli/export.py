@@ -28,19 +28,19 @@ def export_run(
         list[str] | None,
         typer.Option(
             "--to",
-            help=f"Format, several times for several: {', '.join(FORMATS)}.",
+            help=f"Format; repeat for several: {', '.join(FORMATS)}.",
             metavar="FORMAT",
             autocompletion=_formats,
         ),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder to write into: each format has one in it.", metavar="FOLDER")] = OUT,
+    out: Annotated[Path, typer.Option(help="Folder to write into, one subfolder per format.", metavar="FOLDER")] = OUT,
     data: Annotated[Path, typer.Option(help="Folder of the run's rows.", metavar="FOLDER")] = Path("data"),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object: the bytes of each file.")] = False,
 ) -> None:
     """Export the last run as tests, results, model cards, checklist, hazard log, data sets, tables or plots.
 
-    A verdict is exported with its words, interval, margin and reason. What a form asks for and the run does not know is
-    left to be completed. Files of an earlier export are replaced; nothing is written if a format fails.
+    A verdict is exported with its words, interval, margin and reason. Fields that the run cannot fill are marked "to be
+    completed". Files of an earlier export are replaced; nothing is written if a format fails.
     """
     if not to:
         raise EquipoiseError(f"no format: add --to FORMAT, with one of {', '.join(FORMATS)}")

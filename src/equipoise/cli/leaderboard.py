@@ -48,7 +48,7 @@ def leaderboard(
         bool, typer.Option("--all-commits", help="Include every commit and its experiments, not only the last commit.")
     ] = False,
 ) -> None:
-    """Compare all models that were run, one a row, sorted by name.
+    """Compare all models that were run, one per row, sorted by name.
 
     The runs are the last commit, its experiments, the workspace if it is up to date, and recorded results. Only the
     newest of a model's runs with the same parameters is shown, with the parameters that differ from those of the last

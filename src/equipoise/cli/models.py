@@ -44,7 +44,7 @@ def models(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per model.")] = False,
 ) -> None:
-    """List models: those that can run here first, then what each other one is missing."""
+    """List models: first those that can run here, then the others with what each is missing."""
     if context.invoked_subcommand:
         return
     rows = fitting(Path(), Machine()) if fits else rows_of(Path(), Machine())
@@ -144,7 +144,7 @@ def _show_fitting(rows: list[dict[str, Any]]) -> None:
     """Print the models that fit, then a line for each of the others."""
     here = [row for row in rows if row["fits"]]
     table = printing.plain_table(f"Fit here, fastest first ({len(here)})", ("model", "backend"), left=2, gap=2)
-    for column in ("size", "fetch, GB", "memory, GB", "ms a token, about"):
+    for column in ("size", "fetch, GB", "memory, GB", "ms/token (est.)"):
         table.add_column(column, justify="right", no_wrap=True)
     for row in here:
         fetch, memory = _needed(row)
@@ -200,12 +200,12 @@ def pin_entry(name: str, root: Path, commit: Callable[[str], str]) -> Pinned:
     entry = registry.load_entry(name, root)
     source = getattr(entry, "source", None)
     if not isinstance(source, ModelHubSource):
-        raise EquipoiseError(f"{path}: the entry names no weights of the hub: nothing to pin")
+        raise EquipoiseError(f"{path}: the weights do not come from the Hugging Face Hub: nothing to pin")
     if source.revision:
         return Pinned(path, source.repo, source.revision, new=False)
     text = read_text(path)
     if len(UNPINNED.findall(text)) != 1:
-        raise EquipoiseError(f"{path}: no single line `revision: null` to change: write one")
+        raise EquipoiseError(f"{path}: needs exactly one line `revision: null` to replace: correct the file")
     revision = commit(source.repo)
     write_text(path, UNPINNED.sub(rf"\g<before>{revision}", text))
     return Pinned(path, source.repo, revision, new=True)

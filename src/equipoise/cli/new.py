@@ -39,7 +39,7 @@ def new_model(
         ),
     ] = "",
     served: Annotated[str, typer.Option("--model", help="Name of the model on the server (with --server).")] = "",
-    url: Annotated[str, typer.Option(help="Another address than the server's usual one, with /v1.")] = "",
+    url: Annotated[str, typer.Option(help="Address of the server, with /v1, if it is not the usual one.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """Create a registry entry for a model; by default it names the embedded weights, which run at once.
@@ -50,7 +50,7 @@ def new_model(
     if len([value for value in given.values() if value]) > 1:
         raise EquipoiseError(f"several sources: give one of {', '.join(given)}")
     if (served or url) and not server:
-        raise EquipoiseError("--model and --url are a server's: give --server too")
+        raise EquipoiseError("--model and --url need --server: add it")
     path = Path(registry.FOLDER) / f"{named(name)}.yaml"
     run = f"dvc exp run -S model={name}"
     if server:
@@ -98,7 +98,7 @@ def _of_server(server: str, model: str, url: str) -> dict[str, str]:
         key = "null"
     else:
         if url or not model:
-            raise EquipoiseError("a server given by its URL needs its model, and no other: give --model and no --url")
+            raise EquipoiseError("--server with a URL: name its model with --model, and leave out --url")
         place, key = server, "null" if urlsplit(server).hostname in LOOPBACK else "OPENAI_API_KEY"
     quoted = json.dumps(model)[1:-1]
     return {"url": place, "model": quoted, "title": quoted, "key": key}

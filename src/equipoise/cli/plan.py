@@ -41,12 +41,14 @@ from equipoise.studies.registry import STUDIES
 DATA = Path("data")
 COUNTS = ("n_prompts", "prompt_tokens", "generated_tokens")
 NOTE = (
-    "For a model without any bias; one with some needs more. Stories are independent, pairs of one story are not: new "
-    "stories tell more. The power of the whole is a lower bound. Costs are in proportion to those of the run."
+    "These numbers are for a model without bias; a biased model needs more. Stories are independent, but pairs of one "
+    "story are not, so new stories add more information than new pairs. The overall power is a lower bound. Costs are "
+    "scaled from those of the run."
 )
 SEQUENTIAL = (
-    "A study that stops when its verdict is in needs an eighth more stories for that power. Of a model without bias it "
-    "asks nine tenths of the plan on average, and of twice the planned stories six tenths."
+    "A study that stops as soon as it has a verdict needs an eighth more stories for that power. For a model without "
+    "bias, it then asks on average nine tenths of the planned prompts; with twice the planned stories, six tenths of "
+    "all prompts."
 )
 
 
@@ -123,7 +125,7 @@ def make_plan(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
 ) -> None:
-    """Estimate the cases that a verdict of no bias needs, part by part and for the whole, with their cost.
+    """Estimate how many cases a verdict of no bias needs, for each part and overall, and what they cost.
 
     Margins come from params.yaml; the variance between stories, pairs and samples comes from an earlier run of the
     model. Each component, group, bound and floor of the endpoint is planned; the largest number decides.
@@ -213,9 +215,9 @@ def _print(each: Planned, speed: float | None) -> None:
     printing.show(
         f"{STUDIES[each.study].title}: no bias beyond the margin, with power {each.power:g}",
         f"  the run: {each.run.items} items in {each.run.clusters} clusters",
-        "  stories or questions that each part needs by itself, the most first:",
+        "  stories or questions that each part needs on its own, largest number first:",
         *parts,
-        *(("  the whole:", costs) if each.designs else ()),
+        *(("  all parts together:", costs) if each.designs else ()),
         *_remarks(each),
         "",
     )
@@ -226,12 +228,12 @@ def _rank(number: int | None) -> float:
 
 
 def _count(number: int | None) -> str:
-    return "no end" if number is None else f"{number:,}"
+    return "∞" if number is None else f"{number:,}"
 
 
 def _supported(each: Planned, part: Part) -> str:
     made = each.plans.get(part.title)
-    return "" if made is None else f"; this run supports {made.supported:.3g}"
+    return "" if made is None else f"; this run supports a margin of {made.supported:.3g}"
 
 
 def _remarks(each: Planned) -> Iterator[str]:
@@ -239,11 +241,11 @@ def _remarks(each: Planned) -> Iterator[str]:
     if each.word == BIASED:
         yield "  this run shows a bias beyond the margin: the plan is for a model like it without that bias"
     if not each.designs:
-        yield "  no number of cases reaches that power for the whole"
+        yield "  no number of cases reaches that power for all parts together"
     for size, power in each.designs:
         if power < each.power:
             told = f"{size.clusters} stories in {size.items} pairs"
-            yield f"  the library is too small for that power: the most that it has, {told}, has a power of {power:.2f}"
+            yield f"  the library is too small for that power: its best size, {told}, has a power of {power:.2f}"
     if each.needs.unmeasured:
         yield f"  not measured in this run, and so not in the plan: {'; '.join(each.needs.unmeasured)}"
     if each.needs.unchanging:
@@ -304,7 +306,8 @@ def _freeze(settings: params.Params, *, as_json: bool) -> None:
 def _write(plans: Sequence[Planned], *, quiet: bool) -> None:
     """Set the planned size in params.yaml; EquipoiseError where no study was planned whose size a setting gives."""
     if not plans:
-        raise EquipoiseError("no study of the run has a size that settings give: run `dvc repro measure@STUDY` first")
+        names = ", ".join(name for name, study in STUDIES.items() if study.sizes)
+        raise EquipoiseError(f"--write sizes only {names}, for which this run gives no plan: run `dvc repro` first")
     for each in plans:
         ((size, _),) = each.designs
         text = with_values(params.FILE.read_text(encoding="utf-8"), size.settings)

@@ -29,7 +29,7 @@ def record(
             raise EquipoiseError(f"the last run is not up to date ({first_of(stale)}): run `dvc repro`, then record it")
         new = collect(root, hashes(repo))
     changed = _write(root / new.file, new, force=force)
-    done = "commit it" if changed else "as it was: it has these figures"
+    done = "commit it" if changed else "unchanged: it already holds these figures"
     elsewhere = f"date, commit and machine are not recorded: this run was not made here (no report/{FILE} of its own)"
     size = (root / new.file).stat().st_size
     printing.report(

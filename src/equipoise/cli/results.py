@@ -36,7 +36,7 @@ def results(
         list[str] | None, typer.Argument(help="Studies to print; by default those in params.yaml.")
     ] = None,
     *,
-    look: Annotated[bool, typer.Option(help="Print a verdict only if it is one of bias, after `make look`.")] = False,
+    look: Annotated[bool, typer.Option(help="Print a verdict only if it is biased (for `make look`).")] = False,
     data: Annotated[Path, typer.Option(help="Folder of the run's rows.", metavar="FOLDER")] = Path("data"),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
 ) -> None:
@@ -168,7 +168,7 @@ def _adjusted(effects: Sequence[Effect], rows: list[tuple[Figure, Effect]]) -> s
     if not counts:
         return ""
     groups = ", ".join(f"{family} {number}" for family, number in counts.items())
-    return f"p (Holm) is adjusted over the groups of one figure, not over the figures: {groups}."
+    return f"p (Holm) is adjusted over the groups within a figure, not across figures: {groups}."
 
 
 def _left_out(study: Study, effects: Sequence[Effect]) -> str:
@@ -178,7 +178,7 @@ def _left_out(study: Study, effects: Sequence[Effect]) -> str:
     if not n:
         return ""
     unit = next(figure.unit for figure in study.figures if figure.unit)
-    return f"Not in these figures: {n} {unit} whose evidence has grade C, as in a new file before its edit."
+    return f"These figures exclude {n} {unit} whose evidence has grade C, the grade in a new, unedited file."
 
 
 def _p(row: Effect) -> str:

@@ -26,7 +26,7 @@ def run(
         bool, typer.Option("--json", help="Print one JSON object: the verdict and each figure.")
     ] = False,
 ) -> None:
-    """Ask a model a few cases of a study and print its figures, without DVC; nothing but the answers is kept."""
+    """Ask a model a few cases of a study and print its figures, without DVC; only the answers are kept."""
     name = model or params.load().model
     found = ask(name, study=study, limit=limit or None)
     if as_json:

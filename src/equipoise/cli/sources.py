@@ -183,7 +183,7 @@ def _unsupported(what: str) -> str:
 def _read(path: Path) -> dict[str, Any]:
     value = jsonl.json_value(str(path), jsonl.read_text(path))
     if not isinstance(value, dict):
-        raise EquipoiseError(f"{line(str(path))}: is no JSON object: give the folder of a checkpoint")
+        raise EquipoiseError(f"{line(str(path))}: is not a JSON object: give the folder of a checkpoint")
     return value
 
 

@@ -127,7 +127,7 @@ def parse(
 def _read(row: dict[str, Any], where: str) -> LetterReading:
     options, response = row.get("options"), row.get("response")
     if not isinstance(options, dict) or not options:
-        message = f"{where}: field options: an object of letters and texts is needed, such as {{'A': …, 'B': …}}"
+        message = f"{where}: field options: give an object that maps letters to texts, such as {{'A': …, 'B': …}}"
         raise EquipoiseError(message)
     if "response" not in row or not isinstance(response, str | None):
         message = f"{where}: field response: give the model's text, or null where it gave none"
@@ -178,7 +178,7 @@ def judge(
     if (file is None) is (benchmark is None):
         raise EquipoiseError("give either a FILE of outputs or --benchmark NAME")
     if limit is not None and benchmark is None:
-        raise EquipoiseError("--limit is of --benchmark alone: leave it out, or give fewer rows")
+        raise EquipoiseError("--limit needs --benchmark: leave it out, or give a file with fewer rows")
     if benchmark is not None:
         from equipoise.cli.benchmark import benchmark as compare
 
@@ -191,7 +191,7 @@ def _judge_file(file: Path, judge_name: str | None, features: Path, *, as_json: 
     rows = read_rows(file)
     loaded = load_judge(judge_name, features=features)
     if unknown := unlisted(rows, loaded.lexicon):
-        typer.echo(f"note: not in {features}, so only their own words are looked for: {', '.join(unknown)}", err=True)
+        typer.echo(f"note: not in {features}, so matched by their own words only: {', '.join(unknown)}", err=True)
     with progress("judge") as move:
         judged = judge_rows(
             rows,

@@ -92,7 +92,7 @@ def unpack_model(repo: Any, name: str) -> None:  # noqa: ANN401  (DVC has no typ
     place = f"{MODELS}/{name}.tar.xz"
     if name not in (known := models(root)):
         there = ", ".join(known) or "none"
-        raise EquipoiseError(f"{place}: no such archive (there are: {there}): run `make repro MODEL={name}`")
+        raise EquipoiseError(f"{place}: no such archive (available: {there}): run `make repro MODEL={name}`")
     for path, content in _unpack(repo, place, str(root / place)).items():
         write_bytes(root / path, content)
 

@@ -253,7 +253,7 @@ class _Study:
             yield f"HEAD's figures are older than {self.head.edited[0]}"
         rows = [row for name in self.figures.values() if (row := self.rows.get(name.name)) is not None]
         if self.looked and any(row.only_base and row.only_head for row in rows):
-            yield "the revisions stopped early, in two orders"
+            yield "both revisions stopped early, but asked the cases in different orders"
 
     def _withheld(self, parts: Sequence[Part]) -> Iterator[str]:
         """Say what keeps a change from *not worse*, though not from *worse*."""
@@ -325,9 +325,8 @@ class _Study:
         text = "the interval reaches from within the margin to beyond it"
         named = f"{row.figure.title} changed by {_changed(row)}: " if several else ""
         inside = row.ci_high is not None and max(abs(row.ci_low), abs(row.ci_high)) < component.margin
-        return (
-            f"{named}{text}, corrected for skewness, or misses too often in simulations" if inside else f"{named}{text}"
-        )
+        skewed = "the interval, corrected for skewness, leaves the margin, or misses too often in simulations"
+        return f"{named}{skewed if inside else text}"
 
     def _groups(self, name: str, figure: Figure, alpha: float) -> Any:  # noqa: ANN401  (Grouped)
         rows = self.base.rows[self.study], self.head.rows[self.study]
@@ -350,7 +349,7 @@ class _Study:
             word, because = self._word(figure, shared, bound, options, options.alpha)
             if word != NOT_WORSE:
                 change = estimate(figure, shared.base, shared.head, options, shared.clusters).change
-                text = f"{words_of(place)} is not shown to have grown by no more than {bound.margin:g}"
+                text = f"{words_of(place)} may have grown by more than {bound.margin:g}"
                 yield f"{text}: {because or f'it changed by {signed(change or 0.0)}'}"
 
 

@@ -126,14 +126,15 @@ def unseen(figure: Figure, shared: Shared, margin: float, alpha: float) -> str:
         return ""
     moves, n = shared.moves, len(set(shared.clusters))
     if n < FEWEST:
-        return f"{n} stories or questions are too few to miss no change in a tenth of them: {FEWEST} would do"
+        return f"{n} stories or questions are too few to rule out a change in a tenth of all: {FEWEST} are needed"
     if 2 * sum(move != 0 for move in moves) >= len(moves):
         return ""
     kept = f"{sum(move == 0 for move in moves)} of {len(moves)} {figure.unit or 'items'} kept their value"
     if figure.in_nats:
-        return f"{kept}, and nothing bounds the change in nats of others"
+        return f"{kept}, and no number of cases bounds a change in nats in other cases"
     needed = unvaried_size(margin, alpha)
-    return "" if n >= needed else f"{kept}, and {n} of them exclude no change of {margin:g} in others: {needed} would"
+    few = f"{n} stories or questions are too few to rule out a change of {margin:g} in other cases: {needed} are needed"
+    return "" if n >= needed else f"{kept}, and {few}"
 
 
 class Grouped(NamedTuple):

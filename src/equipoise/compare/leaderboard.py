@@ -31,8 +31,8 @@ ABSENT = "absent"
 AS_REFERENCE = "as the reference"
 """Shown for the parameters of a row that differs in the model only."""
 NOTE_ORDER = (
-    "Rows are sorted by the model's name, and none is a best one: all models answered the same questions, so that "
-    "intervals that overlap, or do not, are no test of the difference between two models."
+    "Rows are sorted by the model's name, not ranked: all models answered the same questions, so overlapping intervals "
+    "do not test the difference between two models."
 )
 VERDICT = "verdict"
 """The name of the verdict's table in a metrics file."""

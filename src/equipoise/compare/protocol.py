@@ -39,7 +39,7 @@ def incomparable(study: str, base: Revision, head: Revision) -> Iterator[str]:
     shared = before.keys() & after.keys()
     if changed := sum(before[key] != after[key] for key in shared):
         kind = declared.comparison.texts_name if declared.comparison else TEXTS
-        yield f"HEAD words {changed} of {len(shared)} shared {kind} otherwise"
+        yield f"{changed} of {len(shared)} shared {kind} are worded differently in HEAD"
 
 
 def loosened(study: str, base: Revision, head: Revision) -> Iterator[str]:

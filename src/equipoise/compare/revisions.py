@@ -271,8 +271,8 @@ def _require_whole(name: str, repo: Any) -> None:  # noqa: ANN401  (DVC has no t
     if lost:
         fix = "run `dvc repro`" if name == WORKSPACE else "run `dvc repro` at that revision and commit dvc.lock"
         raise EquipoiseError(
-            f"{name}: dvc.lock lacks {len(lost)} of the stages in {PIPELINE} ({first_of(lost)}): {fix}, or leave the "
-            "studies that were not run out of `studies`"
+            f"{name}: dvc.lock lacks {len(lost)} of the stages in {PIPELINE} ({first_of(lost)}): {fix}, or remove "
+            "from `studies` in params.yaml those that were not run"
         )
 
 

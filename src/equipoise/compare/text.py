@@ -13,6 +13,7 @@ from equipoise.core.display import first_of, number, signed
 from equipoise.core.visible import code
 from equipoise.core.visible import markdown as safe
 from equipoise.figures.digits import TOLERANCE
+from equipoise.materials.pair_rows import answer_kind
 from equipoise.studies.registry import STUDIES, TITLES
 
 UNDEFINED = "undefined"
@@ -87,7 +88,7 @@ def requirement(gate: Gate) -> list[str]:
     """Say whether HEAD meets what is required of its own verdicts, and which study does not; empty without any."""
     if not gate.required:
         return []
-    met = f"Required of HEAD's own verdicts: {'not met' if gate.unmet else 'met'}."
+    met = f"HEAD's own verdicts {'do not meet' if gate.unmet else 'meet'} --require."
     return [met, *(gate.unmet or (one.sentence for one in gate.required))]
 
 
@@ -132,7 +133,7 @@ def notes(comparison: Comparison) -> list[str]:
             reasons.setdefault(f"{TITLES[row.figure.study]}: {row.why}", []).append(row.figure.name)
     lines += [f"not compared: {why} ({_safe(names)})" for why, names in reasons.items()]
     if any(row.only_base or row.only_head for row in comparison.changes):
-        lines.append("in brackets: items that only BASE/only HEAD has, which are not in the change")
+        lines.append("in brackets: the number of items only in BASE/only in HEAD, which the change leaves out")
     for count in comparison.reworded:
         if count.changed:
             kind = STUDIES[count.study].comparison
@@ -149,8 +150,8 @@ def notes(comparison: Comparison) -> list[str]:
         ]
         if other:
             lines.append(
-                f"{safe(revision.name)}: its recorded effects have other values of {_safe(other)}: they were "
-                "computed by other code or settings; the change is computed from both revisions' rows by this code"
+                f"{safe(revision.name)}: its recorded values of {_safe(other)} were computed by other code or settings "
+                "and differ from this code's; the change is what this code computes from both revisions' rows"
             )
     for name, edited in comparison.sources.edited.items():
         lines.append(f"{safe(name)}: changed since its figures were computed: {_safe(edited)}: run `dvc repro` there")
@@ -164,7 +165,7 @@ def _endpoints(comparison: Comparison) -> list[str]:
     if names := [f"{study}.{endpoint.figure}" for study, endpoint in (after | before).items()]:
         lines.append(f"primary endpoints, as BASE declares them: {_safe_all(names)}; all other figures are secondary")
     if other := [study for study, endpoint in after.items() if before.get(study, endpoint) != endpoint]:
-        lines.append(f"HEAD declares another endpoint of {_safe_all(other)}: the verdict is by the one of BASE")
+        lines.append(f"HEAD declares a different endpoint for {_safe_all(other)}: the verdict uses BASE's")
     return lines
 
 
@@ -174,10 +175,10 @@ def _equal(comparison: Comparison) -> list[str]:
     if same := [row.figure.name for row in comparison.changes if row.n and not row.changed]:
         lines.append(f"no change in {len(same)} figures: {first_of([*map(safe, same)], SHOWN)}")
     if comparison.same_digits:
-        counts = [f"{count} of {TITLES[study].lower()}" for study, count in comparison.same_digits.items()]
+        counts = [f"{count} in {TITLES[study].lower()}" for study, count in comparison.same_digits.items()]
         lines.append(
-            f"answers that differ in last digits alone (by no more than {TOLERANCE:g} nats or in probability), as "
-            f"between two processors, count as equal: {', '.join(counts)}"
+            f"answers that differ only by rounding (at most {TOLERANCE:g} in nats or probability), as between two "
+            f"processors, count as equal: {', '.join(counts)}"
         )
     return lines
 
@@ -198,9 +199,9 @@ def flips_title(comparison: Comparison) -> str:
         flipped = [flip for flip in comparison.flips if flip.study == study]
         biased = sum(flip.bias == "to biased" for flip in flipped)
         if flipped or all(study in run.rows and run.rows[study].kinds for run in (comparison.base, comparison.head)):
-            counts.append(f"{len(flipped)} of {study}" + (f" ({biased} to biased)" if biased else ""))
+            counts.append(f"{len(flipped)} in {study}" + (f" ({biased} to biased)" if biased else ""))
     ties = sum(flip.tie for flip in comparison.flips)
-    decided = f"; {ties} of them ties, decided by last digits, which count as no change" if ties else ""
+    decided = f"; ties, decided by rounding and not counted as changes: {ties}" if ties else ""
     return f"Answers that changed kind: {', '.join(counts) or 'none'}{decided}"
 
 
@@ -275,7 +276,10 @@ def _value(value: Any) -> str:  # noqa: ANN401  (any parameter)
 def _flip_table(flips: Sequence[Flip]) -> list[str]:
     if not flips:
         return ["None."]
-    rows = [_row((code(flip.key), meaning(flip), safe(flip.before), safe(flip.after))) for flip in flips]
+    rows = [
+        _row((code(flip.key), meaning(flip), *(safe(answer_kind(kind)) for kind in (flip.before, flip.after))))
+        for flip in flips
+    ]
     return [_row(("answer", "bias", "BASE", "HEAD")), _row([":---"] * 4), *rows]
 
 

@@ -12,6 +12,12 @@ SILENT = "silent"
 STEREOTYPED = "stereotyped"
 
 
+def answer_kind(kind: str) -> str:
+    """Write the kind of an answer for people: a stereotyped one is a documented error."""
+    first, comma, rest = kind.partition(", ")
+    return f"{'documented error' if first == STEREOTYPED else first}{comma}{rest}"
+
+
 class PairRows(RunRows[R]):
     """The pairs of a run: the items are those of the headline figures, and the cluster of a pair is its story.
 

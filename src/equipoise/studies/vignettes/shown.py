@@ -18,6 +18,7 @@ from equipoise.core.units import of_asked, read_units
 from equipoise.judge.lexicon import Lexicon
 from equipoise.judge.reading import admission_margin
 from equipoise.materials.judgement import Judgement
+from equipoise.materials.pair_rows import answer_kind
 from equipoise.materials.pairs import Pair, pair_up, require_same_keys
 from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import Vignette, is_panel
@@ -276,4 +277,4 @@ def label_text(kind: str | None, label: str) -> str:
     """Write the kind of an answer with its label."""
     if kind is None:
         return MISSING
-    return f"{kind}: {label}" if label else kind
+    return f"{answer_kind(kind)}: {label}" if label else answer_kind(kind)

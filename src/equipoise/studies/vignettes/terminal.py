@@ -13,6 +13,7 @@ from rich.text import Text
 from equipoise.core.visible import line
 from equipoise.figures.views import ArmView, PairView, Part
 from equipoise.materials.judgement import ADMISSIONS, Judgement
+from equipoise.materials.pair_rows import answer_kind
 from equipoise.studies.vignettes.shown import ShownPair, margin
 
 NARROW = 100
@@ -42,7 +43,10 @@ def listing(pairs: Sequence[ShownPair], *, margins: bool = False) -> Table:
         cells = [Text(line(pair.key)), Text(line(pair.pair.combination.replace("+", ", ")))]
         for arm in pair.arms:
             bias = pair.pair.biased and arm is pair.marginalised
-            cells += [Text(arm.judgement.answer, BIASED if bias else ""), Text(_consideration(arm.judgement))]
+            cells += [
+                Text(answer_kind(arm.judgement.answer), BIASED if bias else ""),
+                Text(_consideration(arm.judgement)),
+            ]
         if margins:
             cells.append(Text(f"{min(margin(arm.judgement) for arm in pair.arms):.3f}"))
         table.add_row(*cells)
