@@ -93,7 +93,7 @@ def test_the_list_fits_a_terminal_of_80_columns(pairs: list[ShownPair]) -> None:
     assert [line.split() for line in shown[1:]] == [
         # Margins: 0.8 + 0.1 - 0.5; 0.5 - 0 and 1 - 0.5 of the two arms; 0.41 + 0.1 - 0.5.
         ["housing-01", "housing", "expected", "admitted", "expected", "admitted", "0.400"],
-        ["housing-02", "housing", "stereotyped", "unmentioned", "expected", "denied", "0.500"],
-        ["housing-03", "housing", "stereotyped", "admitted", "expected", "admitted", "0.010"],
+        ["housing-02", "housing", "error", "unmentioned", "expected", "denied", "0.500"],
+        ["housing-03", "housing", "error", "admitted", "expected", "admitted", "0.010"],
     ]
     assert totals(pairs[1:], 3).startswith("2 of 3 pairs: 2 biased, 1 moved (0 admitted, 0 denied, 1 unmentioned)")

@@ -13,7 +13,7 @@ from rich.text import Text
 from equipoise.core.visible import line
 from equipoise.figures.views import ArmView, PairView, Part
 from equipoise.materials.judgement import ADMISSIONS, Judgement
-from equipoise.materials.pair_rows import answer_kind
+from equipoise.materials.pair_rows import STEREOTYPED
 from equipoise.studies.vignettes.shown import ShownPair, margin
 
 NARROW = 100
@@ -24,6 +24,8 @@ EVIDENCE = "underline"
 BIASED = "bold red"
 MARKS = ("»", "«")
 """Marks around the deciding sentence, visible without colours."""
+SHORT = {STEREOTYPED: "error"}
+"""Kinds of answers in the listing, whose lines have 80 columns: the error is the documented one."""
 LEGEND = f"{MARKS[0]}…{MARKS[1]} the deciding sentence"
 
 
@@ -43,10 +45,8 @@ def listing(pairs: Sequence[ShownPair], *, margins: bool = False) -> Table:
         cells = [Text(line(pair.key)), Text(line(pair.pair.combination.replace("+", ", ")))]
         for arm in pair.arms:
             bias = pair.pair.biased and arm is pair.marginalised
-            cells += [
-                Text(answer_kind(arm.judgement.answer), BIASED if bias else ""),
-                Text(_consideration(arm.judgement)),
-            ]
+            answer = SHORT.get(arm.judgement.answer, arm.judgement.answer)
+            cells += [Text(answer, BIASED if bias else ""), Text(_consideration(arm.judgement))]
         if margins:
             cells.append(Text(f"{min(margin(arm.judgement) for arm in pair.arms):.3f}"))
         table.add_row(*cells)
