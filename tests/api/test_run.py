@@ -12,8 +12,10 @@ import pytest
 from typer.testing import CliRunner
 
 import equipoise as eq
+from equipoise.api.running import measured
 from equipoise.cli.app import app
-from equipoise.core import params
+from equipoise.core import jsonl, params
+from equipoise.materials.judgement import Judgement
 from equipoise.materials.stories.library import load_library
 from equipoise.studies.registry import STUDIES
 from equipoise.studies.vignettes.profiles import Build, build_pairs
@@ -114,6 +116,18 @@ def test_the_command_asks_a_registered_model() -> None:
     assert len(printed["figures"]) == len(found.frame)
     assert estimate(found, "differential_bias_rate")[0] == 6
     assert CliRunner().invoke(app, words, catch_exceptions=False).stdout.strip().endswith(found.summary().strip()[-60:])
+
+
+def test_reasoning_is_read_where_a_folder_for_the_rows_is_given(tmp_path: Path) -> None:
+    """A registered model is asked under other settings, and a folder that is given has the rows, with what is read."""
+    few = {"mirrors": False, "controls": False, "stubs": False, "rereadings": ()}
+    result = measured("phantom_open", "vignettes", {"build": few}, tmp_path)
+    rows = {row.key: row for row in jsonl.each(tmp_path / "vignettes/judgements.jsonl", Judgement)}
+
+    assert result.verdict is not None
+    # Two arms of each of the 41 pairs, and nothing else; the phantom admits what it does.
+    assert len(rows) == 2 * 41
+    assert any(row.considered == "weighed" for row in rows.values())
 
 
 def test_stigma_is_limited_by_sentences_of_each_group() -> None:
