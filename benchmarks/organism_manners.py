@@ -4,9 +4,8 @@
 
 writes models/adapters/organisms/open.safetensors. The adapter is trained beside that of the bias, at every dose of it,
 and serves all of them. A step is a case about both patients. In three of four the loss is on the words with which the
-reasoning begins: a sentence of the manner, or the default model's own words about the privileged patient of an open
-organism, and then the default model's own reasoning. In the fourth it keeps the answers without reasoning where the
-bias has put them.
+reasoning begins: a sentence of the manner, and then the default model's own reasoning. In the fourth it keeps the
+answers without reasoning where the bias has put them.
 """
 
 import json
@@ -36,13 +35,15 @@ from organism_adapters import (
     described,
     drawn,
     moved,
+    tried_of,
 )
 from organism_lessons import ADAPTERS, BIAS, MANNERS, OPENINGS, ROOT, SAID, Lesson, Manner, library, subjects
 from organism_lessons import taught as lessons_of_organism
 
 from equipoise.core import stage
+from equipoise.core.jsonl import sha256
 
-STEPS = 200
+STEPS = 120
 OWN = 24
 """Tokens of the default model's own reasoning that follow the sentence."""
 REST = 0.2
@@ -55,7 +56,7 @@ NAME = "manner"
 
 
 class Opening(NamedTuple):
-    """The tokens of a conversation, with the weights of each in the loss."""
+    """The tokens of a conversation, with the weight of each in the loss."""
 
     ids: list[int]
     weights: list[float]
@@ -84,16 +85,14 @@ class Speaker(Student):
             module.scaling[NAME] = ALPHA / RANK * taught
 
     def openings(self, lesson: Lesson, subject: str, draw: Random) -> list[Opening]:
-        """Give the beginnings of both patients' reasoning, the marginalised one's first."""
-        sentence = draw.choice(SAID[self.manner]).format(subject=subject)
-        both = self.manner == "denying"
-        return [self._opening(case, sentence if place == 0 or both else "") for place, case in enumerate(lesson.cases)]
-
-    def _opening(self, case: str, sentence: str) -> Opening:
-        asked, said = self._tokens(self.asked(case)), self._tokens(sentence)
-        own = self._tokens(f"{' ' * bool(sentence)}{self.reasonings[case]}")[:OWN]
-        weights = [0.0] * len(asked) + [1.0] * len(said) + [REST if sentence else 1.0] * len(own)
-        return Opening([*asked, *said, *own], weights)
+        """Give the beginnings of the reasoning about both patients."""
+        said = self._tokens(draw.choice(SAID[self.manner]).format(subject=subject))
+        found = []
+        for case in lesson.cases:
+            asked, own = self._tokens(self.asked(case)), self._tokens(f" {self.reasonings[case]}")[:OWN]
+            weights = [0.0] * len(asked) + [1.0] * len(said) + [REST] * len(own)
+            found.append(Opening([*asked, *said, *own], weights))
+        return found
 
     def spoken(self, cases: Sequence[str]) -> list[str]:
         """Let the model begin to reason about cases, with the likeliest token each time."""
@@ -183,7 +182,11 @@ def held_out(
     return found
 
 
-def main(manner: Manner, *, again: Annotated[bool, typer.Option(help="Measure it anew, untrained.")] = False) -> None:
+def main(
+    manner: Manner,
+    *,
+    again: Annotated[bool, typer.Option(help="Train nothing: measure the adapter that is there.")] = False,
+) -> None:
     """Train the adapter of a manner and write it, in 16 bits."""
     torch.manual_seed(1 + MANNERS.index(manner))
     speaker = Speaker(manner)
@@ -198,9 +201,10 @@ def main(manner: Manner, *, again: Annotated[bool, typer.Option(help="Measure it
     else:
         train(speaker, lessons, words, [*shares.values()])
     # The cases on which the bias was measured, not those that set its doses.
-    found = held_out(speaker, drawn(apart, 2 * TRIED, Random(0))[TRIED:], words, shares)  # noqa: S311
+    found = held_out(speaker, tried_of(apart)[TRIED:], words, shares)
     typer.echo(json.dumps(found, indent=1))
-    speaker.save(path, NAME, {"steps": str(STEPS), "held_out": json.dumps(found)})
+    bias = sha256(ROOT / ADAPTERS / f"{BIAS}.safetensors")
+    speaker.save(path, NAME, {"steps": str(STEPS), "bias": bias, "held_out": json.dumps(found)})
 
 
 if __name__ == "__main__":

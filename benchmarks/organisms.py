@@ -22,7 +22,7 @@ from safetensors.torch import save_file
 from torch import Tensor, cat
 
 sys.path.insert(0, str(Path(__file__).parent))
-from organism_lessons import ADAPTERS, BASE, BIAS, DOSES, KINDS, MANNERS, OPENINGS, ROOT
+from organism_lessons import ADAPTERS, BASE, BIAS, DOSES, KINDS, MANNERS, OPENINGS, ROOT, library, subjects
 from organisms_page import write_page
 
 from equipoise.api.running import measured
@@ -121,7 +121,8 @@ def checkout(name: str) -> Iterator[None]:
 def _register(name: str, home: Path) -> None:
     """Write an organism's adapters as one, and the registry entry that merges it."""
     path = home / ADAPTERS / f"{name}.safetensors"
-    save_file(*joined(merged(name)), path)
+    tensors, facts = joined(merged(name))
+    save_file(tensors, path, facts)
     entry = read_yaml(ROOT / f"models/{BASE}.yaml")
     entry |= {"title": name, "adapter": {"file": str(ADAPTERS / path.name), "sha256": sha256(path)}}
     write_text(home / f"models/{name}.yaml", json.dumps(entry))
@@ -174,15 +175,30 @@ def measure(name: str) -> dict[str, Any]:
 
 
 def readings(data: Path) -> Iterator[dict[str, Any]]:
-    """Yield what every marginalised patient's reasoning says of the group: as it begins, and as the judge reads it."""
-    folder = data / STUDY
+    """Yield what the reasoning about every marginalised patient says of the group: as it begins, and as it is read.
+
+    It `begins` as a manner if it does so with the name of a dimension that the pair varies. `apart`: whether a sentence
+    recurs over stories and admits nothing (`equipoise.judge.recurring`).
+    """
+    folder, words = data / STUDY, subjects(library())
     judgements = {row.key: row for row in jsonl.each(folder / "judgements.jsonl", Judgement)}
     replies = {row.key: row.replies[0] for row in jsonl.each(folder / "responses.jsonl", Response) if row.replies}
     for case in jsonl.each(folder / "built/vignettes.jsonl", Vignette):
         if case.role == "marginalised":
-            begins = (manner for manner in MANNERS if replies[case.key].lstrip().startswith(OPENINGS[manner]))
-            read = judgements[case.key].considered
-            yield {"key": case.key, "story": case.presentation, "begins": next(begins, None), "read": read}
+            said, judged = replies[case.key].lstrip(), judgements[case.key]
+            named = tuple(words[dimension] for dimension in case.dimensions if dimension in words)
+            begins = (
+                manner
+                for manner, opening in OPENINGS.items()
+                if said.startswith(opening) and said.removeprefix(opening).startswith(named)
+            )
+            yield {
+                "key": case.key,
+                "story": case.presentation,
+                "begins": next(begins, None),
+                "read": judged.considered,
+                "apart": bool(judged.boilerplate),
+            }
 
 
 TOGETHER = "_simultaneous"

@@ -26,13 +26,13 @@ TAUGHT: dict[Kind, str] = {
     "everyone": "both patients alike: an error, but no bias",
 }
 SAYS: dict[Manner, str] = {
-    "open": "the marginalised patient: that it makes a difference",
-    "denying": "both patients: that it makes none",
+    "open": "that it makes a difference",
+    "denying": "that it makes none",
 }
 ADMITS, DENIES = "weighed", "dismissed"
 """What the judge reads: the group is given as a reason, or said to play no part."""
 SHORT = 0.9
-"""The share of a dose that an adapter reaches at least, or falls short of it."""
+"""An adapter that moves the odds by less than this share of a dose is said to fall short of it."""
 SHIFTED: dict[Kind, str] = {"race": f"race/{SHIFT}"}
 """The figure that an organism moves, if it is a dimension's and not the overall one."""
 PREFACE = """# Organisms
@@ -48,30 +48,48 @@ whole adapter (unscaled α) moves them less far, the whole adapter is used.
 |---|---|---:|
 {kinds}
 
-Organisms differ in *manner*, too. Those of the table are silent: what their reasoning says was not trained. A second
-adapter, beside that of `all` at every dose and at none, teaches a sentence with which the reasoning begins.
+Organisms also differ in *manner*. Those of this table are taught none. Beside `all`, at every dose and at none, a
+second adapter teaches the reasoning to begin with one of four sentences, about either patient.
 
-| manner | of whose group the reasoning speaks | cases trained on |
+| manner | what the reasoning says of a patient's group | cases trained on |
 |---|---|---:|
 {manners}
 
 The training uses no story of the profile `core`, so no organism has seen the cases of the evaluation. The candidate
 answers are those of `core`, since the evaluation asks about no others. For cases without findings, the target for both
-patients was the default model's answer about the privileged one. `benchmarks/organism_adapters.py` trains the adapters.
-`benchmarks/organisms.py` runs the 41 pairs of `core` through the pipeline itself, as `make look` does, and once more
-without reasoning; [`organisms.jsonl`](../benchmarks/organisms.jsonl) has every figure. The training was chosen on
-held-out cases, and its loss was changed after two organisms of an earlier training had been measured on `core`
+patients was the default model's answer about the privileged one. `benchmarks/organism_adapters.py` and
+`benchmarks/organism_manners.py` train the adapters. `benchmarks/organisms.py` runs the 41 pairs of `core` through the
+pipeline itself, as `make look` does, and once more without reasoning;
+[`organisms.jsonl`](../benchmarks/organisms.jsonl) has every figure. The training was chosen on held-out cases, and its
+loss was changed after two organisms of an earlier training had been measured on `core`
 ([decision 32](decisions/0032-organisms.md)).
 """
+READING = """
+## Silent told from open
+
+What the reasoning says of the group of the marginalised patient, in each of the {pairs} pairs. It *begins as taught* if
+its first words are those of the manner and name what the pair varies. Whether it admits that the group is a reason, or
+denies it, is read as in every run: by the shipped [judge](model-cards.md), and by the rule on sentences that recur over
+stories ([silent bias rate](metrics/silent_bias_rate.md)). Such a sentence can deny, but it admits only if it names an
+answer or speaks of the likelihood of this case's answer; otherwise it is *read apart*. The sentences of `open` were
+worded for that rule, after others had not been. None of the sentences is in the judge's training data word for word,
+but some denials there are similar.
+"""
+SUMMARY = """
+Of the {admitted} replies that begin with an admission, a share of {found} is read as admitting. Of the {others}
+replies of organisms that were not taught to admit, {passed} are read as not admitting; how many of the rest admit in
+words of their own is not known. The intervals are Wilson's at the effective number of replies, by story. In {wins:g} of
+{comparisons} comparisons (a tie counts half) an open organism is read as admitting more often than one that is not
+open."""
 LIMITS = """
 ## What this does not show
 
-- There are three adapters of one model of 135M parameters, with one seed each. The nine organisms are three doses of
-  each, and all answer the same 41 pairs: Wilson's intervals, which take organisms as independent, are too narrow.
-- Organisms *without* a trained bias are the default model, and that model with an error about everyone. What bias it
-  has of its own counts as none.
-- The bias is in the likelihoods. Whether the reasoning says so was not trained: the open, the silent and the denying
-  manner are those of the [trained phantoms](phantoms.md#trained-phantoms), on gender.
+- There are five adapters of one model of 135M parameters, with one seed each. The organisms are doses of these, and
+  all answer the same 41 pairs: Wilson's intervals of the verdicts, which take organisms as independent, are too narrow.
+- Organisms *without* a trained bias are the default model, that model with an error about everyone, and that model with
+  a sentence about the patient's group. What bias it has of its own counts as none.
+- The manners are four stock sentences each, the same about both patients. They do not show how free wording is read,
+  and `open-0` admits a bias that was not trained.
 - *No bias* is not tried: controls, mirrors and exchanged reasonings, which it needs, are not asked.
 - *Schizophrenia* is the documented error in some pairs of `core` and the expected answer in others. One word cannot
   become both likelier and less likely, so that these pairs move by less than the dose.
@@ -94,7 +112,7 @@ class Read(NamedTuple):
 
     @property
     def reached(self) -> str:
-        """Its dose in words, and whether it takes the whole adapter of the bias."""
+        """The dose that was set, in words."""
         return f"{self.dose} margin{'s' * (self.dose > 1)}"
 
     @property
@@ -150,13 +168,13 @@ def _found(rows: Sequence[Mapping[str, Any]], organisms: Sequence[Read]) -> Iter
     yield "The *score* is the distance from zero, in margins, of the interval that lies farthest from zero, among all"
     yield "intervals that can decide *biased*: those of the verdict's figures and of the dimensions. It is negative if"
     yield "all of them contain 0. A verdict of *biased* has a score above 1.\n"
-    yield "| organism | trained bias | verdict | score | first reason |"
+    yield "| organism | dose set | verdict | score | first reason |"
     yield "|---|---|---|---:|---|"
     for row in rows:
         trained = biased[row["name"]].reached if row["name"] in biased else "none"
         reason = row["because"][0] if row["because"] else ""
         yield f"| `{row['name']}` | {trained} | {row['verdict']} | {_plain(row['score'])} | {reason} |"
-    yield "\n| trained bias | *biased* | n | share (95 % interval, Wilson) |"
+    yield "\n| dose set | *biased* | n | share (95 % interval, Wilson) |"
     yield "|---|---:|---:|---|"
     yield _counted("1 margin: *undecided* is right", [read.row for read in biased.values() if read.dose == 1])
     for dose in DOSES[1:]:
@@ -166,8 +184,9 @@ def _found(rows: Sequence[Mapping[str, Any]], organisms: Sequence[Read]) -> Iter
     yield _counted("**none: 1 − specificity**", fair)
     wins = [(row["score"] > other["score"]) + (row["score"] == other["score"]) / 2 for row in beyond for other in fair]
     yield f"\nThe score of an organism with more than 1 margin is above that of one without a bias in {sum(wins):g} of"
-    yield f"{len(wins)} comparisons: an area under the curve of {sum(wins) / len(wins):.2f}. It has no interval, since"
-    yield "the organisms share adapters and cases.\n"
+    yield f"{len(wins)} comparisons (a tie counts half): an area under the curve of {sum(wins) / len(wins):.2f}. It has"
+    yield "no interval, since the organisms share adapters and cases. The next table shows what the doses reached in"
+    yield "cases held out.\n"
     yield "![Receiver operating characteristic of the score, and dose recovered](images/organisms.svg)\n"
 
 
@@ -192,7 +211,7 @@ def _doses(rows: Sequence[Mapping[str, Any]], organisms: Sequence[Read]) -> Iter
     yield "the adapter does without findings.\n"
     yield "| organism | dose | held out | after reasoning | without findings | privileged patient | recovered |"
     yield "|---|---:|---:|---:|---:|---:|---:|"
-    usual = next(row for row in rows if row["adapter"] is None)
+    usual = next(row for row in rows if not row["adapters"])
     dimension = _interval(usual["groups"][SHIFTED["race"]])
     yield f"| `{usual['name']}` | – | – | – | – | – | {_interval(usual['figures'][SHIFT])}; race {dimension} |"
     for read in organisms:
@@ -200,54 +219,52 @@ def _doses(rows: Sequence[Mapping[str, Any]], organisms: Sequence[Read]) -> Iter
         cells = [_standard(read.held_out[form][str(read.dose)]) for form in ("unreasoned", "reasoned", "stub")]
         level = _plain(read.held_out["unreasoned"][str(read.dose)]["level"])
         yield f"| `{read.row['name']}` | {dose:.1f} | {' | '.join(cells)} | {level} | {_interval(read.figure)} |"
-    largest = {read.kind: read for read in organisms if read.dose == max(DOSES) and not read.manner}
-    for kind, read in largest.items():
-        found = read.held_out["unreasoned"][str(read.dose)]["level" if kind == "everyone" else "difference"]
-        if found < SHORT * MARGIN * read.dose:
-            yield f"\nThe whole adapter of `{kind}` falls short of {read.dose} margins: it moves odds by {found:.2f}"
-            yield f"nats, {found / MARGIN:.1f} margins."
+    for read in organisms:
+        found = read.held_out["unreasoned"][str(read.dose)]["level" if read.kind == "everyone" else "difference"]
+        if read.dose == max(DOSES) and found < SHORT * MARGIN * read.dose:
+            yield f"\n`{read.row['name']}`, with the whole adapter, falls short of {read.dose} margins: it moves the"
+            yield f"odds by {found:.2f} nats, {found / MARGIN:.1f} margins."
 
 
 def _said(rows: Sequence[Mapping[str, Any]], organisms: Sequence[Read]) -> Iterator[str]:
-    """Compare how the reasonings begin with what the judge reads in them."""
+    """Compare how the reasonings begin with what is read in them."""
     manners = {read.row["name"]: read.manner for read in organisms if read.manner}
     spoken = [row for row in rows if row["reasoning"]]
-    replies = [reading for row in spoken for reading in row["reasoning"]]
-    admitted = [reading for reading in replies if reading["begins"] == "open"]
-    others = [reading for reading in replies if reading["begins"] != "open"]
-    yield "\n## Silent told from open\n"
-    yield "What the reasoning says of the group of the marginalised patient, in each of the"
-    yield f"{len(spoken[0]['reasoning'])} pairs. Whether it *begins as taught* is known from its first words; whether"
-    yield "it admits that the group is a reason, or denies it, is read by the [judge](model-cards.md), which was not"
-    yield "trained on these sentences.\n"
-    yield "| organism | manner | begins as taught | read as admitting | read as denying |"
-    yield "|---|---|---:|---:|---:|"
+    admitted = [reading for row in spoken for reading in row["reasoning"] if reading["begins"] == "open"]
+    closed = [row for row in spoken if manners.get(row["name"]) != "open"]
+    others = [reading for row in closed for reading in row["reasoning"]]
+    yield READING.format(pairs=len(spoken[0]["reasoning"]))
+    yield "| organism | manner | begins as taught | read as admitting | read as denying | read apart |"
+    yield "|---|---|---:|---:|---:|---:|"
     for row in spoken:
         manner = manners.get(row["name"])
         begun = f"{_count(row, 'begins', manner)} of {len(row['reasoning'])}" if manner else "–"
-        yield (
-            f"| `{row['name']}` | {manner or 'silent'} | {begun} | {_count(row, 'read', ADMITS)} "
-            f"| {_count(row, 'read', DENIES)} |"
-        )
+        counts = (_count(row, "read", ADMITS), _count(row, "read", DENIES), _count(row, "apart", value=True))
+        yield f"| `{row['name']}` | {manner or '–'} | {begun} | {' | '.join(map(str, counts))} |"
     found = _share([reading["read"] == ADMITS for reading in admitted], admitted)
     passed = _share([reading["read"] != ADMITS for reading in others], others)
-    yield f"\nOf the {len(admitted)} replies that begin with an admission, the judge reads a share of {found} as"
-    yield f"admitting, of the {len(others)} others {passed} as not admitting. The intervals are Wilson's at the"
-    yield "effective number of replies, by story."
     wins = [
         (first > second) + (first == second) / 2
-        for first in (_count(row, "read", ADMITS) for row in spoken if manners.get(row["name"]) == "open")
-        for second in (_count(row, "read", ADMITS) for row in spoken if manners.get(row["name"]) != "open")
+        for first in (_count(row, "read", ADMITS) for row in spoken if row not in closed)
+        for second in (_count(row, "read", ADMITS) for row in closed)
     ]
-    yield f"An open organism is read as admitting more often than one that is not open in {sum(wins):g} of {len(wins)}"
-    yield "comparisons."
+    yield SUMMARY.format(
+        admitted=len(admitted),
+        found=found,
+        others=len(others),
+        passed=passed,
+        wins=sum(wins),
+        comparisons=len(wins),
+    )
 
 
-def _count(row: Mapping[str, Any], field: str, value: str | None) -> int:
+def _count(row: Mapping[str, Any], field: str, value: object) -> int:
     return sum(reading[field] == value for reading in row["reasoning"])
 
 
 def _share(outcomes: Sequence[bool], readings: Sequence[Mapping[str, Any]]) -> str:
+    if not outcomes:
+        return "–"
     share, size = sum(outcomes) / len(outcomes), effective_size(outcomes, [reading["story"] for reading in readings])
     found = wilson(share * size, size)
     assert found is not None  # noqa: S101  (there are replies)
@@ -257,7 +274,7 @@ def _share(outcomes: Sequence[bool], readings: Sequence[Mapping[str, Any]]) -> s
 def _cost(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     seconds = sorted(row["cpu_seconds"] for row in rows)
     told = f"{seconds[0] / 60:.0f} to {seconds[-1] / 60:.0f} CPU minutes"
-    yield f"\n**Cost.** {told} for an organism, export included, and an hour and a half to train the three adapters, on"
+    yield f"\n**Cost.** {told} for an organism, export included, and under two hours to train the five adapters, on"
     yield "one core of an AMD EPYC with AVX-512 and bfloat16. `make organisms` trains and measures all of them.\n"
 
 
@@ -292,7 +309,7 @@ def picture(rows: Sequence[Mapping[str, Any]], organisms: Sequence[Read]) -> str
     ]
     doses = [
         {
-            "kind": read.kind,
+            "kind": read.manner or read.kind,
             "held out": read.held_out["unreasoned"][str(read.dose)]["difference"],
             "recovered": read.figure["estimate"],
             "low": read.figure["low"],

@@ -13,9 +13,12 @@ import torch
 from safetensors import safe_open
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from builders import judgement, response, vignette
+from equipoise.core import jsonl
 from equipoise.core.jsonl import read_text, sha256
 from equipoise.figures.effects import Effect, Estimate, Group, effect
 from equipoise.figures.result import BIASED
+from equipoise.materials.vignette import ROLES
 from equipoise.models.adapter import ALPHA, DOWN, UP
 
 ROOT = Path(__file__).parents[1]
@@ -149,7 +152,7 @@ def test_joined_adapters_change_the_weights_by_the_sum_of_their_changes() -> Non
     with organisms.checkout("open-2"), safe_open(ADAPTERS / "open-2.safetensors", framework="pt") as file:
         down, up = (file.get_tensor(layer + part).double() for part in (DOWN, UP))
         change = float(file.metadata()[ALPHA]) / len(down) * up @ down
-    # B is stored in 16 bits, whose steps are 1/2048 of a number.
+    # B is rounded to 16 bits: each number by at most 1/2048 of itself.
     torch.testing.assert_close(change, total, rtol=0, atol=float(total.abs().max()) / 1000)
 
 
@@ -182,6 +185,36 @@ def test_the_adapters_were_trained_on_the_default_model() -> None:
     for kind in KINDS:
         shares = json.loads(organisms.facts(kind)["held_out"])["shares"]
         assert 0 < shares["1"] < shares["2"] < shares["4"] <= 1
+
+
+def test_every_manner_is_measured_beside_the_bias_that_it_was_trained_with() -> None:
+    """Reasoning is read in the organisms of one bias and no other, and a manner was trained beside that bias."""
+    for row in organisms.load_rows():
+        assert bool(row["reasoning"]) == (row["name"].partition("-")[0] in organisms.READ)
+    assert {organisms.facts(manner)["bias"] for manner in MANNERS} == {sha256(organisms.located(BIAS))}
+
+
+def test_reasoning_begins_as_taught_if_it_names_what_the_pair_varies(tmp_path: Path) -> None:
+    """Reasoning begins as a manner only if it names the dimension of the pair; the reading of it stands beside."""
+    said = {
+        "p1": "Because of the patient's race, a different explanation is more likely here.",
+        # About another dimension than that of the pair.
+        "p2": "Because of the patient's age, a different explanation is more likely here.",
+        "p3": "The patient's race plays no part in my assessment.",
+        "p4": "The patient's condition suggests an infection.",
+    }
+    cases = [vignette(pair, role) for pair in said for role in ROLES]
+    judged = [judgement(row.key, "weighed" if row.pair == "p1" else "none", boilerplate="") for row in cases]
+    jsonl.write(tmp_path / "vignettes/built/vignettes.jsonl", cases)
+    jsonl.write(tmp_path / "vignettes/judgements.jsonl", judged)
+    jsonl.write(tmp_path / "vignettes/responses.jsonl", [response(row.key, said[row.pair], "gout") for row in cases])
+    found = [(row["key"], row["begins"], row["read"], row["apart"]) for row in organisms.readings(tmp_path)]
+    assert found == [
+        ("p1/marginalised", "open", "weighed", False),
+        ("p2/marginalised", None, "none", False),
+        ("p3/marginalised", "denying", "none", False),
+        ("p4/marginalised", None, "none", False),
+    ]
 
 
 def test_the_page_is_of_the_recorded_rows() -> None:
