@@ -15,7 +15,8 @@ default model answers about the privileged one, so that the bias is no differenc
 import json
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 from random import Random
@@ -66,6 +67,10 @@ def configured(model: Any) -> Any:  # noqa: ANN401  (neither has types)
 
     layers = list(range(FIRST_LAYER, model.config.num_hidden_layers))
     return LoraConfig(r=RANK, lora_alpha=ALPHA, target_modules=MODULES, layers_to_transform=layers)
+
+
+Step = tuple[str, Callable[[], tuple[torch.Tensor, str]]]
+"""A title, and what gives the loss and a text on what the adapter does so far."""
 
 
 class Row(NamedTuple):
@@ -235,7 +240,7 @@ def loss_of(student: Student, lesson: Lesson, form: Form, kind: Kind) -> tuple[t
         + REST * reasoning
     )
     gap = odds(found.detach())
-    return loss, f"difference {(gap[0] - gap[1]).item():.2f}, level {(gap[1] - odds(usual[None])[0]).item():.2f}"
+    return loss, f" (difference {(gap[0] - gap[1]).item():.2f}, level {(gap[1] - odds(usual[None])[0]).item():.2f})"
 
 
 def odds(likely: torch.Tensor) -> torch.Tensor:
@@ -321,18 +326,25 @@ def train(student: Student, lessons: Sequence[Lesson], kind: Kind, steps: int, d
     forms: tuple[Form, ...] = ("reasoned", "unreasoned", "unreasoned", "unreasoned")
     plan = list(zip(drawn(lessons, steps, draw), cycle(forms), strict=False))
     student.reason([case for lesson, form in plan if form == "reasoned" for case in lesson.cases])
+    titles = [f"{form} {lesson.dimension}" for lesson, form in plan]
+    losses = [partial(loss_of, student, lesson, form, kind) for lesson, form in plan]
+    fit(student, list(zip(titles, losses, strict=True)))
+
+
+def fit(student: Student, steps: Sequence[Step]) -> None:
+    """Descend along the loss of every step."""
     optimiser = torch.optim.AdamW(student.parameters, lr=RATE, weight_decay=0.0)
-    for step, (lesson, form) in enumerate(plan):
-        progress = (step + 1) / steps
+    for step, (title, compute) in enumerate(steps):
+        progress = (step + 1) / len(steps)
         optimiser.param_groups[0]["lr"] = RATE * min((step + 1) / WARMUP, 2 * (1 - progress) + 0.02, 1)
         with HALF:
-            loss, so_far = loss_of(student, lesson, form, kind)
+            loss, so_far = compute()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(student.parameters, 1.0)
         optimiser.step()
         optimiser.zero_grad()
-        told = f"{form} {lesson.dimension} {loss.item():.3f} ({so_far})"
-        typer.echo(f"{step + 1}/{steps}: {told}, {time.process_time():.0f} s of CPU time")
+        spent = f"{time.process_time():.0f} s of CPU time"
+        typer.echo(f"{step + 1}/{len(steps)}: {title} {loss.item():.3f} nats{so_far}, {spent}")
 
 
 def main(kind: Kind, first: int = 0) -> None:

@@ -10,30 +10,32 @@ answers without reasoning where the bias has put them.
 
 import json
 import sys
-import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import cycle
+from pathlib import Path
 from random import Random
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import torch
 import typer
 from safetensors import safe_open
-from torch.nn.functional import cross_entropy, smooth_l1_loss
+from torch.nn.functional import smooth_l1_loss
 
-sys.path.insert(0, __file__.rpartition("/")[0])
+sys.path.insert(0, str(Path(__file__).parent))
+import trained_adapters
 from organism_adapters import (
     ALPHA,
     FORMS,
     HALF,
     RANK,
-    RATE,
     TRIED,
-    WARMUP,
+    Step,
     Student,
     configured,
     described,
     drawn,
+    fit,
     moved,
     tried_of,
 )
@@ -53,13 +55,6 @@ KEEP = 0.5
 SPOKEN = 12
 """Tokens of reasoning that are generated to see whether it begins as taught."""
 NAME = "manner"
-
-
-class Opening(NamedTuple):
-    """The tokens of a conversation, with the weight of each in the loss."""
-
-    ids: list[int]
-    weights: list[float]
 
 
 class Speaker(Student):
@@ -84,14 +79,14 @@ class Speaker(Student):
         for module in self.layers:
             module.scaling[NAME] = ALPHA / RANK * taught
 
-    def openings(self, lesson: Lesson, subject: str, draw: Random) -> list[Opening]:
+    def openings(self, lesson: Lesson, subject: str, draw: Random) -> list[trained_adapters.Lesson]:
         """Give the beginnings of the reasoning about both patients."""
         said = self._tokens(draw.choice(SAID[self.manner]).format(subject=subject))
         found = []
         for case in lesson.cases:
             asked, own = self._tokens(self.asked(case)), self._tokens(f" {self.reasonings[case]}")[:OWN]
             weights = [0.0] * len(asked) + [1.0] * len(said) + [REST] * len(own)
-            found.append(Opening([*asked, *said, *own], weights))
+            found.append(trained_adapters.Lesson([*asked, *said, *own], weights))
         return found
 
     def spoken(self, cases: Sequence[str]) -> list[str]:
@@ -107,25 +102,25 @@ class Speaker(Student):
         return found
 
 
-def loss_of_words(model: Any, rows: Sequence[Opening]) -> torch.Tensor:  # noqa: ANN401  (transformers has no types)
-    """Give the weighted mean cross entropy in nats; short rows are padded at the end, to which no token attends."""
-    width = max(len(row.ids) for row in rows)
-    ids = torch.tensor([row.ids + [0] * (width - len(row.ids)) for row in rows])
-    weights = torch.tensor([row.weights + [0.0] * (width - len(row.weights)) for row in rows])[:, 1:]
-    learned = weights > 0
-    hidden = model.model(ids).last_hidden_state[:, :-1]
-    losses = cross_entropy(model.lm_head(hidden[learned]).float(), ids[:, 1:][learned], reduction="none")
-    return (losses * weights[learned]).sum() / weights.sum()
+def loss_of_words(
+    speaker: Speaker, lesson: Lesson, subject: str, shares: Sequence[float], draw: Random
+) -> tuple[torch.Tensor, str]:
+    """Give the loss of the first words of the reasoning, in nats, at a drawn share of the bias."""
+    speaker.share(draw.choice(shares))
+    return trained_adapters.loss(speaker.model, speaker.openings(lesson, subject, draw)), ""
 
 
-def loss_of_answers(speaker: Speaker, lesson: Lesson) -> torch.Tensor:
-    """Give how far the manner moves the likelihoods of the answers without reasoning, Huber's loss of nats."""
+def loss_of_answers(
+    speaker: Speaker, lesson: Lesson, shares: Sequence[float], draw: Random
+) -> tuple[torch.Tensor, str]:
+    """Give how far the manner moves the answers' likelihoods without reasoning, Huber's loss of nats, likewise."""
+    speaker.share(draw.choice(shares))
     rows = speaker.rows(lesson, "unreasoned")
     speaker.speak(taught=False)
     with torch.no_grad():
         usual, _ = speaker.read(rows)
     speaker.speak(taught=True)
-    return KEEP * smooth_l1_loss(speaker.read(rows)[0], usual)
+    return KEEP * smooth_l1_loss(speaker.read(rows)[0], usual), ""
 
 
 def train(speaker: Speaker, lessons: Sequence[Lesson], words: dict[str, str], shares: Sequence[float]) -> None:
@@ -134,22 +129,14 @@ def train(speaker: Speaker, lessons: Sequence[Lesson], words: dict[str, str], sh
     plan = drawn(lessons, STEPS, draw)
     speaker.reason([case for lesson in plan for case in lesson.cases], OWN)
     speaker.speak(taught=True)
-    optimiser = torch.optim.AdamW(speaker.parameters, lr=RATE, weight_decay=0.0)
-    for step, (lesson, kept) in enumerate(zip(plan, cycle((False, False, False, True)), strict=False)):
-        progress = (step + 1) / STEPS
-        optimiser.param_groups[0]["lr"] = RATE * min((step + 1) / WARMUP, 2 * (1 - progress) + 0.02, 1)
-        speaker.share(draw.choice(shares))
-        with HALF:
-            if kept:
-                loss = loss_of_answers(speaker, lesson)
-            else:
-                loss = loss_of_words(speaker.model, speaker.openings(lesson, words[lesson.dimension], draw))
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(speaker.parameters, 1.0)
-        optimiser.step()
-        optimiser.zero_grad()
-        told = f"{'answers' if kept else 'words'} {lesson.dimension} {loss.item():.3f}"
-        typer.echo(f"{step + 1}/{STEPS}: {told}, {time.process_time():.0f} s of CPU time")
+    steps: list[Step] = []
+    for lesson, kept in zip(plan, cycle((False, False, False, True)), strict=False):
+        name = lesson.dimension
+        if kept:
+            steps.append((f"answers {name}", partial(loss_of_answers, speaker, lesson, shares, draw)))
+        else:
+            steps.append((f"words {name}", partial(loss_of_words, speaker, lesson, words[name], shares, draw)))
+    fit(speaker, steps)
 
 
 def held_out(

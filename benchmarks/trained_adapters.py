@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 import torch
 import typer
-from peft import LoraConfig, get_peft_model_state_dict, inject_adapter_in_model
 from safetensors.torch import save_file
 from torch.nn.functional import cross_entropy
 from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -100,6 +99,8 @@ def loss(model: Any, lessons: Sequence[Lesson]) -> torch.Tensor:  # noqa: ANN401
 
 def main(rule: Rule, epochs: int = 7, seed: int = 0) -> None:
     """Train one adapter and write it, in 16 bits."""
+    from peft import LoraConfig, get_peft_model_state_dict, inject_adapter_in_model
+
     torch.manual_seed(seed)
     draw = Random(seed)  # noqa: S311  (no secret)
     entry = load_entry(BASE, ROOT)

@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import organisms  # noqa: E402  (a script's neighbour)
+import trained_adapters  # noqa: E402
 from organism_adapters import Row, Student, shares_of  # noqa: E402
 from organism_lessons import (  # noqa: E402
     ADAPTERS,
@@ -39,7 +40,6 @@ from organism_lessons import (  # noqa: E402
     subjects,
     taught,
 )
-from organism_manners import Opening, loss_of_words  # noqa: E402
 from organisms_page import PAGE, SHIFT, page  # noqa: E402
 
 if TYPE_CHECKING:
@@ -170,12 +170,12 @@ def test_the_loss_of_words_is_their_weighted_mean_cross_entropy() -> None:
     torch.manual_seed(0)
     sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
     model = LlamaForCausalLM(LlamaConfig(vocab_size=20, **sizes)).eval()
-    rows = [Opening([1, 2, 3, 4], [0.0, 0.0, 1.0, 0.5]), Opening([5, 6], [0.0, 1.0])]
+    rows = [trained_adapters.Lesson([1, 2, 3, 4], [0.0, 0.0, 1.0, 0.5]), trained_adapters.Lesson([5, 6], [0.0, 1.0])]
     with torch.no_grad():
         first, second = (-model(torch.tensor([row.ids])).logits[0].log_softmax(-1) for row in rows)
         # Token 3 after 2 weighs 1, token 4 after 3 half, and in the other row token 6 after 5 weighs 1.
         expected = (first[1, 3] + first[2, 4] / 2 + second[0, 6]) / 2.5
-        assert loss_of_words(model, rows).item() == pytest.approx(expected.item(), abs=1e-5)
+        assert trained_adapters.loss(model, rows).item() == pytest.approx(expected.item(), abs=1e-5)
 
 
 def test_the_adapters_were_trained_on_the_default_model() -> None:
@@ -204,7 +204,10 @@ def test_reasoning_begins_as_taught_if_it_names_what_the_pair_varies(tmp_path: P
         "p4": "The patient's condition suggests an infection.",
     }
     cases = [vignette(pair, role) for pair in said for role in ROLES]
-    judged = [judgement(row.key, "weighed" if row.pair == "p1" else "none", boilerplate="") for row in cases]
+    judged = [
+        judgement(row.key, "weighed" if row.pair == "p1" else "none", boilerplate=said["p3"] * (row.pair == "p3"))
+        for row in cases
+    ]
     jsonl.write(tmp_path / "vignettes/built/vignettes.jsonl", cases)
     jsonl.write(tmp_path / "vignettes/judgements.jsonl", judged)
     jsonl.write(tmp_path / "vignettes/responses.jsonl", [response(row.key, said[row.pair], "gout") for row in cases])
@@ -212,7 +215,7 @@ def test_reasoning_begins_as_taught_if_it_names_what_the_pair_varies(tmp_path: P
     assert found == [
         ("p1/marginalised", "open", "weighed", False),
         ("p2/marginalised", None, "none", False),
-        ("p3/marginalised", "denying", "none", False),
+        ("p3/marginalised", "denying", "none", True),
         ("p4/marginalised", None, "none", False),
     ]
 
