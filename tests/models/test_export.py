@@ -19,7 +19,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.manifest import Fidelity, Manifest
 from equipoise.models import export
 from equipoise.models.export import COMPUTING, leftovers, new_folder, require_versions, save_tokenizer, versions
-from equipoise.models.registry import ApiEntry, Generation, LocalSource
+from equipoise.models.registry import ApiEntry, Generation, LocalSource, ModelEntry
 from equipoise.models.tokenizer import ExportedTokenizer
 
 if TYPE_CHECKING:
@@ -50,7 +50,9 @@ def test_the_manifest_says_what_was_made_and_from_what(tiny_model: Exported, tin
     manifest = tiny_model.manifest
     folder = tiny_model.store / manifest.folder
 
-    assert {path.name: jsonl.sha256(path) for path in folder.iterdir()} == manifest.files
+    found = export.hashes(folder)
+    del found[export.MANIFEST]  # which says so
+    assert found == manifest.files
     assert {"model.safetensors": jsonl.sha256(tiny_checkpoint / "model.safetensors")} == manifest.weights
     assert manifest.files.keys() >= {"model.onnx", "model.onnx.data", "config.json", "tokenizer.json"}
     assert ("tiny", str(tiny_checkpoint), "local", "Apache-2.0") == (
@@ -99,6 +101,38 @@ def test_the_same_weights_give_the_same_files(tiny_model: Exported, tmp_path: Pa
     assert tiny_model.manifest.files == again.files
     assert tiny_model.manifest.identity == again.identity
     assert [tmp_path / "store" / again.folder] == list((tmp_path / "store").iterdir())
+
+
+def test_an_export_is_used_again_until_what_it_was_made_from_changes(
+    tiny_model: Exported, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same model is exported once; another entry, probe or library, or a damaged file, has it exported anew."""
+    made: list[Path] = []
+    write = export.write
+    monkeypatch.setattr(
+        export, "write", lambda model, target, blocks: made.append(target) or write(model, target, blocks)
+    )
+    root, entry = tiny_model.store.parent, tiny_model.entry
+
+    def exported(entry: ModelEntry = entry, probes: tuple[str, ...] = PROBES) -> tuple[Manifest, bool]:
+        before = len(made)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            manifest = export.export("tiny", entry, root, tmp_path, probes)
+        return manifest, len(made) > before
+
+    first, _ = exported()
+    assert exported() == (first, False)
+    assert exported(entry.model_copy(update={"fidelity": 0.5})) == (first, True)
+    assert exported(entry.model_copy(update={"fidelity": 0.5}), PROBES[:1])[1]
+    assert exported() == (first, True)
+    graph = tmp_path / first.folder / "model.onnx"
+    graph.write_bytes(graph.read_bytes()[:-1])
+    assert exported() == (first, True)
+    (tmp_path / first.folder / export.MANIFEST).write_text("{", encoding="utf-8")
+    assert exported() == (first, True)
+    monkeypatch.setattr(export, "provider", lambda: "cuda")
+    assert exported() == (first.model_copy(update={"provider": "cuda"}), True)
 
 
 def test_a_tokenizer_loaded_offline_is_the_same(tmp_path: Path) -> None:
@@ -157,7 +191,7 @@ def test_a_graph_that_answers_otherwise_is_refused(
     ):
         export_again(tiny_model, store)
     assert [store / manifest.folder] == list(store.iterdir())
-    assert manifest.files == {path.name: jsonl.sha256(path) for path in (store / manifest.folder).iterdir()}
+    assert manifest.files.items() <= export.hashes(store / manifest.folder).items()
 
 
 def test_a_tokenizer_that_reads_otherwise_is_refused(
@@ -307,10 +341,9 @@ def test_answers_are_labelled_with_the_versions_that_compute_them() -> None:
 
 def test_another_exporter_keeps_the_answers_of_the_same_files() -> None:
     """It is stated in the manifest; the cache's keys depend on the exported files and on what runs them."""
-    manifest = Manifest(
-        model="some", repo="r", revision="1", licence="x", files={"model.onnx": "0"}, versions={"a": "1"}
-    )
-    upgraded = manifest.model_copy(update={"exporters": {"optimum": "2.2"}})
+    made = {"folder": "some-1", "files": {"model.onnx": "0"}, "versions": {"a": "1"}}
+    manifest = Manifest(model="some", repo="r", revision="1", licence="x", **made)
+    upgraded = manifest.model_copy(update={"exporters": {"optimum": "2.2"}, "folder": "some-2"})
 
     assert upgraded.identity == manifest.identity
     assert upgraded.written()["exporters"] == {"optimum": "2.2"}

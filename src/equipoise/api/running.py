@@ -129,17 +129,17 @@ class Called(Run):
         return FUNCTION
 
 
-def measured(model: str, study: str, changed: Mapping[str, dict[str, Any]], judged: Path | None = None) -> StudyResult:
+def measured(model: str, study: str, changed: Mapping[str, dict[str, Any]], rows: Path | None = None) -> StudyResult:
     """Ask a registered model every case of a study under other settings, by section.
 
-    The reasoning is read by the judge only if `judged` names an empty folder, which then holds the study's files as
+    The reasoning is read by the judge only if `rows` names an empty folder, which then holds the study's files as
     `data/` does; the study must be one whose reasoning can be left unread.
     """
     with extras_named(), _at_home(), TemporaryDirectory() as folder, progress("run") as moved:
         settings = params.load()
         others = {section: settings.values(section) | values for section, values in changed.items()}
         settings = settings.model_copy(update=others)
-        data, reasoning = judged or Path(folder), judged is not None
+        data, reasoning = rows or Path(folder), rows is not None
         return _measured(model, STUDIES[study], None, data, moved, settings, reasoning=reasoning)[0]
 
 

@@ -66,6 +66,17 @@ class ExportManifest(Frozen):
     files: dict[str, str]
 
 
+class _ChatManifest(ExportManifest):
+    """The manifest stored with the export of a model under test.
+
+    It has a digest of what the export was made from, of which the name of its folder has a part, and describes the
+    model.
+    """
+
+    origin: str
+    described: Manifest
+
+
 M = TypeVar("M", bound=ExportManifest)
 
 
@@ -129,18 +140,22 @@ def make_store(store: Path, needed: float = 0.0) -> None:
 
 def export_once(store: Path, name: str, kind: type[M], fill: Callable[[Path], M]) -> M:
     """Return the manifest of the export `name` under `store`; `fill` creates a missing or incomplete export."""
-    path = store / name / MANIFEST
-    if path.is_file():
-        manifest = read_one(path, kind)
-        if all(
-            (path.with_name(file)).is_file() and sha256(path.with_name(file)) == expected
-            for file, expected in manifest.files.items()
-        ):
-            return manifest
+    if kept := _kept(store / name, kind):
+        return kept
     with new_folder(store, name) as target:
         manifest = fill(target)
         write_json(target / MANIFEST, manifest.model_dump(mode="json"))
     return manifest
+
+
+def _kept(folder: Path, kind: type[M]) -> M | None:
+    """Return the manifest of an export whose files are all there and unaltered; None if there is none."""
+    try:
+        manifest = read_one(folder / MANIFEST, kind)
+        whole = all(sha256(folder / file) == expected for file, expected in manifest.files.items())
+    except (EquipoiseError, OSError):
+        return None
+    return manifest if whole else None
 
 
 def hashes(folder: Path) -> dict[str, str]:
@@ -168,13 +183,17 @@ def save_tokenizer(tokenizer: Any, folder: Path) -> None:  # noqa: ANN401  (tran
 def export(name: str, entry: OnnxEntry, root: Path, store: Path, probes: Sequence[str]) -> Manifest:
     """Export a registry entry into a folder under `store`, compare it with torch on the probes, and describe it.
 
-    If agreement is below the entry's threshold, it raises EquipoiseError and keeps nothing.
+    An export that the same code and libraries made of the same weights, entry and probes is used again. If agreement is
+    below the entry's threshold, it raises EquipoiseError and keeps nothing.
     """
     weights = locate(entry, root)
-    model, tokenizer = _load(weights)
-    template = Template(entry.title, tokenizer, entry.thinking)
     exporters = versions(EXPORTERS)
     folder = f"{name}-{digest([weights.files, exporters, entry.precision])[:16]}"
+    origin = _origin(entry, weights, probes)
+    if (kept := _kept(store / folder, _ChatManifest)) and kept.origin == origin:
+        return kept.described
+    model, tokenizer = _load(weights)
+    template = Template(entry.title, tokenizer, entry.thinking)
     make_store(store, disk_gb(entry, model.num_parameters()) * GB)
     with new_folder(store, folder) as target:
         save_tokenizer(tokenizer, target)
@@ -189,23 +208,33 @@ def export(name: str, entry: OnnxEntry, root: Path, store: Path, probes: Sequenc
         )
         _require_same_tokens(name, tokenizer, template, target, probes)
         files = hashes(target)
-    return Manifest(
-        model=name,
-        repo=weights.repo,
-        revision=weights.revision,
-        licence=entry.licence,
-        weights=weights.files,
-        folder=folder,
-        files=files,
-        opset=opset,
-        precision=entry.precision,
-        provider=provider(),
-        settings=entry.settings,
-        system_in_user=not template.has_system,
-        versions=versions(COMPUTING),
-        exporters=exporters,
-        fidelity=fidelity,
-    )
+        described = Manifest(
+            model=name,
+            repo=weights.repo,
+            revision=weights.revision,
+            licence=entry.licence,
+            weights=weights.files,
+            folder=folder,
+            files=files,
+            opset=opset,
+            precision=entry.precision,
+            provider=provider(),
+            settings=entry.settings,
+            system_in_user=not template.has_system,
+            versions=versions(COMPUTING),
+            exporters=exporters,
+            fidelity=fidelity,
+        )
+        made = _ChatManifest(files=files, origin=origin, described=described)
+        write_json(target / MANIFEST, made.model_dump(mode="json"))
+    return described
+
+
+def _origin(entry: OnnxEntry, weights: Weights, probes: Sequence[str]) -> str:
+    """Digest what an export, its acceptance and its description depend on, the code of this package included."""
+    code = {path.name: sha256(path) for path in Path(__file__).parent.glob("*.py")}
+    identity = [weights.repo, weights.revision, weights.files]
+    return digest([entry.model_dump(mode="json"), identity, versions(), provider(), list(probes), code])
 
 
 def require_versions(manifest: Manifest) -> None:

@@ -355,5 +355,5 @@ def _lines(figures: Mapping[str, Any]) -> Iterable[tuple[str, ...]]:
     for name, other, n, kappas in compared:
         for measure, title in MEASURES.items():
             kappa = kappas.get(measure, {}).get("kappa")
-            bounds = [f"{kappa[field]:z.3f}" for field in ("estimate", "ci_low", "ci_high")] if kappa else [*"--"]
+            bounds = [f"{kappa[field]:z.3f}" for field in ("estimate", "ci_low", "ci_high")] if kappa else ["-", "-"]
             yield (name, other, title, str(n), bounds[0], " to ".join(bounds[1:]))

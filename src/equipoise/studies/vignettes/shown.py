@@ -277,4 +277,4 @@ def label_text(kind: str | None, label: str) -> str:
     """Write the kind of an answer with its label."""
     if kind is None:
         return MISSING
-    return f"{answer_kind(kind)}: {label}" if label else answer_kind(kind)
+    return ": ".join(filter(None, (answer_kind(kind), label)))
