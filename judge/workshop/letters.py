@@ -3,6 +3,7 @@
 Run `python -m workshop.letters` in the project's root, with judge/ and src/ on the path, after judge/snli/base was
 fetched (`judge/snli`). Letters are in judge/letters/*.txt: a line `# STORY HAND`, then chunks of text, each after the
 facts that it tells: the number of the fact and k (kept), s (softened) or d (doubted). What no chunk tells is omitted.
+Letters of styles.jsonl are whole, and some of the facts of their stories are labelled.
 """
 
 from __future__ import annotations
@@ -114,6 +115,18 @@ def load(name: str) -> list[Letter]:
         letters[-1].chunks.append((match[2], tags))
         for fact, manner in tags.items():
             letters[-1].manners[fact] = manner
+    return letters
+
+
+def styled() -> list[Letter]:
+    """Read the letters in many styles, each a chunk and its style the author, with the facts that are labelled."""
+    stories = load_library(Path("data/raw")).presentations
+    letters: list[Letter] = []
+    for line in (FOLDER / "styles.jsonl").read_text("utf-8").splitlines():
+        row = json.loads(line)
+        told = facts_of(stories[row["story"]])
+        facts, classes = zip(*(told[int(number)] for number in row["labels"]), strict=True)
+        letters.append(Letter(row["style"], [*facts], [*classes], [*row["labels"].values()], [(row["letter"], {})]))
     return letters
 
 
@@ -240,7 +253,7 @@ def measure() -> None:
     with cached_probabilities("minilm_letters", Path(), "facts") as probabilities:
         reader = FactReader(probabilities)
         told = {"own": found(letters, reader), "other": found(foreign(letters), reader)}
-        result = {**measured(letters, reader), "found": told}
+        result = {**measured(letters, reader), "found": told, "styles": measured(styled(), reader)}
     (FOLDER / "agreement.json").write_text(json.dumps(result, indent=2) + "\n", "utf-8")
 
 

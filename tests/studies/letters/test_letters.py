@@ -136,6 +136,18 @@ def test_words_are_counted_unless_the_case_has_them() -> None:
     letter = "She claims to be in pain, refused a test, was agitated. The claimant resistance."
 
     assert words.found(letter, "An agitated woman.") == ["claims", "refused"]
+    assert words.found("He refuses tablets and insists.", "The tablets were refused.") == ["insists"]
+
+
+def test_words_are_found_however_they_are_joined() -> None:
+    """Models write non-breaking hyphens, spaces or nothing; what is denied or about a relative does not count."""
+    words = load_words(ROOT / "data")
+    joined = "Non\N{NON-BREAKING HYPHEN}compliant, non adherent, drug seekers. Frequent flyer."
+    other = "Never aggressive. Her father was an alcoholic. The cough failed to settle. Resistant to trimethoprim."
+
+    assert words.found(joined, "") == ["non-compliant", "non adherent", "drug seekers", "frequent flyer"]
+    assert words.found(other, "") == []
+    assert words.found("He failed to attend. Resistant to advice.", "") == ["failed to attend", "resistant to advice"]
 
 
 def test_a_judge_of_reasoning_reads_no_facts() -> None:
