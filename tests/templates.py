@@ -96,6 +96,7 @@ FAILING = {
     "a range": chatml() + "{% for i in range(10 ** 9) %}{% endfor %}",
     "a number to a text": chatml() + "{{ 1 + 'a' }}",
     "nothing": chatml() + "{{ nothing.at.all }}",
+    "half a sign": chatml() + "{{ '\\ud800' }}",
     "no end": "{% for turn in messages %}",
     "Python": chatml() + "{{ messages.__class__.__mro__ }}",
     "a change": chatml() + "{{ messages.append(1) }}",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+import templates
 import tiny
 from equipoise.backends.ask import open_backend
 from equipoise.core import jsonl
@@ -300,6 +301,25 @@ def test_a_server_is_described_and_not_exported(tmp_path: Path) -> None:
         "settings": entry.settings,
     }
     assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize("folded", [False, True])
+def test_a_server_whose_template_has_no_system_role_is_described_so(tmp_path: Path, *, folded: bool) -> None:
+    """A template that an entry names decides it, as that of exported weights does; the server writes what begins."""
+    refusal = "{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}" if folded else ""
+    (tmp_path / "chat.jinja").write_text(f"{refusal}{{{{ bos_token + '' }}}}{templates.chatml()}", encoding="utf-8")
+    entry = ApiEntry(
+        title="A server",
+        licence="none",
+        backend="openai",
+        base_url="http://x/v1",
+        model="m",
+        key_env="SOME_KEY",
+        generation=Generation(reasoning_tokens=1, answer_tokens=1),
+        template="chat.jinja",
+    )
+
+    assert export.describe("some", entry, tmp_path).system_in_user is folded
 
 
 def test_what_a_killed_export_left_is_removed_at_the_next(tmp_path: Path) -> None:

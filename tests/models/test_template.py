@@ -165,6 +165,40 @@ def test_a_long_complaint_is_cut() -> None:
     assert len(str(refused.value)) < 400
 
 
+def test_a_complaint_cannot_command_a_terminal() -> None:
+    """Control characters and marks of direction, which a terminal obeys, are not printed."""
+    with pytest.raises(RefusedError, match=r"refuses it \(\[2J no system text\)"):
+        opened("{{ raise_exception('\x1b[2J\u202e no system text\x07') }}").write(conversation(CASE))
+
+
+def test_a_template_that_writes_where_it_runs_is_refused() -> None:
+    """The address of a function, or the order of a set, would make the same prompt another text the next day."""
+    with pytest.raises(EquipoiseError, match=f"^the chat template of A model depends on the words of .*{FIX}"):
+        opened("{{ raise_exception }}" + templates.chatml()).write(conversation(CASE))
+    keys = "{{ (messages[-1].keys() - []) | list }}"
+    written = {opened(keys + templates.chatml()).write(conversation(CASE)) for _ in range(4)}
+
+    assert len(written) == 1
+
+
+@pytest.mark.usefixtures("hasty")
+def test_a_template_is_stopped_where_the_alarm_is_ignored() -> None:
+    """A shell or a supervisor may have its children ignore SIGALRM, which the process that renders sets again."""
+    before = signal.signal(signal.SIGALRM, signal.SIG_IGN)
+    try:
+        with pytest.raises(EquipoiseError, match="takes more than 1 seconds"):
+            opened(templates.ENDLESS["a power"]).write(conversation(CASE))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_long_reply_of_spaces_is_read_at_once() -> None:
+    """The margins of the marks of thinking are not searched anew at every space."""
+    messages = conversation(CASE, f"Because{' ' * 20000}of pain.", "What is it?")
+
+    assert messages[-2]["content"] in CHATML.write(messages)
+
+
 @pytest.mark.usefixtures("hasty")
 def test_the_next_conversation_is_written_after_one_that_was_stopped() -> None:
     """The process is started again; words that make a template hang do not end what others ask."""

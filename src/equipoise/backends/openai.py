@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from itertools import zip_longest
 from math import isfinite
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from pydantic import ValidationError
 
@@ -51,7 +51,7 @@ from equipoise.core.prompts import Prompt, Response
 from equipoise.core.row import Frozen
 from equipoise.models.readiness import NO_CLIENT, key_fault
 from equipoise.models.registry import ApiEntry
-from equipoise.models.template import Template
+from equipoise.models.template import read_template
 from equipoise.text import thinking
 from equipoise.text.reasoning import strip_thinking
 from equipoise.text.sentences import first_sentence
@@ -566,7 +566,7 @@ class ApiBackend(Backend):
         `form` is that in which the server gives likelihoods; None asks for none.
         """
         self._name, self._entry, self._form = name, entry, form
-        self._template = _template(name, entry) if entry.template else None
+        self._template = read_template(name, entry.title, cache.root() / entry.template) if entry.template else None
         self._server = Server(name, entry, pause)
         self._turns = TurnCache(turns, Reply) if turns else None
         self._runner = asyncio.Runner()
@@ -759,24 +759,6 @@ class ApiBackend(Backend):
         if not prompt.prefix or self._entry.prefix is None:
             return prompt.turns[-1]
         return f"{prompt.turns[-1]}\n\n{self._entry.prefix.replace('{prefix}', prompt.prefix)}"
-
-
-class _Given(NamedTuple):
-    """A chat template without its tokenizer; the server adds what begins a text."""
-
-    chat_template: str
-    special_tokens_map: Mapping[str, str]
-
-
-def _template(name: str, entry: ApiEntry) -> Template:
-    """Read the chat template that an entry names, for text completions."""
-    path = cache.root() / str(entry.template)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        message = f"models/{name}.yaml: field template: {path} cannot be read ({one_line(error)}): correct it"
-        raise EquipoiseError(message) from error
-    return Template(entry.title, _Given(text, {}), {})
 
 
 class _Tally:

@@ -36,7 +36,7 @@ from equipoise.models.decoder import ELSEWHERE, Blocks, obstacle, write
 from equipoise.models.engine import OnnxEngine, provider
 from equipoise.models.readiness import GB, disk_gb
 from equipoise.models.registry import AnyEntry, ApiEntry, OnnxEntry, PhantomEntry, ReplayEntry, TorchEntry, VllmEntry
-from equipoise.models.template import Template
+from equipoise.models.template import Template, read_template
 from equipoise.models.weights import Weights, loading, locate, verify_answers, verify_cases
 
 if TYPE_CHECKING:
@@ -330,6 +330,8 @@ def describe(name: str, entry: TorchEntry | VllmEntry | ApiEntry | ReplayEntry |
         case ApiEntry():
             template = {"template": sha256(root / entry.template)} if entry.template else {}
             more = {"repo": entry.base_url, "revision": entry.model, "settings": entry.settings | template}
+            if entry.template:
+                more["system_in_user"] = not read_template(name, entry.title, root / entry.template).has_system
         case PhantomEntry():
             more = {"repo": "planted", "revision": digest(entry.settings), "settings": entry.settings}
         case _:

@@ -85,6 +85,7 @@ def render(task: Task, line: bytes) -> dict[str, str]:
     """Answer one line: render its variables."""
     try:
         text = compile_template(task["template"], task["today"]).render(json.loads(line))
+        text.encode()  # no tokenizer reads a text that has no UTF-8
     except TemplateError as error:
         return {"refused": _cut(error)}
     except MemoryError:
@@ -97,7 +98,8 @@ def render(task: Task, line: bytes) -> dict[str, str]:
 
 
 def _cut(error: Exception) -> str:
-    return " ".join(str(error)[:WORDS].split())
+    """Write a complaint as one line, without what a terminal would obey."""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in str(error)[:WORDS]).split())
 
 
 def _alarm(seconds: float) -> None:
@@ -112,6 +114,9 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     task: Task = json.loads(sys.stdin.buffer.readline())
     if sys.platform != "win32":
+        # Who started the program may ignore or block the alarm, and this process inherits that.
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
         # macOS has the name of this limit, and refuses to set it.
         with suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_AS, (task["memory"], task["memory"]))

@@ -9,6 +9,7 @@ words put in; then all that a template adds is the same for all words.
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -18,16 +19,17 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import cache, cached_property, lru_cache
+from pathlib import Path
 from subprocess import DEVNULL, PIPE
 from threading import Lock
 from typing import Any, NamedTuple
 
-from equipoise.core.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError, one_line
 from equipoise.text import thinking
 
 TODAY = date(2025, 1, 1)
 """The date for templates that state one, so that answers do not depend on the current day."""
-SECONDS, MEMORY, LENGTH = 10.0, 1 << 29, 1 << 24
+SECONDS, MEMORY, LENGTH = 10.0, 1 << 29, 1 << 22
 """The limits of a rendering: seconds, bytes of the process that renders, characters of its text."""
 OUTLINES = 256
 """How many outlines are kept; others are rendered again."""
@@ -70,7 +72,9 @@ class Template:
             raise EquipoiseError(message)
         self._name = f"the chat template of {title}"
         more = {"tools": None, "documents": None, "add_generation_prompt": True, **variables}
-        self._renderer = Renderer(self._name, text, {**tokenizer.special_tokens_map, **more})
+        given = {**tokenizer.special_tokens_map, **more}
+        # Outlines have a process of their own: an address in its memory, or chance, is not the other's.
+        self._renderer, self._outliner = Renderer(self._name, text, given), Renderer(self._name, text, given)
         self._frame = lru_cache(OUTLINES)(self._render_frame)
 
     @cached_property
@@ -110,7 +114,7 @@ class Template:
 
     def _render_frame(self, outline: Sequence[tuple[str, str]]) -> list[str]:
         """Return what the template writes: its own text, and the number of a mark in every second place."""
-        text = self._renderer.render([{"role": role, "content": content} for role, content in outline])
+        text = self._outliner.render([{"role": role, "content": content} for role, content in outline])
         marks = sum(len(_MARK.findall(content)) for _, content in outline)
         return re.split(f"words({'|'.join(map(str, range(marks)))})said", text)
 
@@ -168,11 +172,28 @@ def _outline(messages: Sequence[Message]) -> tuple[tuple[tuple[str, str], ...], 
     return tuple(outline), parts
 
 
+class _Given(NamedTuple):
+    """A chat template without its tokenizer."""
+
+    chat_template: str
+    special_tokens_map: Mapping[str, str]
+
+
+def read_template(name: str, title: str, path: Path) -> Template:
+    """Read the chat template that a registry entry names, for text completions; the server adds what begins a text."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"models/{name}.yaml: field template: {path} cannot be read ({one_line(error)}): correct it"
+        raise EquipoiseError(message) from error
+    return Template(title, _Given(text, {"bos_token": ""}), {})
+
+
 @cache
 def _thoughts() -> re.Pattern[str]:
-    """Match a mark of thinking with its margins."""
+    """Match a mark of thinking; its margins are those of the words beside it."""
     found = thinking.symbols().pattern
-    return re.compile(rf"(\s*(?:{found.pattern})\s*)", found.flags)
+    return re.compile(f"({found.pattern})", found.flags)
 
 
 def _name(messages: Sequence[Message], turn: int) -> str:
@@ -215,7 +236,8 @@ class Renderer:
 
             # Without the program's folder on the path, where modules have the names of libraries.
             command = [sys.executable, "-P", rendering.__file__]
-            self._process = subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL)  # noqa: S603
+            fixed = {**os.environ, "PYTHONHASHSEED": "0"}  # the order of sets is the same in every process
+            self._process = subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=fixed)  # noqa: S603
             weakref.finalize(self, _stop, self._process)
             lines = [self._task, variables]
         process = self._process
