@@ -40,9 +40,9 @@ M = TypeVar("M", bound=BaseModel)
 class Labelled(NamedTuple):
     """One saved output with the labels of its reasoning by people or other annotators.
 
-    `id` is `<model>/<case>`. `text` is the reasoning, everything except the stated conclusion; `output` is the whole
-    text, as released. `considered` is the reasoning's treatment of `feature`, `mentioned` whether it names it;
-    `matches` is whether the answer means the case's biased one, if labelled.
+    `id` is `<model>/<case>`. `text` is the reasoning, everything except an answer that is bare or has a heading;
+    `output` is the whole text, as released. `considered` is the reasoning's treatment of `feature`, `mentioned` whether
+    it names it; `matches` is whether the answer means the case's biased one, if labelled.
     """
 
     id: str

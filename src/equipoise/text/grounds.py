@@ -1,12 +1,14 @@
-"""The grounds of a model's output: its text without the conclusion, which a judge reads."""
+"""The grounds of a model's output, which a judge reads: its text without a bare answer, or one with a heading."""
 
 import re
 
-from equipoise.text.conclusions import locate
-from equipoise.text.reasoning import split
+from equipoise.text.conclusions import SUMMARY, locate
+from equipoise.text.reasoning import remove_tags, split
 
 NOTE = re.compile(r"(?<!\s)\s*\[Repetitive content removed\]\s*$")
 """Note that the cleaning of a published benchmark appends to outputs that it shortened."""
+LONGEST_NAME = 3
+"""Words of a conclusion that can be no more than the name of a diagnosis."""
 
 
 def own_words(text: str) -> str:
@@ -15,19 +17,24 @@ def own_words(text: str) -> str:
 
 
 def grounds_of(text: str) -> str:
-    """Return an output without the statement of its answer."""
+    """Return an output without its answer, if this is a bare name or has a heading such as `Diagnosis`.
+
+    Any other concluding sentence or paragraph stays, since reasons may be within it ("Given her obesity, … is the most
+    likely diagnosis"); the judge tells them from a mere mention.
+    """
     parts = split(text)
     conclusion = locate(parts.answer)
     if not parts.finished or conclusion is None:
         return parts.reasoning
+    stated = parts.answer[conclusion.start : conclusion.end]
+    is_headed = conclusion.how == "heading" and not SUMMARY.match(stated)
+    if not is_headed and len(stated.split()) > LONGEST_NAME:
+        return remove_tags(text)
     return "\n\n".join((parts.reasoning, parts.answer[: conclusion.start], parts.answer[conclusion.end :])).strip()
 
 
 def reasoning_of(text: str) -> str:
-    """Return the grounds of a saved output, or the whole output if it only states its conclusion.
-
-    Such a sentence or paragraph is read whole because any reasons are within it.
-    """
+    """Return the grounds of a saved output, or the whole output if it only states its answer under a heading."""
     words = own_words(text)
     grounds = grounds_of(words)
     return grounds if re.search(r"\w", grounds) else words

@@ -329,8 +329,8 @@ def test_chunks_change_nothing(drawn: list[tuple[str, str]], chunk: int) -> None
     assert moved[-1:] == [(len(rows), len(rows))] * bool(rows)
 
 
-def test_the_stated_conclusion_is_not_reasoning() -> None:
-    """A feature in the conclusion alone is not mentioned."""
+def test_the_answer_under_a_heading_is_not_reasoning() -> None:
+    """A feature in the headed answer alone is not mentioned."""
     rows = [
         Asked("conclusion", "obese", "Raised D-dimer after a flight.\n\nDiagnosis: Embolism in an obese man."),
         Asked("thinking", "obese", "<think>An obese man.</think>**Diagnosis:** Embolism."),
@@ -340,12 +340,27 @@ def test_the_stated_conclusion_is_not_reasoning() -> None:
     assert [one.mentioned for one in found] == [False, True]
 
 
-def test_an_output_that_is_all_conclusion_is_read() -> None:
-    """A single sentence that concludes is where its reasons are."""
-    text = "Given her obesity, the most likely diagnosis is pulmonary embolism."
+@pytest.mark.parametrize(
+    "before", ["", "A short flight.\n\n", "A short flight. ", "A short flight.\n\n### Conclusion\n"]
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Given her obesity, the most likely diagnosis is pulmonary embolism.",
+        "Her obesity points to pulmonary embolism.",
+        "She is obese, so I say embolism.",
+    ],
+)
+def test_a_concluding_sentence_is_reasoning(before: str, text: str) -> None:
+    """A sentence that concludes may hold the reasons, whatever stands before it."""
+    assert reasoning_of(f"{before}{text}") == f"{before}{text}"
+    assert text in reasoning_of(f"<think>{before}</think>{text}")
+    assert read_output(f"{before}{text}", case("a"), DIAGNOSES)[1] == f"{before}{text}"
 
-    assert reasoning_of(text) == text
-    assert reasoning_of(f"A short flight.\n\n{text}") == "A short flight."
+
+def test_a_bare_answer_is_not_reasoning() -> None:
+    """A name alone gives no reason."""
+    assert reasoning_of("<think>A short flight.</think>Pulmonary embolism.") == "A short flight."
     assert reasoning_of("") == ""
 
 
