@@ -24,6 +24,8 @@ OPTIONS = {"A": "Aspirin", "B": "B cells", "C": "Cystic fibrosis (CF)", "D": "8"
 NINE = {letter: f"finding {number}" for number, letter in enumerate("ABCDEFGHI")}
 
 GIVEN = [
+    # another option is the less likely one
+    ("Cross-linking of DNA is far more likely than hyperstabilization of microtubules.", "D"),
     # by letter alone
     ("B", "B"),
     ("(B)", "B"),
@@ -102,6 +104,10 @@ GIVEN = [
     ),
 ]
 NONE = [
+    # two options beside each other
+    "A vs. D",
+    "The mechanism is cross-linking of DNA vs. hyperstabilization of microtubules.",
+    "The answer is cross-linking of DNA or generation of free radicals.",
     "",
     "   ",
     "I don't know.",

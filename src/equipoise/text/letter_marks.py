@@ -44,8 +44,8 @@ NAME_AFTER = caseless(
 WORDS = "AI"
 """Letters that are also English words."""
 CLAUSE = (
-    r"(?:because|since|as|due|is|and|or|correct|fits?|seems|appears|looks|sounds|more likely|'s|remains|explains|wins"
-    r"|makes|matches|definitely|here|all day|hands down|any day|every time|after all|(?:on|for|in|from|by"
+    r"(?:because|since|as|due|is|and|or|vs|versus|correct|fits?|seems|appears|looks|sounds|more likely|'s|remains"
+    r"|explains|wins|makes|matches|definitely|here|all day|hands down|any day|every time|after all|(?:on|for|in|from|by"
     r"|with) (?:this|the|that|these|those|her|him)|obviously|for (?:sure|me)|without|most likely|best|given|based on"
     r"|tbh|imho|lol|mate|though|anyway|easily|not [A-J]\b|innit)\b"
 )
@@ -65,8 +65,8 @@ BRACKETED = re.compile(r"\s*[)\]}:]|\W*$|\.\s*(?:\n|$)")
 SMALL_AFTER = re.compile(r"(?<![^\s(\[{:\"'])")
 """Context before a lower-case letter that names an option."""
 JOINT = caseless(
-    r"[)\]\"']?\s*(?:\((?!\s*\d)[^()]{1,80}\)\s*)?(?:[,/&+]|,?\s*\b(?:and|or|plus|(?:along |together |combined "
-    r"|in combination )?with|as well as|followed by)\b"
+    r"[)\]\"']?\s*(?:\((?!\s*\d)[^()]{1,80}\)\s*)?(?:[,/&+]|,?\s*\b(?:and|or|vs|versus|plus|(?:along |together "
+    r"|combined |in combination )?with|as well as|followed by)\b"
     r"|\s[^\w\s.,;:(\-–—>=<→⇒|✓✔✅☑✗✘❌✖×❎👍👎🥇🥈🥉?!]\s)\s*(?:options?\s*)?[(\[\"']?"
 )
 SPAN = re.compile(r"[)\]]?\s?[-–—]\s?[(\[]?")

@@ -271,7 +271,8 @@ NEGATION = caseless(
     r"|uncle|aunt|cousin|grand\w+|son|daughter|sibling|relative|wife|husband)s?(?: \w+){0,2}|(?:has had|have had|had"
     r"|complain\w*|presents? with|history of|lasting|persist\w*)\b[^.;,\n]{0,40}\bfor|is taking|takes|allergic to"
     r"|(?:test|screen|check|assess|look|vaccinat|immuni[sz]|monitor|watch)\w* (?:for|against)|think of|evidence of"
-    r"|possibility of|suspicion of|as (?:does|do|is|are)|over)\s+(?:\w+\s+)?$"
+    r"|possibility of|suspicion of|as (?:does|do|is|are)|over"
+    r"|(?:more (?:likely|probable|plausible)|likelier|better) than)\s+(?:\w+\s+)?$"
 )
 DENIAL = (
     r"(?:(?:should|must|can|does|do|would|could|may|need)(?: not|n't)\b|cannot\b|can't\b|(?:should|must|needs? to"
@@ -366,6 +367,7 @@ SHARE_OF = re.compile(
 )
 WITH = r"(?:plus|(?:along |together |combined |in combination )?with|as well as|followed by)"
 EITHER_END = caseless(r"\b(?:or|versus|vs\.?)\s+(?:(?:an?|the|even|possibly)\s+)?$")
+RIVAL = caseless(r",?\s*\b(?:or|versus|vs)\s+(?:(?:an?|the|possibly|even)\s+)?")
 EITHER = caseless(rf"\W*\b(?:or|versus|vs|and|{WITH})\b\W*(?:(?:an?|the|possibly|even)\s+)?|\s*/\s*")
 COUNTER = caseless(r"\b(?:but|however|yet|whereas|although|instead)\b")
 CLAUSE = re.compile(
@@ -484,6 +486,8 @@ ALIKE = tuple(
     )
 )
 """Wordings that replies use for the words of an option, and what they become in both."""
+VERSUS = caseless(r"\bvs\.(?=\s)")
+"""An abbreviation whose full stop ends no sentence."""
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 PLACE = (
     rf"(?P<place>{'|'.join(ORDINALS)}|top(?= (?:one|option|choice|answer))|(?:number|no\.|#) ?(?:one|two|three"

@@ -88,7 +88,7 @@ def _marked(text: str, words: Mapping[str, str]) -> Reply:
 
 def _plain(text: str) -> str:
     tagged = phrases.ANSWER_TAG.sub("\nFinal answer: ", normalize_unicode(text, "NFKC").replace("’", "'"))
-    plain = _shorten_gaps(phrases.MARKUP.sub("", tagged).strip())
+    plain = phrases.VERSUS.sub("vs", _shorten_gaps(phrases.MARKUP.sub("", tagged).strip()))
     for own, name in phrases.ALIKE:
         plain = own.sub(name, plain)
     return plain
@@ -284,9 +284,21 @@ def _last_option(reply: Reply, *patterns: re.Pattern[str]) -> str | None:
 
 def _last_mark(reply: Reply, *patterns: re.Pattern[str]) -> Mark | None:
     for mark in reversed(reply.marks):
-        if any(_is_led_to(reply.text, mark, pattern) for pattern in patterns):
+        if any(_is_led_to(reply.text, mark, pattern) for pattern in patterns) and not _has_rival(reply, mark):
             return mark
     return None
+
+
+def _has_rival(reply: Reply, mark: Mark) -> bool:
+    """Whether an option's words are one of two alternatives: 'the diagnosis is angina or asthma'."""
+    after = islice(reply.marks, bisect_left(reply.marks, mark.end, key=lambda later: later.start), None)
+    other = next((later for later in after if later.letter != mark.letter), None)
+    return bool(
+        not mark.by_letter
+        and other
+        and not other.by_letter
+        and phrases.RIVAL.fullmatch(reply.text[mark.end : other.start])
+    )
 
 
 def _is_led_to(text: str, mark: Mark, pattern: re.Pattern[str]) -> bool:
