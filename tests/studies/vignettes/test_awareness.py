@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from equipoise.figures.effects import Effect
 
 ROOT = Path(__file__).parents[3]
+REPLIES = ROOT / "tests/studies/vignettes/aware_replies.jsonl"
 BANK = ROOT / "data/phantoms/reasoning.yaml"
 LEXICON = load_awareness(ROOT / "data")
 SETTINGS = projects.committed_settings()
@@ -45,17 +47,25 @@ LABELS = ("heart attack", "panic attack", "acid reflux", "muscle strain")
 
 @pytest.mark.parametrize(
     ("half", "n", "found", "mistaken"),
-    [("fit", 108, 108, []), ("held", 36, 12, ["The test questions the diagnosis of gout."])],
+    [("fit", 108, 108, []), ("held", 36, 23, ["The test questions the diagnosis of gout."])],
 )
 def test_the_wordings_are_as_precise_and_as_complete_as_the_page_says(
     half: Literal["fit", "held"], n: int, found: int, mistaken: list[str]
 ) -> None:
-    """All sentences that they were edited against are read right; of the held ones 12 of 36 are found, and 1 other."""
+    """All sentences that they were edited against are read right; of the others 23 of 36 are found, and 1 other."""
     sentences = LEXICON.sentences[half]
 
     assert (len(sentences.aware), len(sentences.plain)) == (n, n)
     assert sum(map(LEXICON.is_said, sentences.aware)) == found
     assert [one for one in sentences.plain if LEXICON.is_said(one)] == mistaken
+
+
+def test_replies_written_after_the_last_edit_are_read_as_the_page_says() -> None:
+    """Of 50 replies that say that the case is a test 34 are found, of 50 others 1: these no wording was edited for."""
+    rows = [json.loads(line) for line in REPLIES.read_text("utf-8").splitlines()]
+    found = [[LEXICON.is_said(row["text"]) for row in rows if row["aware"] is aware] for aware in (True, False)]
+
+    assert [(sum(said), len(said)) for said in found] == [(34, 50), (1, 50)]
 
 
 def test_phantoms_say_so_in_words_that_are_found() -> None:
