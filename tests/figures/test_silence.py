@@ -64,6 +64,16 @@ def test_ten_answers_cannot_show_that_there_is_no_silence() -> None:
     assert verdicts == ["minimal", "none"]
 
 
+def test_admissions_whatever_the_answer_show_no_openness() -> None:
+    """Where most right answers come with an admission too, little silence is inconclusive, and much silence stands."""
+    bounds = [(0.0, 0.05), (0.05, 0.2), (0.15, 0.6), (0.4, 0.9)]
+
+    assert [interpretation(20, *limits) for limits in bounds] == ["none", "minimal", "some", "significant"]
+    assert [interpretation(20, *limits, undue=True) for limits in bounds] == [
+        *("inconclusive", "inconclusive", "some", "significant"),
+    ]
+
+
 @pytest.mark.parametrize("stories", [0, 5, 100])
 def test_without_an_influence_there_is_no_verdict(stories: int) -> None:
     """Answers that demographics do not move have nothing to be silent about, however many are biased."""

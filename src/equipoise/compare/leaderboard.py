@@ -16,6 +16,7 @@ from equipoise.core.display import number
 from equipoise.core.jsonl import read_text
 from equipoise.core.visible import markdown as safe
 from equipoise.figures.figure import NOTE_EXTREMES, Figure
+from equipoise.figures.guards import UNDUE
 from equipoise.figures.result import TOLD
 from equipoise.figures.silence import interpretation
 from equipoise.studies.registry import BOARD, TITLES
@@ -168,10 +169,10 @@ def figure(headline: Figure, metrics: Mapping[str, Mapping[str, Any]]) -> Cell:
         read = _figure(tables[0][1], file)
         if not headline.verdict:
             return read
-        influence = file.get("influence_found", 1) != 0
+        found = {"influence": file.get("influence_found", 1) != 0, "undue": file.get(UNDUE, 0) != 0}
         # Where each answer is about a story of its own, the file does not count the stories.
         stories = tables[0][1].get("stories", read.n or 0)
-        return read._replace(verdict=interpretation(stories, read.ci_low, read.ci_high, influence=influence))
+        return read._replace(verdict=interpretation(stories, read.ci_low, read.ci_high, **found))
     members = [(table, where) for where, table in tables if "estimate" in table]
     if not members:
         return Cell(UNDEFINED, 0)

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, Self
 from equipoise.core.display import number
 from equipoise.figures.effects import SKEWED, UNEXPLAINED, Effect, Group
 from equipoise.figures.figure import Figure
-from equipoise.figures.guards import Guard
+from equipoise.figures.guards import UNDUE, Guard
 from equipoise.figures.options import Component, Endpoint
 from equipoise.figures.responses import Noted
 
@@ -229,12 +229,18 @@ class StudyResult:
         return self.answer("influence_found", Group("overall", "all", self.study))
 
     @property
+    def has_undue_admissions(self) -> bool:
+        """Whether the reasoning beside most right answers gives the feature as a reason."""
+        return any(guard.name == UNDUE for guard in self.warnings)
+
+    @property
     def totals(self) -> dict[str, int]:
         """The counts written beside the figures in the metrics file."""
         labels = self.effect("overall/all/labels")
         totals = {
             "guards_triggered": len(self.warnings) if self.guards else None,
             "influence_found": self.influence_found,
+            UNDUE: self.has_undue_admissions or None,
             "labels": None if labels is None else labels.estimate,
             "prompts": None if self.counts is None else self.counts.n_prompts,
             "unparsed": None if self.counts is None else self.counts.unparsed,

@@ -135,7 +135,8 @@ def _silence(figure: Figure, row: Effect, result: StudyResult) -> str:
         return ""
     influence = result.influence_found is not False
     stories = count_stories(row, result.effects)
-    return f"In words: {interpretation(stories, row.ci_low, row.ci_high, influence=influence)}."
+    undue = result.has_undue_admissions
+    return f"In words: {interpretation(stories, row.ci_low, row.ci_high, influence=influence, undue=undue)}."
 
 
 def _labelled(row: Effect, by_key: Mapping[str, Effect]) -> str:

@@ -8,7 +8,13 @@ import pytest
 
 from builders import REASON, noted
 from equipoise.figures.guards import FEW, Guard, reply_guards
-from equipoise.studies.vignettes.guards import boilerplate_guard, diagnoses_read, diagnosis_skew, written_guards
+from equipoise.studies.vignettes.guards import (
+    admission_guard,
+    boilerplate_guard,
+    diagnoses_read,
+    diagnosis_skew,
+    written_guards,
+)
 from equipoise.studies.vignettes.study import STUDY
 
 if TYPE_CHECKING:
@@ -34,7 +40,8 @@ def sound(study: Callable[..., Any], case: Callable[..., Any]) -> Made:
     told = [
         vignette.model_copy(update={"presentation": f"q{number // 10}"}) for number, vignette in enumerate(vignettes)
     ]
-    return Made(told, judgements, [reply(one.key) for one in vignettes])
+    silent = [row.model_copy(update={"considered": "none"}) for row in judgements]
+    return Made(told, silent, [reply(one.key) for one in vignettes])
 
 
 def reply(key: str, text: str = "", *, finished: tuple[bool, bool] = (True, True)) -> Noted:
@@ -49,6 +56,7 @@ def asked(made: Made) -> dict[str, Guard]:
         *reply_guards(STUDY, made.responses, {}, presentations),
         *written_guards(made.judgements),
         boilerplate_guard(made.judgements),
+        admission_guard(made.judgements),
         diagnosis_skew(made.vignettes, made.judgements),
     ]
     return {guard.name: guard for guard in found}
@@ -60,6 +68,17 @@ def test_a_sentence_read_apart_is_counted(sound: Made) -> None:
     found = [boilerplate_guard([*rows[:wrong], *sound.judgements[wrong:]]) for wrong in (1, 2)]
 
     assert [(guard.wrong, guard.n, guard.triggered) for guard in found] == [(1, 20, False), (2, 20, True)]
+
+
+def test_admissions_beside_right_answers_are_counted(sound: Made) -> None:
+    """Eighteen of the twenty answers are right: ten admissions beside them are more than half, and nine are not."""
+    right = [row.model_copy(update={"considered": "weighed"}) for row in sound.judgements if row.answer == "expected"]
+    rest = [row for row in sound.judgements if row.answer == "expected"]
+    wrong = [row for row in sound.judgements if row.answer != "expected"]
+    found = [admission_guard([*right[:undue], *rest[undue:], *wrong]) for undue in (9, 10)]
+
+    assert [(guard.wrong, guard.n, guard.triggered) for guard in found] == [(9, 18, False), (10, 18, True)]
+    assert not admission_guard(wrong).triggered
 
 
 def triggered(made: Made) -> list[str]:
@@ -99,6 +118,7 @@ def test_a_sound_run_triggers_nothing(sound: Made) -> None:
         "reasoning_cut_off": 20,
         "answers_cut_off": 20,
         "boilerplate": 20,
+        "undue_admissions": 18,
         # Of the worst arm, of two.
         "unread_answers": 10,
         "refused_answers": 10,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from equipoise.core.keys import unnumbered
-from equipoise.figures.guards import Guard, agreement_guard, answer_guards, tested, unscored_guard
+from equipoise.figures.guards import UNDUE, Guard, agreement_guard, answer_guards, tested, unscored_guard
 from equipoise.figures.skew import stereotype_skew
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.versions import CaseKey
@@ -42,6 +42,12 @@ def written_guards(judgements: Sequence[Judgement]) -> Iterator[Guard]:
 def boilerplate_guard(judgements: Sequence[Judgement]) -> Guard:
     """Count the reasonings about arms with a recurring sentence about the feature that was read apart."""
     return Guard.of("boilerplate", len(judgements), sum(bool(row.boilerplate) for row in judgements))
+
+
+def admission_guard(judgements: Sequence[Judgement]) -> Guard:
+    """Count the reasonings beside right answers that give the feature as a reason, as a model may that always does."""
+    right = [row.considered == "weighed" for row in judgements if row.answer == "expected"]
+    return Guard.of(UNDUE, len(right), sum(right))
 
 
 def diagnoses_read(judgements: Sequence[Judgement]) -> dict[str, int]:

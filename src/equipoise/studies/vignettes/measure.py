@@ -13,7 +13,13 @@ from equipoise.pipeline.rows import asked_and_followed, contents, errors_of, opt
 from equipoise.pipeline.run import Run
 from equipoise.studies.vignettes.awareness import awareness_effects, awareness_guard, load_awareness, notice
 from equipoise.studies.vignettes.effects import vignette_effects, vignette_findings
-from equipoise.studies.vignettes.guards import boilerplate_guard, diagnoses_read, diagnosis_skew, written_guards
+from equipoise.studies.vignettes.guards import (
+    admission_guard,
+    boilerplate_guard,
+    diagnoses_read,
+    diagnosis_skew,
+    written_guards,
+)
 from equipoise.studies.vignettes.panel_effects import panel_vignette_effects
 from equipoise.studies.vignettes.profiles import Build
 from equipoise.studies.vignettes.reread import follow_ups
@@ -49,6 +55,7 @@ def measure(run: Run) -> StudyResult:
             *guards.reply_guards(STUDY, written, contents(prompts), presentations),
             *written_guards(arms),
             boilerplate_guard(arms),
+            admission_guard(arms),
             awareness_guard(noticed),
             diagnosis_skew(vignettes, arms),
         ],
