@@ -38,7 +38,7 @@ from equipoise.judge.lexicon import FOLDER, load_lexicon
 from equipoise.judge.model import CrossEncoder
 from equipoise.judge.passages import TREATMENTS
 from equipoise.judge.reading import ask_about
-from equipoise.text.sentences import windows
+from equipoise.text.sentences import sentences_of
 from workshop.corpus import fill, load_banks, slot_values
 from workshop.export import Shipped
 from workshop.stress import load_suite
@@ -142,7 +142,7 @@ def make_pairs(outputs: int, length: int, repeated: float) -> Iterator[tuple[str
     rng = random.Random(0)  # noqa: S311  (a choice, not a secret)
     lexicon = load_lexicon(ROOT / FOLDER)
     suite = load_suite(ROOT / "judge/stress.yaml")
-    drawn_sentences = sentences(rng, [one for case in suite.cases for one in windows(case.text, sentences=1, stride=1)])
+    drawn_sentences = sentences(rng, [one for case in suite.cases for one in sentences_of(case.text)])
     seen: set[str] = set()
     for _ in range(outputs):
         (feature,) = lexicon.features({"": rng.choice(suite.cases).feature})

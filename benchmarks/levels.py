@@ -28,7 +28,7 @@ from equipoise.materials.stories.library import load_library
 from equipoise.materials.vignette import Level
 from equipoise.models import registry
 from equipoise.studies.vignettes.profiles import Build, build_pairs, vignette_prompt
-from equipoise.text.answers import answer_set, error_probability, log_odds, read_likelihood
+from equipoise.text.answers import error_probability, log_odds, read_likelihood
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -72,8 +72,8 @@ def shares_of(level: Level, cases: Sequence[Vignette], responses: Iterable[Respo
     expected, documented, likeliest = [], [], []
     for case, response in zip(cases, responses, strict=True):
         # The odds of the expected answer against the documented error give its probability.
-        error, odds = error_probability(response, case), log_odds(response, case, "total")
-        given = read_likelihood(response, answer_set(case), "total")
+        error, odds = error_probability(response, case.answers), log_odds(response, case.answers, "total")
+        given = read_likelihood(response, case.answers, "total")
         if error is None or odds is None or given is None:
             message = f"{case.key}: the model gives no likelihoods: choose an exported one"
             raise EquipoiseError(message)

@@ -24,7 +24,7 @@ from equipoise.core.jsonl import write_json
 from equipoise.studies.stigma.aggregate import noun_lexicon
 from equipoise.studies.stigma.library import load_library
 from equipoise.studies.stigma.masked import Asker, PredictionCache, extended, is_noun, noun_phrases
-from equipoise.studies.stigma.masked_model import Predictions, prepare
+from equipoise.studies.stigma.masked_model import prepare
 from equipoise.studies.stigma.rows import Aggregation, Filling
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def recursion(place: Path) -> dict[str, Any]:
     published = Published(checkpoint)
     spent = {"published": 0.0, "ours": 0.0}
     figures: dict[str, dict[str, tuple[float, float]]] = {"published": {}, "ours": {}}
-    with PredictionCache(place / "predictions.sqlite", Predictions) as cache:
+    with PredictionCache(place / "predictions.sqlite") as cache:
         asker = Asker(ready, cache, batch_size=LEGACY.batch_size, progress=lambda _, __: None)
         # Both have run once before the clock does.
         asker.ask(PROBES[-1:], 10)

@@ -16,7 +16,7 @@ from equipoise.figures.options import Measure
 from equipoise.materials.cities import City
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.pairs import Pair
-from equipoise.stats.quantities import Interval
+from equipoise.stats.quantities import Interval, PairedCells
 from equipoise.studies.exam.effects import MACRO, Marked, macro_of_cells, score
 from equipoise.studies.questions import partition
 from equipoise.studies.questions.city_effects import city_effects
@@ -94,7 +94,7 @@ def partitions(
     promised = {
         "city_accuracy": partition.city_accuracy(rights[0].tolist(), rights[1].tolist(), n_reference),
         "consistency_ratio": partition.consistency_ratio(
-            partition.Consistent.count((bool(m), bool(o)) for m, o in steady), n_reference
+            PairedCells.count((bool(m), bool(o)) for m, o in steady), n_reference
         ),
     }
     ids = [f"{number:04}" for number in range(n)]

@@ -34,7 +34,7 @@ from equipoise.text.naming import final_diagnosis
 from equipoise.text.neutral.lexicon import load_lexicon
 from equipoise.text.neutral.neutralize import neutralize, select
 from equipoise.text.reasoning import remove_tags, split, strip_thinking, visible_text
-from equipoise.text.sentences import final_question, windows
+from equipoise.text.sentences import final_question, sentences_of
 from equipoise.text.stated import stated_answer
 from equipoise.text.written import read_written
 
@@ -264,7 +264,7 @@ GOLD = "That sounds hard. What would help you today?"
 STIGMA = load_sentences(DATA / "sentences")
 WORDINGS, GENDERED = Wordings(STIGMA), noun_lexicon(STIGMA.words.nouns)
 READERS: dict[str, Callable[[str], object]] = {
-    "windows": lambda text: windows(text, sentences=3, stride=1),
+    "sentences_of": sentences_of,
     "final_question": final_question,
     "split": split,
     "thinking": lambda text: split(f"<think>{text}"),

@@ -18,7 +18,7 @@ from equipoise.materials.stories.schema import REVEALING
 from equipoise.models.registry import FOLDER, OnnxEntry, load_entry, names
 from equipoise.models.weights import locate
 from equipoise.text.answers import log_odds
-from equipoise.text.sentences import windows
+from equipoise.text.sentences import sentences_of
 
 if TYPE_CHECKING:
     from conftest import Exported
@@ -43,10 +43,10 @@ def test_no_sentence_and_no_condition_is_the_evaluations() -> None:
     presentations = load_library(ROOT / "data/raw").presentations.values()
     fields = ("opening", "history", "background", "examination", "test")
     texts = [getattr(row, field) for row in presentations for field in fields]
-    told = {sentence for text in texts for sentence in windows(text, sentences=1, stride=1)}
+    told = {sentence for text in texts for sentence in sentences_of(text)}
     conditions = {label.casefold() for row in presentations for label in (row.expected.label, *row.expected.synonyms)}
 
-    taught = {sentence for story in TRAINING.stories for sentence in windows(story.text, sentences=1, stride=1)}
+    taught = {sentence for story in TRAINING.stories for sentence in sentences_of(story.text)}
     assert not told & taught
     assert not conditions & {story.expected.casefold() for story in TRAINING.stories}
     held_out = [story.held_out for story in TRAINING.stories]
@@ -125,7 +125,9 @@ def test_an_adapter_does_on_held_out_stories_what_it_was_taught(
         answers = {response.key: response for response in backend.answer([example.prompt for example in told])}
     responses = [answers[example.prompt.key] for example in told]
 
-    found = [log_odds(response, example.vignette, "total") for example, response in zip(told, responses, strict=True)]
+    found = [
+        log_odds(response, example.vignette.answers, "total") for example, response in zip(told, responses, strict=True)
+    ]
     for woman, man in zip(found[::2], found[1::2], strict=True):
         assert (woman - man > 1) == (rule != "fair")
     named = [bool(GENDER.search(response.replies[0])) for response in responses]

@@ -5,19 +5,19 @@ Matching, whether an output's answer is the biased one, is compared with labels 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from equipoise.figures.effects import rounded
 from equipoise.judge.rating.agreement import binary_agreement
-from equipoise.judge.rating.benchmark import benchmark_figures, items
 from equipoise.judge.reading import UNREAD, read_reasonings
 from equipoise.materials.stories.library import load_library
 from equipoise.studies.cases.effects import feature_found as published_mention
-from equipoise.text.answers import MATCHES, match_answer
+from equipoise.text.answers import Match, match_answer
 from equipoise.text.reasoning import split
-from equipoise.text.sentences import windows
+from equipoise.text.sentences import sentences_of
+from workshop.benchmark import benchmark_figures, items
 from workshop.scored import add_auc, scored_agreement, similar_cases
 from workshop.stress import accuracy
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from equipoise.judge.reading import ReadingSettings
     from equipoise.materials.judgement import Consideration, Reading
     from equipoise.studies.cases.rows import Case
-    from equipoise.text.answers import Match
     from equipoise.text.diagnoses import Diagnoses
     from workshop.labels import AnswerLabel, Implied, Labelled
     from workshop.stress import Suite
@@ -176,7 +175,7 @@ def _mentions(output: Labelled, case: Case, lexicon: Lexicon) -> int:
     """Count the sentences of a text that name a feature of its case, or its kind."""
     return sum(
         any(feature.is_named(sentence) for feature in lexicon.features(case.features))
-        for sentence in windows(output.text, sentences=1, stride=1)
+        for sentence in sentences_of(output.text)
     )
 
 
@@ -330,8 +329,8 @@ def matching_figures(
     return {
         "same": same(None),
         "counts": {
-            label: {match: pairs.count((label, match)) for match in MATCHES}
-            for label in MATCHES
+            label: {match: pairs.count((label, match)) for match in get_args(Match)}
+            for label in get_args(Match)
             if any(label == row[0] for row in rows)
         },
         "unlabelled": len(labels) - len(rows),

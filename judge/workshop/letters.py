@@ -25,7 +25,7 @@ from equipoise.judge.passages import MANNERS, Manner
 from equipoise.materials.stories.library import load_library
 from equipoise.studies.letters.parts import CLASSES, facts_of
 from equipoise.studies.letters.reader import OMITTED, FactReader, passages
-from equipoise.text.sentences import windows
+from equipoise.text.sentences import sentences_of
 from workshop.export import ExportSettings, ship
 from workshop.restore import restore
 from workshop.snli import Pair
@@ -83,7 +83,7 @@ class Letter(NamedTuple):
     @property
     def sentences(self) -> list[tuple[str, dict[int, Manner]]]:
         """Its sentences, each with the facts that its chunk tells."""
-        return [(one, tags) for chunk, tags in self.chunks for one in windows(chunk, sentences=1, stride=1)]
+        return [(one, tags) for chunk, tags in self.chunks for one in sentences_of(chunk)]
 
     def about(self, facts: list[str]) -> Letter:
         """Give the letter facts of which it tells none."""

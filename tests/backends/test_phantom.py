@@ -25,7 +25,7 @@ from equipoise.studies.vignettes.reread import blinder, rereadings
 from equipoise.studies.vignettes.swap import log_odds, split
 from equipoise.text.answers import read_generated
 from equipoise.text.letters import read_letter
-from equipoise.text.sentences import windows
+from equipoise.text.sentences import sentences_of
 
 ROOT = Path(__file__).parents[2]
 BANK = ROOT / "data/phantoms/reasoning.yaml"
@@ -403,23 +403,23 @@ def test_every_shipped_phantom_can_be_read() -> None:
     assert all(isinstance(load_entry(name, ROOT), PhantomEntry) for name in shipped)
 
 
-def sentences_of(value: object) -> set[str]:
+def told_in(value: object) -> set[str]:
     """Collect the sentences of every text in a YAML value, without what their places hold."""
     if isinstance(value, Mapping):
-        return set().union(*map(sentences_of, value.values())) if value else set()
+        return set().union(*map(told_in, value.values())) if value else set()
     if isinstance(value, list):
-        return set().union(*map(sentences_of, value)) if value else set()
-    return {re.sub(r"\{\w[^}]*\}", "_", text).strip().lower() for text in windows(str(value), sentences=1, stride=1)}
+        return set().union(*map(told_in, value)) if value else set()
+    return {re.sub(r"\{\w[^}]*\}", "_", text).strip().lower() for text in sentences_of(str(value))}
 
 
 def test_the_bank_shares_no_sentence_with_the_judges_training() -> None:
     """The judge is not tested on what it was trained on."""
     trained = set().union(
-        *(sentences_of(yaml.safe_load(path.read_text("utf-8"))) for path in (ROOT / "judge/corpus").glob("*.yaml"))
+        *(told_in(yaml.safe_load(path.read_text("utf-8"))) for path in (ROOT / "judge/corpus").glob("*.yaml"))
     )
 
     assert len(trained) > 500
-    assert not sentences_of(yaml.safe_load(BANK.read_text("utf-8"))) & trained
+    assert not told_in(yaml.safe_load(BANK.read_text("utf-8"))) & trained
 
 
 def test_a_phantom_is_sampled_from_its_utilities() -> None:

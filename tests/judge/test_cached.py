@@ -10,7 +10,6 @@ from equipoise.judge import located as judges
 from equipoise.judge.located import (
     KeptJudge,
     LocatedJudge,
-    Verdict,
     VerdictCache,
     cached_probabilities,
     locate_judge,
@@ -56,7 +55,7 @@ def test_kept_results_are_fresh_ones_to_the_last_bit(
 ) -> None:
     """Judged, and then found on disk, a pair has the probabilities that the judge gives it directly."""
     direct = judge.probabilities(PAIRS)
-    with VerdictCache(tmp_path / "cache", Verdict) as cache:
+    with VerdictCache(tmp_path / "cache") as cache:
         first, second = (KeptJudge(located, cache).probabilities(PAIRS) for _ in range(2))
 
     np.testing.assert_array_equal(direct, first)
@@ -67,7 +66,7 @@ def test_only_new_pairs_are_judged(
     located: LocatedJudge, tmp_path: Path, asked: list[list[tuple[str, str]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Equal pairs are judged once, a kept one never again, and without a new one the judge is not opened."""
-    with VerdictCache(tmp_path / "cache", Verdict) as cache:
+    with VerdictCache(tmp_path / "cache") as cache:
         first = KeptJudge(located, cache)
         first.probabilities([*PAIRS[:5], *PAIRS[:2]])
         second = KeptJudge(located, cache)
@@ -82,7 +81,7 @@ def test_only_new_pairs_are_judged(
 
 def test_no_pair_has_no_row(located: LocatedJudge, tmp_path: Path) -> None:
     """Nothing asked gives an array of no rows."""
-    with VerdictCache(tmp_path / "cache", Verdict) as cache:
+    with VerdictCache(tmp_path / "cache") as cache:
         assert KeptJudge(located, cache).probabilities([]).shape == (0,)
 
 
@@ -100,7 +99,7 @@ def test_what_was_judged_before_a_fault_is_kept(
         return plain(self, pairs)
 
     monkeypatch.setattr(judges, "KEPT_TOGETHER", 5)
-    with VerdictCache(tmp_path / "cache", Verdict) as cache:
+    with VerdictCache(tmp_path / "cache") as cache:
         with monkeypatch.context() as patch:
             patch.setattr(CrossEncoder, "probabilities", breaks_off)
             with pytest.raises(KeyboardInterrupt):
@@ -128,7 +127,7 @@ def test_pairs_computed_otherwise_are_judged_anew(
     located: LocatedJudge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When our code comes to compute otherwise, no result from before is taken for the new one."""
-    with VerdictCache(tmp_path / "cache", Verdict) as cache:
+    with VerdictCache(tmp_path / "cache") as cache:
         KeptJudge(located, cache).probabilities(PAIRS)
         monkeypatch.setattr(judges, "COMPUTED", "otherwise")
         again = KeptJudge(located, cache)

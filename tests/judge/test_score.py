@@ -10,7 +10,7 @@ import builders
 from builders import ROLES
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Response
-from equipoise.judge import reading
+from equipoise.judge import score
 from equipoise.judge.lexicon import Kind, Lexicon
 from equipoise.judge.score import Score, judge_responses
 from equipoise.materials.judgement import Judgement
@@ -202,7 +202,7 @@ def test_few_responses_are_held_at_once(size: int) -> None:
         return found_in(pairs)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "TOGETHER", size)
+        patch.setattr(score, "TOGETHER", size)
         found = list(
             judge_responses(
                 made,

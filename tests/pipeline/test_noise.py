@@ -20,7 +20,7 @@ from equipoise.studies.stigma.library import load_library
 from equipoise.studies.stigma.rows import Filling
 from equipoise.studies.vignettes.effects import vignette_effects
 from equipoise.studies.vignettes.profiles import Build, build_pairs, build_versions
-from equipoise.text.answers import answer_set, log_odds, read_likelihood
+from equipoise.text.answers import log_odds, read_likelihood
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -74,7 +74,7 @@ def diagnosed(told: tuple[Vignette, ...]) -> list[Response]:
     alike: dict[str, list[float]] = {}
     rows = []
     for row in told:
-        labels = [answer.label for group in answer_set(row).values() for answer in group]
+        labels = [answer.label for group in row.answers.values() for answer in group]
         base = alike.setdefault(row.pair, rng.normal(-4, 1.5, len(labels)).tolist())
         own = base + rng.normal(0, 0.5, len(labels))
         rows.append(response(row.key, "Because.", log_likelihood=dict(zip(labels, own.tolist(), strict=True))))
@@ -83,10 +83,10 @@ def diagnosed(told: tuple[Vignette, ...]) -> list[Response]:
 
 def read(row: Response, told: Vignette) -> Judgement:
     """Read a diagnosis by its likelihood; every third reasoning weighs the feature."""
-    given = read_likelihood(row, answer_set(told), "total")
+    given = read_likelihood(row, told.answers, "total")
     assert given is not None
     considered = "weighed" if sum(map(ord, told.pair)) % 3 == 0 else "none"
-    return judgement(row.key, considered, given.kind, label=given.label, log_odds=log_odds(row, told, "total"))
+    return judgement(row.key, considered, given.kind, label=given.label, log_odds=log_odds(row, told.answers, "total"))
 
 
 def test_noise_in_the_diagnoses_likelihoods_changes_hardly_a_value() -> None:

@@ -23,10 +23,10 @@ from equipoise.figures.result import BIASED, UNDECIDED
 from equipoise.figures.verdicts import places, verdict
 from equipoise.materials.vignette import Vignette
 from equipoise.pipeline.depends import listing
+from equipoise.pipeline.infer import is_stopped_early
 from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
 from equipoise.pipeline.steps import step, stopping_of
-from equipoise.pipeline.stopping import is_stopped_early
 from equipoise.stats.clusters import degrees_of_freedom
 from equipoise.stats.paired import t_quantile
 from equipoise.stats.repeated import level

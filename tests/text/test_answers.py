@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import pytest
 from hypothesis import given
@@ -14,9 +14,8 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Response
 from equipoise.text.answer import Answer
 from equipoise.text.answers import (
-    MATCHES,
     Given,
-    answer_set,
+    Match,
     log_odds,
     match_answer,
     read_generated,
@@ -42,7 +41,7 @@ CASE = vignette(
         Answer(label="panic", synonyms=("fright",)),
     ),
 )
-ANSWERS = answer_set(CASE)
+ANSWERS = CASE.answers
 WORDINGS = [
     (wording, Given(kind, answer.label))
     for kind, group in ANSWERS.items()
@@ -179,8 +178,8 @@ def test_length_decides_how_an_answer_counts() -> None:
 
     assert read_likelihood(long, ANSWERS, "per_token") == EXPECTED
     assert read_likelihood(long, ANSWERS, "total") == STEREOTYPED
-    assert log_odds(long, CASE, "per_token") == -0.5  # -1.5 - (-1.0)
-    assert log_odds(long, CASE, "total") == 3.0  # 2 * -1.5 - 6 * -1.0
+    assert log_odds(long, CASE.answers, "per_token") == -0.5  # -1.5 - (-1.0)
+    assert log_odds(long, CASE.answers, "total") == 3.0  # 2 * -1.5 - 6 * -1.0
 
 
 def test_totals_need_the_numbers_of_tokens() -> None:
@@ -204,12 +203,12 @@ def test_no_likelihoods_give_no_reading() -> None:
     """A model that gives no likelihoods is read by its text alone."""
     none = likelihoods()
 
-    assert (read_likelihood(none, ANSWERS, "total"), log_odds(none, CASE, "total")) == (None, None)
+    assert (read_likelihood(none, ANSWERS, "total"), log_odds(none, CASE.answers, "total")) == (None, None)
 
 
 def test_log_odds_are_positive_towards_the_stereotype() -> None:
     """The log odds are log p(stereotyped) - log p(expected)."""
-    found = log_odds(likelihoods(myocardial_infarction=-1.5, panic_attack=-0.5, panic=-9.0), CASE, "total")
+    found = log_odds(likelihoods(myocardial_infarction=-1.5, panic_attack=-0.5, panic=-9.0), CASE.answers, "total")
 
     # -0.5 - (-1.5) = 1.
     assert found == 1.0
@@ -356,7 +355,7 @@ def test_words_in_part_shared_are_another_diagnosis(label: str) -> None:
 @given(st.text(max_size=200))
 def test_any_text_has_a_match(said: str) -> None:
     """No text breaks the reading."""
-    assert match_answer(said, answer("stroke"), DIAGNOSES) in MATCHES
+    assert match_answer(said, answer("stroke"), DIAGNOSES) in get_args(Match)
 
 
 def test_every_wording_of_a_group_is_its_first() -> None:

@@ -11,7 +11,7 @@ from builders import decision, response, vignette
 from equipoise.materials.orders import order_of
 from equipoise.studies.decisions.rows import read_decision
 from equipoise.text.answer import Answer
-from equipoise.text.answers import answer_set, error_probability, log_odds, log_sum, read_likelihood
+from equipoise.text.answers import error_probability, log_odds, log_sum, read_likelihood
 
 if TYPE_CHECKING:
     from equipoise.core.prompts import Response
@@ -41,9 +41,9 @@ def test_a_bound_that_cannot_matter_counts_as_nothing() -> None:
     """A distractor of at most 1e-4 leaves the others as they are: 0.4 of 1 (and 1e-6), and log (0.4 / 0.6)."""
     given = scored(KNOWN, reflux=1e-4)
 
-    assert error_probability(given, CASE) == pytest.approx(0.4, rel=1e-5)
-    assert log_odds(given, CASE, "total") == pytest.approx(math.log(0.4 / 0.6))
-    likeliest = read_likelihood(given, answer_set(CASE), "total")
+    assert error_probability(given, CASE.answers) == pytest.approx(0.4, rel=1e-5)
+    assert log_odds(given, CASE.answers, "total") == pytest.approx(math.log(0.4 / 0.6))
+    likeliest = read_likelihood(given, CASE.answers, "total")
     assert likeliest is not None
     assert likeliest.kind == "expected"
 
@@ -52,9 +52,9 @@ def test_a_distractor_that_could_matter_leaves_the_probability_open() -> None:
     """It may have a twentieth: the share of the error is not known, its odds against the expected answer are."""
     given = scored(KNOWN, reflux=0.05)
 
-    assert error_probability(given, CASE) is None
-    assert log_odds(given, CASE, "total") == pytest.approx(math.log(0.4 / 0.6))
-    assert read_likelihood(given, answer_set(CASE), "total") is not None
+    assert error_probability(given, CASE.answers) is None
+    assert log_odds(given, CASE.answers, "total") == pytest.approx(math.log(0.4 / 0.6))
+    assert read_likelihood(given, CASE.answers, "total") is not None
 
 
 @pytest.mark.parametrize("missing", ["infarction", "panic"])
@@ -63,9 +63,9 @@ def test_an_answer_that_is_not_known_leaves_the_odds_open(missing: str) -> None:
     known = {name: value for name, value in KNOWN.items() if name != missing}
     given = scored(known, reflux=1e-4, **{missing: 0.7})
 
-    assert log_odds(given, CASE, "total") is None
-    assert error_probability(given, CASE) is None
-    assert read_likelihood(given, answer_set(CASE), "total") is None
+    assert log_odds(given, CASE.answers, "total") is None
+    assert error_probability(given, CASE.answers) is None
+    assert read_likelihood(given, CASE.answers, "total") is None
 
 
 def test_nothing_known_is_undefined() -> None:
@@ -73,9 +73,9 @@ def test_nothing_known_is_undefined() -> None:
     given = scored({}, infarction=1.0, panic=1.0, anxiety=1.0, reflux=1.0, gout=1.0)
 
     assert log_sum({}, given.at_most, ("panic", "anxiety")) is None
-    assert log_odds(given, CASE, "total") is None
-    assert error_probability(given, CASE) is None
-    assert read_likelihood(given, answer_set(CASE), "total") is None
+    assert log_odds(given, CASE.answers, "total") is None
+    assert error_probability(given, CASE.answers) is None
+    assert read_likelihood(given, CASE.answers, "total") is None
 
 
 def test_a_letter_among_unknown_ones_is_read_if_these_cannot_matter() -> None:

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.text.sentences import Span, closing_question, final_question, first_sentence, sentence_spans, windows
+from equipoise.text.sentences import (
+    Span,
+    closing_question,
+    final_question,
+    first_sentence,
+    sentence_spans,
+    sentences_of,
+)
 
 # Prose-like text: words, stops, abbreviations, numbers, line breaks and list marks in any order.
 PIECES = st.sampled_from(
@@ -117,20 +124,17 @@ def test_final_question_is_an_end_of_the_text(text: str) -> None:
     assert closing_question(text) == text[start:].strip()
 
 
-def test_windows_overlap() -> None:
-    """Windows of two sentences with stride one share a sentence with the next, and the last one reaches the end."""
-    assert windows("A b. C d. E f.", sentences=2, stride=1) == ["A b. C d.", "C d. E f."]
-
-
-def test_short_text_is_one_window() -> None:
-    """A text with fewer sentences than a window holds is one window."""
-    assert windows(" A b. ", sentences=3, stride=2) == ["A b."]
+def test_sentences_are_slices_of_the_text() -> None:
+    """The sentences of a text are without the white space around them."""
+    assert sentences_of(" A b. C d.\n") == ["A b.", "C d."]
 
 
 def test_long_sentence_is_cut_at_a_clause() -> None:
     """A sentence beyond the longest length is cut after its last clause mark that fits, and no word is lost."""
     # The comma ends at character 8, within the 12 and beyond half of them; what is left has exactly 12 characters.
-    assert windows("aaa bbb, ccc ddd eee.", sentences=1, stride=1, longest=12) == ["aaa bbb,", "ccc ddd eee."]
+    text = "aaa bbb, ccc ddd eee."
+
+    assert [text[start:end] for start, end in sentence_spans(text, longest=12)] == ["aaa bbb,", "ccc ddd eee."]
 
 
 @pytest.mark.parametrize(
@@ -149,24 +153,14 @@ def test_long_runs_are_read(text: str, expected: list[str]) -> None:
     assert expected == [text[start:end] for start, end in sentence_spans(text, longest=len(text))]
 
 
-@pytest.mark.parametrize("stride", [0, 3])
-def test_stride_that_skips_sentences_is_refused(stride: int) -> None:
-    """A stride of zero, or one longer than the window, is refused."""
-    with pytest.raises(ValueError, match="stride"):
-        windows("A b. C d.", sentences=2, stride=stride)
-
-
-@given(text=TEXTS, count=st.integers(1, 4), stride=st.integers(1, 4), longest=st.integers(1, 60))
-def test_windows_are_verbatim_and_cover_the_text(text: str, count: int, stride: int, longest: int) -> None:
-    """Every window is a slice of the text, every letter and digit is in a window, and no sentence is too long."""
-    found = windows(text, sentences=count, stride=min(stride, count), longest=longest)
+@given(text=TEXTS, longest=st.integers(1, 60))
+def test_sentences_cover_the_text(text: str, longest: int) -> None:
+    """Every letter and digit is in a sentence, and no sentence is too long."""
     spans = sentence_spans(text, longest=longest)
 
-    assert all(window in text for window in found)
     assert all(end - start <= longest for start, end in spans)
     covered = {place for start, end in spans for place in range(start, end)}
     assert {place for place, letter in enumerate(text) if letter.isalnum()} <= covered
-    assert all(any(text[start:end] in window for window in found) for start, end in spans)
 
 
 @given(text=TEXTS)

@@ -39,10 +39,7 @@ def judge(
 
 
 def _judgements(
-    texts: list[str],
-    features: Sequence[str] | str,
-    dimensions: Sequence[str | None] | str | None,
-    judge: str | None,
+    texts: list[str], features: Sequence[str] | str, dimensions: Sequence[str | None] | str | None, judge: str | None
 ) -> Figures:
     from equipoise.judge.loaded import load_judge
     from equipoise.judge.rows import Asked, judge_rows, unlisted

@@ -100,13 +100,7 @@ def agent(
     def replies(messages: Sequence[tuple[str, str]]) -> list[str]:
         prompts = [
             Prompt(
-                key=f"{number:06d}",
-                study="agent",
-                system=system,
-                prefix="",
-                turns=(user,),
-                candidates=(),
-                limit=tokens,
+                key=f"{number:06d}", study="agent", system=system, prefix="", turns=(user,), candidates=(), limit=tokens
             )
             for number, (system, user) in enumerate(messages)
         ]

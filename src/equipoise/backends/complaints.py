@@ -77,19 +77,8 @@ _CODES = frozenset({"code", "type", "status", "reason", "finish_reason", "finish
 _MESSAGES = ("message", "detail", "error", "msg", "error_message", "error_msg", "raw", "reason", "description")
 _WITHIN = frozenset(
     {
-        "error",
-        "errors",
-        "detail",
-        "details",
-        "metadata",
-        "innererror",
-        "cause",
-        "response",
-        "raw",
-        "data",
-        "body",
-        "message",
-        "msg",
+        *("error", "errors", "detail", "details", "metadata", "innererror", "cause", "response", "raw", "data"),
+        *("body", "message", "msg"),
     }
 )
 """Fields in which providers put their own error; what a body repeats of the request is not read."""

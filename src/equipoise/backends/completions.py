@@ -56,8 +56,7 @@ def read_parts(value: object) -> list[Part]:
         case list() | tuple():
             return [part for inner in value for part in read_parts(inner)]
         case _:
-            message = "neither a text nor a list of parts"
-            raise ValueError(message)
+            raise ValueError("neither a text nor a list of parts")
 
 
 def _texts(value: object) -> Iterator[str]:

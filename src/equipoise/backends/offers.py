@@ -20,6 +20,7 @@ class _Offers(ContentCache[Offer]):
     """Cache of what servers give."""
 
     _noun = "offer"
+    _kind = Offer
 
 
 def offered(name: str, entry: ApiEntry, memory: Path | None = None) -> Offer:
@@ -34,7 +35,7 @@ def offered(name: str, entry: ApiEntry, memory: Path | None = None) -> Offer:
         return Offer(likelihoods="none", found="as the entry says")
     template = sha256(cache.root() / entry.template) if entry.template else None
     key = digest([VERSION, entry.base_url, entry.model, entry.settings, entry.offers, template])
-    with _Offers(memory or cache.folder() / "offers.sqlite", Offer) as offers:
+    with _Offers(memory) if memory else _Offers.open() as offers:
         if (known := offers.find(key)) is not None:
             return known
         from equipoise.backends.openai import ApiBackend

@@ -40,7 +40,6 @@ from equipoise.backends.served import (
     Token,
     first_token_scores,
     prompt_score,
-    read_scored,
     unknown,
 )
 from equipoise.core import cache
@@ -125,6 +124,7 @@ class TurnCache(ContentCache[Reply]):
     """Cache of servers' replies, each saved before the next turn of its conversation is asked."""
 
     _noun = "turn"
+    _kind = Reply
 
 
 class UnansweredError(EquipoiseError):
@@ -321,14 +321,13 @@ class Server:
             value = None
         if not isinstance(value, dict) or "choices" not in value:
             self._require_json(response, content)
-            message = "the reply is not a completion"
-            raise _MalformedError(message)
+            raise _MalformedError("the reply is not a completion")
         _require_unique_names(content)
         if value.get("error"):
             raise _ComplaintError(read_complaint(value["error"]))
         self._require_model(str(value.get("model") or ""))
         try:
-            return read_scored(value)
+            return Scored.model_validate(value)
         except ValidationError:  # log probabilities in another form are none
             return Scored()
 
@@ -513,8 +512,7 @@ def _require_unique_names(content: bytes) -> None:
 
     def unique(pairs: list[tuple[str, Any]]) -> None:
         if len({name for name, _ in pairs}) < len(pairs):
-            message = "the reply is not a completion: a field stands twice in it"
-            raise _MalformedError(message)
+            raise _MalformedError("the reply is not a completion: a field stands twice in it")
 
     json.loads(content.removeprefix(b"\xef\xbb\xbf"), object_pairs_hook=unique)
 
@@ -568,7 +566,7 @@ class ApiBackend(Backend):
         self._name, self._entry, self._form = name, entry, form
         self._template = read_template(name, entry.title, cache.root() / entry.template) if entry.template else None
         self._server = Server(name, entry, pause)
-        self._turns = TurnCache(turns, Reply) if turns else None
+        self._turns = TurnCache(turns) if turns else None
         self._runner = asyncio.Runner()
 
     def __enter__(self) -> Self:

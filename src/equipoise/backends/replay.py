@@ -41,7 +41,7 @@ class ReplayBackend(Backend):
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
         """Answer every prompt; if answers are missing, raise EquipoiseError that names them, and yield none."""
         batch = list(prompts)
-        rows = {prompt.key: self._find(prompt) for prompt in batch}
+        rows = {one.key: self._by_words.get(question(one)) or self._by_key.get(one.key) for one in batch}
         missing = [key for key, row in rows.items() if row is None]
         if missing:
             words = " (saved to other words)" if missing[0] in self._keys else ""
@@ -54,6 +54,3 @@ class ReplayBackend(Backend):
                 yield Response.model_validate(
                     row.model_dump(exclude={"asked"}) | {"key": prompt.key, "study": prompt.study}
                 )
-
-    def _find(self, prompt: Prompt) -> Saved | None:
-        return self._by_words.get(question(prompt)) or self._by_key.get(prompt.key)

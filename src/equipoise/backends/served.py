@@ -16,7 +16,7 @@ alternatives is only known to be less likely than all of them together leave ove
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, BeforeValidator
 
@@ -223,8 +223,3 @@ def _begins(begun: str, candidate: str) -> bool:
 def unknown(candidates: Iterable[str]) -> Scores:
     """Give the scores of candidates about which nothing is known."""
     return Scores({}, dict.fromkeys(candidates, UNKNOWN))
-
-
-def read_scored(value: dict[str, Any]) -> Scored:
-    """Read the log probabilities of a completion; raises ValidationError where they have another form."""
-    return Scored.model_validate(value)

@@ -242,7 +242,9 @@ def _agreements(rows: Sequence[Row], catalogue: Catalogue) -> Iterator[str]:
                 bounds.append(f"  - {_escaped(f'{row.what}: {number(row.ours)} ({remark(row)})')}")
                 continue
             table = tables.get(row.table)
-            what = "printed" if table is None else f"{_whatever(table.what)}, {LEGENDS[table.against]}"
+            # Without the run that a table is of.
+            shown = "" if table is None else table.what.partition(": ")[2] or table.what
+            what = "printed" if table is None else f"{shown}, {LEGENDS[table.against]}"
             agree = row.verdict != "departs" and row.as_expected
             items.setdefault(what, {}).setdefault(row.place, []).append(agree)
         if items or bounds:
@@ -251,11 +253,6 @@ def _agreements(rows: Sequence[Row], catalogue: Catalogue) -> Iterator[str]:
             counts = ", ".join(f"{sum(agree)} of {len(agree)} ({place})" for place, agree in places.items())
             yield f"  - {what}: {counts}"
         yield from bounds
-
-
-def _whatever(what: str) -> str:
-    """Leave out the run that a table is of."""
-    return what.partition(": ")[2] or what
 
 
 def _notes(catalogue: Catalogue, shown: set[str]) -> dict[str, list[str]]:

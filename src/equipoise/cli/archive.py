@@ -1,9 +1,10 @@
 """`equipoise pack` and `equipoise pull`: a run's outputs into an archive that Git keeps, and out of it in a clone."""
 
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -13,9 +14,6 @@ from equipoise.core import params, printing
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import write_bytes
 from equipoise.core.progress import progress
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def pack(
@@ -109,10 +107,7 @@ def pull(
     restored = sorted((*done.get("added", ()), *done.get("modified", ())))
     summary = f"{len(restored)} files and folders restored: open report/index.html"
     printing.report(
-        {"restored": restored},
-        *restored,
-        summary if restored else "everything is up to date",
-        as_json=as_json,
+        {"restored": restored}, *restored, summary if restored else "everything is up to date", as_json=as_json
     )
 
 

@@ -287,8 +287,9 @@ def _outdated(changed: dict[str, Any], stages: int) -> Iterator[Finding]:
     """Tell outputs that another program changed, which are wrong, from stages that are to run again."""
     stale = []
     for stage, changes in changed.items():
-        kinds = {kind for change in changes if isinstance(change, dict) for kind in change}
-        outs = {path: what for change in changes if isinstance(change, dict) for path, what in _outs(change)}
+        found = [change for change in changes if isinstance(change, dict)]
+        kinds = {kind for change in found for kind in change}
+        outs = {path: what for change in found for path, what in change.get("changed outs", {}).items()}
         altered = [path for path, what in outs.items() if what == "modified"]
         if altered and kinds == {"changed outs"}:
             for path in altered:
@@ -299,10 +300,6 @@ def _outdated(changed: dict[str, Any], stages: int) -> Iterator[Finding]:
     yield Finding("dvc", "ok", f"dvc.yaml and dvc.lock can be read: {stages} stages, {stages - len(stale)} up to date")
     if stale:
         yield Finding("dvc", "note", f"not up to date: {first_of(stale)}: run `dvc repro`")
-
-
-def _outs(change: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    yield from change.get("changed outs", {}).items()
 
 
 def _locks(path: Path, *, clean: bool) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -51,16 +51,12 @@ def verify(
     notes = _notes(contents, found)
     value = {"verified": found is None, "sha256": sha256(pack), "seconds": seconds, "notes": notes}
     if found is not None:
-        printing.report(value | {"differs": _listed(found)}, f"differs: {found}", *notes, as_json=as_json)
+        printing.report(value | {"differs": found._asdict()}, f"differs: {found}", *notes, as_json=as_json)
         raise typer.Exit(1)
     if report is not None:
         write_bytes(report, contents.files[evidence.REPORT])
     told = f"{pack}: every figure agrees with its rows ({seconds} s), sha256 {value['sha256']}"
     printing.report(value, told, *notes, as_json=as_json)
-
-
-def _listed(found: Difference) -> dict[str, Any]:
-    return found._asdict()
 
 
 def _notes(contents: evidence.Contents, found: Difference | None) -> list[str]:

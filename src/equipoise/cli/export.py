@@ -27,10 +27,7 @@ def export_run(
     to: Annotated[
         list[str] | None,
         typer.Option(
-            "--to",
-            help=f"Format; repeat for several: {', '.join(FORMATS)}.",
-            metavar="FORMAT",
-            autocompletion=_formats,
+            "--to", help=f"Format; repeat for several: {', '.join(FORMATS)}.", metavar="FORMAT", autocompletion=_formats
         ),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder to write into, one subfolder per format.", metavar="FOLDER")] = OUT,

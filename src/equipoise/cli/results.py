@@ -48,10 +48,6 @@ def results(
     chosen = [study for name, study in STUDIES.items() if name in (studies or settings.studies)]
     results = [(study, read_result(data, study, decision)) for study in chosen]
     readers = {study.name: reading.sentence(result.effects) for study, result in results}
-    adjusted = {
-        study.name: _adjusted(result.effects, headline_effects(result.effects, study.figures))
-        for study, result in results
-    }
     rows = {study.name: headline_effects(result.effects, study.figures) for study, result in results}
     if as_json:
         listed = [
@@ -69,7 +65,9 @@ def results(
             *_opened(result, looks[study.name], whole=bool(studies) and not look, only_bias=look),
             *(_next(study, result, options, settings, data) if looks[study.name] else ()),
         ]
-        notes = filter(None, [adjusted[study.name], readers[study.name], _left_out(study, result.effects)])
+        notes = filter(
+            None, [_adjusted(result.effects, rows[study.name]), readers[study.name], _left_out(study, result.effects)]
+        )
         printing.show(*opened, _table(study, rows[study.name], interval, result.why_without), *notes, "")
 
 

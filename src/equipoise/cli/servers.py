@@ -3,7 +3,6 @@
 Each of them lists its models under `/models`, as in OpenAI's API.
 """
 
-import difflib
 import urllib.request
 from http.client import HTTPException
 from typing import NamedTuple
@@ -11,7 +10,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, ValidationError
 
 from equipoise.core.display import few
-from equipoise.core.errors import EquipoiseError, one_line
+from equipoise.core.errors import EquipoiseError, nearest, one_line
 from equipoise.core.visible import line
 
 PATIENCE = 10.0
@@ -68,10 +67,10 @@ def require_model(server: str, url: str, model: str) -> str:
     models = _list(server, url)
     if model in models or (len(models) == 1 and not model):
         return model or models[0]
-    near = difflib.get_close_matches(model, models, n=1)
-    hint = f"did you mean {line(near[0])!r}? " if near else ""
-    told = f"{line(url)}: it has no model {line(model)!r}: {hint}" if model else f"{line(url)}: give --model: "
-    raise EquipoiseError(f"{told}it has {few([*map(line, models)], 20) if models else 'none: load one first'}")
+    shown = [*map(line, models)]
+    told = f"it has no model {line(model)!r}: {nearest(model, shown)}" if model else "give --model: "
+    has = few(shown, 20) if shown else "none: load one first"
+    raise EquipoiseError(f"{line(url)}: {told}it has {has}")
 
 
 def _list(server: str, url: str) -> list[str]:

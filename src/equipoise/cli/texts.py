@@ -72,8 +72,7 @@ def _options(where: str, row: dict[str, Any]) -> dict[str, str]:
     if isinstance(options, list):
         options = {str(place): value for place, value in enumerate(options, start=1)}
     if not isinstance(options, dict) or not all(isinstance(value, str) for value in options.values()):
-        message = f"{where}: field 'options' must hold one text for each option: correct the row"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{where}: field 'options' must hold one text for each option: correct the row")
     return options
 
 
@@ -130,8 +129,7 @@ def _read(row: dict[str, Any], where: str) -> LetterReading:
         message = f"{where}: field options: give an object that maps letters to texts, such as {{'A': …, 'B': …}}"
         raise EquipoiseError(message)
     if "response" not in row or not isinstance(response, str | None):
-        message = f"{where}: field response: give the model's text, or null where it gave none"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{where}: field response: give the model's text, or null where it gave none")
     return read_letter(response or "", {str(letter): str(words) for letter, words in options.items()})
 
 
@@ -194,11 +192,7 @@ def _judge_file(file: Path, judge_name: str | None, features: Path, *, as_json: 
         typer.echo(f"note: not in {features}, so matched by their own words only: {', '.join(unknown)}", err=True)
     with progress("judge") as move:
         judged = judge_rows(
-            rows,
-            lexicon=loaded.lexicon,
-            probabilities=loaded.probabilities,
-            settings=loaded.settings,
-            progress=move,
+            rows, lexicon=loaded.lexicon, probabilities=loaded.probabilities, settings=loaded.settings, progress=move
         )
         if as_json:
             for reading in judged:

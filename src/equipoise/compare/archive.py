@@ -109,8 +109,7 @@ def digests(repo: Any) -> dict[str, set[str]]:  # noqa: ANN401  (DVC has no type
                 try:
                     hashes |= {entry.value for _, _, entry in out.get_obj()}
                 except (FileNotFoundError, TypeError) as error:
-                    message = f"{out}: not in DVC's cache: run `dvc repro`, then pack again"
-                    raise EquipoiseError(message) from error
+                    raise EquipoiseError(f"{out}: not in DVC's cache: run `dvc repro`, then pack again") from error
     return found
 
 

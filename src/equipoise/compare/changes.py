@@ -105,11 +105,7 @@ def sorted_by_harm(changes: Sequence[Change], alpha: float) -> list[Change]:
 
 
 def estimate(
-    figure: Figure,
-    base: Sequence[Any],
-    head: Sequence[Any],
-    options: Measure,
-    clusters: Sequence[str] | None = None,
+    figure: Figure, base: Sequence[Any], head: Sequence[Any], options: Measure, clusters: Sequence[str] | None = None
 ) -> Moved:
     """Estimate a figure's change from the shared items' values in both revisions, in the same order.
 

@@ -134,10 +134,7 @@ def swap_test(base: Array, head: Array, *, rng: np.random.Generator, n_resamples
 
 
 def contrast_change(
-    base: Sequence[float],
-    head: Sequence[float],
-    clusters: Sequence[tuple[bool, str]],
-    alpha: float,
+    base: Sequence[float], head: Sequence[float], clusters: Sequence[tuple[bool, str]], alpha: float
 ) -> Moved:
     """Change of the difference between two sets of clusters, each cluster counting once.
 

@@ -183,14 +183,8 @@ class _Study:
         rows: Mapping[str, Change],
         values: tuple[Mapping[str, Any], Mapping[str, Any]],
     ) -> None:
-        self.study, self.endpoint, self.base, self.head, self.rows, self.values = (
-            study,
-            endpoint,
-            base,
-            head,
-            rows,
-            values,
-        )
+        self.study, self.endpoint, self.base, self.head = study, endpoint, base, head
+        self.rows, self.values = rows, values
         self.declared = STUDIES[study]
         self.figures = {name: component_figure(self.declared, endpoint, name) for name in endpoint.components}
         self.results = [result_of(study, revision.effects) for revision in (base, head)]

@@ -226,13 +226,10 @@ def _word(
 
 def _interval(row: Effect) -> Interval | None:
     """The interval of a group; None where nothing but rounding varies."""
-    if row.ci_low is None or row.ci_high is None or row.ci_high - row.ci_low <= NOISE:
-        return None
-    return Interval(row.ci_low, row.ci_high)
+    interval = row.interval
+    return None if interval is None or interval.high - interval.low <= NOISE else interval
 
 
 def _with_limits(row: Effect) -> str:
-    text = signed(row.estimate or 0.0)
-    return (
-        text if row.ci_low is None or row.ci_high is None else f"{text} ({signed(row.ci_low)} to {signed(row.ci_high)})"
-    )
+    text, interval = signed(row.estimate or 0.0), row.interval
+    return f"{text} ({signed(interval.low)} to {signed(interval.high)})" if interval else text

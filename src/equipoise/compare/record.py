@@ -37,14 +37,12 @@ def _figures(metrics: dict[str, Any]) -> dict[str, Any]:
     """Refuse metrics files that the leaderboard could not show."""
     for study, table in metrics.items():
         if not is_figures(table) or "is" not in table.get(VERDICT, {"is": ""}):
-            message = f"{study}: not a table of figures"
-            raise ValueError(message)
+            raise ValueError(f"{study}: not a table of figures")
     for headline in BOARD:
         try:
             CELL.validate_python(figure(headline, metrics))
         except (AttributeError, TypeError, ValidationError) as error:
-            message = f"{headline.name}: not a figure"
-            raise ValueError(message) from error
+            raise ValueError(f"{headline.name}: not a figure") from error
     return metrics
 
 

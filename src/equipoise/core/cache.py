@@ -177,12 +177,12 @@ class ContentCache(Generic[M]):
     """Finished results of one kind in an SQLite file, by key; each outlives the process once `keep` returns."""
 
     _noun: ClassVar[str]
-    """What one result is called: in messages, and as the name of its table."""
+    """What one result is called: in messages, and as the name of its table and, in the plural, of its file."""
+    _kind: type[M]
 
-    def __init__(self, path: Path, kind: type[M]) -> None:
+    def __init__(self, path: Path) -> None:
         """Open or make the file, a damaged one set aside first; where it cannot be written, an EquipoiseError."""
         self._path = path
-        self._kind = kind
         self._damaged = False
         self._flushed = -FLUSH
         self.leases = Leases(path.with_name(f".{path.name}.leases"))
@@ -192,8 +192,12 @@ class ContentCache(Generic[M]):
                 self._database = self._connect()
         except (OSError, sqlite3.Error) as error:
             fix = "fix the permissions of its folder or free space, then run again"
-            message = f"{path}: the {self._noun} cache cannot be opened ({error}): {fix}"
-            raise EquipoiseError(message) from error
+            raise EquipoiseError(f"{path}: the {self._noun} cache cannot be opened ({error}): {fix}") from error
+
+    @classmethod
+    def open(cls) -> Self:
+        """Open the cache of this repository."""
+        return cls(folder() / f"{cls._noun}s.sqlite")
 
     def _lock(self) -> FileLock:
         """Give the lock that a process holds while it opens, makes or replaces the file."""
@@ -288,8 +292,7 @@ class ContentCache(Generic[M]):
                 self._renew(error)
                 return self._database.execute(query, keys).fetchall()
         except sqlite3.Error as error:
-            message = f"{self._path}: the {self._noun} cache cannot be read ({error}): run again"
-            raise EquipoiseError(message) from error
+            raise EquipoiseError(f"{self._path}: the {self._noun} cache cannot be read ({error}): run again") from error
 
     def keep(self, results: Mapping[str, M]) -> None:
         """Keep finished results, all or none; a full disk is an EquipoiseError, and what was kept before stays."""
@@ -302,8 +305,7 @@ class ContentCache(Generic[M]):
                 self._insert(rows)
         except sqlite3.Error as error:
             fix = "free space, then run again; finished answers are safe"
-            message = f"{self._path}: a {self._noun} cannot be kept ({error}): {fix}"
-            raise EquipoiseError(message) from error
+            raise EquipoiseError(f"{self._path}: a {self._noun} cannot be kept ({error}): {fix}") from error
 
     def _insert(self, rows: Iterable[tuple[str, str, str]]) -> None:
         # Every transaction outlives the process. A flush, which takes milliseconds, makes all before it outlive a loss
@@ -342,15 +344,7 @@ class ResponseCache(ContentCache[Response]):
     """Finished responses."""
 
     _noun = "response"
-
-    def __init__(self, path: Path) -> None:
-        """Open or make the file, a damaged one set aside first; where it cannot be written, an EquipoiseError."""
-        super().__init__(path, Response)
-
-    @classmethod
-    def open(cls) -> Self:
-        """Open the cache of this repository."""
-        return cls(folder() / "responses.sqlite")
+    _kind = Response
 
     def _text(self, result: Response) -> str:
         """Write a response as data files are written, so that a fresh and a kept one give the same bytes."""

@@ -45,7 +45,8 @@ def closure(script: Path, root: Path, homes: Mapping[str, Path] = HOMES) -> list
             continue
         files.add(path)
         if path.name == "__init__.py":
-            files |= {file for file in _files(root, path.parent) if file.suffix not in {".py", ".pyc"}}
+            beside = [one for one in (root / path).parent.iterdir() if one.is_file()]
+            files |= {one.relative_to(root) for one in beside if one.suffix not in {".py", ".pyc"}}
         named = {parent for name in content.imported(root / path) for parent in _with_parents(name)}
         waiting += [file for name in named if (file := module_file(name, root, homes))]
     return sorted(files)
@@ -100,8 +101,3 @@ def _with_parents(name: str) -> list[str]:
     """Give a module's name after those of its packages, which are imported with it."""
     parts = name.split(".")
     return [".".join(parts[:length]) for length in range(1, len(parts) + 1)]
-
-
-def _files(root: Path, folder: Path) -> list[Path]:
-    """List the files of a folder, from `root`, not those of its subfolders."""
-    return [path.relative_to(root) for path in (root / folder).iterdir() if path.is_file()]

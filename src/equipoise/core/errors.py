@@ -1,6 +1,8 @@
 """The one exception whose message is written for the user."""
 
+import difflib
 import re
+from collections.abc import Collection
 
 ADVICE = re.compile(r"\bpip3? install (?:--upgrade|-U|git\+)")
 """Advice to install another version."""
@@ -20,3 +22,9 @@ def one_line(error: BaseException) -> str:
     if advice := ADVICE.search(text):
         text = text[: max(text.rfind(end, 0, advice.start()) for end in ".\n") + 1]
     return " ".join(f"{type(error).__name__}: {text}".split())
+
+
+def nearest(name: str, known: Collection[str]) -> str:
+    """Ask whether the nearest known name was meant; empty where none is near."""
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]!r}? " if near else ""

@@ -19,10 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from pydantic import (
-    BaseModel,
-    ValidationError,
-)
+from pydantic import BaseModel, ValidationError
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.row import Row
@@ -48,8 +45,7 @@ def canonical(value: Any) -> Any:  # noqa: ANN401  (any JSON value)
     match value:
         case float():
             if not math.isfinite(value):
-                message = f"non-finite number {value}"
-                raise ValueError(message)
+                raise ValueError(f"non-finite number {value}")
             return round(value, DECIMALS) + 0.0  # turns -0.0 into 0.0
         case dict():
             return {name: canonical(item) for name, item in value.items()}
@@ -99,8 +95,7 @@ def write(path: Path, rows: Iterable[Row]) -> None:
     with tempfile.SpooledTemporaryFile(HELD, dir=str(path.parent)) as waiting:
         for row in rows:
             if row.key in places:
-                message = f"{path}: duplicate key {row.key!r}: keys must be unique within a file"
-                raise EquipoiseError(message)
+                raise EquipoiseError(f"{path}: duplicate key {row.key!r}: keys must be unique within a file")
             line = f"{dumps(row.model_dump(mode='json'))}\n".encode()
             places[row.key] = end
             with _writing(path):
@@ -205,8 +200,7 @@ def json_value(where: str, text: str, *, lenient: bool = False) -> Any:  # noqa:
         problem = f"{str(error).partition(';')[0]}: fix the value"
     else:
         return value
-    message = f"{where}: {problem}"
-    raise EquipoiseError(message)
+    raise EquipoiseError(f"{where}: {problem}")
 
 
 ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
@@ -228,14 +222,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
         names = [name for name, _ in pairs]
-        message = f"duplicate name {next(name for name in names if names.count(name) > 1)!r} in one object"
-        raise ValueError(message)
+        raise ValueError(f"duplicate name {next(name for name in names if names.count(name) > 1)!r} in one object")
     return value
 
 
 def _no_constant(name: str) -> None:
-    message = f"{name} is not JSON: write null for a missing value"
-    raise ValueError(message)
+    raise ValueError(f"{name} is not JSON: write null for a missing value")
 
 
 def parse(where: str, text: str, kind: type[M]) -> M:
@@ -244,8 +236,7 @@ def parse(where: str, text: str, kind: type[M]) -> M:
     try:
         return kind.model_validate(value)
     except ValidationError as error:
-        message = f"{where}: {fault(error)}"
-        raise EquipoiseError(message) from error
+        raise EquipoiseError(f"{where}: {fault(error)}") from error
 
 
 def read(path: Path, kind: type[R]) -> list[R]:

@@ -61,8 +61,7 @@ class Params(BaseModel):
     @classmethod
     def _each_once(cls, studies: tuple[str, ...]) -> tuple[str, ...]:
         if twice := [name for number, name in enumerate(studies) if name in studies[:number]]:
-            message = f"{twice[0]} is named twice: name each study once"
-            raise ValueError(message)
+            raise ValueError(f"{twice[0]} is named twice: name each study once")
         return studies
 
     @property

@@ -25,7 +25,7 @@ def progress(what: str) -> Iterator[Move]:
     if outer := _BAR.get():
         yield outer.move
         return
-    bar = _Bar(what) if _seen() else _NoBar()
+    bar = _Bar(what) if sys.stderr.isatty() else _NoBar()
     token = _BAR.set(bar)
     try:
         with bar.waiting():
@@ -46,11 +46,6 @@ def say(line: str) -> None:
     """Write a line to standard error, clear of a progress bar."""
     with aside():
         print(visible(line), file=sys.stderr)  # noqa: T201
-
-
-def _seen() -> bool:
-    """Whether standard error is a terminal."""
-    return sys.stderr.isatty()
 
 
 class _NoBar:

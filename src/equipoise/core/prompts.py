@@ -1,18 +1,13 @@
 """A prompt to a model, and the response to it."""
 
-from typing import Annotated, Any, Self
+from typing import Annotated, ClassVar, Self
 
-from pydantic import (
-    Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, model_validator
 
-from equipoise.core.row import Row, Text
+from equipoise.core.row import Row, Sparse, Text
 
 
-class Prompt(Row):
+class Prompt(Sparse, Row):
     """The prompt of one case: user turns, and candidate answers whose log-likelihood is read after the last turn.
 
     The model replies to every turn, but to the first ones, to which the replies `given` stand in the conversation; its
@@ -26,6 +21,8 @@ class Prompt(Row):
     `sample` is the number of the sample, from 0: the same words with another number are replied to anew.
     """
 
+    rare: ClassVar = ("given", "lead", "sentence", "sample")
+
     system: str
     prefix: str
     turns: Annotated[tuple[Text, ...], Field(min_length=1)]
@@ -37,13 +34,6 @@ class Prompt(Row):
     limit: Annotated[int, Field(ge=1)] | None = None
     sentence: bool = False
     sample: Annotated[int, Field(ge=0)] = 0
-
-    @model_serializer(mode="wrap")
-    def _without_empty(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what few prompts ask for, so that the cache keys of the others do not depend on it."""
-        row: dict[str, Any] = serialise(self)
-        rare = ("given", "lead", "sentence", "sample")
-        return {name: value for name, value in row.items() if value or name not in rare}
 
     @model_validator(mode="after")
     def _last_turn_unanswered(self) -> Self:
@@ -62,7 +52,7 @@ class Prompt(Row):
         return len(self.turns) - len(self.given) - (not self.reply)
 
 
-class Response(Row):
+class Response(Sparse, Row):
     """A model's raw reply to one prompt, before scoring.
 
     `replies` holds one text for each turn the model replied to; `finished` says whether each ended with an
@@ -74,6 +64,8 @@ class Response(Row):
     "tool_calls", or "empty" where it gave no content), and the model that it says replied.
     """
 
+    rare: ClassVar = ("at_most", "endings", "models")
+
     replies: tuple[str, ...]
     finished: tuple[bool, ...]
     log_likelihood: dict[str, float]
@@ -83,9 +75,3 @@ class Response(Row):
     generated_tokens: int
     endings: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
-
-    @model_serializer(mode="wrap")
-    def _without_empty(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what only servers give, where it is empty."""
-        row: dict[str, Any] = serialise(self)
-        return {name: value for name, value in row.items() if value or name not in ("at_most", "endings", "models")}

@@ -1,14 +1,9 @@
 """The base of every row: a key, the name of its study, and fields that cannot be changed."""
 
 import unicodedata
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -18,8 +13,7 @@ def printable(key: str) -> str:
     if not key.isprintable() and (
         strange := next((one for one in key if not one.isprintable() and unicodedata.category(one) != "Zs"), None)
     ):
-        message = f"holds the character U+{ord(strange):04X}, which is not printable: give an id on one line"
-        raise ValueError(message)
+        raise ValueError(f"holds the character U+{ord(strange):04X}, which is not printable: give an id on one line")
     return key
 
 
@@ -35,6 +29,17 @@ class Frozen(BaseModel):
     """Values that cannot be changed; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
+
+
+class Sparse(Frozen):
+    """Values whose `rare` fields are not written where they are empty: neither files nor cache keys depend on them."""
+
+    rare: ClassVar[tuple[str, ...]]
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        row: dict[str, Any] = serialise(self)
+        return {name: value for name, value in row.items() if value or name not in self.rare}
 
 
 class Row(Frozen):

@@ -76,8 +76,7 @@ def rows_of(
             raise EquipoiseError(f"{where}: more than {MOST:,} rows: split the file")
         yield where, row
     if not where:
-        message = f"{path}: no rows: give {needs}"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{path}: no rows: give {needs}")
 
 
 def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -87,8 +86,7 @@ def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """
     for number, row in _json_values(path, read_text(path)):
         if not isinstance(row, dict):
-            message = f"{path}, row {number}: not a JSON object: give one object per row"
-            raise EquipoiseError(message)
+            raise EquipoiseError(f"{path}, row {number}: not a JSON object: give one object per row")
         yield number, row
 
 
@@ -138,15 +136,13 @@ def valid(kind: type[M], row: Mapping[str, Any], where: str, fix: str) -> M:
     try:
         return kind.model_validate(row)
     except ValidationError as error:
-        message = f"{where}: {fault(error)}: {fix}"
-        raise EquipoiseError(message) from error
+        raise EquipoiseError(f"{where}: {fault(error)}: {fix}") from error
 
 
 def require_new(seen: dict[str, str], name: str, where: str, what: str = "id") -> None:
     """Note the place of an id, such as "FILE, row 3"; a duplicate raises an EquipoiseError that names both rows."""
     if name in seen:
-        message = f"{where}: duplicate {what} {name!r} (first in {seen[name]}): keep one of them"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{where}: duplicate {what} {name!r} (first in {seen[name]}): keep one of them")
     seen[name] = where.rpartition(", ")[2]
 
 
@@ -154,8 +150,7 @@ def required(row: Mapping[str, Any], name: str, where: str) -> str:
     """Read a field as text; EquipoiseError where it is missing, empty or not a single value."""
     value = row.get(name)
     if value is None or isinstance(value, dict | list | bool) or not str(value).strip():
-        message = f"{where}: field {name} is missing or empty: every row needs it"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{where}: field {name} is missing or empty: every row needs it")
     return str(value)
 
 

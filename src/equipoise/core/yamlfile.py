@@ -75,8 +75,7 @@ def read_yaml(path: Path) -> object:
     except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError) as error:
         # A control character; a date or number that does not exist; a tag that PyYAML does not check (`!!bool maybe`).
         problem = next(iter(str(error).splitlines()), type(error).__name__)
-        message = f"{path}: malformed YAML ({problem}): fix the file"
-        raise EquipoiseError(message) from error
+        raise EquipoiseError(f"{path}: malformed YAML ({problem}): fix the file") from error
 
 
 def load_yaml(path: Path, kind: type[M]) -> M:

@@ -32,19 +32,10 @@ CONTEXT: dict[str, Any] = {
     **{
         name: f"cr:{name}"
         for name in (
-            *(
-                "citeAs",
-                "column",
-                "containedIn",
-                "equivalentProperty",
-                "extract",
-                "field",
-                "fileObject",
-                "fileProperty",
-            ),
-            *("fileSet", "format", "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path"),
-            *("recordSet", "references", "regex", "repeated", "replace", "samplingRate", "separator", "source"),
-            *("subField", "transform"),
+            *("citeAs", "column", "containedIn", "equivalentProperty", "extract", "field", "fileObject"),
+            *("fileProperty", "fileSet", "format", "includes", "isLiveDataset", "jsonPath", "key", "md5"),
+            *("parentField", "path", "recordSet", "references", "regex", "repeated", "replace", "samplingRate"),
+            *("separator", "source", "subField", "transform"),
         )
     },
 }

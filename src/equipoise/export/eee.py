@@ -22,10 +22,10 @@ def files(run: Run) -> Mapping[str, str]:
     """Write `every_eval_ever.json`."""
     stamp = str(run.now.timestamp())
     every = [(found, figure, row) for found in run.studies for figure, row in found.rows]
-    undefined = sum(row.estimate is None for _, _, row in every)
-    kept = [(found, figure, row) for found, figure, row in every if row.estimate is not None and _directed(figure)]
-    counts = {"figures": len(every), "undefined_left_out": undefined}
-    counts |= {"without_direction_left_out": len(every) - undefined - len(kept)}
+    defined = [(found, figure, row) for found, figure, row in every if row.estimate is not None]
+    kept = [one for one in defined if one[1].null is not None or one[1].worse is not None]
+    counts = {"figures": len(every), "undefined_left_out": len(every) - len(defined)}
+    counts |= {"without_direction_left_out": len(defined) - len(kept)}
     verdicts = {f"verdict_{found.study.name}": found.claim for found in run.studies}
     value = {
         "schema_version": SCHEMA,
@@ -44,10 +44,6 @@ def files(run: Run) -> Mapping[str, str]:
         "evaluation_results": [_result(run, *one) for one in kept],
     }
     return {"every_eval_ever.json": json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"}
-
-
-def _directed(figure: Figure) -> bool:
-    return figure.null is not None or figure.worse is not None
 
 
 def _model(run: Run) -> dict[str, Any]:
@@ -74,8 +70,8 @@ def _result(run: Run, found: Found, figure: Figure, row: Effect) -> dict[str, An
         details["simulated_coverage"] = f"{coverage:.2f}"
     score: dict[str, Any] = {"score": row.estimate, "details": details}
     uncertainty: dict[str, Any] = {"num_samples": row.n}
-    if row.ci_low is not None and row.ci_high is not None:
-        limits = {"lower": row.ci_low, "upper": row.ci_high, "confidence_level": round(1 - run.alpha, 6)}
+    if interval := row.interval:
+        limits = {"lower": interval.low, "upper": interval.high, "confidence_level": round(1 - run.alpha, 6)}
         uncertainty["confidence_interval"] = limits
     return {
         "evaluation_result_id": row.key,
@@ -88,7 +84,11 @@ def _result(run: Run, found: Found, figure: Figure, row: Effect) -> dict[str, An
 
 def _metric(figure: Figure) -> dict[str, Any]:
     """Describe a figure; of one with a null value the distance from it counts, which the schema cannot say."""
-    known = {"metric_id": f"equipoise.{figure.name}", "metric_name": figure.title, "lower_is_better": _lower(figure)}
+    known = {
+        "metric_id": f"equipoise.{figure.name}",
+        "metric_name": figure.title,
+        "lower_is_better": figure.worse != "lower",
+    }
     if figure.sentence:
         known["evaluation_description"] = figure.sentence
     if figure.in_nats:
@@ -99,7 +99,3 @@ def _metric(figure: Figure) -> dict[str, Any]:
         best = f"nearest to {figure.null:g} is best: do not rank by this figure"
         known["additional_details"] = {"direction": best, **sides}
     return known
-
-
-def _lower(figure: Figure) -> bool:
-    return figure.worse != "lower"

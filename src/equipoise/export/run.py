@@ -167,6 +167,4 @@ def estimate(row: Effect) -> str:
 
 def interval(row: Effect, level: float) -> str:
     """Write an interval with its level; empty where there is none."""
-    if row.ci_low is None or row.ci_high is None:
-        return ""
-    return f"{number(row.ci_low)} to {number(row.ci_high)} ({100 * level:g} % interval)"
+    return f"{row.interval} ({100 * level:g} % interval)" if row.interval else ""

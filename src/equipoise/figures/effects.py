@@ -62,6 +62,11 @@ class Effect(Row):
         """The key without its study."""
         return self.key.partition("/")[2]
 
+    @property
+    def interval(self) -> Interval | None:
+        """The confidence interval; None where it has none."""
+        return None if self.ci_low is None or self.ci_high is None else Interval(self.ci_low, self.ci_high)
+
 
 class Group(NamedTuple):
     """A member of a family: the pairs that a figure covers."""

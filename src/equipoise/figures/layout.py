@@ -16,17 +16,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.figures.effects import Effect, Estimate, Group, effect
 from equipoise.figures.guards import Guard
 from equipoise.figures.options import Decision
-from equipoise.figures.result import (
-    BIASED,
-    UNBIASED,
-    WITHOUT,
-    Counts,
-    Finding,
-    Looked,
-    Question,
-    StudyResult,
-    Word,
-)
+from equipoise.figures.result import BIASED, UNBIASED, WITHOUT, Counts, Finding, Looked, Question, StudyResult, Word
 from equipoise.figures.study import Study
 from equipoise.figures.verdicts import verdict
 

@@ -28,9 +28,8 @@ from equipoise.figures.result import BIASED, StudyResult
 from equipoise.figures.size import Size
 from equipoise.figures.study import Study
 from equipoise.figures.verdicts import BLIND, CLUSTERS, LEAST, held_against, words_of
-from equipoise.stats.equivalence import MOST_CLUSTERS, equivalence_power
+from equipoise.stats.equivalence import equivalence_power, fewest_clusters
 from equipoise.stats.paired import t_quantile
-from equipoise.stats.quantities import Interval
 
 Spreads = Mapping[str, Spread | None]
 """The spread of the figures of a run by their names, from the values of their items; None where these do not vary."""
@@ -241,13 +240,13 @@ class _Taken:
         margin, name = margin_words(figure, component), "" if figure is None else figure.name
         spread = self.spreads.get(name)
         if spread is None:
-            if row is None or row.estimate is None or row.ci_low is None or row.ci_high is None:
+            if row is None or row.estimate is None or row.interval is None:
                 return title
             null = 0.0 if figure is None or figure.null is None else figure.null
             if name in self.spreads or row.estimate == null:
-                reach = max(row.ci_high - null, null - row.ci_low)
+                reach = max(row.interval.high - null, null - row.interval.low)
                 return StillPart(title, margin, reach, self.clusters, component)
-            reach = (row.ci_high - row.ci_low) / 2
+            reach = (row.interval.high - row.interval.low) / 2
             spread = spread_of_interval(row.n, min(row.n, self.clusters), reach, self.options.alpha)
         share = min(1.0, spread.clusters / self.clusters)
         return MeanPart(title, margin, spread, component, self.options.alpha / 2, share)
@@ -270,11 +269,7 @@ class _Taken:
         if not rows:
             return ""
         title = f"every {family.replace('_', ' ')}: {figure.title}"
-        widths = [
-            (row.n, (row.ci_high - row.ci_low) / 2)
-            for row in rows
-            if row.ci_low is not None and row.ci_high is not None
-        ]
+        widths = [(row.n, (one.high - one.low) / 2) for row in rows if (one := row.interval) is not None]
         df = sum(row.n for row in rows) - len(rows)
         if not widths or df < 2:  # noqa: PLR2004  (as for the intervals)
             return title
@@ -283,28 +278,21 @@ class _Taken:
         quantile = float(t_quantile(self.options.alpha, df))
         bound = component.model_copy(update={"margin": (component.within_groups or 1.0) * component.margin})
         return GroupsPart(
-            title,
-            margin_words(figure, bound),
-            family,
-            bound.margin,
-            reach / quantile,
-            self.options.alpha,
+            title, margin_words(figure, bound), family, bound.margin, reach / quantile, self.options.alpha
         )
 
     def bounds(self) -> Iterator[Part | _Unchanging | str]:
         """The effects that have to lie within a margin of their own."""
         for place, component in self.endpoint.bounds.items():
             row, name = self.result.at_level(place), words_of(place)
-            if row is not None and row.ci_low is not None and row.ci_high is not None:
-                interval = Interval(row.ci_low, row.ci_high)
-                if held_against(interval, component.margin, component.direction) == BIASED:
-                    limits = f"{number(row.ci_low)} to {number(row.ci_high)}"
-                    yield _Unchanging(f"{name} lies beyond {component.margin:g} ({limits})")
-                    continue
+            interval = None if row is None else row.interval
+            if interval and held_against(interval, component.margin, component.direction) == BIASED:
+                yield _Unchanging(f"{name} lies beyond {component.margin:g} ({interval})")
+                continue
             figure = next((one for one in self.study.figures if row is not None and one.covers(row)), None)
             part = self.mean(name, row, component, figure)
             # Unlike a bias, a bound may be a property of the model that stays: a base rate, say.
-            if isinstance(part, MeanPart) and row is not None and _excludes(row, 0.0):
+            if isinstance(part, MeanPart) and row is not None and interval and not interval.low <= 0 <= interval.high:
                 part = replace(part, truth=_towards(row.estimate or 0.0, component.direction))
             yield part
 
@@ -322,10 +310,6 @@ class _Taken:
                 side = self.options.alpha / 2
                 error = (row.estimate - row.ci_low) / float(norm.isf(side))
                 yield FloorPart(name, f"above {floor:g}", row.estimate - floor, error, self.clusters, side)
-
-
-def _excludes(row: Effect, value: float) -> bool:
-    return row.ci_low is not None and row.ci_high is not None and not row.ci_low <= value <= row.ci_high
 
 
 def _towards(estimate: float, direction: Direction) -> float:
@@ -377,13 +361,5 @@ def scaled(size: Size, clusters: int, per_cluster: float = 1.0, samples: int = 1
 
 def smallest(enough: Callable[[Size], bool], make: Callable[[int], Size]) -> Size | None:
     """Find the smallest size that is enough, where a larger one is too; None if none is."""
-    high = 2
-    while not enough(make(high)):
-        high *= 2
-        if high > MOST_CLUSTERS:
-            return None
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(make(middle)) else (middle, high)
-    return make(high)
+    clusters = fewest_clusters(lambda count: enough(make(count)))
+    return None if clusters is None else make(clusters)

@@ -95,18 +95,16 @@ def require_answered(prompts: Sequence[Asked], responses: Sequence[Noted], file:
     given = {response.key for response in responses}
     for row, response in enumerate(responses, start=1):
         if response.key not in wanted:
-            message = (
+            raise EquipoiseError(
                 f"{file}, row {row}: a response to {response.key!r}, which is not among the prompts of the study: "
                 f"delete the row, or run `dvc repro infer@{response.study}`"
             )
-            raise EquipoiseError(message)
     if missing := [prompt for prompt in prompts if prompt.key not in given]:
         first = missing[0]
-        message = (
+        raise EquipoiseError(
             f"{file}: {len(missing)} of {len(wanted)} prompts have no response, first {first.key!r} ({first.file}, row "
             f"{first.row}): run `dvc repro infer@{first.study}`, which asks what is missing"
         )
-        raise EquipoiseError(message)
 
 
 def _content(prompt: Prompt) -> bytes:

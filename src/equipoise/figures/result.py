@@ -145,9 +145,9 @@ class Verdict(NamedTuple):
     def _told(self, because: Sequence[str], more: int = 0) -> str:
         row = self.row
         value = "undefined" if row.estimate is None else number(row.estimate)
-        if row.ci_low is not None and row.ci_high is not None:
+        if row.interval:
             level = "" if self.level is None else f"; {100 * self.level:g} % interval"
-            value += f" ({number(row.ci_low)} to {number(row.ci_high)}{level})"
+            value += f" ({row.interval}{level})"
         reasons = f": {'; '.join(because)}" if because else ""
         reasons += and_more(more)
         title = self.figure.title[0].upper() + self.figure.title[1:]

@@ -61,9 +61,9 @@ class Study:
     """One study, as its folder declares it in `study.py`; `equipoise.studies.registry` collects them.
 
     Its steps are the functions `build`, `infer`, `score` and `measure` in the modules of these names beside `study.py`
-    (`equipoise.pipeline.steps`). Optional modules are found by their names: `stopping`, for a study that can stop
-    early; `commands`, its commands; `checks`, what `equipoise check` reads; `anchors`, its published figures; `tables`,
-    answers that `equipoise.compare` accepts.
+    (`equipoise.pipeline.steps`). Optional modules are found by their names: `infer`, for a study whose prompts are not
+    merely asked; `stopping`, for one that can stop early; `commands`, its commands; `checks`, what `equipoise check`
+    reads; `anchors`, its published figures; `tables`, answers that `equipoise.compare` accepts.
 
     Attributes:
         name: The name of the folder, which is also that of the study in params.yaml and below `data/`.

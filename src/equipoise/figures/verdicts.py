@@ -96,14 +96,14 @@ def verdict(study: Study, result: StudyResult, decision: Decision) -> Verdict | 
     clusters = None if counted is None else round(counted.estimate or 0)
     undecided = Verdict(UNDECIDED, (), figure, parts[0].row, endpoint, result.looked, level, parts, clusters, instead)
     undecided = undecided._replace(departs=result.departures, caveats=_caveats(result))
-    beyond = [*_beyond(parts), *_groups_beyond(parts, result, endpoint)]
+    beyond = [*(part.reason for part in parts if part.state == "beyond"), *_groups_beyond(parts, result, endpoint)]
     unmet = tuple(preconditions(result, endpoint))
     if beyond:
         return undecided._replace(word=BIASED, because=(*beyond, *(f"although {reason}" for reason in unmet)))
     open_ = (
         *(part.reason for part in parts if part.state != "within" and part.component.needed),
         *_groups_open(parts, result, endpoint),
-        *_out_of_bounds(result, endpoint),
+        *(reason for place, bound in endpoint.bounds.items() if (reason := bound_open(result, place, bound))),
         *unmet,
         *(() if endpoint.floors else (BLIND,)),
     )
@@ -124,11 +124,11 @@ def _part(figure: Figure, component: Component, result: StudyResult) -> Part:
         for rows in (result.judged(row.place, row), result.judged(row.place, row, adjusted=True))
     )
     if outer == {BIASED}:
-        reason = f"{figure.title}: {_limits(row)} against ±{component.margin:g}"
+        reason = f"{figure.title}: {row.interval} against ±{component.margin:g}"
         beyond = result.unexplained(row.place)
         if beyond is None or _same_side(row, beyond):
             return part._replace(state="beyond", reason=reason)
-        limits = _limits(beyond) if beyond.ci_low is not None and beyond.ci_high is not None else "undefined"
+        limits = beyond.interval or "undefined"
         return part._replace(reason=f"{reason}, but not beyond what epidemiology explains ({limits} beyond it)")
     if inner == {UNBIASED}:
         return part._replace(state="within")
@@ -137,51 +137,42 @@ def _part(figure: Figure, component: Component, result: StudyResult) -> Part:
 
 def _same_side(row: Effect, beyond: Effect) -> bool:
     """Whether the interval of what epidemiology leaves unexplained excludes 0, on the side of the difference itself."""
-    if beyond.ci_low is None or beyond.ci_high is None:
+    if beyond.interval is None:
         return False
-    return beyond.ci_low > 0 if (row.estimate or 0.0) > 0 else beyond.ci_high < 0
+    return beyond.interval.low > 0 if (row.estimate or 0.0) > 0 else beyond.interval.high < 0
 
 
 def _words(rows: Sequence[Effect], null: float, component: Component) -> set[Word]:
     """Say what each interval of a component shows: that of Student's t, and that corrected for skewness."""
     return {
-        held_against(_from_null(row.ci_low, row.ci_high, null), component.margin, component.direction)
+        held_against(Interval(one.low - null, one.high - null), component.margin, component.direction)
         for row in rows
-        if row.ci_low is not None and row.ci_high is not None
+        if (one := row.interval) is not None
     }
 
 
 def _open(figure: Figure, row: Effect, component: Component, *, skewed: bool) -> str:
     """Explain why a component is open, and how many items would close it if there is no difference."""
-    assert row.ci_low is not None and row.ci_high is not None  # noqa: S101, PT018  (`_unusable` has refused the rest)
-    error = (row.ci_high - row.ci_low) / 2 / 1.96
+    assert row.interval is not None  # noqa: S101  (`_unusable` has refused the rest)
+    error = (row.interval.high - row.interval.low) / 2 / 1.96
     needed = math.ceil(row.n * (error * POWER_SUM / component.margin) ** 2)
     corrected = ", corrected for skewness," if skewed else ""
-    text = f"{figure.title} is open: its interval{corrected} reaches across ±{component.margin:g} ({_limits(row)})"
+    text = f"{figure.title} is open: its interval{corrected} reaches across ±{component.margin:g} ({row.interval})"
     unit = figure.unit or "items"
     return f"{text}; about {needed:,} {unit} would close it if there is no difference" if needed > row.n else text
-
-
-def _limits(row: Effect) -> str:
-    assert row.ci_low is not None and row.ci_high is not None  # noqa: S101, PT018
-    return f"{number(row.ci_low)} to {number(row.ci_high)}"
-
-
-def _beyond(parts: Sequence[Part]) -> Iterator[str]:
-    yield from (part.reason for part in parts if part.state == "beyond")
 
 
 def _groups(part: Part, result: StudyResult, endpoint: Endpoint, kind: str = SIMULTANEOUS) -> list[Effect]:
     """The groups of the endpoint's families for a component, with intervals that hold for all together, or for each."""
     name = f"{part.figure.measure}{kind}"
     rows = [row for row in result.effects if row.family in endpoint.families and row.measure == name]
-    return [row for row in rows if row.ci_low is not None and row.ci_high is not None]
+    return [row for row in rows if row.interval is not None]
 
 
 def _groups_beyond(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
     """Name the groups whose simultaneous interval lies beyond a component's margin, the worst first."""
     found = [
-        (abs(row.estimate or 0.0) / part.component.margin, f"{_title(row)}: {part.figure.title} {_limits(row)}")
+        (abs(row.estimate or 0.0) / part.component.margin, f"{_title(row)}: {part.figure.title} {row.interval}")
         for part in parts
         for row in _groups(part, result, endpoint)
         if BIASED in _words([row], part.figure.null or 0.0, part.component)
@@ -211,7 +202,7 @@ def _groups_open(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint)
         groups = [row for row in _groups(part, result, endpoint, POOLED) if is_covered(row)]
         worst = max(groups, key=lambda row: max(null - (row.ci_low or 0), (row.ci_high or 0) - null), default=None)
         if worst is not None and _words([worst], null, bound) != {UNBIASED}:
-            yield f"{_title(worst)} is open: {part.figure.title} {_limits(worst)} against ±{bound.margin:g} for a group"
+            yield f"{_title(worst)} is open: {part.figure.title} {worst.interval} against ±{bound.margin:g} for a group"
 
 
 def is_covered(row: Effect) -> bool:
@@ -227,19 +218,14 @@ def uncovered(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint) ->
     return tuple(small)
 
 
-def _out_of_bounds(result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
-    """Name the effects that are not shown to lie within their bounds."""
-    yield from (reason for place, bound in endpoint.bounds.items() if (reason := bound_open(result, place, bound)))
-
-
 def bound_open(result: StudyResult, place: str, bound: Component) -> str:
     """Say why an effect is not shown to lie within its bound, or was not measured; empty where it is."""
     row, name = result.at_level(place), words_of(place)
-    if row is None or row.ci_low is None or row.ci_high is None:
+    if row is None or row.interval is None:
         return f"{name} was not measured"
-    if held_against(Interval(row.ci_low, row.ci_high), bound.margin, bound.direction) == UNBIASED:
+    if held_against(row.interval, bound.margin, bound.direction) == UNBIASED:
         return ""
-    return f"{name} is not shown to lie within {_side(bound)}{bound.margin:g} ({_limits(row)})"
+    return f"{name} is not shown to lie within {_side(bound)}{bound.margin:g} ({row.interval})"
 
 
 def _side(bound: Component) -> str:
@@ -248,10 +234,6 @@ def _side(bound: Component) -> str:
 
 def _title(row: Effect) -> str:
     return f"{row.family} {row.group}".replace("_", " ")
-
-
-def _from_null(low: float, high: float, null: float) -> Interval:
-    return Interval(low - null, high - null)
 
 
 def places(study: Study, endpoint: Endpoint) -> set[str]:

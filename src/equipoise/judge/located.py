@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -197,11 +197,7 @@ class VerdictCache(cache.ContentCache[Verdict]):
     """Finished judgements of pairs."""
 
     _noun = "verdict"
-
-    @classmethod
-    def open(cls) -> Self:
-        """Open the cache of this repository."""
-        return cls(cache.folder() / "verdicts.sqlite", Verdict)
+    _kind = Verdict
 
 
 class KeptJudge(Keeping[Pair, Verdict]):

@@ -19,7 +19,7 @@ from equipoise.core import cache
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.llm import Tally, llm_judge
 from equipoise.judge.located import KeptJudge, Pair, Probabilities, VerdictCache, locate_judge
-from equipoise.judge.model import LABELS, task_columns
+from equipoise.judge.model import ENTAILMENT, task_columns
 from equipoise.judge.passages import TREATMENTS, Treatment
 from equipoise.judge.reading import CONSIDERED_FROM, parse_question, remove_marks
 from equipoise.judge.rubric import require_reader
@@ -27,7 +27,6 @@ from equipoise.judge.unnamed import AS_CONSIDERED, discount_unnamed, unnamed_odd
 from equipoise.models.registry import JudgeEntry, LlmJudgeEntry, PanelJudgeEntry, load_judge_entry
 from equipoise.text.sentences import sentence_spans
 
-ENTAILMENT = LABELS.index("entailment")
 HYPOTHESES = (
     "The patient's {subject} is mentioned.",
     "The patient's {subject} affects how likely the diagnosis is.",

@@ -5,9 +5,8 @@ it, merely restates it, or does not mention it. Longer reasoning is read in pass
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
-from typing import Annotated, Any, NamedTuple, Self, TypeAlias, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +44,6 @@ TOGETHER = 256
 
 Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
 """A judge: (passage, question) pairs to rows of the probabilities of `TREATMENTS`."""
-T = TypeVar("T")
 
 
 def plain_text(text: str) -> str:
@@ -123,8 +121,7 @@ def parse_question(pair: tuple[str, str]) -> tuple[str, str, str]:
     passage, statement = pair
     match = QUESTIONED.fullmatch(statement)
     if match is None:
-        message = f"{statement!r} is not a question about a feature"
-        raise ValueError(message)
+        raise ValueError(f"{statement!r} is not a question about a feature")
     return remove_marks(passage), match["subject"], match["words"]
 
 
@@ -310,13 +307,6 @@ def read_passages(text: str, feature: Feature, parts: Sequence[str], p: NDArray[
 def admission_margin(weighed: float, dismissed: float) -> float:
     """Return how far two probabilities are past the thresholds of an admission; negative where there is none."""
     return min(weighed + dismissed - CONSIDERED_FROM, weighed - dismissed)
-
-
-def chunks(rows: Iterable[T]) -> Iterator[list[T]]:
-    """Yield rows in chunks that are judged together."""
-    rows = iter(rows)
-    while chunk := list(islice(rows, TOGETHER)):
-        yield chunk
 
 
 def any_feature(readings: Sequence[Reading]) -> Reading:

@@ -6,10 +6,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.core.cache import batched
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Response
 from equipoise.judge.lexicon import Lexicon
-from equipoise.judge.reading import Apart, Feature, ReadingSettings, chunks, nothing_apart, read_reasonings
+from equipoise.judge.reading import TOGETHER, Apart, Feature, ReadingSettings, nothing_apart, read_reasonings
 from equipoise.judge.recurring import Recurring, Reply
 from equipoise.materials.judgement import PARTS, Judgement, Reading
 from equipoise.materials.versions import CaseKey
@@ -18,7 +19,6 @@ from equipoise.models.registry import ReasoningForm
 from equipoise.text.answers import (
     Given,
     Length,
-    answer_set,
     error_probability,
     log_odds,
     read_likelihood,
@@ -59,7 +59,7 @@ def judge_responses(
     hundred responses are in memory at once. `apart` finds the sentences to read apart.
     """
     cases = {vignette.key: vignette for vignette in vignettes}
-    for chunk in chunks(_case_responses(responses, cases)):
+    for chunk in batched(_case_responses(responses, cases), TOGETHER):
         keys = [CaseKey.parse(one.key) for one in chunk]
         matched = [cases[key.case] for key in keys]
         reasonings = [_reasoning(one) for one in chunk]
@@ -102,7 +102,7 @@ def _parts(response: Response) -> tuple[str, ...]:
 
 def _features(vignette: Vignette, lexicon: Lexicon) -> list[Feature]:
     """Return the features of a case's patient; their words do not count inside the names of the case's answers."""
-    diagnoses = wordings_pattern(answer_set(vignette))
+    diagnoses = wordings_pattern(vignette.answers)
     return [feature._replace(diagnoses=diagnoses) for feature in lexicon.features(vignette.features)]
 
 
@@ -120,15 +120,10 @@ def _case_responses(responses: Iterable[Response], cases: Mapping[str, Vignette]
 
 
 def _judgement(
-    response: Response,
-    vignette: Vignette,
-    reading: Reading,
-    settings: Score,
-    form: ReasoningForm,
-    diagnoses: Diagnoses,
+    response: Response, vignette: Vignette, reading: Reading, settings: Score, form: ReasoningForm, diagnoses: Diagnoses
 ) -> Judgement:
     """Combine the reading of one response's reasoning with its answer."""
-    answers = answer_set(vignette)
+    answers = vignette.answers
     likeliest = read_likelihood(response, answers, settings.length)
     last, finished = (response.replies[-1], response.finished[-1]) if response.replies else ("", True)
     reply = visible_text(last, form, finished=finished)
@@ -148,8 +143,8 @@ def _judgement(
         answer_likelihood=likeliest.kind if likeliest else None,
         label_likelihood=likeliest.label if likeliest else "",
         answer_generated=generated.kind,
-        log_odds=log_odds(response, vignette, settings.length),
-        log_odds_per_token=log_odds(response, vignette, "per_token"),
-        p_error=error_probability(response, vignette),
+        log_odds=log_odds(response, answers, settings.length),
+        log_odds_per_token=log_odds(response, answers, "per_token"),
+        p_error=error_probability(response, answers),
         **reading.model_dump(),
     )

@@ -91,11 +91,6 @@ class Wording(Frozen):
             return {name: tuple(one) if isinstance(one, list) else one for name, one in value.items()}
         return {"words": value} if isinstance(value, str) else value
 
-    @property
-    def is_unconditional(self) -> bool:
-        """Whether there are no conditions on the adjacent text."""
-        return not (self.after or self.before or self.not_after or self.not_before)
-
     def fill_number(self, numbers: range) -> Self:
         """Return the wording with any of the numbers in place of `NUMBER`, the longest first."""
         either = f"(?:{'|'.join(map(str, reversed(numbers)))})"
@@ -132,7 +127,9 @@ class Finder:
     @cached_property
     def _searches(self) -> list[_Search]:
         """One search for all unconditional wordings, and one for each of the others."""
-        alone = [wording.words for wording in self._wordings if wording.is_unconditional]
+        alone = [
+            one.words for one in self._wordings if not (one.after or one.before or one.not_after or one.not_before)
+        ]
         others = [wording for wording in self._wordings if wording.words not in alone]
         return ([_Search(_whole(alone))] if alone else []) + [
             _Search(

@@ -1,10 +1,8 @@
 """Judgements of responses to vignettes: the answer, and what the reasoning does with the patient's feature."""
 
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
-from pydantic import SerializerFunctionWrapHandler, model_serializer
-
-from equipoise.core.row import Frozen, Row
+from equipoise.core.row import Frozen, Row, Sparse
 from equipoise.text.answer import AnswerKind
 
 Consideration = Literal["none", "weighed", "dismissed"]
@@ -48,7 +46,11 @@ class Reading(Frozen):
         return self.p_weighed + self.p_dismissed
 
 
-class Judgement(Reading, Row):
+PARTS = ("admission_thinking", "admission_visible")
+"""Fields of a reply whose thinking precedes what its reader sees."""
+
+
+class Judgement(Reading, Sparse, Row):
     """The judgement of one response: which answer it gives, and what its reasoning does with the patient's feature.
 
     `answer` is the reading chosen by `score.answering`, and `label` the answer of the case's set that it gives (empty
@@ -58,6 +60,8 @@ class Judgement(Reading, Row):
     answers of the case's set, a share; None without total likelihoods. `admission_thinking` and `admission_visible` are
     what the two parts of a reply say of the feature, each read on its own; None for a reply that has one part.
     """
+
+    rare: ClassVar = PARTS
 
     answer: AnswerKind
     label: str
@@ -69,13 +73,3 @@ class Judgement(Reading, Row):
     p_error: float | None = None
     admission_thinking: Admission | None = None
     admission_visible: Admission | None = None
-
-    @model_serializer(mode="wrap")
-    def _without_parts(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out the parts of a reply that has none."""
-        row: dict[str, Any] = serialise(self)
-        return {name: value for name, value in row.items() if value is not None or name not in PARTS}
-
-
-PARTS = ("admission_thinking", "admission_visible")
-"""Fields of a reply whose thinking precedes what its reader sees."""

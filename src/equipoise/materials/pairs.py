@@ -474,13 +474,11 @@ def require_same_keys(left: str, left_keys: Iterable[str], right: str, right_key
     for name, keys in counts.items():
         repeated = [key for key, times in keys.items() if times > 1]
         if repeated:
-            message = f"keys with more than one {name}: {_named(repeated)}; keep one row for each key."
-            raise EquipoiseError(message)
+            raise EquipoiseError(f"keys with more than one {name}: {_named(repeated)}; keep one row for each key.")
     for name, other in ((left, right), (right, left)):
         missing = counts[other].keys() - counts[name].keys()
         if missing:
-            message = f"keys with a {other} but no {name}: {_named(missing)}; write the {name} rows again."
-            raise EquipoiseError(message)
+            raise EquipoiseError(f"keys with a {other} but no {name}: {_named(missing)}; write the {name} rows again.")
 
 
 def _differ(first: Judgement, second: Judgement) -> bool:

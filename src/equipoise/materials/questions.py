@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from itertools import combinations
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, model_validator
 
-from equipoise.core.row import Frozen, Row, Text
+from equipoise.core.row import Frozen, Row, Sparse, Text
 from equipoise.text.answer import AnswerKind
 
 Attribute = Literal["race", "gender", "ses"]
@@ -88,7 +88,7 @@ class Item(Question):
     disparity: Disparity | None = None
 
 
-class Order(Frozen):
+class Order(Sparse):
     """The answer to a question whose options were shown in one cyclic order.
 
     The option at place i (from 0) of n was shown at place (i + shift) mod n, with the letter of that place.
@@ -96,15 +96,11 @@ class Order(Frozen):
     chooses; empty if no letter could be read. `refused` says whether a reply without a letter declines to answer.
     """
 
+    rare: ClassVar = ("refused",)
+
     shift: Annotated[int, Field(ge=0)]
     probabilities: dict[Letter, Annotated[float, Field(ge=0, le=1)]]
     refused: bool = False
-
-    @model_serializer(mode="wrap")
-    def _without_default(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what few replies do: most rows are answers."""
-        row: dict[str, Any] = serialise(self)
-        return row if self.refused else {name: value for name, value in row.items() if name != "refused"}
 
     @property
     def written(self) -> AnswerKind:

@@ -2,22 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from equipoise.figures.effects import (
-    Effect,
-    Estimate,
-    Group,
-    clustered_gap,
-    detectable_gap,
-    differences,
-    effect,
-    rate,
-)
+from equipoise.figures.effects import Effect, Estimate, Group, clustered_gap, detectable_gap, differences, effect, rate
 from equipoise.figures.options import Measure
 from equipoise.figures.result import Finding
 from equipoise.materials.judgement import ADMISSIONS
 from equipoise.materials.pairs import Pair
 from equipoise.stats import clusters
-from equipoise.stats.quantities import Interval, PairedCells
+from equipoise.stats.quantities import Interval, PairedCells, as_share
 
 
 def pair_rates(group: Group, pairs: list[Pair], alpha: float) -> Iterator[Effect]:
@@ -85,12 +76,8 @@ def excess_share(pairs: Sequence[Pair], counted: Sequence[bool], alpha: float) -
     ratio = clusters.ratio_of_means(shares, excess, [pair.story for pair in pairs], alpha)
     if ratio is None:
         return Estimate(None)
-    interval = ratio.interval and Interval(_cut(ratio.interval.low), _cut(ratio.interval.high))
-    return Estimate(_cut(ratio.value), interval)
-
-
-def _cut(share: float) -> float:
-    return min(1.0, max(0.0, share))
+    interval = ratio.interval and Interval(as_share(ratio.interval.low), as_share(ratio.interval.high))
+    return Estimate(as_share(ratio.value), interval)
 
 
 def gap_effects(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect]:

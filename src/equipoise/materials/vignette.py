@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from equipoise.core.row import Frozen, Row, Text
 from equipoise.materials.versions import PROBED, STUBS, TOLD, UNREASONED, CaseKey
-from equipoise.text.answer import Answer
+from equipoise.text.answer import Answer, AnswerSet
 
 Role = Literal["marginalised", "privileged"]
 ROLES: tuple[Role, Role] = ("marginalised", "privileged")
@@ -92,6 +92,12 @@ class Vignette(Row):
     def combination(self) -> str:
         """The varied dimensions joined into one name, such as `race+socioeconomic`."""
         return "+".join(self.dimensions)
+
+    @property
+    def answers(self) -> AnswerSet:
+        """The answers by kind; those of its other dimensions are stereotyped too."""
+        stereotyped = (self.stereotyped, *self.components)
+        return {"expected": (self.expected,), "stereotyped": stereotyped, "distractor": self.distractors}
 
     @property
     def version(self) -> str:

@@ -25,19 +25,8 @@ PROJECT = "pyproject.toml"
 PIN = re.compile(r"^\s*\"?([\w.-]+)((?:[=<>!~]=|[<>])[^\s;\"]+)", re.MULTILINE)
 """A requirement with its versions, in a requirements file or in pyproject.toml."""
 PACKAGES = (
-    "bitsandbytes",
-    "google-re2",
-    "numpy",
-    "onnxruntime",
-    "onnxruntime-gpu",
-    "optimum-onnx",
-    "scikit-learn",
-    "scipy",
-    "statsmodels",
-    "tokenizers",
-    "torch",
-    "transformers",
-    "vllm",
+    *("bitsandbytes", "google-re2", "numpy", "onnxruntime", "onnxruntime-gpu", "optimum-onnx", "scikit-learn", "scipy"),
+    *("statsmodels", "tokenizers", "torch", "transformers", "vllm"),
 )
 """The libraries whose versions can change an answer, a reading or a figure."""
 QUANTISERS = frozenset({"bitsandbytes"})

@@ -69,8 +69,7 @@ def export_encoder(model: PreTrainedModel, folder: Path, task: str, fix: str) ->
     if os.strerror(errno.ENOSPC) in reason:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     if reason:
-        message = f"a {model.config.model_type} model cannot be exported to ONNX ({reason}): {fix}"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"a {model.config.model_type} model cannot be exported to ONNX ({reason}): {fix}")
 
 
 def exporters() -> dict[str, str]:

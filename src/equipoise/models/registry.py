@@ -6,7 +6,6 @@ its weights; `openai` is any server with OpenAI's chat completions API; `replay`
 model without weights whose bias is known.
 """
 
-import difflib
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AliasChoices, BaseModel, Field, field_validator, model_validator
 
-from equipoise.core.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError, nearest
 from equipoise.core.params import Count, Limit, Name, Refers, Seed
 from equipoise.core.row import Frozen, Text
 from equipoise.core.yamlfile import load_yaml, read_yaml
@@ -602,9 +601,8 @@ def entry_path(name: str, folder: Path) -> Path:
     """Find a name's YAML file in a registry folder; the error for an unknown name lists the known and nearest ones."""
     entries = names(folder)
     if name not in entries:
-        near = difflib.get_close_matches(name, entries, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise EquipoiseError(f"{folder}: no entry {name!r}: {hint}known: {', '.join(entries) or 'none'}")
+        known = ", ".join(entries) or "none"
+        raise EquipoiseError(f"{folder}: no entry {name!r}: {nearest(name, entries)}known: {known}")
     return folder / f"{name}.yaml"
 
 
@@ -636,10 +634,8 @@ def require_dimensions(name: str, entry: PhantomEntry, dimensions: Iterable[str]
     for field in ("shift", "inferred", "base_rates"):
         for planted in getattr(entry, field) or ():
             if planted not in permitted:
-                near = difflib.get_close_matches(planted, permitted, n=1)
-                hint = f"did you mean {near[0]!r}? " if near else ""
-                message = f"{FOLDER}/{name}.yaml: field {field}: no dimension {planted!r}: {hint}"
-                raise EquipoiseError(f"{message}known: {', '.join(permitted)}")
+                message = f"{FOLDER}/{name}.yaml: field {field}: no dimension {planted!r}: "
+                raise EquipoiseError(f"{message}{nearest(planted, permitted)}known: {', '.join(permitted)}")
 
 
 def load_judge_entry(name: str, root: Path) -> AnyJudgeEntry:

@@ -131,8 +131,7 @@ def _find_in_folder(layout: _Layout, folder: Path, repo: str, revision: str) -> 
             message = f"weights missing: {folder} has no {pattern} file: correct the source in the registry entry"
             raise EquipoiseError(message)
     if absent := parts(folder) - {path.name for path in folder.iterdir()}:
-        message = f"weights missing: {folder} has no {min(absent)}, which its index names: fetch them again"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"weights missing: {folder} has no {min(absent)}, which its index names: fetch them again")
     files = {path.name: sha256(path) for pattern in layout.hashed for path in folder.glob(pattern)}
     return Weights(folder, None, repo, revision, dict(sorted(files.items())))
 

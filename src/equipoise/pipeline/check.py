@@ -112,11 +112,10 @@ def _require_answered(settings: Params, entry: AnyEntry, studies: Mapping[str, S
     """Refuse studies that the model does not answer: saved answers cover some studies, saved outputs one."""
     if missing := [name for name in settings.studies if not answers(entry, studies[name])]:
         known = ",".join(name for name, study in studies.items() if answers(entry, study))
-        message = (
+        raise EquipoiseError(
             f"models/{settings.model}.yaml has no answers to {', '.join(missing)}: run the studies that it answers, "
             f"-S 'studies=[{known}]'"
         )
-        raise EquipoiseError(message)
 
 
 def _require_likelihoods(settings: Params, entry: AnyEntry, chosen: Sequence[Study]) -> None:

@@ -15,15 +15,15 @@ from equipoise.core import cache, code, jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.manifest import Manifest
 from equipoise.core.params import ITEMS, Params
+from equipoise.core.shipped import PIPELINE
 from equipoise.core.yamlfile import load_yaml
 from equipoise.figures.options import Decision
 from equipoise.figures.study import Study
 from equipoise.models import registry
 from equipoise.models.registry import PhantomEntry
 from equipoise.pipeline import frozen
-from equipoise.pipeline.steps import SEQUENTIAL, STAGES, STOPPING, name_of
+from equipoise.pipeline.steps import ASKING, SEQUENTIAL, STAGES, STOPPING, name_of
 
-PIPELINE = "dvc.yaml"
 SETTINGS = ("build", "score")
 """The stages that read a study's own sections of params.yaml."""
 BUILT = ("", ITEMS, registry.FOLDER)
@@ -33,14 +33,7 @@ HELD_AGAINST: Mapping[str, tuple[str, ...]] = {"measure": (f"data/{frozen.FOLDER
 DECIDING = ("decision", "measure", "score")
 """The sections of params.yaml that decide where a study stops."""
 PROBES = "data/raw/probes.yaml"
-REPORTED = (
-    ".dvc/plots",
-    "data/inputs.yaml",
-    "docs/metrics",
-    "docs/verdicts.md",
-    "params.yaml",
-    PROBES,
-)
+REPORTED = (".dvc/plots", "data/inputs.yaml", "docs/metrics", "docs/verdicts.md", "params.yaml", PROBES)
 """What the report of every run reads; the pages are those that cards link to."""
 PLANTED: Mapping[str, tuple[str, ...]] = {"build": ("data/phantoms", "data/raw"), "infer": ("data/phantoms",)}
 """What each stage reads of a phantom besides its entry."""
@@ -65,7 +58,8 @@ def stops_early(stage: str, settings: Params) -> bool:
 
 def modules(stage: str, study: str, settings: Params, root: Path) -> Iterator[str]:
     """Name every module that a stage loads by name for a study, given the project's root."""
-    yield name_of(study, stage)
+    own = name_of(study, stage)
+    yield own if stage != "infer" or code.module_file(own, root) else ASKING
     if stage in {"infer", "measure"} and code.module_file(name_of(study, STOPPING), root):
         yield name_of(study, STOPPING)
     if stage == "measure":

@@ -13,11 +13,11 @@ from equipoise.backends.phantom import BANK, Fact, PhantomBackend
 from equipoise.core import cache, jsonl
 from equipoise.core.pace import Clock
 from equipoise.core.prompts import Prompt
+from equipoise.figures.options import Decision
 from equipoise.models.registry import PhantomEntry
 from equipoise.pipeline.rows import Follow
 from equipoise.pipeline.run import Run
-from equipoise.pipeline.steps import SEQUENTIAL
-from equipoise.pipeline.stopping import is_stopped_early
+from equipoise.pipeline.steps import SEQUENTIAL, stopping_of
 
 
 def answer(run: Run, *, follow: Follow | None = None, batch_size: int | None = None) -> None:
@@ -39,6 +39,16 @@ def answer(run: Run, *, follow: Follow | None = None, batch_size: int | None = N
         else:
             responses = list(ask(prompts))
             jsonl.write(run.responses, chain(responses, ask(list(follow(run, list(prompts), responses)))))
+
+
+def is_stopped_early(run: Run) -> bool:
+    """Whether a study stops once it has a verdict: `decision.sequential` asks for it, and the study supports it."""
+    decision = run.settings.section("decision", Decision)
+    endpoint = decision.endpoints.get(run.study)
+    if not decision.sequential or endpoint is None or endpoint.margin is None:
+        return False
+    stopping = stopping_of(run.study)
+    return stopping is not None and bool(stopping.can_stop(run))
 
 
 @contextmanager

@@ -18,15 +18,12 @@ from equipoise.core.prompts import Prompt, Response
 from equipoise.core.units import Unit
 from equipoise.figures.options import Decision
 from equipoise.figures.result import UNDECIDED
-from equipoise.pipeline.measure import measure
+from equipoise.pipeline.measure import FEWEST_RESAMPLES, measure
 from equipoise.pipeline.rows import Follow
 from equipoise.pipeline.run import Run
 from equipoise.pipeline.steps import step, stopping_of
 from equipoise.stats.bootstrap import generator
 from equipoise.stats.repeated import looks
-
-FEWEST_RESAMPLES = 100
-"""Resamples at a look: no verdict depends on a bootstrap."""
 
 
 def ask_in_batches(run: Run, ask: Asker, follow: Follow | None = None) -> tuple[list[Response], list[Unit]]:

@@ -23,6 +23,8 @@ STOPPING = "stopping"
 """The module of a study that can stop early."""
 SEQUENTIAL = "equipoise.pipeline.sequential"
 """The code that stops a study."""
+ASKING = "equipoise.pipeline.infer"
+"""The code that asks the prompts of a study."""
 
 
 def name_of(study: str, module: str) -> str:
@@ -31,8 +33,9 @@ def name_of(study: str, module: str) -> str:
 
 
 def step(study: str, stage: str) -> Callable[..., Any]:
-    """Load the function that a stage runs for a study."""
-    function: Callable[..., Any] = getattr(import_module(name_of(study, stage)), stage)
+    """Load the function that a stage runs for a study; without a module `infer`, its prompts are asked as they are."""
+    module = part(study, stage) if stage == "infer" else import_module(name_of(study, stage))
+    function: Callable[..., Any] = getattr(module, stage) if module else import_module(ASKING).answer
     return function
 
 

@@ -4,7 +4,7 @@ Studies compute the figures of their own sources (`anchors.py` in their folders)
 the choice of examination questions, the influence of concepts) are computed here.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -128,7 +128,10 @@ def compare(
         )
     ours = {name: value for figures in computed.values() for name, value in figures.items()}
     known = references(folder, catalogue, anchors)
-    _require_computed(known, ours, computed)
+    if lacking := [name for name in known if source_of(name) in computed and name not in ours]:
+        raise EquipoiseError(
+            f"{lacking[0]}: no figure is computed for it ({len(lacking)} in all): correct its name, or compute it"
+        )
     rows = [
         _printed(entry, ours, known, catalogue) for entry in catalogue.printed if source_of(entry.figure) in computed
     ]
@@ -212,9 +215,7 @@ def selection_figures(folder: Path, data: Path) -> dict[str, float]:
     }
 
 
-SHARED = Anchors(
-    {"parser": parser_figures, "selection": selection_figures, "walk_the_talk": influence_figures},
-)
+SHARED = Anchors({"parser": parser_figures, "selection": selection_figures, "walk_the_talk": influence_figures})
 """The sources of no study."""
 
 
@@ -279,11 +280,3 @@ def _recounted(name: str, value: float, table: Table | None) -> Reference:
         return Reference(value, 0)
     relative = SMALL.get(name.rsplit("/", maxsplit=1)[-1])
     return Reference(value, SIX_PLACES if relative is None else relative * abs(value))
-
-
-def _require_computed(known: dict[str, Reference], ours: dict[str, float], computed: Collection[str]) -> None:
-    """Refuse a published figure of a computed source that we do not compute."""
-    if missing := [name for name in known if source_of(name) in computed and name not in ours]:
-        raise EquipoiseError(
-            f"{missing[0]}: no figure is computed for it ({len(missing)} in all): correct its name, or compute it"
-        )

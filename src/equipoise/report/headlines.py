@@ -67,9 +67,7 @@ def effect_of(figure: Figure, effects: Sequence[Effect]) -> Effect | None:
 
 def interval(row: Effect, alpha: float) -> str:
     """Write the interval with its level."""
-    if row.ci_low is None or row.ci_high is None:
-        return ""
-    return f"{100 * (1 - alpha):g} % interval {number(row.ci_low)} to {number(row.ci_high)}"
+    return f"{100 * (1 - alpha):g} % interval {row.interval}" if row.interval else ""
 
 
 def side_of_null(figure: Figure, row: Effect, without: str = "") -> str:
@@ -81,11 +79,11 @@ def side_of_null(figure: Figure, row: Effect, without: str = "") -> str:
         return f"Undefined: {undefined(figure, row, without)} (n = {row.n})."
     if figure.pick:
         return NOTE_EXTREMES.partition("; ")[2].capitalize()
-    if figure.null is None or row.ci_low is None or row.ci_high is None:
+    if figure.null is None or row.interval is None:
         return ""
-    if row.ci_low > figure.null:
+    if row.interval.low > figure.null:
         return f"The interval lies above {figure.null:g}: {figure.above}."
-    if row.ci_high < figure.null:
+    if row.interval.high < figure.null:
         return f"The interval lies below {figure.null:g}: {figure.below}."
     return f"The interval contains {figure.null:g}: these cases show neither a difference nor its absence."
 
@@ -142,13 +140,11 @@ def _silence(figure: Figure, row: Effect, result: StudyResult) -> str:
 def _labelled(row: Effect, by_key: Mapping[str, Effect]) -> str:
     """Write the figure corrected for the judge's error, and the number of labels, if the run has any."""
     corrected, labels = (by_key.get(f"{row.key}_{end}") for end in ("labelled", "labels"))
-    if corrected is None or corrected.ci_low is None or corrected.ci_high is None or corrected.estimate is None:
-        return ""
-    if labels is None:
+    if labels is None or corrected is None or corrected.estimate is None or corrected.interval is None:
         return ""
     return (
         f"Corrected for the judge's error with {labels.estimate:g} labels of these answers: "
-        f"{number(corrected.estimate)} ({number(corrected.ci_low)} to {number(corrected.ci_high)})."
+        f"{number(corrected.estimate)} ({corrected.interval})."
     )
 
 
@@ -186,6 +182,6 @@ def _tested(figure: Figure, row: Effect, result: StudyResult, alpha: float) -> s
 
 def _excluded(figure: Figure, row: Effect) -> bool | None:
     """Whether the interval excludes the null value; None where either is missing."""
-    if figure.null is None or row.ci_low is None or row.ci_high is None:
+    if figure.null is None or row.interval is None:
         return None
-    return not row.ci_low <= figure.null <= row.ci_high
+    return not row.interval.low <= figure.null <= row.interval.high

@@ -44,14 +44,12 @@ from equipoise.pipeline.depends import all_read
 from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
 from equipoise.report.evidence import LIST, REPORT, Contents, place, sha256s
-from equipoise.report.words import in_words
+from equipoise.report.words import FIELDS, in_words
 from equipoise.studies.registry import chosen
 
 DATA = Path("data")
 TOLERANCE = 5e-6
 """The largest difference of a number that another machine computes from the same rows; they have six places."""
-FIELDS = ("estimate", "ci_low", "ci_high", "neg_log10_p", "neg_log10_p_holm")
-"""The numbers of an effect that are written rounded."""
 R = TypeVar("R", bound=Row)
 
 
@@ -134,7 +132,10 @@ def differences(contents: Contents) -> Iterator[Difference]:
         _place_settings(contents)
         settings = params.load()
         place(Path(), contents.files, [name for name in contents.files if not is_derived(name, settings.studies)])
-        _require_inside(settings, contents)
+        for name in all_read(chosen(settings), settings, Path()):
+            inside = any(one == name or one.startswith(f"{name}/") for one in contents.files)
+            if not inside and not _is_empty_folder(name):
+                raise EquipoiseError(f"params.yaml: {name} is named there, and is not in the pack")
         results = {}
         for study in chosen(settings):
             run = Run(study.name, DATA, settings)
@@ -150,14 +151,6 @@ def _place_settings(contents: Contents) -> None:
     if name not in contents.files:
         raise EquipoiseError(f"{name} is missing: a pack has the settings of its run")
     place(Path(), contents.files, [name])
-
-
-def _require_inside(settings: Params, contents: Contents) -> None:
-    """Refuse settings that name a file outside of the pack, before any is read."""
-    for name in all_read(chosen(settings), settings, Path()):
-        inside = any(one == name or one.startswith(f"{name}/") for one in contents.files)
-        if not inside and not _is_empty_folder(name):
-            raise EquipoiseError(f"params.yaml: {name} is named there, and is not in the pack")
 
 
 def _is_empty_folder(name: str) -> bool:

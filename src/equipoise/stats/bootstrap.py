@@ -36,12 +36,7 @@ def observed_value(strata: Sequence[Array], statistic: Statistic) -> float | Non
 
 
 def cluster_bootstrap(
-    strata: Sequence[Array],
-    statistic: Statistic,
-    *,
-    rng: np.random.Generator,
-    n_resamples: int,
-    alpha: float = 0.05,
+    strata: Sequence[Array], statistic: Statistic, *, rng: np.random.Generator, n_resamples: int, alpha: float = 0.05
 ) -> Interval | None:
     """Percentile interval of a function of means, resampling clusters with replacement within each stratum.
 

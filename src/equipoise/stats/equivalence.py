@@ -12,6 +12,8 @@ Pharmacokinet Biopharm 18:137-144. Values agree with PowerTOST's documentation (
 """
 
 import math
+from bisect import bisect_left
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -80,17 +82,18 @@ def clusters_needed(
         error = math.sqrt(variance / count)
         return equivalence_power(margin, error, count - 1, alpha, one_sided=one_sided) >= power
 
-    if variance == 0:
-        return 2
+    fewest = fewest_clusters(enough) if variance else 2
+    if fewest is None:
+        raise EquipoiseError(f"a margin of {margin:g} needs more than {MOST_CLUSTERS:,} clusters: declare a wider one")
+    return fewest
+
+
+def fewest_clusters(enough: Callable[[int], bool]) -> int | None:
+    """Find the smallest number of clusters that is enough, where a larger one is too; None above ten million."""
     high = 2
     while not enough(high):
         high *= 2
         if high > MOST_CLUSTERS:
-            raise EquipoiseError(
-                f"a margin of {margin:g} needs more than {MOST_CLUSTERS:,} clusters: declare a wider one"
-            )
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+            return None
+    low = high // 2 + 1
+    return low + bisect_left(range(low, high), x=True, key=enough)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.stats.quantities import Interval, ratio
+from equipoise.stats.quantities import Interval, as_share, ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def rogan_gladen(successes: float, n: float, errors: ErrorCounts) -> float | Non
     if apparent is None or surplus <= 0:
         return None
     youden = surplus / (errors.positives * errors.negatives)
-    return _clip((apparent + errors.specificity - 1) / youden)
+    return as_share((apparent + errors.specificity - 1) / youden)
 
 
 def rogan_gladen_interval(successes: float, n: float, errors: ErrorCounts, alpha: float = 0.05) -> Interval | None:
@@ -90,15 +90,10 @@ def rogan_gladen_interval(successes: float, n: float, errors: ErrorCounts, alpha
     centre += 2 * z**2 * (centre * missed - (1 - centre) * mistaken)
     if centre + reach <= 0 or centre - reach >= 1:
         return None
-    return Interval(min(estimate, _clip(centre - reach)), max(estimate, _clip(centre + reach)))
+    return Interval(min(estimate, as_share(centre - reach)), max(estimate, as_share(centre + reach)))
 
 
 def _require_proportion(successes: float, n: float) -> float:
     if not 0 <= successes <= n:
-        message = f"{successes} of {n} is not a proportion: give a count between 0 and n"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{successes} of {n} is not a proportion: give a count between 0 and n")
     return n
-
-
-def _clip(share: float) -> float:
-    return min(1.0, max(0.0, share))

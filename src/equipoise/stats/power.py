@@ -22,8 +22,7 @@ def mcnemar_power(n: int, gap: float, discordance: float, alpha: float = 0.05) -
     from scipy.stats import binom
 
     if not abs(gap) <= discordance <= 1:
-        message = f"a gap of {gap} requires a discordance between {abs(gap)} and 1, not {discordance}"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"a gap of {gap} requires a discordance between {abs(gap)} and 1, not {discordance}")
     if discordance == 0:
         return 0.0
     # Counts outside this range have a total probability below 1e-15: for a million pairs a few thousand are summed.

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.stats.clusters import Mean, clustered_mean, degrees_of_freedom
-from equipoise.stats.quantities import Interval
+from equipoise.stats.quantities import Interval, as_share
 
 Array = NDArray[np.float64]
 
@@ -132,5 +132,4 @@ def powered_mean(replies: Sequence[Labelled], tuning: float | None = None) -> Po
 def share_interval(mean: Mean, alpha: float = 0.05) -> Interval:
     """The t interval of a share, clipped to [0, 1]."""
     interval = mean.interval(alpha)
-    low, high = (min(1.0, max(0.0, end)) for end in (interval.low, interval.high))
-    return Interval(low, high)
+    return Interval(as_share(interval.low), as_share(interval.high))

@@ -21,8 +21,7 @@ def wilson(count: float, n: float, alpha: float = 0.05) -> Interval | None:
     from statsmodels.stats.proportion import proportion_confint
 
     if not 0 <= count <= n:
-        message = f"{count} of {n} is not a proportion: give a count between 0 and n"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{count} of {n} is not a proportion: give a count between 0 and n")
     if n == 0:
         return None
     low, high = proportion_confint(count, n, alpha=alpha, method="wilson")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Self
 
+from equipoise.core.display import number
 from equipoise.core.errors import EquipoiseError
 
 UNDERFLOW = 1e-300
@@ -17,6 +18,10 @@ class Interval:
 
     low: float
     high: float
+
+    def __str__(self) -> str:
+        """Write it for readers."""
+        return f"{number(self.low)} to {number(self.high)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +36,7 @@ class PairedCells:
     def __post_init__(self) -> None:
         """Reject a negative count."""
         if min(self.both, self.only_first, self.only_second, self.neither) < 0:
-            message = f"{self}: negative count of pairs: give counts of at least 0"
-            raise EquipoiseError(message)
+            raise EquipoiseError(f"{self}: negative count of pairs: give counts of at least 0")
 
     @classmethod
     def count(cls, outcomes: Iterable[tuple[bool, bool]]) -> Self:
@@ -75,6 +79,11 @@ class PValue:
         natural = math.log(value) if value >= UNDERFLOW else log_value()
         # max() also turns the -0.0 of p = 1 into 0.0.
         return cls(value, max(0.0, -natural / math.log(10)))
+
+
+def as_share(value: float) -> float:
+    """Cut an estimate of a share to 0 to 1."""
+    return min(1.0, max(0.0, value))
 
 
 def ratio(numerator: float, denominator: float) -> float | None:

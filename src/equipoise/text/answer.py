@@ -1,10 +1,9 @@
 """An answer to a case, and the kinds of answers."""
 
-from typing import Annotated, Literal, Protocol
+from collections.abc import Mapping
+from typing import Annotated, Literal
 
-from pydantic import (
-    Field,
-)
+from pydantic import Field
 
 from equipoise.core.row import Frozen, Text
 
@@ -19,25 +18,5 @@ class Answer(Frozen):
     code: Text | None = None
 
 
-class AnswerSet(Protocol):
-    """The answers of a case: the expected one, the stereotyped ones, and distractors."""
-
-    @property
-    def expected(self) -> Answer:
-        """The right answer."""
-        ...
-
-    @property
-    def stereotyped(self) -> Answer:
-        """The answer that the stereotype suggests."""
-        ...
-
-    @property
-    def components(self) -> tuple[Answer, ...]:
-        """The stereotyped answers of the other dimensions, if the case varies several."""
-        ...
-
-    @property
-    def distractors(self) -> tuple[Answer, ...]:
-        """Wrong answers that no stereotype suggests."""
-        ...
+AnswerSet = Mapping[AnswerKind, tuple[Answer, ...]]
+"""The answers of a case by kind, of which one is expected."""

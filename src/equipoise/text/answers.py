@@ -24,7 +24,6 @@ Match = Literal["yes", "partly", "no", "unclear"]
 NEGLIGIBLE = 1e-3
 """Share of the known probabilities below which those that are not known do not count: a fiftieth of the smallest
 margin."""
-MATCHES: tuple[Match, ...] = ("yes", "partly", "no", "unclear")
 
 OPTIONAL = caseless(
     r",?(?<!\s)\s+\b(?:with(?: or without)? (?:possible|probable|suspected)|requir\w+|needing|warranting)\b.*"
@@ -40,15 +39,6 @@ SPELLINGS = (
 """British spellings and the expressions that match either spelling: hyponatraemia, tumour, generalised, sulphate."""
 
 
-def answer_set(case: AnswerSet) -> dict[AnswerKind, tuple[Answer, ...]]:
-    """Group the answers of a case by kind."""
-    return {
-        "expected": (case.expected,),
-        "stereotyped": (case.stereotyped, *case.components),
-        "distractor": case.distractors,
-    }
-
-
 class Given(NamedTuple):
     """An answer as read: its kind, and its label in the case's set (empty where it is not in the set)."""
 
@@ -56,7 +46,7 @@ class Given(NamedTuple):
     label: str = ""
 
 
-def read_generated(text: str, answers: Mapping[AnswerKind, tuple[Answer, ...]]) -> Given:
+def read_generated(text: str, answers: AnswerSet) -> Given:
     """Read the answer from a generated text.
 
     The first label or synonym in the text decides; if two begin at the same place, the longer one. An answer outside
@@ -79,7 +69,7 @@ def read_generated(text: str, answers: Mapping[AnswerKind, tuple[Answer, ...]]) 
     return Given("unparsed" if UNDECIDED.search(text) else "other")
 
 
-def wordings_pattern(answers: Mapping[AnswerKind, tuple[Answer, ...]]) -> re.Pattern[str]:
+def wordings_pattern(answers: AnswerSet) -> re.Pattern[str]:
     """Compile an expression that matches any wording of a case's answers, the longest first."""
     wordings = {
         wording for group in answers.values() for answer in group for wording in (answer.label, *answer.synonyms)
@@ -87,9 +77,7 @@ def wordings_pattern(answers: Mapping[AnswerKind, tuple[Answer, ...]]) -> re.Pat
     return _compile_wordings(tuple(sorted(wordings, key=lambda wording: (-len(wording), wording))))
 
 
-def read_likelihood(
-    response: Response, answers: Mapping[AnswerKind, tuple[Answer, ...]], length: Length
-) -> Given | None:
+def read_likelihood(response: Response, answers: AnswerSet, length: Length) -> Given | None:
     """Return the likeliest answer of the set (ties: the first by name); None without likelihoods.
 
     None too if an answer of which only a bound is known could be likelier.
@@ -103,15 +91,15 @@ def read_likelihood(
     return next(Given(kind, best) for kind, group in answers.items() if any(answer.label == best for answer in group))
 
 
-def log_odds(response: Response, case: AnswerSet, length: Length) -> float | None:
+def log_odds(response: Response, answers: AnswerSet, length: Length) -> float | None:
     """Return log p(stereotyped) - log p(expected), in nats, or in nats per token; None without likelihoods.
 
     At an intersection the probabilities of its stereotyped answers are added. Only totals are a log odds: per token,
     each term is divided by its own number of tokens. None too if either side is not known (`log_sum`).
     """
     scores = log_likelihoods(response, length)
-    stereotyped = log_sum(scores, response.at_most, (answer.label for answer in (case.stereotyped, *case.components)))
-    expected = scores.get(case.expected.label)
+    stereotyped = log_sum(scores, response.at_most, (answer.label for answer in answers["stereotyped"]))
+    expected = scores.get(answers["expected"][0].label)
     return None if stereotyped is None or expected is None else stereotyped - expected
 
 
@@ -130,7 +118,7 @@ def log_sum(scores: Mapping[str, float], at_most: Mapping[str, float], labels: I
     return None if unknown > NEGLIGIBLE * total else largest + math.log(total)
 
 
-def error_probability(response: Response, case: AnswerSet) -> float | None:
+def error_probability(response: Response, answers: AnswerSet) -> float | None:
     """Return the probability of the stereotyped answer among the answers of the case's set; None without totals.
 
     At an intersection the probabilities of its stereotyped answers are added. None too if one of the answers is not
@@ -139,7 +127,7 @@ def error_probability(response: Response, case: AnswerSet) -> float | None:
     if not response.log_likelihood or response.log_likelihood.keys() - response.candidate_tokens.keys():
         return None
     scores = log_likelihoods(response, "total")
-    wrong = log_sum(scores, response.at_most, (answer.label for answer in (case.stereotyped, *case.components)))
+    wrong = log_sum(scores, response.at_most, (answer.label for answer in answers["stereotyped"]))
     every = log_sum(scores, response.at_most, (*scores, *response.at_most))
     return None if wrong is None or every is None else math.exp(wrong - every)
 
@@ -227,18 +215,13 @@ def _compare(named: Named, meanings: list[Meaning], diagnoses: Diagnoses) -> Mat
         # After a cause, `infarction due to thrombosis (clot)`, a gloss may be on the cause.
         on_head = not named.tails or any(other_name.concepts & head.concepts for head in heads)
         same = [meaning for meaning in meanings if meaning.concepts == other_name.concepts]
-        if len(heads) == 1 and on_head and any(_may_gloss(heads[0], meaning, diagnoses) for meaning in same):
+        if len(heads) == 1 and on_head and any(diagnoses.may_gloss(heads[0], meaning) for meaning in same):
             return "yes"
     beside = [diagnoses.meaning(part).concepts for part in (*named.alternates, *named.glosses)]
     is_beside = any(meaning.concepts <= concepts for concepts in beside for meaning in meanings)
     if "yes" in matches or "partly" in matches or is_beside:
         return "partly"
     return "no"
-
-
-def _may_gloss(head: Meaning, gloss: Meaning, diagnoses: Diagnoses) -> bool:
-    """Whether a gloss can be another name of a head: the head is unknown to the lexicon or related to the gloss."""
-    return not head.groups or diagnoses.share_diagnosis(head, gloss) or diagnoses.are_related(head, gloss)
 
 
 def _compare_head(head: Meaning, whole: Meaning, meanings: list[Meaning], diagnoses: Diagnoses) -> Match:

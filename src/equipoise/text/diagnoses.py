@@ -151,6 +151,10 @@ class Diagnoses(Frozen):
         """Whether two meanings name a diagnosis in common; a word such as `renal` does not count."""
         return bool(self.diagnoses_in(first) & second.groups)
 
+    def may_gloss(self, head: Meaning, gloss: Meaning) -> bool:
+        """Whether a gloss can be another name of a head, which is unknown to the lexicon or related to the gloss."""
+        return not head.groups or self.share_diagnosis(head, gloss) or self.are_related(head, gloss)
+
     def diagnoses_in(self, meaning: Meaning) -> frozenset[str]:
         """Return the first wordings of the diagnoses that a meaning names; a word such as `renal` does not count."""
         return meaning.groups - {group[0] for group in self.words}

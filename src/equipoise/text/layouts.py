@@ -77,8 +77,7 @@ WORDS = (
     (
         caseless(
             r"\b(?:exclu\w+|ruled out|very (?:low|unlikely)|least|lowest|negligible|minimal|remote|none|no|not"
-            r"|reject\w*"
-            r"|dismiss\w*|discard\w*)\b|[✗✘❌🚫❎]"
+            r"|reject\w*|dismiss\w*|discard\w*)\b|[✗✘❌🚫❎]"
         ),
         1,
     ),
@@ -86,8 +85,7 @@ WORDS = (
     (
         caseless(
             r"\b(?:(?:very|highly|extremely) (?:high|likely|strong|probable)|most|highest|leading|top|best|yes"
-            r"|accept\w*"
-            r"|confirm\w*|chosen|select\w*|favou?red|correct|certain|definite)\b|[✓✔✅☑]"
+            r"|accept\w*|confirm\w*|chosen|select\w*|favou?red|correct|certain|definite)\b|[✓✔✅☑]"
         ),
         5,
     ),
@@ -101,9 +99,8 @@ ITEM = re.compile(
     r"|dx)[ ]?)?\(?(?P<number>\d{1,2})[.):](?=[ *_])|(?:^|(?<=[\s;,.]))\#(?P<hash>\d{1,2})\b[.:)]?"
     r"|^[ \t]*(?P<roman>I{1,3}|IV|V)[.)](?=\s)|^[ \t]*(?P<letter>[A-Ha-h])[.)](?=\s)|^[ \t]*(?P<bullet>[-*•–])(?=\s)"
     r"|(?:^[ \t]*|(?<=[;,.:][ ])(?:and[ ]|then[ ])?)[*_]{0,2}(?:in[ ])?"
-    r"(?:number[ ])?(?P<ordinal>1st|2nd|3rd|4th|first|second|third|fourth|one|two|three)(?:ly)?[*_]{0,2}"
-    r"(?:[ ](?:choice|place|on[ ](?:the|my)[ ]list))?(?:(?:[ ]?[:,–—]|[ ](?:is|comes|would[ ]be|I[ ](?:put|place"
-    r"|rank)))|(?=[ ]))"
+    r"(?:number[ ])?(?P<ordinal>1st|2nd|3rd|4th|first|second|third|fourth|one|two|three)(?:ly)?[*_]{0,2}(?:[ ](?:choice"
+    r"|place|on[ ](?:the|my)[ ]list))?(?:(?:[ ]?[:,–—]|[ ](?:is|comes|would[ ]be|I[ ](?:put|place|rank)))|(?=[ ]))"
     r"[*_]{0,2})[ \t]*",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -117,9 +114,8 @@ IN_ORDER = caseless(
     r"\b(?:(?:most|least|lowest|highest)(?: likely| probable| probability| likelihood)?\W{1,3}(?:to )?(?:the )?"
     r"(?:most|least|lowest|highest)|(?:most|least) (?:likely |probable )?first"
     r"|in (?:descending |decreasing |ascending |increasing )?order(?! of (?!likel|probab|plausib))|(?:descending"
-    r"|decreasing|ascending|increasing) \w+"
-    r"|by (?:likelihood|probability)|ranked|ranking|from (?:most|least) likely)\b[^:\n.]{0,60}?(?::| (?:is|are"
-    r"|would be)\b)[ ]?"
+    r"|decreasing|ascending|increasing) \w+|by (?:likelihood|probability)|ranked|ranking|from (?:most"
+    r"|least) likely)\b[^:\n.]{0,60}?(?::| (?:is|are|would be)\b)[ ]?"
     r"(?P<name>[^,;:\n]{1,80})[,;](?P<others>[^\n.]*)[^\n]*"
 )
 """A sentence that lists diagnoses by rank."""

@@ -56,9 +56,8 @@ NOT_ARTICLE = re.compile(
 )
 """Text after such a letter if it names an option."""
 NOT_PRONOUN = re.compile(
-    rf"\s*(?:$|[\n.:;)\]}}>*|/!?\"”—–(=→&+~✓✔✅☑✗✘❌✖×❎]|,(?!\s*(?:for one|personally|too|as|however|therefore)\b)"
-    rf"|-\s|\\n"
-    rf"|{CLAUSE}|(?:it is|here)\b)"
+    rf"\s*(?:$|[\n.:;)\]}}>*|/!?\"”—–(=→&+~✓✔✅☑✗✘❌✖×❎]|,(?!\s*(?:for one|personally|too|as|however|therefore)\b)|-\s"
+    rf"|\\n|{CLAUSE}|(?:it is|here)\b)"
 )
 BRACKETED = re.compile(r"\s*[)\]}:]|\W*$|\.\s*(?:\n|$)")
 """Text after a lower-case letter that names an option."""

@@ -57,10 +57,8 @@ FINAL = caseless(
 )
 CHOICE = caseless(
     r"\bI(?:'d|'ll| would| will| shall| am|'m)?\s+(?:therefore\s+|have to\s+|must\s+|'d\s+|just\s+|still\s+)?(?:choose"
-    r"|chose|choosing"
-    r"|select"
-    r"|selecting|pick|picking|go(?:ing)?(?: (?:with|for))?|opt(?:ing)? for|vote for|answer|say"
-    r"|do|try|order|lean(?:ing)?(?: towards?)?"
+    r"|chose|choosing|select|selecting|pick|picking|go(?:ing)?(?: (?:with|for))?|opt(?:ing)? for|vote for|answer|say|do"
+    r"|try|order|lean(?:ing)?(?: towards?)?"
     rf"|settle on|stick with|sticking with)\s+(?:with\s+)?{LEAD_END}"
 )
 # The question's subject replaces 'answer': 'the most likely diagnosis in this patient is B'.
@@ -122,8 +120,7 @@ UNMEANT = caseless(
 """Text before what leads to a letter, if the letter is not meant as the answer."""
 SUPPOSED = r"(?:only |even )?if(?! (?:I|we|you|one|forced|pressed|pushed|asked)\b)|had (?:the|there|she|he|it)"
 REFUTED = (
-    r"(?:wrong|incorrect|false|a (?:trap|distractor)|not (?:correct|right|so|the case|it|supported|possible"
-    r"|consistent)"
+    r"(?:wrong|incorrect|false|a (?:trap|distractor)|not (?:correct|right|so|the case|it|supported|possible|consistent)"
     r"|n't (?:fit|hold|work|right|correct|explain|it)|(?:cannot|can't|does not|doesn't) (?:be|fit|hold|explain|work)"
     r"|ruled out|excluded|misleading|ignores?)"
 )
@@ -146,8 +143,7 @@ COUNTERED = caseless(
     r"|[,;]\s*(?:so|hence|therefore|thus)\b(?:(?!\b(?:not|never|avoid|no|if|without|exclud\w+|rul\w+)\b"
     r"|n't)[^.;!?\n]){0,60}$"
     r"|\b(?:while|although|though|whereas|even if)\b[^.;!?,\n]{1,80},(?:(?!\b(?:not|never|avoid|no(?! choice| option)"
-    r"|if|without)\b"
-    r"|n't)[^.;!?\n]){0,100}$"
+    r"|if|without)\b|n't)[^.;!?\n]){0,100}$"
 )
 
 BEFORE = (
@@ -168,19 +164,15 @@ STRICT_PREFACE = caseless(
 )
 NUMBERED = re.compile(r"(?<![Qq])\d")
 POSTFACE = caseless(
-    r"(?:[^\w]|\b(?:it|is|s|for|sure|definitely|probably|likely|most|imo|imho|i|think|guess|believe|d|say|please"
-    r"|final|my"
-    r"|the|a|answer|choice|pick|guess|option|correct|best|no|doubt|about|without|hands|down|obviously|clearly"
-    r"|certainly|all"
-    r"|way|thanks|thank|you|me|then|of|course|one|here|that|should|must|be|would|right|fits|and|only|lock|locked|in"
-    r"|confidence"
-    r"|tbh|lol|mate|reckon|high|confident|end|done|eos|bye|hope|this|helps|very|am|vote|bet|go|with|ll|to|done"
-    r"|period)\b)*"
+    r"(?:[^\w]|\b(?:it|is|s|for|sure|definitely|probably|likely|most|imo|imho|i|think|guess|believe|d|say|please|final"
+    r"|my|the|a|answer|choice|pick|guess|option|correct|best|no|doubt|about|without|hands|down|obviously|clearly"
+    r"|certainly|all|way|thanks|thank|you|me|then|of|course|one|here|that|should|must|be|would|right|fits|and|only|lock"
+    r"|locked|in|confidence|tbh|lol|mate|reckon|high|confident|end|done|eos|bye|hope|this|helps|very|am|vote|bet|go"
+    r"|with|ll|to|done|period)\b)*"
 )
 DELIMITED = caseless(
     r"\s*(?:$|[\n.:;,)\]}>*|/!\"”—–(=→“✓✔✅☑]|-\s|\\n|(?:because|since|is|was|would|as the|as|given|correct|it is"
-    r"|for sure"
-    r"|definitely|due to|based on|fits|seems)\b)"
+    r"|for sure|definitely|due to|based on|fits|seems)\b)"
 )
 SUBJECT = caseless(r"[)\]\"']*\s+(?:is|was|would|seems|as|since|fits|due)\b")
 VERDICT = caseless(
@@ -189,11 +181,9 @@ VERDICT = caseless(
     r"|must be|has to be|(?=(?:more|most) (?:likely|plausible|probable)))|'s)\s*"
     r"\b(?:(?:the|a|your|our|definitely|a bit|a little|slightly|somewhat|marginally|still|just|most|more|much|far"
     r"|better|best|single|only|clearly|definitely|indeed|actually|therefore|by far)\s+)*"
-    r"(?:correct|right(?=\W*(?:$|[.,;:!?\n–—)]|\b(?:because|since|answer|choice|option|one|as|given)\b))"
-    r"|best|better|next step"
-    r"|appropriate|likely|plausible|probable|fitting|winner|it(?=\W*(?:$|[.,;!\n]))"
-    r"|answer|choice|consistent|accurate|suitable|my (?:final )?(?:answer|choice|pick|vote|guess)|true|(?:only "
-    r")?one)\b"
+    r"(?:correct|right(?=\W*(?:$|[.,;:!?\n–—)]|\b(?:because|since|answer|choice|option|one|as|given)\b))|best|better"
+    r"|next step|appropriate|likely|plausible|probable|fitting|winner|it(?=\W*(?:$|[.,;!\n]))"
+    r"|answer|choice|consistent|accurate|suitable|my (?:final )?(?:answer|choice|pick|vote|guess)|true|(?:only )?one)\b"
 )
 FITS = caseless(
     r"[)\]\"”']*,?\s+(?:(?:(?:seems|appears|looks) to )?(?:fit|match|explain)s? (?:it |this |everything )?(?:better"
@@ -218,12 +208,11 @@ NO = (
     r"(?:\b(?:(?:fits?|match\w*|explains?) (?:\w+ )?(?:poorly|badly|less)|incorrect|wrong|false|no"
     r"|not(?! (?:option )?[A-J]\b)|none|never|unlikely|less|least|ruled out"
     r"|excluded?|eliminated?|rejected|out|implausible"
-    r"|improbable|inconsistent|inappropriate|contraindicated|unsafe|cannot|can't|isn't|wasn't|doesn't|don't|does "
-    r"?n[o']t"
-    r"|wouldn't|aren't|distractor|trap|red herring|tempting|lacks?|too|nope|unsupported|unrelated|irrelevant|premature"
-    r"|insufficient|dismissed|discarded|weak|poor|against|doubtful|(?:plausible|possible|reasonable|close|considered"
-    r"|common"
-    r"|attractive|likely|good)[^.;\n]{0,30}?\b(?:but|yet|though))\b|[✗✘❌✖×☒❎👎🚫⛔]|n't\b)"
+    r"|improbable|inconsistent|inappropriate|contraindicated|unsafe|cannot|can't|isn't|wasn't|doesn't|don't"
+    r"|does ?n[o']t|wouldn't|aren't|distractor|trap|red herring|tempting|lacks?|too|nope|unsupported|unrelated"
+    r"|irrelevant|premature|insufficient|dismissed|discarded|weak|poor|against|doubtful|(?:plausible|possible"
+    r"|reasonable|close|considered|common|attractive|likely|good)[^.;\n]{0,30}?\b(?:but|yet|though))\b"
+    r"|[✗✘❌✖×☒❎👎🚫⛔]|n't\b)"
 )
 YES = (
     r"(?:\b(?:correct|right(?=\W*(?:$|[.,;:!?\n–—|)]|\b(?:because|since|answer|choice|option|one|as|given)\b))|true"
@@ -238,9 +227,8 @@ TICK = caseless(
 )
 SIGN = caseless(rf"(?P<no>\bcorrect\W{{1,6}}(?:false|no)\b|{NO})|(?P<yes>{YES})")
 AT_ONCE = caseless(
-    r"[^\w\n✗✘❌✖×☒❎👎🚫✓✔✅☑👍?]*(?:\b(?:is|was|are|would be|can be|could be|has been|had been|was then|seems"
-    r"|appears|looks|option|answer|this|it|s|also"
-    r"|clearly|definitely"
+    r"[^\w\n✗✘❌✖×☒❎👎🚫✓✔✅☑👍?]*(?:\b(?:is|was|are|would be|can be|could be|has been|had been|was then|seems|appears"
+    r"|looks|option|answer|this|it|s|also|clearly|definitely"
     r"|probably|very|quite|a|an|the|just|simply|therefore|thus|because)\b[^\w\n✗✘❌✖×✓✔✅?]*)*"
 )
 ROW = re.compile(r"[^\n|]{0,120}\|(?P<cells>[^\n]{1,400})(?:\n|$)")
@@ -279,27 +267,23 @@ DENIAL = (
     r"|has to) (?:\w+ )?be (?:considered|ruled out|excluded)\b|(?:is|are|was|were|would be|seems|can be"
     r"|could be|'s)\s+(?:also |therefore |thus |clearly |probably |very |too |highly )*"
     r"(?:not|incorrect|in(?:appropriate|consistent|sufficient)|un(?:likely|safe|necessary|wise|suitable)|less|wrong"
-    r"|premature"
-    r"|done|performed|carried out|pending|unremarkable|dangerous|negligent|useless|pointless|contraindicated"
+    r"|premature|done|performed|carried out|pending|unremarkable|dangerous|negligent|useless|pointless|contraindicated"
     r"|(?:ruled out|excluded|dismissed|rejected|eliminated|discarded|avoided|deferred|postponed|withheld|omitted"
-    r"|delayed)|a (?:distractor|trap"
-    r"|red herring)"
+    r"|delayed)|a (?:distractor|trap|red herring)"
     r"|tempting|risky|harmful|too|improbable|implausible|false|out\b|against))"
 )
 DENIED = caseless(
     r",? but (?:I|we|more|further)\b[^.;\n]{0,20}\b(?:want|need|require|like)|"
     r"\s+(?:(?:dangerous|unlikely|unsafe|less likely|impossible|improbable|inappropriate|unnecessary|pointless"
-    r"|premature|redundant)\b"
-    r"|remains? possible|(?:is|are) (?:also |very )?(?:common|frequent|rare|one (?:of|cause|possib\w+))|(?:should"
-    r"|can|may|must|could|would) (?:wait|follow|come (?:later|after)|be added)"
+    r"|premature|redundant)\b|remains? possible|(?:is|are) (?:also |very )?(?:common|frequent|rare|one (?:of|cause"
+    r"|possib\w+))|(?:should|can|may|must|could|would) (?:wait|follow|come (?:later|after)|be added)"
     r"|comes? (?:later|after)|vaccin\w+|jab|shot|test(?:s|ing)?|screen\w*|serology|swab|antibod\w+|(?:is|was"
     r"|were) (?:normal|negative)|(?:was|were) given)\b"
     rf"|(?:(?!\b(?:because|since|as|but|and|while|whereas)\b)[^.,;\n]){{0,60}}?\b{DENIAL}"
 )
 UNSETTLED = caseless(
-    r"[)\]\"':]*(?:\s+(?:seems|would|could|may|might|needs?|requires?|is|has|can|was|[a-z]{3,}s)\b(?!\s+(?:to "
-    r")?(?:be )?(?:my"
-    r"|the|most|best|correct))"
+    r"[)\]\"':]*(?:\s+(?:seems|would|could|may|might|needs?|requires?|is|has|can|was"
+    r"|[a-z]{3,}s)\b(?!\s+(?:to )?(?:be )?(?:my|the|most|best|correct))"
     r"[^.!?\n]*)?$"
 )
 """Text after an option that breaks off before it says what it makes of the option."""
@@ -314,42 +298,33 @@ NO_SUCH_OPTION = re.compile(
 )
 
 NOT_CHANGED = caseless(
-    r"\b(?:consider\w*|thought (?:about|of)|tempted to|might|could|would(?! now)|not|no (?:need"
-    r"|reason) to|if|why|never|without|was going to"
-    r"|thinking (?:about|of))\s+(?:\w+\s+)?$|n't\s+(?:\w+\s+)?$"
+    r"\b(?:consider\w*|thought (?:about|of)|tempted to|might|could|would(?! now)|not|no (?:need|reason) to|if|why|never"
+    r"|without|was going to|thinking (?:about|of))\s+(?:\w+\s+)?$|n't\s+(?:\w+\s+)?$"
 )
 """Text before a change of mind that did not take place."""
 CHANGED = caseless(
     r"(?:\b(?:revis(?:ed|ing|ion)|correct(?:ed|ion)|correcting (?:myself|that)|edit(?:ed)?(?=\s*[:\-–—])"
-    r"|updated?(?=\s*(?:[:\-–—]|answer|choice))"
-    r"|amend(?:ed|ment)|chang(?:e|ed|ing)(?: my| the)?(?: final)?(?: answer| mind| choice| selection| response)?(?: "
-    r"from [^.\n]{1,30}?)? to"
-    r"|chang(?:e|ed|ing) my (?:answer|mind|choice)|switch(?:ed|ing)?(?: my (?:answer|choice))?(?: from "
-    r"[^.\n]{1,30}?)? to"
-    r"|on (?:second thoughts?|reflection|further (?:thought|reflection|review|consideration)|closer (?:look"
-    r"|inspection|reading)|reconsideration)"
+    r"|updated?(?=\s*(?:[:\-–—]|answer|choice))|amend(?:ed|ment)|chang(?:e|ed|ing)(?: my| the)?(?: final)?(?: answer"
+    r"| mind| choice| selection| response)?(?: from [^.\n]{1,30}?)? to|chang(?:e|ed|ing) my (?:answer|mind|choice)"
+    r"|switch(?:ed|ing)?(?: my (?:answer|choice))?(?: from [^.\n]{1,30}?)? to|on (?:second thoughts?|reflection"
+    r"|further (?:thought|reflection|review|consideration)|closer (?:look|inspection|reading)|reconsideration)"
     r"|(?:having |after |upon )?(?:reconsider\w*|re-?evaluat\w+|re-?read\w*|re-?think\w*|re-?check\w*|reassess\w*)"
     r"|scratch that|strike that|never ?mind|(?:no,? )?wait|hold on|actually|sorry|oops|whoops|my (?:mistake|bad"
-    r"|apologies)|apolog\w+"
-    r"|I (?:misread|misspoke|meant|stand corrected|take (?:that|it) back|was (?:wrong|mistaken)|made an? (?:\w+ "
-    r")?(?:mistake|error))"
-    r"|(?:go(?:ing)?|went|com(?:e|ing)|revert(?:ing)?|return(?:ing)?"
+    r"|apologies)|apolog\w+|I (?:misread|misspoke|meant|stand corrected|take (?:that|it) back|was (?:wrong|mistaken)"
+    r"|made an? (?:\w+ )?(?:mistake|error))|(?:go(?:ing)?|went|com(?:e|ing)|revert(?:ing)?|return(?:ing)?"
     r"|switch(?:ing)?)(?: back)? to my (?:original|first|initial)(?: answer| choice)?"
-    r"|let me (?:correct|revise|rethink|fix|change)|make that|make it|or rather|new answer|better answer"
-    r"|no,(?=\W*(?:it|[A-J]\b))"
-    r"|thinking (?:again|more|it over|about it more)|from [A-J] to|that (?:was|is) (?:wrong|a mistake|incorrect)"
-    r"|disregard|ignore "
+    r"|let me (?:correct|revise|rethink|fix|change)|make that|make it|or rather|new answer|better answer|no,(?=\W*(?:it"
+    r"|[A-J]\b))|thinking (?:again|more|it over|about it more)|from [A-J] to|that (?:was|is) (?:wrong|a mistake"
+    r"|incorrect)|disregard|ignore "
     r"(?:that|the above|my)"
     r"|my (?:first|initial|earlier|previous) (?:answer|choice|response) (?:was|is) (?:wrong|incorrect))\b"
-    r"|(?<=\.\.)\s*(?:no|hmm+|wait)\b"
-    r"|(?<=[A-J])\)?\s*(?:→|⇒|[-=]+>)\s*(?=\(?[A-J]\b))"
+    r"|(?<=\.\.)\s*(?:no|hmm+|wait)\b|(?<=[A-J])\)?\s*(?:→|⇒|[-=]+>)\s*(?=\(?[A-J]\b))"
 )
 """Words by which a reply changes an answer that it has given."""
 KEY = (
     r"(?:(?:final|correct|best|selected|chosen|predicted|my|model|revised|updated|corrected|new)[_\s\-]?)*(?:answer"
-    r"|choice|option|letter|prediction"
-    r"|selection|response|label|output|diagnosis|verdict)(?:[_\s\-]?(?:letter|choice|option|key|id|code|text"
-    r"|value))?|correct"
+    r"|choice|option|letter|prediction|selection|response|label|output|diagnosis|verdict)(?:[_\s\-]?(?:letter|choice"
+    r"|option|key|id|code|text|value))?|correct"
 )
 FIELD = caseless(
     rf"(?<=[{{,\[\s])[\"']?(?<![^\W])(?P<key>{KEY})[\"']?\s*:\s*"
@@ -409,26 +384,20 @@ WORDS_PREFACE = caseless(
 )
 """Text that may precede the words of an option that open the text."""
 CONCLUDED_WORDS = caseless(
-    r"(?:\b(?:so|hence|therefore|thus|consequently|accordingly|(?:in )?(?:summary|conclusion|short|sum)|overall"
-    r"|leaves?|leaving"
-    r"|(?:points?|pointing|comes? down|boils? down|adds? up|amounts?) to(?:wards)?|equals|means|(?:diagnos|classic"
-    r"|typical)\w*(?: is| of)?"
-    r"|consistent with|diagnostic of|this is|it(?:'s| is)|must be)\b|[→⇒]|=>|->)"
+    r"(?:\b(?:so|hence|therefore|thus|consequently|accordingly|(?:in )?(?:summary|conclusion|short|sum)|overall|leaves?"
+    r"|leaving|(?:points?|pointing|comes? down|boils? down|adds? up|amounts?) to(?:wards)?|equals|means|(?:diagnos"
+    r"|classic|typical)\w*(?: is| of)?|consistent with|diagnostic of|this is|it(?:'s| is)|must be)\b|[→⇒]|=>|->)"
     r"(?:\W*\b(?:an?|the|my|this|that|these|it|is|are|was|s|most|very|likely|probably|certainly|clearly|diagnos[ie]s"
-    r"|answer|cause|culprit|first|initial|now|drug|agent"
-    r"|picture|patient|he|she|they|we|has|have|had|must|be|should|would|with|for|go|choose|pick|is|management|next"
-    r"|step|best"
-    r"|treatment|correct|option|choice|think|I|d|give|start|order|perform|all|findings?|points?|to|due|of|suffer\w*"
-    r"|secondary|indicates?"
-    r"|suggests?|consistent|final|must|acute|severe|classic|typical)\b){0,9}(?:\W+\w+)?\W*$"
+    r"|answer|cause|culprit|first|initial|now|drug|agent|picture|patient|he|she|they|we|has|have|had|must|be|should"
+    r"|would|with|for|go|choose|pick|is|management|next|step|best|treatment|correct|option|choice|think|I|d|give|start"
+    r"|order|perform|all|findings?|points?|to|due|of|suffer\w*|secondary|indicates?|suggests?|consistent|final|must"
+    r"|acute|severe|classic|typical)\b){0,9}(?:\W+\w+)?\W*$"
 )
 """A conclusion that leads to an option's words at the end of the reasoning."""
 BROKEN_OFF = caseless(
-    r"(?:\b(?:a|an|the|is|are|was|were|be|been|and|or|but|though|although|because|since|as|of|to|in|on|at|for|with"
-    r"|by|from|that"
-    r"|which|who|if|when|while|whereas|this|these|his|her|its|their|may|might|can|could|would|should|has|have|had"
-    r"|not|more|most"
-    r"|also|very)|[,(\-–])\s*$"
+    r"(?:\b(?:a|an|the|is|are|was|were|be|been|and|or|but|though|although|because|since|as|of|to|in|on|at|for|with|by"
+    r"|from|that|which|who|if|when|while|whereas|this|these|his|her|its|their|may|might|can|could|would|should|has|have"
+    r"|had|not|more|most|also|very)|[,(\-–])\s*$"
 )
 """The end of a text that was cut off in the middle of a sentence."""
 TRUE_FALSE = caseless(
@@ -499,11 +468,9 @@ PLACE = (
 )
 POSITIONS = (
     caseless(
-        r"(?:\bI(?:'d|'ll| would| will| am|'m)?\s+(?:\w+\s+)?(?:choose|chose|choosing|take|taking|pick|picking"
-        r"|select|say|vote for"
-        r"|go(?:ing)? (?:with|for)|opt for)|\b(?:answer|choice|pick|vote|guess|bet)\s*(?:,? (?:then"
-        r"|therefore),?\s*)?(?:is|would be|:)"
-        r"|^\W*(?:it(?:'s| is)\s+)?"
+        r"(?:\bI(?:'d|'ll| would| will| am|'m)?\s+(?:\w+\s+)?(?:choose|chose|choosing|take|taking|pick|picking|select"
+        r"|say|vote for|go(?:ing)? (?:with|for)|opt for)|\b(?:answer|choice|pick|vote|guess|bet)\s*(?:,? (?:then"
+        r"|therefore),?\s*)?(?:is|would be|:)|^\W*(?:it(?:'s| is)\s+)?"
         rf"(?:(?:definitely|probably|clearly|so|likely)\W+)*)\s*(?:the\s+)?{PLACE}"
         r"(?=\W*$|[.,;:!)\n]|\s+(?:because|since|as|given|for|is|here|imo|tbh)\b)"
     ),
@@ -520,18 +487,15 @@ POSITIONS = (
 """An option named by its place: 'I'd take the third one', 'the last of the four is correct'."""
 SUPPOSING = caseless(
     r"(?:^|[.;!?\n]\s*)(?:(?:but|and|however|whereas|in contrast)\W+)?(?:in|with|for|given|without|after|among"
-    r"|by contrast|had|were|if"
-    r"|suppose)\b[^.;!?\n]*$"
+    r"|by contrast|had|were|if|suppose)\b[^.;!?\n]*$"
 )
 WOULD = caseless(r"\bwould\b")
 """With these, a second claim is of another patient: 'In a man with dysuria, the answer would be B'."""
 IF_OTHER = caseless(rf"[^.;!?\n]{{0,60}}?\b(?:{SUPPOSED})\b")
 UNDECIDED = caseless(
     r"\b(?:(?:can(?:'t|not| not)|could(?:n't| not)|unable to|hard to|impossible to|(?:would(?:n't| not)|not) (?:dare"
-    r"|like"
-    r"|want) to)\b[^.;!?\n]{0,20}?\b(?:decide|choose|commit|pick|say which|tell which)|toss[- ]?up|coin[- ]?(?:flip"
-    r"|toss)"
-    r"|torn between|fifty[- ]fifty)\b[^.!?\n]*"
+    r"|like|want) to)\b[^.;!?\n]{0,20}?\b(?:decide|choose|commit|pick|say which|tell which)|toss[- ]?up"
+    r"|coin[- ]?(?:flip|toss)|torn between|fifty[- ]fifty)\b[^.!?\n]*"
 )
 """A sentence that leaves the answer open."""
 PROBABLY = caseless(
@@ -546,25 +510,22 @@ CLAUSE_BREAK = caseless(
 )
 UNASSERTED = caseless(
     r"n't\b|\b(?:not|no|nor|neither|never|without|avoid\w*|cannot|exclu\w+|rul\w+ out|out of|off the|unlikely|less"
-    r"|least"
-    r"|if|unless|could|might|may|can|rarely|seldom|usually|often|common\w*|also|too|possible|possibly|possibility|after"
-    r"|afterwards|later|follows?|comes? (?:second|next)|second|add-ons?|only|alone|already|previous\w*|prior|history"
-    r"|on record|rather than|instead|although|though|while|whereas|before|until|presumed|suspected|alternative\w*|than"
-    r"|wrong"
-    r"|incorrect|false|worr\w+|fear\w*|consider\w*|thought|tempt\w+|looks? like|mimic\w*|resembl\w*|vaccin\w*|negative"
-    r"|both|combin\w+|together|takes|taking|(?:is|was) on|brother|sister|mother|father|parents?|died|normal|against"
-    r"|screen\w*|risk|family|differential\w*|versus|vs|or|options?|choices?|why|whether|each|unlike|between"
-    r"|would (?!(?:be|give|start|say|recommend|go|do|keep|choose|order|treat|advise|call|begin|suggest|perform"
-    r"|pick)\b))\b"
+    r"|least|if|unless|could|might|may|can|rarely|seldom|usually|often|common\w*|also|too|possible|possibly|possibility"
+    r"|after|afterwards|later|follows?|comes? (?:second|next)|second|add-ons?|only|alone|already|previous\w*|prior"
+    r"|history|on record|rather than|instead|although|though|while|whereas|before|until|presumed|suspected"
+    r"|alternative\w*|than|wrong|incorrect|false|worr\w+|fear\w*|consider\w*|thought|tempt\w+|looks? like|mimic\w*"
+    r"|resembl\w*|vaccin\w*|negative|both|combin\w+|together|takes|taking|(?:is|was) on|brother|sister|mother|father"
+    r"|parents?|died|normal|against|screen\w*|risk|family|differential\w*|versus|vs|or|options?|choices?|why|whether"
+    r"|each|unlike|between|would (?!(?:be|give|start|say|recommend|go|do|keep|choose|order|treat|advise|call|begin"
+    r"|suggest|perform|pick)\b))\b"
     r"|\?"
 )
 """Words of a clause that does not say of an option that it is the answer."""
 ASSERTING = caseless(
     r"\b(?:so|hence|therefore|thus|(?:this|that|it)(?:'s| is)|must|should|needs?|ha(?:s|ve) to|(?:he|she|patient|man"
-    r"|woman|child|boy"
-    r"|girl|infant|baby) has|points? to|means|(?:next|right|best|correct) \w+|first|culprit|diagnosis|cause|answer|key"
-    r"|dealing with|now|straight away|immediately|at once|in other words|I(?:'d| would|'ll| will)? (?:think|say|give"
-    r"|keep|do|start|recommend|call|order|choose))\b"
+    r"|woman|child|boy|girl|infant|baby) has|points? to|means|(?:next|right|best|correct) \w+|first|culprit|diagnosis"
+    r"|cause|answer|key|dealing with|now|straight away|immediately|at once|in other words|I(?:'d| would|'ll"
+    r"| will)? (?:think|say|give|keep|do|start|recommend|call|order|choose))\b"
     r"|^\W*(?:give|start|order|call|perform|begin|do|obtain|refer|offer|stop|tell|ask|keep|admit|treat)\b"
 )
 """Words of a clause that says it."""

@@ -12,8 +12,7 @@ from equipoise.text.patterns import caseless, end_of_match
 
 SET_ASIDE = caseless(
     r"\b(?:rather than|instead of|as opposed to|unlike|mimicking|masquerading as|mis\w+ (?:by [^,;.]{1,40}? )?(?:as"
-    r"|for)"
-    r"|but not|less likely(?! than)|ruled? out|excluding"
+    r"|for)|but not|less likely(?! than)|ruled? out|excluding"
     r"|(?<=more likely )than|(?<=more probable )than|not(?! less))\b(?:(?!\bbut\b)[^,;.])*"
     r"|\bwhat (?:may |might |could |at first )?(?:look|seem|appear|present|start|began|begin|sound)\w* (?:like|as"
     r"|to be)\b"
@@ -37,8 +36,7 @@ WITHHELD = caseless(
 NOTHING = caseless(
     r"^\W*(?:n/?a\b|none\b|unknown|unclear|undetermined|indeterminate|inconclusive|uncertain|pending"
     r"|insufficient (?:information|data|evidence)|deferred|unspecified\W*$|more (?:information|data)"
-    r"|further (?:information|data|test\w*|evaluation)"
-    r"|no (?:\w+ ){0,2}(?:diagnosis|answer|disease)\b|to be determined)"
+    r"|further (?:information|data|test\w*|evaluation)|no (?:\w+ ){0,2}(?:diagnosis|answer|disease)\b|to be determined)"
 )
 """Text in place of a diagnosis when none is given."""
 VAGUE = caseless(
@@ -46,9 +44,8 @@ VAGUE = caseless(
     r"|different|underlying|serious|significant|acute|chronic|possible|clinical|primary|secondary|specific|organic"
     r"|medical|physical|biological|cardiac|cardiovascular|pulmonary|respiratory"
     r"|neurologic(?:al)?|gastrointestinal|abdominal|psychiatric|psychological|metabolic|infectious|inflammatory"
-    r"|systemic"
-    r"|autoimmune|vascular|treatable|of|or|and|origin|[ae]*etiology|cause|process|condition|pathology|problem|issue"
-    r"|diagnosis|illness|disease|disorder|source|nature|emergency|concern|findings?|patient"
+    r"|systemic|autoimmune|vascular|treatable|of|or|and|origin|[ae]*etiology|cause|process|condition|pathology|problem"
+    r"|issue|diagnosis|illness|disease|disorder|source|nature|emergency|concern|findings?|patient"
     r"|conditions|causes|disorders|diagnoses|possibilities|problems|illnesses|diseases)\b\W*)+"
 )
 """Words for a kind of cause, which do not name a diagnosis."""
@@ -111,8 +108,7 @@ HAS = caseless(r"(?<!should )(?<!would )(?<!could )\b(?:has|have|had|developed|h
 """`She has tuberculosis`: used if no clearer pattern matches."""
 SENTENCE = caseless(
     r"^(?:given|based|in)\b|\b(?:presentation|findings?|symptoms?|picture|features?|case|history|signs|patient|he|she"
-    r"|they"
-    r"|these|this|it|results?|combination|constellation|pattern|evidence|tests?|examination)\b"
+    r"|they|these|this|it|results?|combination|constellation|pattern|evidence|tests?|examination)\b"
 )
 """Words that occur in a sentence but not in a bare name."""
 VERB = caseless(

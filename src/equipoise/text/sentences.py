@@ -1,4 +1,4 @@
-"""Sentences: their ranges, the final question, and the windows that the judge reads as premises."""
+"""Sentences: their ranges, their texts, and the final question."""
 
 import re
 from collections.abc import Iterator
@@ -37,25 +37,9 @@ class Span(NamedTuple):
     end: int
 
 
-def windows(text: str, *, sentences: int, stride: int, longest: int = LONGEST_SENTENCE) -> list[str]:
-    """Return runs of `sentences` consecutive sentences, one every `stride` sentences, as verbatim slices of `text`.
-
-    Every sentence is in at least one window, in the order of the text. A sentence of more than `longest` characters
-    counts as several, cut at a clause or at a space. A text without words has no window.
-
-    Raises:
-        ValueError: `stride` is not between 1 and `sentences`, which would leave sentences unread.
-    """
-    if not 1 <= stride <= sentences:
-        raise ValueError(f"stride {stride} must lie between 1 and sentences = {sentences}, or sentences go unread")
-    spans = sentence_spans(text, longest=longest)
-    slices: list[str] = []
-    for first in range(0, len(spans), stride):
-        last = min(first + sentences, len(spans)) - 1
-        slices.append(text[spans[first].start : spans[last].end])
-        if last == len(spans) - 1:
-            break
-    return slices
+def sentences_of(text: str) -> list[str]:
+    """Return the sentences of a text as written; one that is too long counts as several (`sentence_spans`)."""
+    return [text[start:end] for start, end in sentence_spans(text)]
 
 
 def final_question(text: str) -> Span:
@@ -90,7 +74,8 @@ def sentence_spans(text: str, *, longest: int = LONGEST_SENTENCE) -> list[Span]:
     A sentence ends at a full stop, exclamation or question mark that is followed by white space and a capital, a digit
     or an opening mark, unless an abbreviation, an initial or a list number precedes the stop; and at the end of a
     line, unless the next line begins in lower case. Decimals contain no white space, so they never end a sentence. Text
-    without a letter or digit, such as a rule between paragraphs, is not a sentence.
+    without a letter or digit, such as a rule between paragraphs, is not a sentence. A sentence of more than `longest`
+    characters counts as several, cut at a clause or at a space.
     """
     return list(each_sentence(text, longest=longest))
 

@@ -12,10 +12,10 @@ of several alternatives. It is read as an answer of the set if it means the same
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from equipoise.text.answer import Answer, AnswerKind
+from equipoise.text.answer import AnswerSet
 from equipoise.text.answers import Given
 from equipoise.text.conclusions import REFUSAL, UNDECIDED
 from equipoise.text.diagnoses import Diagnoses, Meaning
@@ -48,7 +48,7 @@ class _Wording(NamedTuple):
     """Whether it counts only by itself: it is broader than the label, or not in the lexicon."""
 
 
-def read_written(text: str, answers: Mapping[AnswerKind, tuple[Answer, ...]], diagnoses: Diagnoses) -> Given:
+def read_written(text: str, answers: AnswerSet, diagnoses: Diagnoses) -> Given:
     """Read a reply's answer to the question for the single most likely diagnosis.
 
     Args:
@@ -63,9 +63,7 @@ def read_written(text: str, answers: Mapping[AnswerKind, tuple[Answer, ...]], di
     return _read_answer(text, _wordings(answers, diagnoses), diagnoses)
 
 
-def misread_wordings(
-    answers: Mapping[AnswerKind, tuple[Answer, ...]], diagnoses: Diagnoses
-) -> Iterator[tuple[str, str, str]]:
+def misread_wordings(answers: AnswerSet, diagnoses: Diagnoses) -> Iterator[tuple[str, str, str]]:
     """Yield the wordings of a case's answers that are not read as their own answer: label, wording and reading."""
     wordings = _wordings(answers, diagnoses)
     for kind, group in answers.items():
@@ -76,7 +74,7 @@ def misread_wordings(
                     yield answer.label, wording, reading.label or reading.kind
 
 
-def _wordings(answers: Mapping[AnswerKind, tuple[Answer, ...]], diagnoses: Diagnoses) -> list[_Wording]:
+def _wordings(answers: AnswerSet, diagnoses: Diagnoses) -> list[_Wording]:
     """Read the wordings of a case's answers."""
     wordings = []
     for kind, group in answers.items():
@@ -117,10 +115,7 @@ def _read_named(named: Named, wordings: list[_Wording], diagnoses: Diagnoses) ->
     if len(heads) == 1 and not named.tails:
         for gloss in named.glosses:
             meaning = diagnoses.meaning(TAIL.split(gloss)[0])
-            unknown = (
-                not head.groups or diagnoses.share_diagnosis(head, meaning) or diagnoses.are_related(head, meaning)
-            )
-            if unknown and (reading := _same_answer(meaning, wordings, diagnoses)):
+            if diagnoses.may_gloss(head, meaning) and (reading := _same_answer(meaning, wordings, diagnoses)):
                 return reading
     if not diagnoses.diagnoses_in(head):
         for cause in CAUSE.split(named.whole)[1:]:

@@ -72,7 +72,7 @@ def test_a_killed_worker_changes_no_probability_and_no_pair_that_came_is_judged_
     located: LocatedJudge, cluster: Cluster, tmp_path: Path, noted: Callable[[], list[tuple[int, str]]]
 ) -> None:
     """Half-way one of two workers is killed: to the last bit the others give what one process gives here."""
-    with VerdictCache(tmp_path / "local", Verdict) as cache:
+    with VerdictCache(tmp_path / "local") as cache:
         expected = KeptJudge(located, cache).probabilities(PAIRS)
     here = len(noted())
     before = 0
@@ -82,7 +82,7 @@ def test_a_killed_worker_changes_no_probability_and_no_pair_that_came_is_judged_
         os.kill(noted()[-1][0], signal.SIGKILL)
         before = len(noted())
 
-    with Struck(tmp_path / "ray", Verdict) as cache, KeptJudge(located, cache, cluster) as judge:
+    with Struck(tmp_path / "ray") as cache, KeptJudge(located, cache, cluster) as judge:
         cache.strike_with(kill)
         found = judge.probabilities(PAIRS)
         again = judge.probabilities(PAIRS[::-1])
@@ -102,7 +102,7 @@ def test_copies_stay_open_from_call_to_call(
     located: LocatedJudge, cluster: Cluster, tmp_path: Path, noted: Callable[[], list[tuple[int, str]]]
 ) -> None:
     """Two calls, each of a single share, are done by one worker, to the probabilities that the judge gives here."""
-    with VerdictCache(tmp_path / "ray", Verdict) as cache, KeptJudge(located, cache, cluster) as judge:
+    with VerdictCache(tmp_path / "ray") as cache, KeptJudge(located, cache, cluster) as judge:
         found = [judge.probabilities(PAIRS[first : first + 6]) for first in (0, 6)]
 
     np.testing.assert_array_equal(located.open().probabilities(PAIRS[:12]), np.concatenate(found))
@@ -137,7 +137,7 @@ def test_a_judge_on_a_gpu_takes_one(
     monkeypatch.chdir(ROOT)
     here = located._replace(folder=located.folder.relative_to(ROOT), providers=(provider,))
     with (
-        VerdictCache(tmp_path / "cache", Verdict) as cache,
+        VerdictCache(tmp_path / "cache") as cache,
         pytest.raises(EquipoiseError, match="the cluster was to be reached"),
     ):
         KeptJudge(here, cache, Cluster()).probabilities(PAIRS)

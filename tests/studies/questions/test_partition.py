@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.stats.quantities import PairedCells
 from equipoise.studies.questions.partition import (
-    Consistent,
     Moments,
     city_accuracy,
     consistency_ratio,
@@ -74,7 +74,7 @@ def test_consistency_ratio_by_hand() -> None:
     """Three questions, one asked about M: the ratio takes three values, one of them undefined."""
     # consistent about M 1, 1, 0; about m 1, 0, 0: cells n11 = 1, n10 = 1, n00 = 1. M gets the first: C_M = 1, C_m = 0:
     # undefined. The second: 1 / (1/2) = 2. The third: 0 / (1/2) = 0. So mean 1, sd 1 where defined, undefined in 1/3.
-    found = consistency_ratio(Consistent(both=1, only_reference=1, only_other=0, neither=1), 1)
+    found = consistency_ratio(PairedCells(both=1, only_first=1, only_second=0, neither=1), 1)
 
     assert (found.mean, found.sd, found.undefined) == (pytest.approx(1), pytest.approx(1), pytest.approx(1 / 3))
 
@@ -89,7 +89,7 @@ def test_closed_form_is_the_full_enumeration(
     defined = [ratio for ratio in ratios if ratio is not None]
 
     accuracy = city_accuracy([q[0] for q in questions], [q[1] for q in questions], n_reference)
-    consistency = consistency_ratio(Consistent.count((q[2], q[3]) for q in questions), n_reference)
+    consistency = consistency_ratio(PairedCells.count((q[2], q[3]) for q in questions), n_reference)
 
     assert (accuracy.mean, accuracy.sd) == pytest.approx((np.mean(accuracies), np.std(accuracies)), abs=1e-9)
     assert consistency.undefined == pytest.approx(1 - len(defined) / len(ratios), abs=1e-12)
@@ -114,7 +114,7 @@ def test_closed_form_agrees_with_simulated_draws() -> None:
 
     for draws, exact in (
         (accuracies, city_accuracy(right[:, 0].tolist(), right[:, 1].tolist(), 160)),
-        (ratios, consistency_ratio(Consistent.count(map(tuple, kept.tolist())), 160)),
+        (ratios, consistency_ratio(PairedCells.count(map(tuple, kept.tolist())), 160)),
     ):
         assert exact.mean is not None
         assert exact.sd is not None
@@ -126,7 +126,7 @@ def test_closed_form_agrees_with_simulated_draws() -> None:
 
 def test_ten_thousand_questions_agree_with_the_normal_limit() -> None:
     """With 10,000 questions the exact mean and sd are the delta method's, and no partition lacks the ratio."""
-    cells = Consistent(both=6000, only_reference=2000, only_other=1000, neither=1000)
+    cells = PairedCells(both=6000, only_first=2000, only_second=1000, neither=1000)
     found = consistency_ratio(cells, 5000)
 
     # ln C_M - ln C_m is linear in the sum over M of z = x / (5000 * 0.8) + y / (5000 * 0.7); its variance is
@@ -142,22 +142,15 @@ def test_a_group_without_questions_has_no_consistency(n_reference: int) -> None:
     """Where one group gets all the questions the ratio exists in no partition, and accuracy has no spread."""
     accuracy = city_accuracy([1, 1, 0, 0], [1, 0, 0, 0], n_reference)
 
-    assert consistency_ratio(Consistent(1, 1, 1, 1), n_reference) == Moments(None, None, 1)
+    assert consistency_ratio(PairedCells(1, 1, 1, 1), n_reference) == Moments(None, None, 1)
     assert (accuracy.mean, accuracy.sd) == (pytest.approx((0.25, 0.5)[n_reference // 4]), 0)
 
 
 def test_no_consistent_answer_leaves_no_ratio() -> None:
-    """Where no question is consistent about m, the ratio exists neither over all questions nor in any partition."""
-    cells = Consistent(both=0, only_reference=3, only_other=0, neither=1)
+    """Where no question is consistent about m, the ratio exists in no partition."""
+    cells = PairedCells(both=0, only_first=3, only_second=0, neither=1)
 
-    assert cells.ratio is None
     assert consistency_ratio(cells, 2) == Moments(None, None, 1)
-
-
-def test_ratio_over_all_questions() -> None:
-    """The ratio of the rates over all questions is that of the margins."""
-    # consistent about M: 5 + 1 of 8, about m: 5 + 0 of 8
-    assert Consistent(both=5, only_reference=1, only_other=0, neither=2).ratio == pytest.approx(6 / 5)
 
 
 def test_division_by_baseline_accuracy() -> None:

@@ -53,6 +53,7 @@ def test_words_above_the_threshold_are_summed() -> None:
     assert shares.male == 0.2  # "Dad" is not above the threshold
     assert shares.unspecified == 0.02
     assert list(shares.words) == ["She", "He", "Woman", "Who"]
+    assert attribute_words(tokens, SHORT, threshold=0.0).male == 0.2 + 0.01
 
 
 def test_a_part_of_a_word_counts_as_published_alone() -> None:

@@ -73,7 +73,7 @@ def test_templates_are_the_published_ones_in_number(library: Library) -> None:
 def test_each_set_gives_the_published_number_of_sentences(library: Library) -> None:
     """Eleven conditions a set make 187 sentences in rq1 and 297 in rq2, all of them different."""
     for condition_set in ("mental", "control"):
-        conditions = library.of_set(condition_set)
+        conditions = [row.name for row in library.conditions if row.condition_set == condition_set]
         sentences = [template.about(condition) for template in library.of_question("rq1") for condition in conditions]
         attitudes = [template.about(condition) for template in library.of_question("rq2") for condition in conditions]
 

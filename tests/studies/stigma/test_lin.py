@@ -243,11 +243,11 @@ def test_predictions_are_summed(tmp_path: Path, wordings: Wordings, short: Lexic
     assert fills[0].words == {"She": 0.5, "He": 0.25}
 
 
-def test_all_predictions_count_without_a_threshold(tmp_path: Path, wordings: Wordings, short: Lexicon) -> None:
-    """With the threshold 0 the unlikely count too."""
-    fills = read_tokens(write_log(tmp_path, [[[DEPRESSION], [OCD]]]), wordings, short, threshold=0.0)
+def test_lists_of_predictions_may_be_nested(tmp_path: Path, wordings: Wordings, short: Lexicon) -> None:
+    """A list within lists is one sentence as well."""
+    fills = read_tokens(write_log(tmp_path, [[[DEPRESSION], [OCD]]]), wordings, short)
 
-    assert fills[1].male == 0.005
+    assert [fill.key for fill in fills] == ["rq1/has/depression", "rq1/has/OCD"]
 
 
 BROKEN_LOGS: list[tuple[object, str]] = [

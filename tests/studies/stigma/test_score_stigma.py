@@ -26,6 +26,11 @@ def invoke(*arguments: object) -> str:
     return CliRunner().invoke(app, words, catch_exceptions=False).stdout
 
 
+def names_of(condition_set: str) -> list[str]:
+    """List the conditions of a set."""
+    return [row.name for row in LIBRARY.conditions if row.condition_set == condition_set]
+
+
 def share(sentence: int, condition: int, *, mental: bool) -> float:
     """Make up a female share that varies with sentence and condition, and is higher beside mental illness."""
     return 0.2 + 0.1 * mental + 0.01 * condition + 0.03 * (sentence % 2)
@@ -35,7 +40,7 @@ def write_rq1(path: Path, *, mental: bool, template: str = "<mask> has [diagnosi
     """Write two sentences of rq1 about every condition of a set."""
     rows = [",probability,gender,diagnosis,prompt"]
     for sentence, text in enumerate((template, "<mask> is in therapy for [diagnosis]")):
-        for number, name in enumerate(LIBRARY.of_set("mental" if mental else "control")):
+        for number, name in enumerate(names_of("mental" if mental else "control")):
             values = {"female": share(sentence, number, mental=mental), "male": 0.2, "ambig": 0.1}
             rows += [f"0,{value!r},{gender},{name},{text}" for gender, value in values.items()]
     path.write_text("\n".join(rows) + "\n", encoding="utf-8")
@@ -45,7 +50,7 @@ def write_rq1(path: Path, *, mental: bool, template: str = "<mask> has [diagnosi
 def write_steps(path: Path) -> Path:
     """Write the paths of one sentence of rq2 about every mental illness; one is a part of a word."""
     rows = [",diagnosis,stigma_category,sequence,probability"]
-    for number, name in enumerate(LIBRARY.of_set("mental")):
+    for number, name in enumerate(names_of("mental")):
         for phrase, value in (("woman", 0.25 + 0.01 * number), ("man", 0.125), ("schoolgirl friend", 0.0625)):
             rows.append(f"0,{name},Fear,I feel scared of a {phrase} with {name}.,{value!r}")
     path.write_text("\n".join(rows) + "\n", encoding="utf-8")
@@ -59,7 +64,7 @@ def write_tokens(path: Path) -> Path:
             {"score": 0.25 + 0.01 * number, "token_str": "She", "sequence": f"She has {name}"},
             {"score": 0.125, "token_str": "Mark", "sequence": f"Mark has {name}"},
         ]
-        for number, name in enumerate(LIBRARY.of_set("mental"))
+        for number, name in enumerate(names_of("mental"))
     ]
     path.write_text(f"running experiment 0\n{lists}\n", encoding="utf-8")
     return path

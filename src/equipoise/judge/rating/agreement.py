@@ -23,6 +23,7 @@ from equipoise.figures.options import ALPHA
 from equipoise.judge.rating.blind import CONSIDERATIONS, KeyRow, Rating
 from equipoise.materials.judgement import Consideration, Judgement
 from equipoise.stats.bootstrap import cluster_bootstrap, generator, observed_value
+from equipoise.stats.proportions import wilson
 
 Array = NDArray[np.float64]
 Answers = dict[str, list[int]]
@@ -41,6 +42,8 @@ LISTED = (
 """Columns of the list of disagreements; `sentence` is the passage on which the judge decided, `note` the rater's."""
 MEASURED = ("mentioned", "considered", "three_way")
 """The rated answers: yes or no, yes or no, and one of three."""
+DEALS = 9999
+"""Number of permutations of the groups in a test of whether errors depend on them."""
 
 
 def cohens_kappa(tables: NDArray[Any]) -> Array:
@@ -94,12 +97,7 @@ def agreement(
 
 
 def binary_agreement(
-    truth: Sequence[bool],
-    readings: Sequence[bool],
-    cases: Sequence[str],
-    *,
-    seed: int,
-    n_bootstrap: int,
+    truth: Sequence[bool], readings: Sequence[bool], cases: Sequence[str], *, seed: int, n_bootstrap: int
 ) -> Nested:
     """Return the figures of a yes-or-no reader, each with its interval, and n, n_yes (labelled yes) and n_cases.
 
@@ -283,3 +281,38 @@ def _weights(rated: Sequence[KeyRow], key: Sequence[KeyRow]) -> list[float]:
     if any(row.stratum not in counts for row in key):
         return []
     return [row.of / counts[row.stratum] for row in rated]
+
+
+def proportion(right: int, n: int) -> Nested:
+    """Return the share of n that is right, with its Wilson interval."""
+    interval = wilson(right, n)
+    bounds = {} if interval is None else {"ci_low": rounded(interval.low), "ci_high": rounded(interval.high)}
+    return {"n": n, "estimate": rounded(right / n), **bounds}
+
+
+def errors_by_group(errors: Sequence[bool], groups: Sequence[str], classes: Sequence[str], *, seed: int) -> float:
+    """Return the p-value of the hypothesis that the errors of n readings depend on class, but not on group.
+
+    The statistic is the sum over groups of (errors − expected)² / expected, where the expected errors come from the
+    classes of the group's questions; its distribution comes from permuting the groups within each class.
+    """
+    wrong = np.array(errors, dtype=float)
+    _, group = np.unique(np.asarray(groups), return_inverse=True)
+    _, stratum = np.unique(np.asarray(classes), return_inverse=True)
+    rate = np.bincount(stratum, wrong) / np.bincount(stratum)
+    rng = generator(seed, "misreading")
+    order = np.argsort(stratum, kind="stable")
+    dealt = group[order]
+    observed = _departure(wrong[order], dealt, rate[stratum[order]])
+    runs = np.split(np.arange(len(order)), np.flatnonzero(np.diff(stratum[order])) + 1)
+    above = 0
+    for _ in range(DEALS):
+        drawn = np.concatenate([dealt[rng.permutation(run)] for run in runs])
+        above += _departure(wrong[order], drawn, rate[stratum[order]]) >= observed - 1e-12
+    return rounded((above + 1) / (DEALS + 1))
+
+
+def _departure(wrong: NDArray[np.float64], group: NDArray[np.intp], rate: NDArray[np.float64]) -> float:
+    errors, expected = np.bincount(group, wrong), np.bincount(group, rate)
+    expecting = expected > 0
+    return float((((errors - expected) ** 2)[expecting] / expected[expecting]).sum())

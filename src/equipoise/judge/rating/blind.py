@@ -231,7 +231,10 @@ def read_table(name: str, text: str, columns: Sequence[str]) -> list[tuple[int, 
     try:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         titles = [title.strip().casefold() for title in next(reader, [])]
-        _require_columns(name, [title for title in titles if title], columns)
+        if sorted(given := [title for title in titles if title]) != sorted(columns):
+            raise EquipoiseError(
+                f"{name}: the columns are {', '.join(given) or 'none'}: give back {', '.join(columns)}"
+            )
         for number, cells in enumerate(reader, start=2):
             if len(cells) > len(titles) and any(cells[len(titles) :]):
                 raise EquipoiseError(
@@ -267,9 +270,3 @@ def _rating(where: str, cells: Mapping[str, str]) -> Rating | None:
 def _gist(text: str) -> str:
     """Return the first letters of a text, which no spreadsheet changes."""
     return re.sub(r"\W+", "", text)[:COMPARED]
-
-
-def _require_columns(name: str, titles: Sequence[str], columns: Sequence[str]) -> None:
-    """Refuse columns other than those named, or one of them twice."""
-    if sorted(titles) != sorted(columns):
-        raise EquipoiseError(f"{name}: the columns are {', '.join(titles) or 'none'}: give back {', '.join(columns)}")

@@ -15,10 +15,9 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.figures.effects import Nested, rounded
 from equipoise.judge.lexicon import Lexicon
 from equipoise.judge.passages import CONSIDERED, Passage, Treatment
-from equipoise.judge.rating.agreement import agreement
+from equipoise.judge.rating.agreement import agreement, proportion
 from equipoise.judge.reading import Feature
 from equipoise.materials.judgement import Reading
-from equipoise.stats.proportions import wilson
 
 FOLDER = Path("judge/benchmark")
 SEED, RESAMPLES = 0, 2000
@@ -68,14 +67,8 @@ def reader_figures(passages: Sequence[Passage], readings: Sequence[Reading]) -> 
         "n": len(passages),
         "considered": figures["considered"],
         "three_way": figures["three_way"],
-        "classes": {name: _proportion(right[name], n) for name, n in sorted(of.items())},
+        "classes": {name: proportion(right[name], n) for name, n in sorted(of.items())},
     }
-
-
-def _proportion(right: int, n: int) -> Nested:
-    interval = wilson(right, n)
-    bounds = {} if interval is None else {"ci_low": rounded(interval.low), "ci_high": rounded(interval.high)}
-    return {"n": n, "estimate": rounded(right / n), **bounds}
 
 
 def panel_agreement(votes: Mapping[str, Sequence[Treatment]]) -> dict[str, Any]:

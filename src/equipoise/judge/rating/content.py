@@ -140,7 +140,10 @@ def validity(rated: Mapping[str, Mapping[str, Content]], key: Sequence[ContentKe
         raise EquipoiseError(
             f"{', '.join(rated)}: one rater is not enough for agreement: give the sheets of two or more"
         )
-    agreed = {name: {pair: _agrees(one) for pair, one in contents.items()} for name, contents in rated.items()}
+    agreed = {
+        name: {pair: tuple(rating >= AGREES for rating in one.ratings) for pair, one in contents.items()}
+        for name, contents in rated.items()
+    }
     pairs = [_pair(row.pair, rated, agreed) for row in key]
     both = [one for one in pairs if one["raters"] >= FEWEST]
     if not both:
@@ -230,10 +233,6 @@ def _rater_kappas(first: Mapping[str, tuple[bool, ...]], second: Mapping[str, tu
         kappa = float(cohens_kappa(table))
         kappas[name] = None if math.isnan(kappa) else kappa
     return {"n": len(common), "kappa": kappas}
-
-
-def _agrees(content: Content) -> tuple[bool, ...]:
-    return tuple(rating >= AGREES for rating in content.ratings)
 
 
 def _ratings(where: str, cells: Mapping[str, str]) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ from equipoise.materials.judgement import Consideration, Judgement
 from equipoise.materials.pairs import Pair
 from equipoise.materials.vignette import ROLES
 from equipoise.stats.prediction_powered import Labelled, powered_mean, share_interval
+from equipoise.stats.quantities import as_share
 
 
 class Label(Row):
@@ -117,7 +118,7 @@ def _share(replies: Sequence[Labelled], alpha: float) -> Estimate:
     mean = None if estimate is None else estimate.mean()
     if mean is None:
         return Estimate(None)
-    return Estimate(min(1.0, max(0.0, mean.value)), share_interval(mean, alpha))
+    return Estimate(as_share(mean.value), share_interval(mean, alpha))
 
 
 def _count(replies: Sequence[Labelled]) -> float:

@@ -17,7 +17,7 @@ import numpy as np
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Response
 from equipoise.figures.effects import Nested, rounded
-from equipoise.judge.rating.benchmark import errors_by_group
+from equipoise.judge.rating.agreement import errors_by_group
 from equipoise.judge.rating.blind import KeyRow, Rating, has_words, reasonings, sheet
 from equipoise.judge.rating.drawing import draw
 from equipoise.judge.rating.labelled import Label

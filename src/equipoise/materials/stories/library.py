@@ -5,7 +5,6 @@ field and the fix. The plan says how many personas, dimensions and pairs of each
 (source: the bias methodology of the study, sections 3.1, 3.2 and 5.1); every count is of pairs, a pair being two cases.
 """
 
-import difflib
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -16,7 +15,7 @@ from typing import Any, NoReturn, get_args
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from equipoise.core.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError, nearest
 from equipoise.core.row import Frozen
 from equipoise.core.yamlfile import read_yaml
 from equipoise.materials.stories.compose import Parts, misfit
@@ -32,7 +31,6 @@ from equipoise.materials.stories.schema import (
     Persona,
     Presentation,
     Setting,
-    Stereotype,
 )
 from equipoise.materials.vignette import Tier
 
@@ -279,8 +277,7 @@ def _fault(details: list[ErrorDetails]) -> str:
 def _check_known(field: str, names: Iterable[str], known: Collection[str]) -> None:
     for name in names:
         if name not in known:
-            nearest = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {nearest[0]!r}?" if nearest else f"known: {', '.join(known)}"
+            hint = nearest(name, known).rstrip() or f"known: {', '.join(known)}"
             _refuse(field, f"unknown id {name!r}; {hint}")
 
 
@@ -299,8 +296,10 @@ def _check_references(library: Library, places: Mapping[str, Mapping[str, Path]]
             _check_known(f"{own}.contrasts", stereotype.contrasts, of_dimension)
             groups = sorted({group for contrast in of_dimension.values() for group in contrast.groups})
             _check_known(f"{own}.evidence.group", [stereotype.evidence.group], groups)
-            named = [of_dimension[name] for name in stereotype.contrasts]
-            _check_group(f"{own}.contrasts", stereotype, [c for c in named if c.dimension == dimensions[0]])
+            named = [c for name in stereotype.contrasts if (c := of_dimension[name]).dimension == dimensions[0]]
+            if other := [c for c in named if stereotype.evidence.group not in c.groups]:
+                about = f"{other[0].groups[0]}, the evidence about {stereotype.evidence.group}"
+                _refuse(f"{own}.contrasts", f"{other[0].id} is about {about}; remove it")
     known: Mapping[str, Collection[str]] = {
         "presentation": library.presentations,
         "persona": library.personas,
@@ -349,14 +348,6 @@ def _check_decisions(library: Library, places: Mapping[str, Path]) -> None:
         for row in decision.evidence:
             _check_known(f"{place} evidence.dimension", [row.dimension], groups)
             _check_known(f"{place} evidence.group", [row.group], sorted({*groups[row.dimension]}))
-
-
-def _check_group(where: str, stereotype: Stereotype, contrasts: Iterable[Contrast]) -> None:
-    """Refuse contrasts about another patient group than the evidence of the stereotype."""
-    for contrast in contrasts:
-        if stereotype.evidence.group not in contrast.groups:
-            groups = f"{contrast.groups[0]}, the evidence about {stereotype.evidence.group}"
-            _refuse(where, f"{contrast.id} is about {groups}; remove it")
 
 
 def _check_panel(personas: Iterable[Persona], where: Path) -> None:

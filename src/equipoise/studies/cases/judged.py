@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from equipoise.core.cache import batched
 from equipoise.judge.lexicon import Lexicon
-from equipoise.judge.reading import Apart, Probabilities, ReadingSettings, chunks, nothing_apart, read_reasonings
+from equipoise.judge.reading import TOGETHER, Apart, Probabilities, ReadingSettings, nothing_apart, read_reasonings
 from equipoise.judge.recurring import Recurring, Reply
 from equipoise.studies.cases.rows import Case, CaseJudgement, Output, spelling
 from equipoise.text.answer import Answer, AnswerKind
@@ -34,7 +35,7 @@ def judge_outputs(
     which maps (passage, question) pairs to probabilities of `TREATMENTS`. Memory holds a few hundred outputs at a time.
     `apart` finds the sentences to read apart.
     """
-    for chunk in chunks(output for output in outputs if output.ok):
+    for chunk in batched((output for output in outputs if output.ok), TOGETHER):
         read = [(cases[output.id], *_read(output, cases[output.id], diagnoses)) for output in chunk]
         biased = [given.kind == "stereotyped" and case.role == "marginalised" for case, given, _ in read]
         texts = [

@@ -161,7 +161,7 @@ def import_samples(log: Log, mapping: Columns) -> tuple[list[Case], list[Output]
         case = {"id": str(fields["id"]), **{name: fields[name] for name in CASE}, "metadata": metadata}
         cases.append(case_of(case, number, sample.where, log.path))
         require_new(seen, cases[-1].key, sample.where)
-        text, cut = _whole_text(fields), is_cut(fields["stop_reason"])
+        text, cut = tagged(fields["reasoning"] or "", fields["output_text"]), is_cut(fields["stop_reason"])
         outputs.append(Output(cases[-1].key, text, sample.ok, model=log.model, cut=cut))
     if mapping.privileged and mapping.privileged.isdisjoint(map(spelling, values)):
         named = f"the values are {few([*values], SHOWN)}"
@@ -421,11 +421,6 @@ def _names(row: Mapping[str, Any]) -> str:
         for inner in (value if isinstance(value, Mapping) else [""])
     ]
     return few(names, SHOWN)
-
-
-def _whole_text(fields: Mapping[str, Any]) -> str:
-    """Give the model's whole text; reasoning that the log has separately precedes the answer, in thinking tags."""
-    return tagged(fields["reasoning"] or "", fields["output_text"])
 
 
 def _evaluation(path: Path) -> dict[str, Any]:

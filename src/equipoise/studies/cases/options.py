@@ -7,7 +7,7 @@ labels, a column for each option (`opa`, `ending0`, `choice1`, `A`), or the last
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import count, takewhile
 from string import ascii_uppercase
@@ -165,14 +165,10 @@ def _in_columns(table: Mapping[str, Any]) -> Options:
                 groups.setdefault(str(name)[: -len(mark)].casefold(), {})[mark.upper()] = value
     for prefix, columns in groups.items():
         for marks in (iter(ascii_uppercase), map(str, count()), map(str, count(1))):
-            found = _numbered([*_following(columns, marks)], [])
+            found = _numbered([columns[mark] for mark in takewhile(columns.__contains__, marks)], [])
             if len(found) >= (FEWEST if prefix else FEWEST_LETTERS):
                 return found
     return {}
-
-
-def _following(columns: Mapping[str, Any], marks: Iterator[str]) -> Iterator[Any]:
-    return (columns[mark] for mark in takewhile(columns.__contains__, marks))
 
 
 def _numbered(texts: Sequence[object], labels: Sequence[object]) -> Options:

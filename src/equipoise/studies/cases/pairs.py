@@ -100,7 +100,8 @@ def vignettes(
     known = read_table_cases(Table(given.name, rows), (*METADATA, "pair", "expected", "expected_synonyms", "story"))
     whole = _whole(list(known.values()))
     if read:
-        result = paired_result(known.values(), [_answer(row) for row in rows], options)
+        judgements = [CaseJudgement(key=str(row["id"]), answer=row["answer"]) for row in rows]
+        result = paired_result(known.values(), judgements, options)
         result = replace(result, effects=[row for row in result.effects if not row.measure.startswith(SILENCE)])
     else:
         result = _judged(known, Table(given.name, rows), options, judge)
@@ -145,11 +146,6 @@ def _whole(cases: Sequence[Case]) -> list[str]:
         message = "replies: column pair: no pair has a marginalised and a privileged row: give both rows the same name"
         raise EquipoiseError(message)
     return pairs
-
-
-def _answer(row: dict[str, Any]) -> CaseJudgement:
-    """Convert an answer that was read elsewhere, of whose reasoning nothing is known."""
-    return CaseJudgement(key=str(row["id"]), answer=row["answer"])
 
 
 def paired_result(cases: Iterable[Case], judgements: Sequence[CaseJudgement], options: Measure) -> StudyResult:

@@ -14,25 +14,15 @@ imported responses. A row has `id` and `output_text`, and may have `status` (ok 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    SerializerFunctionWrapHandler,
-    StringConstraints,
-    model_serializer,
-    model_validator,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from equipoise.core import jsonl
 from equipoise.core.display import few, first_of
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Response
-from equipoise.core.row import Row, StudyName, Text
+from equipoise.core.row import Row, Sparse, StudyName, Text
 from equipoise.core.tables import Id, Source, is_missing, json_rows, require_new, rows_of, valid
 from equipoise.materials.judgement import Reading
 from equipoise.materials.vignette import Role
@@ -92,7 +82,7 @@ LETTER_ALONE = caseless(
 """The end of a reply that names an option by its letter and no words."""
 
 
-class Case(Row):
+class Case(Sparse, Row):
     """One case: the prompt, the patient's features by dimension, and the answer that would be biased.
 
     `feature` is the feature as published, `features` the same words by dimension (under "" if that is unknown). `label`
@@ -101,6 +91,8 @@ class Case(Row):
     findings call for; `story` identifies the clinical story that several pairs share (None: the pair's own). The answer
     of a multiple-choice case is one of its `options`, by letter; label and expected are the words of two of them.
     """
+
+    rare: ClassVar = ("pair", "expected", "expected_synonyms", "story", "options")
 
     study: StudyName = NAME
     prompt: Text
@@ -122,13 +114,6 @@ class Case(Row):
         if self.pair and not self.expected:
             raise ValueError("expected is missing: a case of a pair needs it, or leave out its pair")
         return self
-
-    @model_serializer(mode="wrap")
-    def _without_empty(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out empty fields that only pairs and multiple-choice cases have."""
-        row: dict[str, Any] = serialise(self)
-        rare = ("pair", "expected", "expected_synonyms", "story", "options")
-        return {name: value for name, value in row.items() if value or name not in rare}
 
     @property
     def cluster(self) -> str:

@@ -48,11 +48,6 @@ STUDY = Study(
     saved_outputs=True,
     judged=True,
     asks=lambda _: {"build": "the cases are a file of the user's own"},
-    reads={
-        "build": (),
-        "infer": (),
-        "score": ("data/diagnoses.yaml", "data/features"),
-        "measure": (),
-    },
+    reads={"build": (), "infer": (), "score": ("data/diagnoses.yaml", "data/features"), "measure": ()},
     requires=require,
 )

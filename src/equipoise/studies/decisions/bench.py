@@ -67,7 +67,7 @@ def read_stories(sources: Iterable[str], field: str | None = None) -> Imported:
                     "licence": row.get("licence") or LICENCE,
                 }
                 stories.append(valid(Story, story, where, "correct the row"))
-    require_one_source(stories)
+    require_one_source({story.key: story.source for story in stories})
     return Imported(stories, [story.key.removeprefix(KEY) for story in stories if _states_gender(story.text)])
 
 

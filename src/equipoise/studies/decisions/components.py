@@ -28,15 +28,7 @@ from statistics import fmean
 
 import numpy as np
 
-from equipoise.figures.effects import (
-    Effect,
-    Estimate,
-    Group,
-    clustered_gap,
-    clustered_mean,
-    effect,
-    simultaneous_means,
-)
+from equipoise.figures.effects import Effect, Estimate, Group, clustered_gap, clustered_mean, effect, simultaneous_means
 from equipoise.figures.guards import Guard, agreement_guard, answer_guards
 from equipoise.figures.options import Measure
 from equipoise.materials.stories.endpoints import FAMILIES
@@ -79,11 +71,7 @@ def component_effects(readings: Sequence[PairReading], options: Measure) -> Iter
 
 
 def _between_arms(
-    group: Group,
-    readings: Sequence[PairReading],
-    measure: str,
-    counts: Callable[[Reading], bool | None],
-    alpha: float,
+    group: Group, readings: Sequence[PairReading], measure: str, counts: Callable[[Reading], bool | None], alpha: float
 ) -> Effect:
     """Estimate the share of a pair's decisions that count, marginalised minus privileged: the mean of pairs."""
 

@@ -4,11 +4,7 @@ from equipoise.figures.figure import EVERY, Figure, ItemValue, withheld
 from equipoise.figures.wording import of_patients
 from equipoise.studies.decisions.effects import pair_mean, shift
 
-DECIDED = {
-    "undertreatment": "undertreatment",
-    "overpsychiatrisation": "psychiatry instead",
-    "disbelief": "disbelief",
-}
+DECIDED = {"undertreatment": "undertreatment", "overpsychiatrisation": "psychiatry instead", "disbelief": "disbelief"}
 """Titles of the families of decisions (`equipoise.studies.decisions.rows`)."""
 
 

@@ -60,8 +60,7 @@ PLOTS: dict[str, Plot] = {
         x_label="shift of the level (share of the scale)",
     ),
     "decisions": heatmap(
-        decision_rows,
-        "Decisions towards the stereotype, by dimension or group of a panel (above 0 is worse for them)",
+        decision_rows, "Decisions towards the stereotype, by dimension or group of a panel (above 0 is worse for them)"
     ),
     "triage": Plot(
         layout=triage_rows,

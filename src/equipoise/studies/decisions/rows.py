@@ -186,23 +186,16 @@ def declines(reply: str) -> bool:
     return REFUSAL.search(reply) is not None and final_diagnosis(reply) is None
 
 
-def _read_known(
-    response: Response, decision: CaseDecision, scores: Mapping[str, float], said: str | None, *, declined: bool
-) -> Reading:
-    """Read a decision some of whose levels have only a bound; nothing is read unless these cannot matter."""
-    total = log_sum(scores, response.at_most, decision.levels)
-    if total is None:
-        return Reading(key=response.key, study=NAME, expected=None, chosen="", said=said, refused=declined)
-    shares = {level: math.exp(scores[level] - total) if level in scores else 0.0 for level in decision.levels}
-    return Reading(
-        key=response.key,
-        study=NAME,
-        probabilities=shares,
-        expected=sum(place * share for place, share in enumerate(shares.values())),
-        chosen=max(shares, key=lambda level: shares[level]),
-        said=said,
-        refused=declined,
-    )
+def _shares(response: Response, decision: CaseDecision, scores: Mapping[str, float]) -> dict[str, float] | None:
+    """Give the probability of each level; where some have only a bound, None unless these cannot matter."""
+    if response.at_most:  # a server's first tokens do not tell all levels apart
+        total = log_sum(scores, response.at_most, decision.levels)
+        if total is None:
+            return None
+        return {level: math.exp(scores[level] - total) if level in scores else 0.0 for level in decision.levels}
+    from scipy.special import softmax
+
+    return dict(zip(decision.levels, softmax([scores[level] for level in decision.levels]).tolist(), strict=True))
 
 
 def read_decision(response: Response, decision: CaseDecision, reply: str, *, declined: bool = False) -> Reading:
@@ -217,23 +210,21 @@ def read_decision(response: Response, decision: CaseDecision, reply: str, *, dec
     kind, named = read_generated(reply, {"expected": labels})
     said = named if response.replies else None
     declined = declined or kind == "refusal"
-    if response.at_most:  # a server's first tokens do not tell all levels apart
-        return _read_known(response, decision, scores, said, declined=declined)
-    if not scores:
+    if not scores and not response.at_most:
         place = float(decision.levels.index(named)) if named else None
         return Reading(key=response.key, study=NAME, expected=place, chosen=named, refused=kind == "refusal")
-    from scipy.special import softmax
-
-    shares = softmax([scores[level] for level in decision.levels])
-    other, stereotyped = decision.towards[0], decision.towards[-1]
+    shares = _shares(response, decision, scores)
+    if shares is None:
+        return Reading(key=response.key, study=NAME, expected=None, chosen="", said=said, refused=declined)
+    other, stereotyped, whole = decision.towards[0], decision.towards[-1], not response.at_most
     return Reading(
         key=response.key,
         study=NAME,
-        probabilities=dict(zip(decision.levels, shares.tolist(), strict=True)),
-        expected=float(sum(place * share for place, share in enumerate(shares))),
-        chosen=decision.levels[int(shares.argmax())],
-        log_odds=scores[stereotyped] - scores[other] if len(scores) == len((stereotyped, other)) else None,
-        tilt=tilt_of([scores[level] for level in decision.levels]),
+        probabilities=shares,
+        expected=sum(place * share for place, share in enumerate(shares.values())),
+        chosen=max(shares, key=shares.__getitem__),
+        log_odds=scores[stereotyped] - scores[other] if whole and len(scores) == len((other, stereotyped)) else None,
+        tilt=tilt_of([scores[level] for level in decision.levels]) if whole else None,
         said=said,
         refused=declined,
     )

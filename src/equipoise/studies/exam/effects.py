@@ -142,11 +142,7 @@ def _interval(tables: Sequence[Array], place: int, name: str, options: Measure) 
         return average
 
     interval = cluster_bootstrap(
-        tables,
-        statistic,
-        rng=generator(options.seed, name),
-        n_resamples=options.n_bootstrap,
-        alpha=options.alpha,
+        tables, statistic, rng=generator(options.seed, name), n_resamples=options.n_bootstrap, alpha=options.alpha
     )
     # If every answer is correct, so is every resample: the bootstrap then does not show the figure's uncertainty.
     return None if interval is None or interval.low == interval.high else interval

@@ -255,15 +255,10 @@ def _letter(row: Mapping[str, Any], where: str) -> str:
 
 
 def _disease(row: Mapping[str, Any], where: str) -> Disease | None:
-    named = _stripped(row, "disease")
-    for disease in get_args(Disease):
-        if named is not None and named.lower() == disease:
-            return disease  # type: ignore[no-any-return]  # get_args gives Any
-    if named is None:
-        return None
-    raise EquipoiseError(
-        f"{where}: field disease: {named!r} is none of {', '.join(get_args(Disease))}: correct or delete it"
-    )
+    named, known = _stripped(row, "disease"), {name: name for name in get_args(Disease)}
+    if named is not None and named.lower() not in known:
+        raise EquipoiseError(f"{where}: field disease: {named!r} is none of {', '.join(known)}: correct or delete it")
+    return None if named is None else known[named.lower()]
 
 
 def _stripped(row: Mapping[str, Any], name: str) -> str | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Literal, get_args
 
 from equipoise.materials.stories.schema import Presentation
-from equipoise.text.sentences import windows
+from equipoise.text.sentences import sentences_of
 
 FactClass = Literal["symptom", "report", "history", "examination", "test"]
 CLASSES: tuple[FactClass, ...] = get_args(FactClass)
@@ -48,6 +48,6 @@ def facts_of(story: Presentation) -> list[tuple[str, FactClass]]:
 
 def split(text: str) -> Iterator[str]:
     """Split the text of a part into facts, without their final marks."""
-    for sentence in windows(text, sentences=1, stride=1):
+    for sentence in sentences_of(text):
         hidden = QUOTED.sub(lambda quote: quote.group().replace(";", HIDDEN), sentence)
         yield from (piece.replace(HIDDEN, ";").strip(" .") for piece in hidden.split(";"))

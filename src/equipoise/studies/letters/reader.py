@@ -18,7 +18,7 @@ from equipoise.judge.llm import llm_judge
 from equipoise.judge.located import Probabilities, cached_probabilities
 from equipoise.judge.passages import MANNERS, Manner
 from equipoise.models.registry import LlmJudgeEntry, load_judge_entry
-from equipoise.text.sentences import windows
+from equipoise.text.sentences import sentences_of
 
 OMITTED = MANNERS.index("omitted")
 NEXT = " / "
@@ -39,7 +39,7 @@ class FactReader:
 
     def read(self, letters: Sequence[tuple[str, Sequence[str]]]) -> list[list[Manner]]:
         """Say what each letter does with each of its facts; of a letter without words, all are omitted."""
-        read = [passages([*windows(letter, sentences=1, stride=1)]) for letter, _ in letters]
+        read = [passages(sentences_of(letter)) for letter, _ in letters]
         asked = [[(one, fact) for fact in facts for one in own] for own, (_, facts) in zip(read, letters, strict=True)]
         every = [pair for own in asked for pair in own]
         p = self._probabilities(every) if every else np.empty((0, len(MANNERS)))

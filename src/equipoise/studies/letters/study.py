@@ -60,11 +60,6 @@ STUDY = Study(
     free_text=True,
     asks=lambda _: {"score": "a reader finds the facts in the letters (letters.reader)"},
     judges=lambda settings: [settings.section("letters", Letters).reader],
-    reads={
-        "build": ("data/raw",),
-        "infer": (),
-        "score": ("data/lexicon/stigmatising.yaml",),
-        "measure": (),
-    },
+    reads={"build": ("data/raw",), "infer": (), "score": ("data/lexicon/stigmatising.yaml",), "measure": ()},
     requires=require,
 )

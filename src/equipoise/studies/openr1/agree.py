@@ -19,7 +19,7 @@ from equipoise.studies.openr1 import NAME
 from equipoise.studies.openr1.rows import Agreement, Message, Written, require_source
 from equipoise.text.declining import kind_of
 from equipoise.text.reasoning import visible_text
-from equipoise.text.sentences import windows
+from equipoise.text.sentences import sentences_of
 
 Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
 
@@ -79,7 +79,7 @@ def agreements(
 
 def entailments(texts: Sequence[tuple[str, str]], probabilities: Probabilities) -> list[float | None]:
     """Compute how far the first text of each pair entails the second, in [0, 1]; None if either has no words."""
-    cut = [tuple(windows(text, sentences=1, stride=1) for text in pair) for pair in texts]
+    cut = [tuple(sentences_of(text) for text in pair) for pair in texts]
     pairs = [(premise, hypothesis) for first, second in cut for hypothesis in second for premise in first]
     # The judge's values come in the order of the pairs: for each hypothesis, one of each premise.
     entailed = iter(probabilities(pairs)[:, ENTAILMENT].tolist() if pairs else ())

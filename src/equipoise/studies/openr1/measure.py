@@ -17,9 +17,6 @@ def measure(run: Run) -> StudyResult:
     return StudyResult(
         study=run.study,
         effects=[*openr1_effects(agreements, options_of(run))],
-        guards=[
-            *guards.reply_guards(STUDY, responses, contents(prompts)),
-            *written_guards(agreements),
-        ],
+        guards=[*guards.reply_guards(STUDY, responses, contents(prompts)), *written_guards(agreements)],
         counts=Counts.of(responses),
     )

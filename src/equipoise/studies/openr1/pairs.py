@@ -11,9 +11,8 @@ detect explicit statements ("as a Black woman", "my husband", "my teacher") and 
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 from equipoise.core.prompts import Prompt
 from equipoise.materials.stories.compose import patient
@@ -113,7 +112,7 @@ def pair_items(
     and pairs whose contrast does not fit it. Raises EquipoiseError for an item of another source.
     """
     require_source(items, where)
-    least_used, least_used_contrast = _LeastUsed(personas), _LeastUsed(contrasts)
+    told, varied = Counter[str](), Counter[str]()
     paired = Paired([], {})
     chosen = sorted(items, key=lambda item: item.key)
     for item in chosen[: settings.limit] if settings.limit else chosen:
@@ -121,13 +120,13 @@ def pair_items(
             paired.excluded[item.key] = f"states {demographic}"
             continue
         fitting = ages(item.prompt)
-        persona = least_used.take(partial(_of_age, fitting=fitting)) if fitting else None
+        of_age = [row for row in personas if fitting and fitting[0] <= row.age <= fitting[1]]
+        persona = _least_used(of_age, told)
         if fitting is None or persona is None:
             paired.excluded[item.key] = "no adult's stage of life"
             continue
         for dimension in settings.dimensions:
-            fits = partial(_fits, dimension=dimension, persona=persona, fitting=fitting)
-            contrast = least_used_contrast.take(fits)
+            contrast = _least_used([row for row in contrasts if _fits(row, dimension, persona, fitting)], varied)
             if contrast is None:
                 paired.excluded[f"{item.key}/{dimension}"] = "no contrast fits the stage of life"
             else:
@@ -174,26 +173,15 @@ def exclusions(excluded: Mapping[str, str]) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in sorted(counts.items()))
 
 
-class _LeastUsed(Generic[T]):
-    """Personas or contrasts, of which the least used one is chosen."""
-
-    def __init__(self, known: Sequence[T]) -> None:
-        self._known = known
-        self._times: Counter[str] = Counter()
-
-    def take(self, fits: Callable[[T], bool]) -> T | None:
-        """Take the least used of those that fit; None if none fits."""
-        least = min(filter(fits, self._known), key=lambda row: self._times[row.id], default=None)
-        if least is not None:
-            self._times[least.id] += 1
-        return least
+def _least_used(fitting: Iterable[T], times: Counter[str]) -> T | None:
+    """Take the persona or contrast that was taken the fewest times; None if none fits."""
+    least = min(fitting, key=lambda row: times[row.id], default=None)
+    if least is not None:
+        times[least.id] += 1
+    return least
 
 
-def _of_age(persona: Persona, *, fitting: tuple[int, int]) -> bool:
-    return fitting[0] <= persona.age <= fitting[1]
-
-
-def _fits(contrast: Contrast, *, dimension: Dimension, persona: Persona, fitting: tuple[int, int]) -> bool:
+def _fits(contrast: Contrast, dimension: Dimension, persona: Persona, fitting: tuple[int, int]) -> bool:
     """Whether a contrast of the dimension is sound for the persona and fits the stage of life."""
     if contrast.dimension != dimension or contrast.reverse:
         return False

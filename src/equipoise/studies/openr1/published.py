@@ -13,7 +13,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.tables import listed_rows, require_new, rows_of, valid
 from equipoise.published.fetch import PINNED, locate
 from equipoise.studies.openr1.rows import LICENCE, SOURCE, OpenR1Item
-from equipoise.text.sentences import windows
+from equipoise.text.sentences import sentences_of
 
 KEY = "openr1-"
 """Beginning of an item's key; the rest is its id."""
@@ -109,7 +109,7 @@ def _refuse_other_source(row: Mapping[str, Any], where: str) -> None:
 def _steps(value: Any, name: str, where: str) -> list[str]:  # noqa: ANN401  (any value of a row)
     """Read the steps of a reasoning: a list of texts (parquet: an array), or one text, cut into sentences."""
     if value is None or isinstance(value, str):
-        return windows(_text(value, name, where), sentences=1, stride=1)
+        return sentences_of(_text(value, name, where))
     steps = list(value) if hasattr(value, "__iter__") else [value]
     return [text for step in steps if (text := _text(step, name, where))]
 

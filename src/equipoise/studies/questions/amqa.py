@@ -15,6 +15,7 @@ from typing import Any
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.tables import Source, identifier, json_rows, require_new, required, rows_of, valid
+from equipoise.figures.options import ALPHA
 from equipoise.materials.questions import ATTRIBUTES, GROUPS, Item
 from equipoise.published.fetch import locate
 from equipoise.stats.multiplicity import adjust
@@ -35,6 +36,12 @@ ALIASES: dict[str, tuple[str, ...]] = {
     NEUTRAL: ("desensitized_question", "desensitized"),
 }
 """The two names of an arm: AMQA's, then FairMedPrompt's."""
+RELEASED = {
+    arm: name
+    for attribute in ATTRIBUTES
+    for arm, name in zip(paper_pair(attribute), GROUPS[attribute].values(), strict=True)
+}
+"""The released files' name of each arm of the paper's design."""
 NO_ANSWER = {"", "unknown", "none", "null", "n/a", "nan"}
 """The values of the released files for an answer in which their parser found no letter."""
 LONGEST = 18
@@ -70,11 +77,7 @@ def complete_ids() -> list[str]:
 
 def released_name(arm: str) -> str:
     """Return the released files' name of an arm of the paper's design (`white`); original and neutral keep theirs."""
-    for attribute in ATTRIBUTES:
-        for name, group in zip(paper_pair(attribute), ("privileged", "unprivileged"), strict=True):
-            if name == arm:
-                return GROUPS[attribute][group]  # type: ignore[index]  # zip widens the literals to str
-    return arm
+    return RELEASED.get(arm, arm)
 
 
 def read_answers(path: Source) -> list[Answered]:
@@ -172,7 +175,7 @@ def _plain(number: str) -> str:
 
 def _arms() -> dict[str, tuple[str, ...]]:
     """Map every arm to its possible field names."""
-    return ALIASES | {name: (released_name(name),) for attribute in ATTRIBUTES for name in paper_pair(attribute)}
+    return ALIASES | {arm: (name,) for arm, name in RELEASED.items()}
 
 
 def _letter(row: Mapping[str, Any], names: Sequence[str], where: str) -> str | None:
@@ -218,15 +221,13 @@ def _largest(sizes: Mapping[str, int]) -> list[str]:
     return sorted(names, key=lambda name: (sizes[name], name))[-1:]
 
 
-def score_released(
-    files: Mapping[str, Sequence[Answered]], name_of: Callable[[str], str], *, alpha: float = 0.05
-) -> list[dict[str, Any]]:
+def score_released(files: Mapping[str, Sequence[Answered]], name_of: Callable[[str], str]) -> list[dict[str, Any]]:
     """Score every file: `n`, `unparsed` and `accuracy` by arm (named by `name_of`), and the four `pairs`.
 
     `both`, `only_privileged`, `only_unprivileged`, `neither` and `letters_differ` are counts of questions, accuracy and
     gap are shares; undefined values are None. An unparsed answer counts as wrong.
     """
-    scored = [_scored(name, table, name_of, alpha) for name, table in files.items()]
+    scored = [_scored(name, table, name_of) for name, table in files.items()]
     for family in (ATTRIBUTES, (CONTROL,)):
         members = [file["pairs"][pair] for file in scored for pair in family]
         for pair, p in zip(members, adjust([pair["p_exact"] for pair in members], "holm"), strict=True):
@@ -234,20 +235,20 @@ def score_released(
     return scored
 
 
-def _scored(name: str, table: Sequence[Answered], name_of: Callable[[str], str], alpha: float) -> dict[str, Any]:
+def _scored(name: str, table: Sequence[Answered], name_of: Callable[[str], str]) -> dict[str, Any]:
     arms = arms_of(table)
     return {
         "file": name,
         "n": len(table),
         "unparsed": {name_of(arm): sum(not row.parsed(arm) for row in table) for arm in arms},
         "accuracy": {name_of(arm): sum(row.right(arm) for row in table) / len(table) for arm in arms},
-        "pairs": {pair: _figures_of_pair(table, *PAIRS[pair], alpha) for pair in PAIRS},
+        "pairs": {pair: _figures_of_pair(table, *PAIRS[pair]) for pair in PAIRS},
     }
 
 
-def _figures_of_pair(table: Sequence[Answered], first: str, second: str, alpha: float) -> dict[str, Any]:
+def _figures_of_pair(table: Sequence[Answered], first: str, second: str) -> dict[str, Any]:
     counted = cells(table, first, second)
-    interval = paired_difference(counted, alpha)
+    interval = paired_difference(counted, ALPHA)
     exact, chi2 = mcnemar_exact(counted), mcnemar_chi2(counted)
     return {
         "both": counted.both,

@@ -42,13 +42,7 @@ from equipoise.stats.proportions import Limited
 from equipoise.stats.quantities import Interval, PairedCells
 from equipoise.studies.questions import NAME
 from equipoise.studies.questions.effects import NEUTRAL, Answered, arms_of, direction_pair, having, paper_pair
-from equipoise.studies.questions.partition import (
-    Consistent,
-    city_accuracy,
-    consistency_ratio,
-    reference_size,
-    seeded_split,
-)
+from equipoise.studies.questions.partition import city_accuracy, consistency_ratio, reference_size, seeded_split
 
 Array = NDArray[np.float64]
 
@@ -230,7 +224,7 @@ def _partition_effects(group: Group, split: _Split) -> Iterator[Effect]:
     """Compute the exact mean and standard deviation of the figures over the partitions."""
     accuracy = city_accuracy(split.reference[:, 0].tolist(), split.other[:, 0].tolist(), split.n_reference)
     ratio = accuracy.over(float(split.reference[:, 1].mean()))
-    consistency = consistency_ratio(Consistent.count(zip(*split.kept(), strict=True)), split.n_reference)
+    consistency = consistency_ratio(PairedCells.count(zip(*split.kept(), strict=True)), split.n_reference)
     for measure, value in (
         ("city_accuracy_partition_sd", accuracy.sd),
         ("accuracy_ratio_partition_sd", ratio.sd),

@@ -16,15 +16,7 @@ over all attributes, backgrounds and orders of a question. By likelihood no text
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
-from equipoise.figures.effects import (
-    Effect,
-    Estimate,
-    Group,
-    bounded_mean,
-    effect,
-    paired_gap,
-    simultaneous_means,
-)
+from equipoise.figures.effects import Effect, Estimate, Group, bounded_mean, effect, paired_gap, simultaneous_means
 from equipoise.figures.guards import Guard, answer_guards
 from equipoise.figures.options import Measure
 from equipoise.materials.questions import ATTRIBUTES, Options, Order
@@ -87,12 +79,11 @@ def _strategies(table: Sequence[Answered], options: Mapping[str, Options]) -> It
 
 def _withheld(row: Answered, kind: AnswerKind) -> float | None:
     """Return the share of a question's answers of a kind, unprivileged minus privileged; None without both."""
-    sides = [[order.written == kind for order in _of_side(row, side)] for side in ("unprivileged", "privileged")]
+    sides = [
+        [order.written == kind for name, orders in row.orders.items() if f"/{side}/" in name for order in orders]
+        for side in ("unprivileged", "privileged")
+    ]
     return fmean(sides[0]) - fmean(sides[1]) if all(sides) else None
-
-
-def _of_side(row: Answered, side: str) -> list[Order]:
-    return [order for name, orders in row.orders.items() if f"/{side}/" in name for order in orders]
 
 
 def written_guards(orders: Mapping[str, Sequence[Order]]) -> Iterator[Guard]:

@@ -300,11 +300,7 @@ def _control_effects(table: Sequence[Answered], options: Measure) -> Iterator[Ef
 
 
 def _pair(
-    group: Group,
-    table: Sequence[Answered],
-    pair: tuple[str, str],
-    names: tuple[str, str],
-    options: Measure,
+    group: Group, table: Sequence[Answered], pair: tuple[str, str], names: tuple[str, str], options: Measure
 ) -> Iterator[Effect]:
     """Compare two arms: the four cells as proportions, the gap with its tests, and how often the letters differ."""
     outcomes = [(row.right(pair[0]), row.right(pair[1])) for row in table]

@@ -17,22 +17,15 @@ from equipoise.core.tables import Source, identifier, parquet_rows, require_new,
 from equipoise.figures.effects import Effect
 from equipoise.figures.options import Measure
 from equipoise.materials.cities import City, load_cities
-from equipoise.materials.questions import ATTRIBUTES, GROUPS
+from equipoise.materials.questions import ATTRIBUTES
 from equipoise.published.catalogue import leaves, renamed_path
 from equipoise.published.equilens import CITIES, RESAMPLES, SCORES, letter_given, read_scores, response_text
 from equipoise.studies.questions import NAME, amqa
 from equipoise.studies.questions.city_effects import assigned_questions as assigned
 from equipoise.studies.questions.city_effects import city_effects
-from equipoise.studies.questions.effects import NEUTRAL, Answered, arms_of, paper_pair
+from equipoise.studies.questions.effects import NEUTRAL, Answered, arms_of
 
-ARMS: dict[str, str] = {
-    "baseline": NEUTRAL,
-    **{
-        GROUPS[attribute][group]: name
-        for attribute in ATTRIBUTES
-        for group, name in zip(GROUPS[attribute], paper_pair(attribute), strict=True)
-    },
-}
+ARMS: dict[str, str] = {"baseline": NEUTRAL, **{group: arm for arm, group in amqa.RELEASED.items()}}
 """The arm of each value of `adv_group`; the baseline replaces the neutral question."""
 GROUP_NAMES = {name: group for group, name in ARMS.items()}
 SUCCEEDED = "succeeded"
@@ -53,10 +46,7 @@ CITY = {
     "pop_consistency_ratio": "consistency_ratio",
 }
 """Our name of a city's figure for the published one."""
-CLOSED_FORM = {
-    "openai": "AMQA_D2_Benchmark_Answer_openai_no_cot",
-    "qwen": "AMQA_D2_Benchmark_Answer_qwen_no_cot",
-}
+CLOSED_FORM = {"openai": "AMQA_D2_Benchmark_Answer_openai_no_cot", "qwen": "AMQA_D2_Benchmark_Answer_qwen_no_cot"}
 """The runs with figures for cities."""
 
 
@@ -107,11 +97,7 @@ def _letter(row: Mapping[str, Any], where: str) -> str | None:
 
 
 def score_equity_released(
-    name: str,
-    table: Sequence[Answered],
-    cities: Mapping[str, City],
-    options: Measure,
-    name_of: Callable[[str], str],
+    name: str, table: Sequence[Answered], cities: Mapping[str, City], options: Measure, name_of: Callable[[str], str]
 ) -> dict[str, Any]:
     """Score one file: `n`, `unparsed` by arm (named by `name_of`), baseline accuracy, and `cities` by attribute.
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.stats.quantities import PairedCells
 
 Array = NDArray[np.float64]
 
@@ -36,34 +37,6 @@ class Moments:
         if denominator == 0 or self.mean is None or self.sd is None:
             return replace(self, mean=None, sd=None, undefined=1.0)
         return replace(self, mean=self.mean / denominator, sd=self.sd / denominator)
-
-
-@dataclass(frozen=True, slots=True)
-class Consistent:
-    """The number of questions by whether their answer about M, and about m, is the one given at baseline."""
-
-    both: int
-    only_reference: int
-    only_other: int
-    neither: int
-
-    @classmethod
-    def count(cls, outcomes: Iterable[tuple[bool, bool]]) -> Self:
-        """Count the pairs of outcomes (about M, about m)."""
-        pairs = list(outcomes)
-        cells = (pairs.count(pair) for pair in ((True, True), (True, False), (False, True), (False, False)))
-        return cls(*cells)
-
-    @property
-    def n(self) -> int:
-        """The number of questions."""
-        return self.both + self.only_reference + self.only_other + self.neither
-
-    @property
-    def ratio(self) -> float | None:
-        """C_M / C_m with both rates over all questions; None where no question is consistent about m."""
-        reference, other = self.both + self.only_reference, self.both + self.only_other
-        return None if other == 0 else reference / other
 
 
 def reference_size(proportion: float, n: int) -> int:
@@ -104,9 +77,10 @@ def city_accuracy(reference: Sequence[float], other: Sequence[float], n_referenc
     return Moments(mean, math.sqrt(variance) / n)
 
 
-def consistency_ratio(cells: Consistent, n_reference: int) -> Moments:
+def consistency_ratio(cells: PairedCells, n_reference: int) -> Moments:
     """Compute exact mean and sd of C_M / C_m over the partitions, C_M and C_m each over its own group's questions.
 
+    `cells` counts the questions whose answer about M, and about m, is the one given at baseline.
     C_m depends on the partition only through s, the number of M's questions that would be consistent about m:
     C_m = (n_11 + n_01 - s) / n_m. s is hypergeometric: n_M drawn from N, n_11 + n_01 of which count. Given s, the
     consistent questions of M are s drawn from n_11 + n_01, n_11 of which count, plus n_M - s drawn from n_10 + n_00,
@@ -118,7 +92,7 @@ def consistency_ratio(cells: Consistent, n_reference: int) -> Moments:
     """
     from scipy.stats import hypergeom
 
-    n, steady = cells.n, cells.both + cells.only_other
+    n, steady = cells.n, cells.both + cells.only_second
     n_other = n - n_reference
     if n_reference == 0 or n_other == 0:
         return Moments(None, None, 1.0)
@@ -131,7 +105,7 @@ def consistency_ratio(cells: Consistent, n_reference: int) -> Moments:
     undefined = float(probability[~defined].sum())
     weights, s = probability[defined] / probability[defined].sum(), s[defined]
     steady_mean, steady_variance = _drawn(s, steady, cells.both)
-    other_mean, other_variance = _drawn(n_reference - s, n - steady, cells.only_reference)
+    other_mean, other_variance = _drawn(n_reference - s, n - steady, cells.only_first)
     scale = n_other / (n_reference * (steady - s))
     ratios = scale * (steady_mean + other_mean)
     mean = float(weights @ ratios)

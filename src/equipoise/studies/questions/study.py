@@ -67,11 +67,6 @@ STUDY = Study(
     sentence=sentence,
     items=lambda settings: settings.items,
     asks=asks,
-    reads={
-        "build": ("data/lexicon",),
-        "infer": (),
-        "score": (),
-        "measure": ("data/cities.yaml",),
-    },
+    reads={"build": ("data/lexicon",), "infer": (), "score": (), "measure": ("data/cities.yaml",)},
     requires=require,
 )

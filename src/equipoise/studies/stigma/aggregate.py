@@ -106,11 +106,7 @@ def continues(after: str) -> bool:
 
 
 def attribute_words(
-    tokens: Iterable[Token],
-    lexicon: Lexicon,
-    aggregation: Aggregation = "words",
-    *,
-    threshold: float = THRESHOLD,
+    tokens: Iterable[Token], lexicon: Lexicon, aggregation: Aggregation = "words", *, threshold: float = THRESHOLD
 ) -> Shares:
     """Sum the predictions for a sentence of RQ1 by gender; every other word above the threshold is unspecified.
 

@@ -141,10 +141,6 @@ class Library(Frozen):
         """List the templates of one question, in the order of the file."""
         return [template for template in self.templates if template.question == question]
 
-    def of_set(self, condition_set: ConditionSet) -> list[str]:
-        """List the names of one set's conditions, in the order of the file."""
-        return [condition.name for condition in self.conditions if condition.condition_set == condition_set]
-
 
 class _Templates(Frozen):
     rq1: Annotated[dict[Text, dict[Key, Sentence]], Field(min_length=1)]

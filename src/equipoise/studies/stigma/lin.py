@@ -36,7 +36,6 @@ from equipoise.core.tables import Source, rows_of
 from equipoise.figures.effects import Effect
 from equipoise.figures.options import Measure
 from equipoise.studies.stigma.aggregate import (
-    THRESHOLD,
     Lexicon,
     Shares,
     Token,
@@ -322,14 +321,7 @@ def _fills(path: Source, sentences: Mapping[Sentence, Shares], wordings: Wording
     ]
 
 
-def read_tokens(
-    path: Path,
-    wordings: Wordings,
-    lexicon: Lexicon,
-    aggregation: Aggregation = "words",
-    *,
-    threshold: float = THRESHOLD,
-) -> list[Fill]:
+def read_tokens(path: Path, wordings: Wordings, lexicon: Lexicon, aggregation: Aggregation = "words") -> list[Fill]:
     """Read the predictions that a run of rq1 logged, and sum them by gender."""
     shares: dict[Sentence, Shares] = {}
     for number, line in enumerate(read_text(path).split("\n"), start=1):
@@ -348,7 +340,7 @@ def read_tokens(
                 raise EquipoiseError(
                     f"{where}: {template.text!r}, {condition} is a duplicate of an earlier list: keep one"
                 )
-            shares[template, condition] = attribute_words(tokens, lexicon, aggregation, threshold=threshold)
+            shares[template, condition] = attribute_words(tokens, lexicon, aggregation)
     if not shares:
         raise EquipoiseError(
             f"{path}: no list of predictions: give the log of a run, with its lines that begin with [["
@@ -412,13 +404,13 @@ class Duplicate:
     rows: int
 
 
-def duplicates(tables: Mapping[Path, Sequence[Fill]], tolerance: float = TOLERANCE) -> list[Duplicate]:
+def duplicates(tables: Mapping[Path, Sequence[Fill]]) -> list[Duplicate]:
     """Find every two files that agree, by sentence and condition or, whatever their keys, by position."""
     digests = {path: sha256(path) for path in tables}
     copies = []
     for first, second in combinations(tables, 2):
         rows = min(len(tables[first]), len(tables[second]))
-        equal = _agreeing(tables[first], tables[second], tolerance)
+        equal = _agreeing(tables[first], tables[second])
         if digests[first] == digests[second]:
             copies.append(Duplicate(first, second, "bytes", equal, rows))
         elif rows and equal == rows == max(len(tables[first]), len(tables[second])):
@@ -434,12 +426,12 @@ def wrong_name(path: Path) -> str | None:
     return truth if truth and model not in path.name.lower() else None
 
 
-def _agreeing(first: Sequence[Fill], second: Sequence[Fill], tolerance: float) -> int:
+def _agreeing(first: Sequence[Fill], second: Sequence[Fill]) -> int:
     """Count the rows that agree: by key or by position, whichever gives more."""
     by_key = {fill.key: fill for fill in second}
     keyed = [(fill, by_key[fill.key]) for fill in first if fill.key in by_key]
     placed = list(zip(first, second, strict=False))
-    return max(sum(_difference(*pair) <= tolerance for pair in pairs) for pairs in (keyed, placed))
+    return max(sum(_difference(*pair) <= TOLERANCE for pair in pairs) for pairs in (keyed, placed))
 
 
 def _difference(first: Fill, second: Fill) -> float:

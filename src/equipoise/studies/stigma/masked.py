@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Self
 
 from equipoise.backends.base import Keeping
 from equipoise.core import cache
@@ -23,7 +22,7 @@ from equipoise.studies.stigma.aggregate import (
     noun_lexicon,
     short_lexicon,
 )
-from equipoise.studies.stigma.library import MASK, Gender, Library
+from equipoise.studies.stigma.library import MASK, Library
 from equipoise.studies.stigma.masked_model import MaskedModel, Predictions, Ready, prepare
 from equipoise.studies.stigma.rows import Aggregation, Fill, Filling, Question
 
@@ -37,11 +36,7 @@ class PredictionCache(cache.ContentCache[Predictions]):
     """Finished predictions."""
 
     _noun = "prediction"
-
-    @classmethod
-    def open(cls) -> Self:
-        """Open the cache of this repository."""
-        return cls(cache.folder() / "predictions.sqlite", Predictions)
+    _kind = Predictions
 
 
 class Asker:
@@ -90,12 +85,7 @@ class Asker:
 
 
 def masked_fills(
-    library: Library,
-    settings: Filling,
-    root: Path,
-    *,
-    progress: Callable[[int, int], object],
-    names: Mapping[Gender, Sequence[str]] | None = None,
+    library: Library, settings: Filling, root: Path, *, progress: Callable[[int, int], object]
 ) -> list[Fill]:
     """Fill in the subject of every template about every condition, with the masked model that `settings.masked` names.
 
@@ -104,7 +94,6 @@ def masked_fills(
         settings: the section `fill` of params.yaml.
         root: the project's root, which contains the registry.
         progress: called with the numbers of answered and of all sentences; each step of rq2 adds its own.
-        names: first names that count in rq1 as well (`equipoise.studies.stigma.names.load_names`).
 
     Raises:
         EquipoiseError: the model is unknown, not available, or not faithful once exported; raised before any work.
@@ -114,7 +103,7 @@ def masked_fills(
     with PredictionCache.open() as kept:
         asker = Asker(ready, kept, batch_size=settings.batch_size, progress=progress)
         shares = {
-            **likely_words(_sentences(library, "rq1"), asker.ask, settings, short_lexicon(library.words.short, names)),
+            **likely_words(_sentences(library, "rq1"), asker.ask, settings, short_lexicon(library.words.short)),
             **noun_phrases(_sentences(library, "rq2"), asker.ask, settings, noun_lexicon(library.words.nouns)),
         }
     return [

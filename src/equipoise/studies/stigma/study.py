@@ -69,11 +69,6 @@ STUDY = Study(
     sentence=sentence,
     masked=_masked,
     asks=lambda settings: {"score": "a masked model fills the sentences (fill.scorer)"} if _masked(settings) else {},
-    reads={
-        "build": ("data/sentences",),
-        "infer": (),
-        "score": ("data/sentences",),
-        "measure": (),
-    },
+    reads={"build": ("data/sentences",), "infer": (), "score": ("data/sentences",), "measure": ()},
     requires=require,
 )

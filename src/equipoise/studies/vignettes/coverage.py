@@ -14,7 +14,7 @@ from equipoise.materials.stories.library import Library
 from equipoise.materials.stories.schema import Evidence
 from equipoise.materials.vignette import Level
 from equipoise.studies.vignettes.profiles import SINGLE_PAIRS, STORIES, PlannedPair, Profile, ladder
-from equipoise.text.answer import Answer, AnswerKind
+from equipoise.text.answer import AnswerSet
 from equipoise.text.diagnoses import FILE, Diagnoses
 from equipoise.text.written import misread_wordings
 
@@ -183,7 +183,7 @@ def misreadings(library: Library, diagnoses: Diagnoses) -> Iterator[str]:
     lines: dict[str, None] = {}
     for story in library.presentations.values():
         for stereotype in story.stereotypes:
-            answers: dict[AnswerKind, tuple[Answer, ...]] = {
+            answers: AnswerSet = {
                 "expected": (story.expected,),
                 "stereotyped": (stereotype.answer,),
                 "distractor": story.distractors,

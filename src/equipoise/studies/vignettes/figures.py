@@ -33,7 +33,11 @@ def _arms(fault: Callable[[Pair, int], bool]) -> ItemValue:
 
 def _shift(measure: str, title: str, sentence: str, **fields: Any) -> Figure:  # noqa: ANN401  (fields of the figure)
     """Give a shift of the vignettes, in nats: a mean over pairs, whose null value is 0."""
-    return _mean(measure, title, sentence, **{"places": 2, "likelihoods": True, "in_words": None, **fields})
+    usual = {
+        "below": "the model leans away from the documented error",
+        "above": "the model leans towards the documented error",
+    }
+    return _mean(measure, title, sentence, **{"places": 2, "likelihoods": True, "in_words": None, **usual, **fields})
 
 
 def _mean(measure: str, title: str, sentence: str, **fields: Any) -> Figure:  # noqa: ANN401  (fields of the figure)
@@ -164,8 +168,6 @@ FIGURES: tuple[Figure, ...] = (
         "How far the findings raise the log odds of the documented error against the expected diagnosis when the "
         "patient is marginalised, where the model's own base rates of the two patients are equal: by regression of the "
         "shift with the findings on the shift without them, both read without reasoning.",
-        below="the model leans away from the documented error",
-        above="the model leans towards the documented error",
         fields=("estimate", "interval"),
         value=lambda pair: pair.unreasoned_shift,
         covariate=lambda pair: pair.stub_shift,
@@ -177,8 +179,6 @@ FIGURES: tuple[Figure, ...] = (
         "net stereotype shift without reasoning (nats)",
         "How far the findings raise the log odds of the documented error against the expected diagnosis when the "
         "patient is marginalised, beyond the model's own base rates; both are read without reasoning.",
-        below="the model leans away from the documented error",
-        above="the model leans towards the documented error",
         fields=(),
         value=lambda pair: pair.unreasoned_net_shift,
         page="metrics/stereotype_shift",
@@ -189,8 +189,6 @@ FIGURES: tuple[Figure, ...] = (
         "net stereotype shift (nats)",
         "How far the findings raise the log odds of the documented error against the expected diagnosis when the "
         "patient is marginalised, beyond the model's own base rates without findings.",
-        below="the model leans away from the documented error",
-        above="the model leans towards the documented error",
         board=True,
         value=lambda pair: pair.net_shift,
         page="metrics/stereotype_shift",
@@ -206,8 +204,6 @@ FIGURES: tuple[Figure, ...] = (
         "stereotype shift with the findings (nats)",
         "How far the log odds of the documented error against the expected diagnosis rise when the patient is "
         "marginalised; the model's own base rates count too.",
-        below="the model leans away from the documented error",
-        above="the model leans towards the documented error",
         fields=("estimate",),
         value=lambda pair: pair.shift,
         plots=("shift",),

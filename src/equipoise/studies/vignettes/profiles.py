@@ -22,11 +22,11 @@ one. Without a number the set is every main pair, those of combinations included
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain, product
-from typing import Annotated, Literal, NoReturn, Protocol, Self, get_args
+from typing import Annotated, Literal, NoReturn, Self, get_args
 
 from pydantic import Field, model_validator
 from rich.table import Table
@@ -53,15 +53,7 @@ from equipoise.materials.stories.compose import (
     told_rows,
 )
 from equipoise.materials.stories.library import Library
-from equipoise.materials.stories.schema import (
-    REVEALING,
-    SOCIAL,
-    Contrast,
-    Id,
-    Persona,
-    Presentation,
-    shared_name,
-)
+from equipoise.materials.stories.schema import REVEALING, SOCIAL, Contrast, Id, Persona, Presentation, shared_name
 from equipoise.materials.versions import TOLD, USUAL, CueKind, Treatment
 from equipoise.materials.vignette import ROLES, Grade, Level, Tier, Vignette
 from equipoise.stats.bootstrap import generator
@@ -170,11 +162,7 @@ class Build(Wording):
 
 
 def build_pairs(
-    library: Library,
-    profile: Profile,
-    level: Level = "leaning",
-    cue: Cue = "stated",
-    stories: int | None = None,
+    library: Library, profile: Profile, level: Level = "leaning", cue: Cue = "stated", stories: int | None = None
 ) -> tuple[Vignette, ...]:
     """Compose the pairs of a profile into rows sorted by key, and validate them.
 
@@ -213,11 +201,7 @@ def build_treated(library: Library, build: Build) -> Iterator[Vignette]:
 
 
 def profile_pairs(
-    library: Library,
-    profile: Profile,
-    level: Level = "leaning",
-    cue: Cue = "stated",
-    stories: int | None = None,
+    library: Library, profile: Profile, level: Level = "leaning", cue: Cue = "stated", stories: int | None = None
 ) -> list[PlannedPair]:
     """Give the pairs of a profile; if features are implied by cues, only those that cues can distinguish.
 
@@ -329,9 +313,7 @@ def verdict_pairs(library: Library, stories: int | None = None) -> list[PlannedP
 
 
 @lru_cache(maxsize=8)
-def _verdict_order(
-    library: Library,
-) -> tuple[tuple[PlannedPair, ...], tuple[PlannedPair, ...], tuple[str, ...], int]:
+def _verdict_order(library: Library) -> tuple[tuple[PlannedPair, ...], tuple[PlannedPair, ...], tuple[str, ...], int]:
     """Give the pairs of `core`, all further main pairs, their stories in order, and how many are of core dimensions.
 
     The stories of `core` come first. The next one is of the dimension with the fewest stories so far, of a core
@@ -533,28 +515,14 @@ def validate(vignettes: Sequence[Vignette]) -> None:
         pairs[row.pair].append(row)
     for rows in pairs.values():
         _check_pair(rows)
-    require_one_source(vignettes)
+    require_one_source({row.key: row.source for row in vignettes})
 
 
-class Sourced(Protocol):
-    """A row that states its source."""
-
-    @property
-    def key(self) -> str:
-        """The row's key."""
-        ...
-
-    @property
-    def source(self) -> str:
-        """Its track."""
-        ...
-
-
-def require_one_source(rows: Iterable[Sourced]) -> None:
-    """Refuse to pool rows of different sources: every row must have the same `source` (the provenance gate)."""
+def require_one_source(sources: Mapping[str, str]) -> None:
+    """Refuse to pool rows of different sources, given those of all rows by their keys (the provenance gate)."""
     tracks: dict[str, str] = {}
-    for row in rows:
-        tracks.setdefault(row.source, row.key)
+    for key, source in sources.items():
+        tracks.setdefault(source, key)
     if len(tracks) > 1:
         listed = ", ".join(f"{source!r} ({key})" for source, key in sorted(tracks.items()))
         message = f"vignettes: field source: tracks cannot be pooled: {listed}; keep each in a run of its own"
@@ -597,18 +565,9 @@ def _check_row(row: Vignette) -> None:
 
 
 def _check_answers(row: Vignette) -> None:
-    answers = {"expected": row.expected, "stereotyped": row.stereotyped}
-    answers |= {f"distractors.{index}": answer for index, answer in enumerate(row.distractors)}
-    answers |= {f"components.{index}": answer for index, answer in enumerate(row.components)}
-    for field, answer in answers.items():
-        if not answer.synonyms:
-            _refuse(row, f"{field}.synonyms", "is empty; list the other wordings that count as the same answer")
-    if shared := shared_name(tuple(answers.values())):
-        _refuse(
-            row,
-            "expected, stereotyped, components, distractors",
-            f"share the wording {shared!r}; keep the answers apart",
-        )
+    if shared := shared_name((row.expected, row.stereotyped, *row.distractors, *row.components)):
+        fields = "expected, stereotyped, components, distractors"
+        _refuse(row, fields, f"share the wording {shared!r}; keep the answers apart")
     if set(row.features) != set(row.dimensions) or len(set(row.dimensions)) != len(row.dimensions):
         _refuse(row, "features", f"must name each of {', '.join(row.dimensions)} once; correct it")
 

@@ -26,7 +26,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from equipoise.core import jsonl
 from equipoise.core.prompts import Prompt, Response
@@ -37,7 +37,7 @@ from equipoise.materials.vignette import OTHER, ROLES, Vignette
 from equipoise.models.registry import ReplayEntry
 from equipoise.pipeline.run import Run
 from equipoise.studies.vignettes.profiles import Build, Rereading
-from equipoise.text.answers import answer_set, wordings_pattern
+from equipoise.text.answers import wordings_pattern
 from equipoise.text.neutral.lexicon import Lexicon as Terms
 from equipoise.text.neutral.lexicon import load_lexicon as load_terms
 from equipoise.text.neutral.neutralize import neutralize
@@ -58,12 +58,8 @@ TOKENS = 16
 """Most tokens of a written answer to these."""
 
 
-class Blind(Protocol):
-    """Removes the demographics of both arms of a pair from a reasoning."""
-
-    def __call__(self, text: str, arms: Sequence[Vignette]) -> str:
-        """Give the text without them."""
-        ...
+Blind = Callable[[str, Sequence[Vignette]], str]
+"""Removes the demographics of both arms of a pair from a reasoning."""
 
 
 def follow_ups(run: Run, prompts: Sequence[Prompt], responses: Sequence[Response]) -> Iterator[Prompt]:
@@ -216,7 +212,7 @@ def _blind(text: str, arms: Sequence[Vignette], terms: Terms, features: Lexicon)
             for start, end in feature.named.places(plain) if feature.named else ():
                 first, last = places[start], places[end - 1] + 1
                 taken[first:last] = b"\1" * (last - first)
-    for match in wordings_pattern(answer_set(arms[0])).finditer(plain):
+    for match in wordings_pattern(arms[0].answers).finditer(plain):
         # The name of an answer, such as alcohol withdrawal, does not describe the patient.
         for place in places[slice(*match.span())]:
             taken[place] = 0

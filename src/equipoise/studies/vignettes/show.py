@@ -30,8 +30,7 @@ def show(
         bool, typer.Option("--biased", help="List marginalised patients who were given the documented error.")
     ] = False,
     silent: Annotated[
-        bool,
-        typer.Option("--silent", help="List moved answers whose reasoning gives no feature as a reason."),
+        bool, typer.Option("--silent", help="List moved answers whose reasoning gives no feature as a reason.")
     ] = False,
     dimension: Annotated[
         str | None,

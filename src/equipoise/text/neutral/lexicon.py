@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 
 from equipoise.core.row import Frozen, Text
 from equipoise.core.yamlfile import load_yaml
+from equipoise.text.patterns import caseless
 from equipoise.text.sentences import sentence_spans
 
 TOKEN = re.compile(r"[^\W_]+n['’]t\b|[^\W_]+|['’](?:s|d|ll|re|ve|m)\b|\S", re.IGNORECASE)
@@ -211,17 +212,17 @@ class Descriptions:
         subject = rf"(?:{HE}|the\s+(?:patient|man|woman|boy|girl))"
         verb = rf"(?:\w+ly\s+)?{alternatives(verbs.listed)}"
         return cls(
-            sentence=_compile(rf"(?<![^\s]){subject}\s+{LINK}\s+{predicate}\s*\.(?:\s+|$)"),
-            joined=_compile(rf"(?<=\s){LINK}\s+{predicate},?\s+and\s+(?={verb})"),
-            before_noun=_compile(
+            sentence=caseless(rf"(?<![^\s]){subject}\s+{LINK}\s+{predicate}\s*\.(?:\s+|$)"),
+            joined=caseless(rf"(?<=\s){LINK}\s+{predicate},?\s+and\s+(?={verb})"),
+            before_noun=caseless(
                 rf"(?<![\w-])(?:(?P<race>{races})(?={between}{alternatives(people)})"
                 rf"|(?P<ses>{clear}(?={between}{person})|{unclear}(?={listed}{person})))"
                 rf"(?:\s*,)?(?:\s+(?:and|or))?\s+"
             ),
-            origin=_compile(rf",\s+who\s+(?:is|was)\s+{origin},?|(?<!\s)\s+(?:who\s+(?:is|was)\s+)?{origin}"),
-            as_noun=_compile(rf"(?<![\w-])(?P<race>{alternatives(t + end for t in race.terms for end in ('', 's'))})"),
-            attached=_compile(rf",\s+{attached},?(?=\s)|(?<!\s)\s+{attached}"),
-            stated=_compile(
+            origin=caseless(rf",\s+who\s+(?:is|was)\s+{origin},?|(?<!\s)\s+(?:who\s+(?:is|was)\s+)?{origin}"),
+            as_noun=caseless(rf"(?<![\w-])(?P<race>{alternatives(t + end for t in race.terms for end in ('', 's'))})"),
+            attached=caseless(rf",\s+{attached},?(?=\s)|(?<!\s)\s+{attached}"),
+            stated=caseless(
                 rf"(?:(?<=\bis\s)|(?<=\bbe\s)|(?<=\bbeen\s)|(?<=\bwas\s)|(?<=ly\s))(?P<ses>{alternatives(ses.predicates)})"
                 rf"|(?P<rewrite>{alternatives(ses.rewrites)})"
             ),
@@ -295,11 +296,7 @@ def alternatives(words: Iterable[str]) -> str:
 
 def phrases(words: Iterable[str]) -> re.Pattern[str]:
     """Compile `alternatives`, ignoring case."""
-    return re.compile(alternatives(words), re.IGNORECASE)
-
-
-def _compile(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+    return caseless(alternatives(words))
 
 
 def match_case(model: str, word: str) -> str:

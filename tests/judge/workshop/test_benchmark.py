@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from equipoise.judge.passages import Annotation, Passage
-from equipoise.judge.rating import benchmark
-from equipoise.judge.rating.benchmark import Item, items, misreading
+from equipoise.judge.rating import agreement
 from equipoise.judge.reading import UNREAD
+from workshop.benchmark import Item, items, misreading
 
 if TYPE_CHECKING:
     import pytest
@@ -49,7 +49,7 @@ def test_a_harder_class_is_no_misreading() -> None:
 
 def test_chance_is_found_as_often_as_the_level_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """Errors that do not depend on the group are found at 0.1 in a tenth of 200 simulations."""
-    monkeypatch.setattr(benchmark, "DEALS", 199)
+    monkeypatch.setattr(agreement, "DEALS", 199)
     rng = np.random.default_rng(1)
     groups = ["race", "age", "gender"] * 20
     wrong, right = item("race", "none"), item("race", "weighed")

@@ -9,18 +9,10 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from equipoise.figures.effects import Nested, rounded
+from equipoise.figures.effects import Nested
 from equipoise.judge.passages import CONSIDERED, Annotation, Passage
-from equipoise.judge.rating.agreement import agreement, binary_agreement
+from equipoise.judge.rating.agreement import agreement, binary_agreement, errors_by_group, proportion
 from equipoise.materials.judgement import Consideration, Reading
-from equipoise.stats.bootstrap import generator
-from equipoise.stats.proportions import wilson
-
-DEALS = 9999
-"""Number of permutations of the groups."""
 
 
 class Item(NamedTuple):
@@ -99,34 +91,6 @@ def misreading(items: Sequence[Item], groups: Sequence[str], *, seed: int) -> fl
     return errors_by_group(wrong, groups, [one.annotation.class_ for one in items], seed=seed)
 
 
-def errors_by_group(errors: Sequence[bool], groups: Sequence[str], classes: Sequence[str], *, seed: int) -> float:
-    """Return the p-value of the hypothesis that the errors of n readings depend on class, but not on group.
-
-    The statistic is the sum over groups of (errors − expected)² / expected, where the expected errors come from the
-    classes of the group's questions; its distribution comes from permuting the groups within each class.
-    """
-    wrong = np.array(errors, dtype=float)
-    _, group = np.unique(np.asarray(groups), return_inverse=True)
-    _, stratum = np.unique(np.asarray(classes), return_inverse=True)
-    rate = np.bincount(stratum, wrong) / np.bincount(stratum)
-    rng = generator(seed, "misreading")
-    order = np.argsort(stratum, kind="stable")
-    dealt = group[order]
-    observed = _departure(wrong[order], dealt, rate[stratum[order]])
-    runs = np.split(np.arange(len(order)), np.flatnonzero(np.diff(stratum[order])) + 1)
-    above = 0
-    for _ in range(DEALS):
-        drawn = np.concatenate([dealt[rng.permutation(run)] for run in runs])
-        above += _departure(wrong[order], drawn, rate[stratum[order]]) >= observed - 1e-12
-    return rounded((above + 1) / (DEALS + 1))
-
-
-def _departure(wrong: NDArray[np.float64], group: NDArray[np.intp], rate: NDArray[np.float64]) -> float:
-    errors, expected = np.bincount(group, wrong), np.bincount(group, rate)
-    expecting = expected > 0
-    return float((((errors - expected) ** 2)[expecting] / expected[expecting]).sum())
-
-
 def _group_by(items: Sequence[Item], key: Callable[[Item], str]) -> Mapping[str, list[Item]]:
     groups: dict[str, list[Item]] = defaultdict(list)
     for item in items:
@@ -136,7 +100,7 @@ def _group_by(items: Sequence[Item], key: Callable[[Item], str]) -> Mapping[str,
 
 def _share(items: Sequence[Item]) -> Nested:
     """Return the three-way accuracy."""
-    return _proportion([one.right for one in items])
+    return proportion(sum(one.right for one in items), len(items))
 
 
 def _rates(items: Sequence[Item]) -> Nested:
@@ -144,11 +108,4 @@ def _rates(items: Sequence[Item]) -> Nested:
     silent = [one.reading.silent for one in items if one.is_silent]
     others = [not one.reading.silent for one in items if not one.is_silent]
     both = {"sensitivity": silent, "specificity": others}
-    return {name: _proportion(right) for name, right in both.items() if right}
-
-
-def _proportion(right: Sequence[bool]) -> Nested:
-    interval = wilson(sum(right), len(right))
-    figures: Nested = {"n": len(right), "estimate": rounded(sum(right) / len(right))}
-    limits = {} if interval is None else {"ci_low": rounded(interval.low), "ci_high": rounded(interval.high)}
-    return {**figures, **limits}
+    return {name: proportion(sum(right), len(right)) for name, right in both.items() if right}
