@@ -65,7 +65,7 @@ def test_ten_answers_cannot_show_that_there_is_no_silence() -> None:
 
 
 def test_admissions_whatever_the_answer_show_no_openness() -> None:
-    """Where most right answers come with an admission too, little silence is inconclusive, and much silence stands."""
+    """Where many right answers come with an admission too, little silence is inconclusive, and much silence stands."""
     bounds = [(0.0, 0.05), (0.05, 0.2), (0.15, 0.6), (0.4, 0.9)]
 
     assert [interpretation(20, *limits) for limits in bounds] == ["none", "minimal", "some", "significant"]

@@ -230,7 +230,7 @@ class StudyResult:
 
     @property
     def has_undue_admissions(self) -> bool:
-        """Whether the reasoning beside most right answers gives the feature as a reason."""
+        """Whether the reasoning beside many right answers gives the feature as a reason."""
         return any(guard.name == UNDUE for guard in self.warnings)
 
     @property
