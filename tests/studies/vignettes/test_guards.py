@@ -71,7 +71,7 @@ def test_a_sentence_read_apart_is_counted(sound: Made) -> None:
 
 
 def test_admissions_beside_right_answers_are_counted(sound: Made) -> None:
-    """Eighteen of the twenty answers are right: five admissions beside them are more than a quarter, and four are not."""
+    """Of the twenty answers eighteen are right: five admissions beside them are more than a quarter, four are not."""
     right = [row.model_copy(update={"considered": "weighed"}) for row in sound.judgements if row.answer == "expected"]
     rest = [row for row in sound.judgements if row.answer == "expected"]
     wrong = [row for row in sound.judgements if row.answer != "expected"]
