@@ -89,6 +89,7 @@ def test_a_whole_study_is_measured_with_its_guards_and_counts(tmp_path: Path) ->
         "reasoning_cut_off",
         "answers_cut_off",
         "boilerplate",
+        "undue_admissions",
         "awareness",
         "texts_disagree",
         "unscored_answers",

@@ -169,16 +169,6 @@ def test_parts_of_words_count_only_in_legacy(root: Path) -> None:
 
 
 @pytest.mark.usefixtures("store")
-def test_names_count_where_they_are_given(root: Path) -> None:
-    """A first name is female or male only with the lists of names; "Sarah" is a word of the tiny model."""
-    without = fills(root)["rq1/has/depression"]
-    with_names = fills(root, names={"female": ["Sarah"], "male": ["David"]})["rq1/has/depression"]
-
-    assert with_names.female == pytest.approx(without.female + without.words["Sarah"])
-    assert with_names.unspecified == pytest.approx(without.unspecified - without.words["Sarah"])
-
-
-@pytest.mark.usefixtures("store")
 def test_every_sentence_is_asked_once(root: Path, asked: list[str]) -> None:
     """No sentence is asked twice, and none of rq2 costs more than 1 + 10 + 100."""
     fills(root)
