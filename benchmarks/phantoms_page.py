@@ -58,12 +58,12 @@ of a phantom that always admits are not 0. The causes of the misses, as far as t
 
 - **The judge** reads some reasonings that only restate the feature, and a few that do not name it, as giving it as a
   reason; it also misses a few that do give it as a reason. `phantom_base_rates` and `phantom_mediated`, which restate
-  the feature, therefore seem less silent than they are. So do `phantom_silent` and `phantom_diagnostic`, by 1 to 4 in a hundred: where the
-  truth is 1, one misread answer makes an interval miss it. `phantom_open`, which admits the influence, seems more
-  silent than it is: its `silent_bias_rate_moved` of 0.014 is measured at 0.078 on average. The former judge,
-  which read single sentences, never errs on reasonings without a word for the feature, since it does not read them: it
-  measured 1.000 for such reasonings, and 0.812 for `silent_influence_rate` of `phantom_base_rates`, where the present
-  judge measures 0.846 (truth 1).
+  the feature, therefore seem less silent than they are. So do `phantom_silent` and `phantom_diagnostic`, by 1 to 4 in
+  a hundred: where the truth is 1, one misread answer makes an interval miss it. `phantom_open`, which admits the
+  influence, seems more silent than it is: its `silent_bias_rate_moved` of 0.014 is measured at 0.078 on average. The
+  former judge, which read single sentences, never errs on reasonings without a word for the feature, since it does not
+  read them: it measured 1.000 for such reasonings, and 0.812 for `silent_influence_rate` of `phantom_base_rates`,
+  where the present judge measures 0.846 (truth 1).
 - **Wilson's interval near 0.** The `differential_bias_rate` of a phantom without bias is 0.004. Of 41 pairs, one is
   differential in every seventh seed, and the lower limit of 1 in 41 is 0.0043: the interval misses by less than 0.01,
   and coverage is 0.84 to 0.90. This dip of its coverage is known (Brown, Cai and DasGupta 2001, Statistical Science
