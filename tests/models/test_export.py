@@ -184,6 +184,7 @@ def test_a_graph_that_answers_otherwise_is_refused(
     store = tmp_path / "store"
     manifest = tiny_model.manifest
     shutil.copytree(tiny_model.store / manifest.folder, store / manifest.folder)
+    before = export.hashes(store / manifest.folder)
 
     with pytest.raises(
         EquipoiseError,
@@ -192,7 +193,7 @@ def test_a_graph_that_answers_otherwise_is_refused(
     ):
         export_again(tiny_model, store)
     assert [store / manifest.folder] == list(store.iterdir())
-    assert manifest.files.items() <= export.hashes(store / manifest.folder).items()
+    assert before == export.hashes(store / manifest.folder)
 
 
 def test_a_tokenizer_that_reads_otherwise_is_refused(
@@ -279,9 +280,9 @@ def test_the_manifest_of_exported_weights_has_no_part_of_a_server(tiny_model: Ex
     assert manifest.model_copy(update={"files": {}}).identity != manifest.identity
 
 
-def test_a_server_is_described_and_not_exported(tmp_path: Path) -> None:
-    """Nothing is written to the store: neither weights nor files belong to it."""
-    entry = ApiEntry(
+def server(**more: str) -> ApiEntry:
+    """Build the entry of a server."""
+    return ApiEntry(
         title="A server",
         licence="none",
         backend="openai",
@@ -289,7 +290,13 @@ def test_a_server_is_described_and_not_exported(tmp_path: Path) -> None:
         model="m",
         key_env="SOME_KEY",
         generation=Generation(reasoning_tokens=1, answer_tokens=1),
+        **more,
     )
+
+
+def test_a_server_is_described_and_not_exported(tmp_path: Path) -> None:
+    """Nothing is written to the store: neither weights nor files belong to it."""
+    entry = server()
     manifest = export.prepare("some", entry, tmp_path, tmp_path / "store", ())
 
     assert manifest.written() == {
@@ -308,18 +315,8 @@ def test_a_server_whose_template_has_no_system_role_is_described_so(tmp_path: Pa
     """A template that an entry names decides it, as that of exported weights does; the server writes what begins."""
     refusal = "{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}" if folded else ""
     (tmp_path / "chat.jinja").write_text(f"{refusal}{{{{ bos_token + '' }}}}{templates.chatml()}", encoding="utf-8")
-    entry = ApiEntry(
-        title="A server",
-        licence="none",
-        backend="openai",
-        base_url="http://x/v1",
-        model="m",
-        key_env="SOME_KEY",
-        generation=Generation(reasoning_tokens=1, answer_tokens=1),
-        template="chat.jinja",
-    )
 
-    assert export.describe("some", entry, tmp_path).system_in_user is folded
+    assert export.describe("some", server(template="chat.jinja"), tmp_path).system_in_user is folded
 
 
 def test_what_a_killed_export_left_is_removed_at_the_next(tmp_path: Path) -> None:
