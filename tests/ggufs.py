@@ -16,7 +16,15 @@ if TYPE_CHECKING:
 ARCHITECTURES = {"qwen2_5_0_5b": gguf.MODEL_ARCH.QWEN2, "qwen3_0_6b": gguf.MODEL_ARCH.QWEN3}
 
 
-def write(path: Path, name: str = "qwen2_5_0_5b", *, template: bool = True, form: str = "Q8_0", **change: Any) -> Path:
+def write(
+    path: Path,
+    name: str = "qwen2_5_0_5b",
+    *,
+    template: bool = True,
+    form: str = "Q8_0",
+    leave_out: str = "",
+    **change: Any,
+) -> Path:
     """Write the stand-in of a model (`families`) with matrices of a form; `change` replaces its architecture."""
     from safetensors.torch import load_file
 
@@ -41,6 +49,8 @@ def write(path: Path, name: str = "qwen2_5_0_5b", *, template: bool = True, form
     for key, tensor in load_file(folder / "model.safetensors").items():
         place = names.get_name(key, try_suffixes=(".weight", ".bias"))
         assert place is not None
+        if place == leave_out:
+            continue
         values = tensor.float().numpy()
         kind = gguf.GGMLQuantizationType[form if values.ndim > 1 else "F32"]
         made.add_tensor(place, gguf.quantize(values, kind), raw_dtype=kind)

@@ -134,3 +134,12 @@ def register(root: Path, name: str, checkpoint: Path, seed: int, backend: str = 
     (root / "models").mkdir(parents=True, exist_ok=True)
     text = ENTRY.format(seed=seed, path=checkpoint, backend=BACKENDS[backend])
     (root / "models" / f"{name}.yaml").write_text(text, encoding="utf-8")
+
+
+def drop(checkpoint: Path, part: str) -> None:
+    """Remove the tensors whose name contains `part` from a checkpoint's weights."""
+    from safetensors.torch import load_file, save_file
+
+    path = checkpoint / "model.safetensors"
+    kept = {name: tensor for name, tensor in load_file(path).items() if part not in name}
+    save_file(kept, path, metadata={"format": "pt"})

@@ -325,3 +325,26 @@ def test_damaged_weights_are_named(tmp_path: Path) -> None:
         EquipoiseError, match=r"^\S+/checkpoint: transformers cannot load the weights \([^\n]+\): fetch"
     ):
         answers(tmp_path, talks.PROMPTS)
+
+
+def test_incomplete_weights_are_refused(tmp_path: Path) -> None:
+    """A layer that the file lacks, which transformers would initialise at random, is named."""
+    checkpoint = tiny.build(tmp_path / "checkpoint", 0)
+    tiny.drop(checkpoint, "layers.1.")
+    tiny.register(tmp_path, "torch", checkpoint, 0, "torch")
+
+    # The second layer of a Llama has nine tensors: four of its attention, three of its MLP, and two norms.
+    fault = r"^\S+/checkpoint: weights missing: it does not hold model\.layers\.1\.\S+ \(9 in all\): take the whole"
+    with pytest.raises(EquipoiseError, match=fault):
+        answers(tmp_path, talks.PROMPTS)
+
+
+def test_more_tokens_than_the_weights_have_positions_are_refused(projects: dict[str, Path]) -> None:
+    """A `max_length` beyond the context is named with both numbers."""
+    root = projects["llama"]
+
+    # tiny.build gives 2,048 positions.
+    with pytest.raises(
+        EquipoiseError, match="max_length is 4096, and its weights have a context of 2048 tokens: lower"
+    ):
+        answers(root, [], entry_of(root, max_length=4096))

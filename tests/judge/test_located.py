@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+import tiny
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import read_one, sha256
 from equipoise.judge import located as room
@@ -37,6 +38,17 @@ def test_local_judge_gives_its_checkpoint_s_probabilities(checkpoint: Callable[.
     found = locate_judge("tiny", tmp_path, tmp_path / ".cache").open().probabilities(PROBES)
 
     np.testing.assert_allclose(torch_probabilities(folder, PROBES), found, rtol=0, atol=1e-5)
+
+
+def test_judge_without_a_trained_classifier_is_refused(checkpoint: Callable[..., Path], tmp_path: Path) -> None:
+    """A checkpoint whose classifier transformers would initialise at random is named, and nothing is kept."""
+    folder = checkpoint()
+    tiny.drop(folder, "classifier.weight")
+    register(tmp_path, folder)
+
+    with pytest.raises(EquipoiseError, match=r"weights missing: it does not hold classifier\.weight \(1 in all\)"):
+        locate_judge("tiny", tmp_path, tmp_path / ".cache").open()
+    assert list((tmp_path / ".cache/judges").iterdir()) == []
 
 
 def test_export_is_kept(checkpoint: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+import ggufs
 import templates
 import tiny
 from equipoise.backends.ask import open_backend
@@ -246,6 +247,7 @@ def test_a_store_that_cannot_be_made_is_named(tiny_model: Exported, tmp_path: Pa
         ("cut", r"transformers cannot load the weights \(SafetensorError: .+\): fetch them again"),
         ("gpt2", "a gpt2 model has heads of 8, not a multiple of 16"),
         ("untuned", "the tokenizer has no chat template: choose a model tuned"),
+        ("part", r"weights missing: it does not hold model\.layers\.1\.mlp\.down_proj\.weight \(1 in all\): take"),
     ],
 )
 def test_a_checkpoint_that_cannot_be_asked_is_refused(
@@ -258,6 +260,8 @@ def test_a_checkpoint_that_cannot_be_asked_is_refused(
     shutil.copytree(tiny_checkpoint, checkpoint)
     if kind == "cut":
         os.truncate(checkpoint / "model.safetensors", 1000)
+    elif kind == "part":
+        tiny.drop(checkpoint, "layers.1.mlp.down_proj")
     elif kind == "gpt2":
         GPT2LMHeadModel(GPT2Config(vocab_size=8, n_embd=8, n_layer=1, n_head=1)).save_pretrained(checkpoint)
     else:
@@ -265,6 +269,17 @@ def test_a_checkpoint_that_cannot_be_asked_is_refused(
     entry = tiny_model.entry.model_copy(update={"source": LocalSource(kind="local", path=str(checkpoint))})
 
     with pytest.raises(EquipoiseError, match=rf"^\S+/{kind}: {refusal}[^\n]*$"):
+        export.export("tiny", entry, tmp_path, tmp_path / "store", PROBES)
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_gguf_file_without_a_tensor_is_refused(tiny_model: Exported, tmp_path: Path) -> None:
+    """One part of a split file, whose other tensors transformers would initialise at random, is named."""
+    whole = ggufs.write(tmp_path / "whole.gguf", leave_out="blk.0.ffn_down.weight")
+    source = LocalSource(kind="local", path=str(whole), sha256=jsonl.sha256(whole))
+    entry = tiny_model.entry.model_copy(update={"source": source})
+
+    with pytest.raises(EquipoiseError, match=r"whole\.gguf: weights missing: .*layers\.0\.mlp\.down_proj\.weight \(1 "):
         export.export("tiny", entry, tmp_path, tmp_path / "store", PROBES)
     assert not (tmp_path / "store").exists()
 

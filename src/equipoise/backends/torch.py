@@ -17,7 +17,7 @@ from equipoise.models.adapter import merge
 from equipoise.models.engine import Engine
 from equipoise.models.registry import TorchEntry
 from equipoise.models.torch_engine import TorchEngine, enough_memory
-from equipoise.models.weights import Weights, loading
+from equipoise.models.weights import Weights, loading, require_context, require_whole
 
 
 class TorchBackend(RowsBackend):
@@ -80,14 +80,18 @@ def _load(weights: Weights, entry: TorchEntry) -> Any:  # noqa: ANN401  (transfo
         # None would override a checkpoint's own statement of how its weights are quantised.
         arguments = arguments | {"quantization_config": _quantization(entry, entry.bits)}
     with loading(weights), enough_memory(entry):
-        model = AutoModelForCausalLM.from_pretrained(
+        model, info = AutoModelForCausalLM.from_pretrained(
             weights.folder,
+            output_loading_info=True,
             dtype=getattr(torch, entry.dtype),
             device_map=entry.device_map,
             trust_remote_code=False,
             local_files_only=True,
             **arguments,
-        ).eval()
+        )
+    require_whole(weights.place, info)
+    require_context(entry, model.config)
+    model.eval()
     if weights.adapter:
         merge(model, weights.adapter)
     return model

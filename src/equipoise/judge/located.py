@@ -27,7 +27,7 @@ from equipoise.models.engine import CPU, providers
 from equipoise.models.export import ExportManifest, LabelFidelity, export_once, hashes, label_fidelity
 from equipoise.models.optimum import export_encoder, exporters
 from equipoise.models.registry import EmbeddedSource, load_classifier_entry
-from equipoise.models.weights import locate
+from equipoise.models.weights import locate, require_whole
 
 PROBES = (
     ("A 45-year-old Black man has chest pain.", "The patient is Black."),
@@ -131,7 +131,9 @@ def export_onnx(checkpoint: Path, folder: Path) -> None:
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    model = AutoModelForSequenceClassification.from_pretrained(checkpoint, dtype=torch.float32)
+    arguments = {"dtype": torch.float32, "output_loading_info": True}
+    model, info = AutoModelForSequenceClassification.from_pretrained(checkpoint, **arguments)
+    require_whole(checkpoint, info)
     export_encoder(model, folder, "text-classification", "choose a judge of another architecture")
     AutoTokenizer.from_pretrained(checkpoint).save_pretrained(folder)
 

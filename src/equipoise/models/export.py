@@ -37,7 +37,15 @@ from equipoise.models.engine import OnnxEngine, provider
 from equipoise.models.readiness import GB, disk_gb
 from equipoise.models.registry import AnyEntry, ApiEntry, OnnxEntry, PhantomEntry, ReplayEntry, TorchEntry, VllmEntry
 from equipoise.models.template import Template, read_template
-from equipoise.models.weights import Weights, loading, locate, verify_answers, verify_cases
+from equipoise.models.weights import (
+    Weights,
+    loading,
+    locate,
+    require_context,
+    require_whole,
+    verify_answers,
+    verify_cases,
+)
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -192,7 +200,7 @@ def export(name: str, entry: OnnxEntry, root: Path, store: Path, probes: Sequenc
     origin = _origin(entry, weights, probes)
     if (kept := _kept(store / folder, _ChatManifest)) and kept.origin == origin:
         return kept.described
-    model, tokenizer = _load(weights)
+    model, tokenizer = _load(weights, entry)
     template = Template(entry.title, tokenizer, entry.thinking)
     make_store(store, disk_gb(entry, model.num_parameters()) * GB)
     with new_folder(store, folder) as target:
@@ -262,7 +270,7 @@ def _blocks(entry: OnnxEntry, weights: Weights, model: PreTrainedModel) -> dict[
     return blocks
 
 
-def _load(weights: Weights) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+def _load(weights: Weights, entry: OnnxEntry) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """Load the original into torch; raises EquipoiseError if it is damaged or cannot be exported or asked."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -272,11 +280,15 @@ def _load(weights: Weights) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     with loading(weights):
         tokenizer = AutoTokenizer.from_pretrained(weights.folder, **safe)
         safe |= {} if weights.gguf else {"use_safetensors": True}
-        model = AutoModelForCausalLM.from_pretrained(weights.folder, dtype=torch.float32, **safe).eval()
+        safe |= {"dtype": torch.float32, "output_loading_info": True}
+        model, info = AutoModelForCausalLM.from_pretrained(weights.folder, **safe)
+    require_whole(weights.place, info)
+    model.eval()
     if weights.adapter:
         merge(model, weights.adapter)
     if reason := obstacle(model):
         raise EquipoiseError(f"{weights.folder}: a {model.config.model_type} model {reason}: {ELSEWHERE}")
+    require_context(entry, model.config)
     if tokenizer.chat_template is None:
         message = f"{weights.folder}: the tokenizer has no chat template: choose a model tuned to follow instructions"
         raise EquipoiseError(message)

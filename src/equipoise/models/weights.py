@@ -4,7 +4,7 @@ Models under test, judges and masked models share this code; they differ in whic
 are required, and which are hashed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import metadata
@@ -52,6 +52,11 @@ class Weights:
     revision: str
     files: dict[str, str]
     adapter: Path | None = None
+
+    @property
+    def place(self) -> Path:
+        """The folder, or the GGUF file."""
+        return self.folder / (self.gguf or "")
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -182,8 +187,27 @@ def loading(weights: Weights) -> Iterator[None]:
     except EquipoiseError:
         raise
     except Exception as error:
-        message = f"{weights.folder}: transformers cannot load the weights ({one_line(error)}): fetch them again"
+        message = f"{weights.place}: transformers cannot load the weights ({one_line(error)}): fetch them again"
         raise EquipoiseError(unknown_architecture(weights.folder) or message) from error
+
+
+def require_whole(place: Path, info: Mapping[str, Any], tied: tuple[str, ...] = ()) -> None:
+    """Refuse weights that are incomplete, since transformers initialises what is missing at random.
+
+    `info` is what `from_pretrained` returns with `output_loading_info`; names that begin with one of `tied` share the
+    values of others.
+    """
+    if missing := sorted(name for name in info["missing_keys"] if not name.startswith(tied)):
+        fix = "take the whole model, trained for this task; join a GGUF that is in parts"
+        raise EquipoiseError(f"{place}: weights missing: it does not hold {missing[0]} ({len(missing)} in all): {fix}")
+
+
+def require_context(entry: OnnxEntry | TorchEntry, config: Any) -> None:  # noqa: ANN401  (transformers has no types)
+    """Refuse conversations longer than the positions that the weights have."""
+    longest = getattr(config.get_text_config(), "max_position_embeddings", None)
+    if longest and entry.max_length > longest:
+        message = f"max_length is {entry.max_length}, and its weights have a context of {longest} tokens"
+        raise EquipoiseError(f"{entry.title}: {message}: lower max_length and context in the registry entry")
 
 
 def unknown_architecture(folder: Path) -> str | None:

@@ -265,7 +265,7 @@ def test_weights_without_a_head_are_refused(tmp_path: Path) -> None:
     folder = tiny_masked.build(tmp_path / "tiny", seed=1)
     AutoModel.from_pretrained(folder, add_pooling_layer=False).save_pretrained(folder)
 
-    with pytest.raises(EquipoiseError, match=r"does not hold lm_head\.\S+: choose a trained masked model"):
+    with pytest.raises(EquipoiseError, match=r"does not hold lm_head\.\S+ \(\d in all\): take the whole model"):
         load_torch(*local(folder))
 
 

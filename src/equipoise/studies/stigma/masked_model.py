@@ -32,7 +32,7 @@ from equipoise.models.engine import GRAPH, provider
 from equipoise.models.export import ExportManifest, export_once, hashes, masked_fidelity, versions
 from equipoise.models.optimum import OPSET, export_encoder, exporters
 from equipoise.models.registry import MASKED, MaskedEntry, Runtime, load_masked_entry
-from equipoise.models.weights import Weights, loading, locate
+from equipoise.models.weights import Weights, loading, locate, require_whole
 from equipoise.studies.stigma.aggregate import Token, continues
 from equipoise.studies.stigma.library import MASK
 
@@ -360,10 +360,7 @@ def load_torch(entry: MaskedEntry, weights: Weights) -> PreTrainedModel:
             use_safetensors=entry.weights.endswith(".safetensors"),
             output_loading_info=True,
         )
-    # transformers initialises missing weights at random, and only logs it.
-    if random := sorted(name for name in info["missing_keys"] if not name.startswith(TIED)):
-        message = f"{weights.folder}: {entry.weights} does not hold {random[0]}: choose a trained masked model"
-        raise EquipoiseError(message)
+    require_whole(weights.place, info, tied=(TIED,))
     if not hasattr(model, "lm_head"):
         raise EquipoiseError(
             f"{weights.folder}: a {model.config.model_type} model has no lm_head: choose a model of RoBERTa's kind"
