@@ -22,6 +22,7 @@ Fault = Literal[
     "gated_403",
     "forbidden",
     "token",
+    "private",
     "absent",
     "no_commit",
     "half",
@@ -117,7 +118,7 @@ class LoopbackHub(Loopback):
             refuse(handler, 401, "RepoNotFound", "Repository not found")
         elif "no_commit" in faults or revision not in ("main", repository.commit):
             refuse(handler, 404, "RevisionNotFound", f"Invalid rev id: {revision}")
-        elif "token" in faults:
+        elif {"token", "private"} & {*faults}:
             refuse(handler, 401, "", "Invalid credentials in Authorization header")
         elif "busy" in faults:
             refuse(handler, 429, "", "Too many requests")

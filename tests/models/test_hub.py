@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -115,6 +121,7 @@ def test_files_are_fetched_once_and_then_need_no_hub(there: LoopbackHub) -> None
     [
         ("absent", rf"the hub has no {REPO}, or hides it from this account: check the id and HF_TOKEN"),
         ("no_commit", rf"the hub has no {REPO} at c0ffeec0ffee: correct the commit in the registry entry"),
+        ("private", rf"the hub gives {REPO} at c0ffeec0ffee only with a token \(401\): set HF_TOKEN"),
         ("token", r"the hub does not accept HF_TOKEN \(401\): set it to a valid token, or unset it"),
         (
             "gated_401",
@@ -142,6 +149,8 @@ def test_each_fault_of_the_hub_has_its_line(
     monkeypatch.setattr(hub, "PATIENCE", 0.2)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DOWNLOAD_TIMEOUT", 0.2)
     monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 256)
+    if fault == "token":
+        monkeypatch.setenv("HF_TOKEN", "hf_revoked")
     served = there.repositories[REPO]
     served.faults.append(fault)
     with pytest.raises(EquipoiseError, match=line) as raised:
@@ -205,3 +214,66 @@ def test_weights_in_parts_are_here_once_all_are(
 
     assert (ready, Machine().has_fetched(REPO, COMMIT)) == (False, True)
     assert sorted(found.files) == names
+
+
+def test_a_disk_that_fills_or_cannot_be_written_is_named(
+    there: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line with the fix for the client's cache, not a fault of the network."""
+    assert there.repositories
+    for error, line in (
+        (OSError(errno.ENOSPC, "No space left on device"), "the disk is full: free more, or set HF_HOME"),
+        (
+            OSError(errno.EROFS, "Read-only file system", "/cache"),
+            r"/cache: cannot be written \(Read-only file system\)",
+        ),
+    ):
+
+        def fail(*_: object, error: OSError = error, **__: object) -> None:
+            raise error
+
+        monkeypatch.setattr("huggingface_hub.file_download.http_get", fail)
+        with pytest.raises(EquipoiseError, match=line):
+            weights.locate(entry(), ROOT)
+    assert left(tmp_path / "cache") == []
+
+
+CLIENT = """
+import signal, sys
+from equipoise.core.stage import one_line
+from equipoise.models import hub
+# A shell may have told its background jobs to ignore Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+one_line(lambda: hub.fetch(*sys.argv[1:], ["*.safetensors"]))()
+"""
+
+
+def fetching(there: LoopbackHub, folder: Path, **more: str) -> subprocess.Popen[str]:
+    """Fetch the weights in a process of its own."""
+    command = [sys.executable, "-c", CLIENT, REPO, COMMIT]
+    own = {"HF_ENDPOINT": there.url, "HF_HOME": str(folder / "home"), "NO_PROXY": "*", "PYTHONPATH": str(ROOT / "src")}
+    variables = os.environ | own | more
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables)
+
+
+def test_ctrl_c_ends_a_transfer_at_once(there: LoopbackHub, tmp_path: Path) -> None:
+    """It does not wait for the file to be complete, which may take an hour."""
+    there.repositories[REPO].faults.append("stalls")
+    with fetching(there, tmp_path) as running:
+        while not any(path.startswith("/cdn") for path in there.paths()):
+            assert running.poll() is None
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        _, shown = running.communicate(timeout=60)
+
+    assert shown.splitlines()[-1].startswith("interrupted: ")
+    assert running.returncode == 1
+
+
+def test_a_malformed_setting_of_the_client_is_one_line(there: LoopbackHub, tmp_path: Path) -> None:
+    """The client reads its settings as it is imported."""
+    with fetching(there, tmp_path, HF_HUB_DOWNLOAD_TIMEOUT="60s") as running:
+        _, shown = running.communicate(timeout=60)
+
+    assert shown.startswith("error: the environment's settings of the hub cannot be read (")
+    assert len(shown.splitlines()) == 1

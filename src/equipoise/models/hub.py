@@ -5,9 +5,11 @@ different name, and never read. A file whose size or checksum differs from the h
 """
 
 import errno
+import logging
 import re
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -24,6 +26,8 @@ PATIENCE = 10.0
 COMMIT, SHA256 = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{64}")
 NOT_WHOLE = "Consistency check failed"
 """Beginning of the client's error for a file whose size differs from the announced one."""
+DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM}
+"""Errors of the disk, for which another place of the same file is no remedy."""
 OTHERS = ["*/*"]
 """Files that are not fetched: subfolders contain other formats of the same weights."""
 AGAIN = "run again, which continues where it ended"
@@ -89,6 +93,7 @@ def commit(repo: str, revision: str = "main") -> str:
         HubError: The repository or the commit does not exist, or is hidden.
         UnreachableError: The hub does not answer.
     """
+    open_client()
     from huggingface_hub import HfApi
 
     try:
@@ -106,6 +111,7 @@ def require_access(repo: str, revision: str, file: str = "config.json") -> None:
     The hub lists gated models for everyone, but serves their files only to accounts that accepted the terms, so the
     headers of one file are requested.
     """
+    open_client()
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
 
     sha = commit(repo, revision)
@@ -124,7 +130,9 @@ def fetch(repo: str, revision: str, patterns: list[str]) -> Path:
         HubError: A file is not available, or incomplete.
         UnreachableError: The hub does not answer.
     """
-    from huggingface_hub import constants, snapshot_download
+    open_client()
+    from huggingface_hub import HfApi, constants, hf_hub_download, snapshot_download
+    from huggingface_hub.utils import filter_repo_objects
 
     try:
         # Asked with a time limit, because the client itself would wait for this answer for ever.
@@ -135,6 +143,10 @@ def fetch(repo: str, revision: str, patterns: list[str]) -> Path:
         raise
     try:
         with aside():
+            listed = HfApi().list_repo_files(repo, revision=revision)
+            # One after the other and in this thread: the client's own threads end a file before they heed Ctrl-C.
+            for name in filter_repo_objects(listed, allow_patterns=patterns, ignore_patterns=OTHERS):
+                hf_hub_download(repo, name, revision=revision)
             folder = snapshot_download(repo, revision=revision, allow_patterns=patterns, ignore_patterns=OTHERS)
     except Exception as error:
         if NOT_WHOLE in str(error):
@@ -153,7 +165,9 @@ def fetch_file(repo: str, name: str, expected: str, partial: Path) -> None:
     Raises:
         HubError: The hub does not give the file, or has another.
         UnreachableError: The hub does not answer.
+        OSError: The disk is full, or cannot be written.
     """
+    open_client()
     from huggingface_hub import get_hf_file_metadata, get_token, hf_hub_url
     from huggingface_hub.file_download import http_get
 
@@ -165,18 +179,25 @@ def fetch_file(repo: str, name: str, expected: str, partial: Path) -> None:
             token = get_token() if urlsplit(about.location).netloc == urlsplit(url).netloc else None
             headers = {"Authorization": f"Bearer {token}"} if token else {}
             with aside(), partial.open("ab") as file:
+                if about.size is not None and file.tell() > about.size:
+                    file.seek(file.truncate(0))
                 if file.tell() != about.size:
                     http_get(about.location, file, resume_size=file.tell(), headers=headers, expected_size=about.size)
             return
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in DISK:
+            raise
         if NOT_WHOLE in str(error):
             partial.unlink()
         raise _fault(error, repo, "main") from error
+    if about.etag is None:
+        raise HubError(f"the hub names no checksum of {repo}'s {name}: check HF_ENDPOINT")
     raise HubError(f"{repo}: checksum mismatch of {name}: expected {expected}, the hub has {about.etag}")
 
 
 def fetched_folder(repo: str, revision: str, patterns: list[str]) -> Path | None:
     """Find the folder of a commit if all its files that match a pattern were fetched, without asking the hub."""
+    open_client()
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
@@ -207,6 +228,20 @@ def require_intact(folder: Path, files: Mapping[str, str]) -> None:
             raise HubError(f"{folder / name}: {message}")
 
 
+def open_client() -> None:
+    """Import the client, which reads its environment, and keep it from telling of every attempt at a transfer.
+
+    Raises:
+        HubError: One of its variables is malformed.
+    """
+    try:
+        import_module("huggingface_hub.constants")
+    except ValueError as error:
+        fix = "correct HF_ENDPOINT, HF_HUB_DOWNLOAD_TIMEOUT or HF_HUB_ETAG_TIMEOUT"
+        raise HubError(f"the environment's settings of the hub cannot be read ({one_line(error)}): {fix}") from error
+    logging.getLogger("huggingface_hub.file_download").setLevel(logging.ERROR)
+
+
 def _fault(error: Exception, repo: str, revision: str) -> HubError:
     """Convert an error of the hub's client or its transport to one line with the fix."""
     from huggingface_hub import constants, errors
@@ -232,9 +267,14 @@ def _fault(error: Exception, repo: str, revision: str) -> HubError:
 
 def _refusal(error: Any, at_commit: str) -> HubError:  # noqa: ANN401  (the client has no types)
     """Explain the status of the hub's answer."""
+    from huggingface_hub import get_token
+
     match status := error.response.status_code:
         case HTTPStatus.UNAUTHORIZED:
-            return HubError(f"the hub does not accept HF_TOKEN ({status}): set it to a valid token, or unset it")
+            asked, fix = f"gives {at_commit} only with a token", "set HF_TOKEN"
+            if get_token():
+                asked, fix = "does not accept HF_TOKEN", "set it to a valid token, or unset it"
+            return HubError(f"the hub {asked} ({status}): {fix}")
         case HTTPStatus.FORBIDDEN:
             return HubError(f"the hub forbids {at_commit} to this token ({status}): give HF_TOKEN the right to read it")
         case HTTPStatus.NOT_FOUND:
@@ -254,9 +294,13 @@ def _transfer_fault(error: Exception, at_commit: str) -> HubError:
         return HubError(f"{at_commit}: a file is not of the size that the hub announced and was removed: run again")
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         return HubError(f"{at_commit}: the disk is full: free more, or set HF_HOME to another place")
+    if isinstance(error, OSError) and error.filename:
+        fix = "correct its permissions, or set HF_HOME to another place"
+        return HubError(f"{at_commit}: {error.filename}: cannot be written ({error.strerror}): {fix}")
     if "Timeout" in kind or "timed out" in str(error):
         fix = f"{AGAIN}, or set HF_HUB_DOWNLOAD_TIMEOUT to more seconds"
         return UnreachableError(f"{at_commit}: the Hugging Face Hub is too slow ({kind}): {fix}")
-    if "ChunkedEncoding" in kind or "RemoteProtocol" in kind:
+    if any(cut in kind for cut in ("ChunkedEncoding", "RemoteProtocol", "ReadError")):
         return UnreachableError(f"{at_commit}: the transfer was cut off ({kind}): {AGAIN}")
-    return UnreachableError(f"the Hugging Face Hub cannot be reached ({kind}): check the network and HF_ENDPOINT")
+    fix = "unset HF_HUB_OFFLINE" if "OfflineMode" in kind else "check the network and HF_ENDPOINT"
+    return UnreachableError(f"the Hugging Face Hub cannot be reached ({kind}): {fix}")

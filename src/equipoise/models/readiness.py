@@ -161,12 +161,14 @@ class Machine:
 
     def has_token(self) -> bool:
         """Whether a token for the hub is available."""
+        hub.open_client()
         from huggingface_hub import get_token
 
         return get_token() is not None
 
     def hub_folder(self) -> Path:
         """The folder in which the hub's client stores fetched files."""
+        hub.open_client()
         from huggingface_hub import constants
 
         return Path(constants.HF_HUB_CACHE)
@@ -372,12 +374,18 @@ def _source_lacks(entry: WeightsEntry, root: Path, machine: Machine) -> Iterator
         case FileSource():
             yield from _file_lacks(source, machine)
         case LocalSource():
-            if not any((root / source.path).glob("*.safetensors")):
-                yield Lack("weights", f"{root / source.path} holds no .safetensors file: correct source.path")
-            elif not isinstance(entry, VllmEntry) and (fault := unknown_architecture(root / source.path)):
-                yield Lack("package", fault)
+            yield from _folder_lacks(entry, root / source.path)
         case ModelHubSource():
             yield from _hub_lacks(entry, source, machine)
+
+
+def _folder_lacks(entry: WeightsEntry, folder: Path) -> Iterator[Lack]:
+    if not any(folder.glob("*.safetensors")):
+        yield Lack("weights", f"{folder} holds no .safetensors file: correct source.path")
+    elif absent := [part for part in parts(folder) if not (folder / part).is_file()]:
+        yield Lack("weights", f"{folder} has no {min(absent)}, which its index names: fetch it")
+    elif not isinstance(entry, VllmEntry) and (fault := unknown_architecture(folder)):
+        yield Lack("package", fault)
 
 
 def _file_lacks(source: FileSource, machine: Machine) -> Iterator[Lack]:
