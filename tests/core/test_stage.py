@@ -124,3 +124,22 @@ def test_a_stage_outside_a_project_says_what_is_missing(name: str, tmp_path: Pat
     assert done.stderr.startswith("error: ")
     assert ": no such file: " in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_path_that_the_system_refuses_is_one_line(tmp_path: Path) -> None:
+    """A name that is too long, or a file where a folder should be, is named with the reason and the fix."""
+    (tmp_path / "file").touch()
+    bodies = {"Path('a' * 300).open()": "File name too long", "Path('file/rows').open()": "Not a directory"}
+    for body, reason in bodies.items():
+        done = run(script(tmp_path, body), tmp_path)
+
+        assert done.returncode == 1
+        assert done.stderr.endswith(f": {reason}: correct the path or its permissions, then run again\n")
+        assert len(done.stderr.splitlines()) == 1
+
+
+def test_another_error_of_the_system_keeps_its_traceback(tmp_path: Path) -> None:
+    """An error that names no path is not taken for one of a path."""
+    done = run(script(tmp_path, "raise OSError(12, 'Cannot allocate memory')"), tmp_path)
+
+    assert "Traceback" in done.stderr

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +11,10 @@ from equipoise.core.yamlfile import load_yaml
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+BOMB = "\n".join(["a: &a [x]", *(f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]" for a, b in pairwise("abcdefghij"))])
+"""Ten lines for more than 9 ** 9 values."""
 
 
 class Inner(BaseModel):
@@ -54,6 +59,8 @@ def test_a_sound_file_is_read(tmp_path: Path) -> None:
         ("title: a\n", ": field name: Field required"),
         ("name: a\nsize: 1\n", ": field size: Extra inputs are not permitted"),
         ("", r": field \(row\): Input should be an object"),
+        ("name: a\nparts: &parts [*parts]\n", ": nested too deeply, or an alias within its own value: write flatter"),
+        (BOMB, ": more than 1,000,000 values: write out what aliases repeat, or split it"),
     ],
 )
 def test_a_fault_is_named_in_one_line(tmp_path: Path, text: str, fault: str) -> None:

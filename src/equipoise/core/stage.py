@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import marshal
 import sys
 import sysconfig
@@ -30,7 +31,7 @@ HEADER = 16
 def one_line(command: Callable[P, None]) -> Callable[P, None]:
     """Wrap a command so that an EquipoiseError or Ctrl-C becomes one line on standard error and exit code 1.
 
-    So does the lack of a package that an extra installs.
+    So do the lack of a package that an extra installs, and a path that the system refuses wherever it is first used.
     """
 
     @wraps(command)
@@ -40,6 +41,11 @@ def one_line(command: Callable[P, None]) -> Callable[P, None]:
                 command(*args, **kwargs)
         except EquipoiseError as error:
             sys.exit(f"error: {line(str(error))}")
+        except OSError as error:
+            if not error.filename:  # not of a path: a closed pipe, or a mistake of ours
+                raise
+            fix = "free space" if error.errno == errno.ENOSPC else "correct the path or its permissions"
+            sys.exit(f"error: {line(f'{error.filename}: {error.strerror}')}: {fix}, then run again")
         except KeyboardInterrupt:
             sys.exit("interrupted: finished work is saved; run the same command again to resume")
         finally:

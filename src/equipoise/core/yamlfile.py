@@ -5,7 +5,7 @@ They are the project's and its user's own: no file of a stranger is read as YAML
 
 import json
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from contextlib import suppress
 from datetime import date
 from functools import cache
@@ -20,6 +20,8 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import SURROGATE, fault, read_text
 
 M = TypeVar("M", bound=BaseModel)
+MOST = 1_000_000
+"""Most values of a file: some lines of aliases of aliases can stand for any number."""
 
 
 class _Strict(SafeConstructor):
@@ -90,11 +92,17 @@ def strictly(where: str, value: object, kind: type[M]) -> M:
     that a list is a tuple and text a path.
     """
     try:
-        _require_text_keys(value)
+        for count, part in enumerate(_parts(value)):
+            if count == MOST:
+                raise EquipoiseError(f"{where}: more than {MOST:,} values: write out what aliases repeat, or split it")
+            _require_text_keys(part)
         validator: TypeAdapter[M] = _adapter(kind)
         return validator.validate_json(json.dumps(value, default=_as_text), strict=True)
     except TypeError as error:  # a set or a binary value
         raise EquipoiseError(f"{where}: {error}: write it as text, in quotes") from error
+    except RecursionError as error:
+        fix = "write flatter values"
+        raise EquipoiseError(f"{where}: nested too deeply, or an alias within its own value: {fix}") from error
     except ValidationError as error:
         raise EquipoiseError(f"{where}: {fault(error)}") from error
 
@@ -111,11 +119,15 @@ def _as_text(value: object) -> str:
     raise TypeError(f"{value} is not text, a number, true or false")
 
 
+def _parts(value: object) -> Iterator[object]:
+    """Yield a value and all values within it, an alias as often as it is used."""
+    yield value
+    if isinstance(value, (dict, list)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _parts(part)
+
+
 def _require_text_keys(value: object) -> None:
     """Refuse keys that JSON has no form for, with a TypeError."""
-    if isinstance(value, dict):
-        if names := [name for name in value if not isinstance(name, str)]:
-            raise TypeError(f"the key {names[0]!r} is not text")
-        value = list(value.values())
-    for part in value if isinstance(value, list) else ():
-        _require_text_keys(part)
+    if isinstance(value, dict) and (names := [name for name in value if not isinstance(name, str)]):
+        raise TypeError(f"the key {names[0]!r} is not text")
