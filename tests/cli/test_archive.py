@@ -241,6 +241,20 @@ def test_what_the_archive_says_is_checked(clone: Path) -> None:
     assert not [path for path in (clone / ".dvc/cache/files").rglob("*") if path.is_file()]
 
 
+def test_a_damaged_object_of_the_cache_is_replaced(clone: Path) -> None:
+    """What a full disk has left in DVC's cache under a hash does not count as restored."""
+    pull()
+    cached = [path for path in (clone / ".dvc/cache/files").rglob("*") if path.is_file()]
+    (damaged,) = (path for path in cached if path.read_bytes() == b"second\n")
+    damaged.chmod(0o644)
+    damaged.write_bytes(b"")
+    damaged.chmod(0o444)
+    (clone / "rows").unlink()
+    pull()
+
+    assert (clone / "rows").read_text("utf-8") == "second\n"
+
+
 @pytest.mark.parametrize("name", ["../escape", "/etc/escape", "files/md5/00/../../../escape"])
 def test_a_name_outside_the_remote_is_refused(clone: Path, name: str) -> None:
     """An archive names objects of DVC's and nothing else."""

@@ -125,7 +125,8 @@ def packed(path: Path) -> set[str]:
 def unpack(repo: Any) -> bool:  # noqa: ANN401  (DVC has no types)
     """Fill DVC's cache from the archives of the revision that `repo` is switched to.
 
-    Returns whether the revision has any. Each object is checked against its hash; existing files are kept.
+    Returns whether the revision has any. Each object is checked against its hash, and replaces a damaged one in the
+    cache.
 
     Raises:
         EquipoiseError: an archive is damaged.
@@ -146,7 +147,7 @@ def _unpack(repo: Any, name: str, place: str) -> dict[str, bytes]:  # noqa: ANN4
             for digest, content in _members(compressed):
                 if TRACKED.fullmatch(digest):
                     files[digest] = content
-                elif not (path := Path(cache.oid_to_path(digest))).exists():
+                elif not (path := Path(cache.oid_to_path(digest))).is_file() or path.read_bytes() != content:
                     write_bytes(path, content)
                     # DVC believes that a read-only file of its cache has its hash, and hashes others again.
                     cache.protect(path)
