@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -269,3 +270,13 @@ def test_nothing_is_asked_of_a_server_without_likelihoods(checkpoint: Path) -> N
         found = ask(at(api), PROMPTS[:1])["reasoned"]
 
     assert (len(api.requests), found.log_likelihood, found.at_most) == (2, {}, {})
+
+
+def test_a_server_that_is_down_offers_nothing_in_one_line(tmp_path: Path) -> None:
+    """The fault is an error with the fix, not a prompt that is to be asked again."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+
+    with pytest.raises(EquipoiseError, match=r"Connection error.*: check the server, then run again"):
+        offer(entry(url, attempts=1), tmp_path / "offers")

@@ -212,6 +212,12 @@ def test_a_key_that_is_not_set_is_told_before_any_request(monkeypatch: pytest.Mo
         ApiBackend("some", entry("http://127.0.0.1:1/v1"))
 
 
+def test_a_host_that_cannot_exist_is_refused() -> None:
+    """The client would report it with a traceback."""
+    with pytest.raises(EquipoiseError, match=r"no address \(.*\): correct the field base_url"):
+        ApiBackend("some", entry("http://local..h\u00f6st/v1"))
+
+
 def test_a_manifest_names_the_server_and_what_it_is_told() -> None:
     """Another address, model or temperature is another model; how it is reached and how fast is not."""
     model = entry("http://x/v1")

@@ -150,3 +150,12 @@ def test_a_terminal_gets_no_escape_of_others(tmp_path: Path) -> None:
 
     assert done.returncode == 1
     assert not STEERING.search((done.stdout + done.stderr).decode())
+
+
+@pytest.mark.parametrize("words", [("run", ""), ("treat", ""), ("treat", "phantom_fair", "--profile", "")])
+def test_an_empty_name_is_not_the_default(words: tuple[str, ...]) -> None:
+    """A variable of the shell that is unset must not measure another model or profile."""
+    done = CliRunner().invoke(app, [*words], prog_name="equipoise")
+
+    assert done.exit_code == 1
+    assert re.search(r"models: no entry ''|field profile: Input should be 'core'", str(done.exception))

@@ -114,6 +114,15 @@ def test_nothing_is_overwritten(project: Path, kind: str) -> None:
             ("model", "m", "--server", "vllm", "--url", "gpu:8000"),
             "--url gpu:8000: give an address that begins",
         ),
+        (("model", "m", "--server", "vllm", "--url", "http://[::1"), "no vllm answers there (ValueError: Invalid IPv6"),
+        (
+            ("model", "m", "--server", "http://[::1", "--model", "a"),
+            "--server http://[::1: no address (Invalid IPv6 URL)",
+        ),
+        (
+            ("model", "m", "--server", "http://localhost:99999/v1", "--model", "a"),
+            "field base_url: Value error, Port out of range 0-65535 (taken back: nothing was written)",
+        ),
         (("model", "m", "--hub", "some-model"), "--hub some-model: give the repository as OWNER/NAME"),
         (("model", "m", "--folder", "nowhere"), "holds no .safetensors file: give the folder of a checkpoint"),
     ],

@@ -167,6 +167,78 @@ def test_what_is_no_usable_gguf_file_is_refused(weights: Path, tmp_path: Path) -
 
 
 @pytest.mark.usefixtures("project")
+def test_a_gguf_file_with_faulty_metadata_is_refused(weights: Path, tmp_path: Path) -> None:
+    """One line each: a name that is no UTF-8, no tensors, sizes that are lists, one part of several, another suffix."""
+    broken, empty, lists, split = (tmp_path / f"{name}.gguf" for name in ("broken", "empty", "lists", "split"))
+    broken.write_bytes(weights.read_bytes().replace(b"Tiny", b"T\xff\xfey", 1))
+    _bare(empty)
+    _bare(lists, context_length=[1, 2])
+    _bare(split, split_count=2)
+    renamed = shutil.copy(weights, tmp_path / "model.bin")
+
+    assert "broken.gguf: is damaged (" in refusal("--gguf", str(broken))
+    assert "empty.gguf: is damaged (" in refusal("--gguf", str(empty))
+    assert "lists.gguf: is damaged (" in refusal("--gguf", str(lists))
+    assert "split.gguf: is one of 2 parts: join them with `llama-gguf-split --merge`" in refusal("--gguf", str(split))
+    assert "model.bin: its name does not end with .gguf: rename it" in refusal("--gguf", str(renamed))
+
+
+def _bare(path: Path, *, context_length: object = 64, split_count: int = 1) -> None:
+    """Write a GGUF file of a Llama without tensors."""
+    made = gguf.GGUFWriter(path, "llama")
+    made.add_chat_template("{{ messages }}")
+    made.add_key_value("llama.context_length", context_length, _kind(context_length))
+    made.add_key_value("split.count", split_count, gguf.GGUFValueType.UINT16)
+    made.write_header_to_file()
+    made.write_kv_data_to_file()
+    made.write_tensors_to_file()
+    made.close()
+
+
+def _kind(value: object) -> gguf.GGUFValueType:
+    return gguf.GGUFValueType.ARRAY if isinstance(value, list) else gguf.GGUFValueType.UINT32
+
+
+@pytest.mark.usefixtures("project")
+def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
+    """A safetensors file that was cut off is named."""
+    folder = families.build(tmp_path / "mine", "qwen2_5_0_5b")
+    (folder / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes()[:1000])
+
+    assert "model.safetensors: is damaged (" in refusal("--folder", str(folder))
+
+
+def test_sizes_that_differ_by_layer_are_left_out(project: Path, tmp_path: Path) -> None:
+    """Some configurations list the heads of each layer; the entry has no sizes then, and is valid."""
+    folder = families.build(tmp_path / "mine", "qwen2_5_0_5b")
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps(config | {"num_attention_heads": [4, 2]}), encoding="utf-8")
+    new("--folder", str(folder))
+    entry = registry.load_entry("mine", project)
+
+    assert isinstance(entry, OnnxEntry)
+    assert entry.attention is None
+
+
+def test_any_name_is_written_as_valid_yaml(project: Path, weights: Path, tmp_path: Path) -> None:
+    """YAML has no pairs of surrogates, as which JSON escapes an emoji; quotes and line breaks are escaped."""
+    path = shutil.copy(weights, tmp_path / 'a "b" \U0001fa7a é\n.gguf')
+    new("--gguf", str(path))
+    entry = registry.load_entry("mine", project)
+
+    assert isinstance(entry, OnnxEntry)
+    assert isinstance(entry.source, registry.LocalSource)
+    assert entry.source.path == str(path)
+
+
+@pytest.mark.parametrize("source", ["--hub", "--folder", "--gguf", "--server"])
+@pytest.mark.usefixtures("project")
+def test_an_empty_source_is_not_the_default_one(source: str) -> None:
+    """A variable of the shell that is unset must not register the embedded model under another name."""
+    assert refusal(source, "")
+
+
+@pytest.mark.usefixtures("project")
 def test_a_folder_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
     """One line each: no configuration, no chat template."""
     folder = families.build(tmp_path / "mine", "qwen2_5_0_5b")

@@ -186,15 +186,20 @@ class Server:
         self._key = os.environ.get(entry.key_env, "") if entry.key_env else ""
         if entry.key_env and (problem := key_fault(entry.key_env, self._key)):
             raise EquipoiseError(f"models/{name}.yaml: {problem}")
-        self._client = openai.AsyncOpenAI(
-            base_url=entry.base_url,
-            api_key=self._key or NO_KEY,
-            timeout=entry.timeout,
-            max_retries=0,
-            # A compressed reply could have any length once decompressed.
-            default_headers={"Accept-Encoding": "identity"},
-            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [self._admit]}),
-        )
+        try:
+            self._client = openai.AsyncOpenAI(
+                base_url=entry.base_url,
+                api_key=self._key or NO_KEY,
+                timeout=entry.timeout,
+                max_retries=0,
+                # A compressed reply could have any length once decompressed.
+                default_headers={"Accept-Encoding": "identity"},
+                http_client=openai.DefaultAsyncHttpxClient(
+                    follow_redirects=False, event_hooks={"response": [self._admit]}
+                ),
+            )
+        except httpx2.InvalidURL as error:
+            raise EquipoiseError(f"{self._where}: no address ({error}): correct the field base_url") from error
 
     async def close(self) -> None:
         """Close the connections."""
@@ -623,7 +628,10 @@ class ApiBackend(Backend):
         Raises:
             EquipoiseError: The server cannot be asked, or does not give what the entry says.
         """
-        return self._runner.run(self._find_offer())
+        try:
+            return self._runner.run(self._find_offer())
+        except UnansweredError as error:
+            raise EquipoiseError(f"{error}: check the server, then run again") from None
 
     async def _find_offer(self) -> Offer:
         forms = [form for form in FORMS if form != "echo" or self._template]

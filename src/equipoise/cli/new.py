@@ -1,6 +1,5 @@
 """`equipoise new model` and `new city`: commented files to start from."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -11,7 +10,8 @@ from equipoise.cli import servers, sources
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.printing import AsJson
-from equipoise.core.starter import Name, filled, make, named, tell
+from equipoise.core.starter import Name, filled, make, named, quoted, tell
+from equipoise.core.visible import line
 from equipoise.materials import cities
 from equipoise.models import registry
 from equipoise.models.readiness import LOOPBACK
@@ -25,19 +25,21 @@ DEFAULTS = "title, source, parameters, licence"
 def new_model(
     name: Name,
     *,
-    hub: Annotated[str, typer.Option(help="Use weights from the Hugging Face Hub.", metavar="OWNER/NAME")] = "",
+    hub: Annotated[
+        str | None, typer.Option(help="Use weights from the Hugging Face Hub.", metavar="OWNER/NAME")
+    ] = None,
     folder: Annotated[
-        str, typer.Option(help="Use weights in a local folder, in transformers format.", metavar="FOLDER")
-    ] = "",
-    gguf: Annotated[str, typer.Option(help="Use weights in a local GGUF file.", metavar="FILE")] = "",
+        str | None, typer.Option(help="Use weights in a local folder, in transformers format.", metavar="FOLDER")
+    ] = None,
+    gguf: Annotated[str | None, typer.Option(help="Use weights in a local GGUF file.", metavar="FILE")] = None,
     server: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Use a server: ollama, llama.cpp, lmstudio or vllm, or the URL of any with OpenAI's chat completions "
             "API.",
             metavar="SERVER",
         ),
-    ] = "",
+    ] = None,
     served: Annotated[str, typer.Option("--model", help="Name of the model on the server (with --server).")] = "",
     url: Annotated[str, typer.Option(help="Address of the server, with /v1, if it is not the usual one.")] = "",
     as_json: AsJson = False,
@@ -47,13 +49,13 @@ def new_model(
     For saved outputs, use equipoise import outputs.
     """
     given = {"--hub": hub, "--folder": folder, "--gguf": gguf, "--server": server}
-    if len([value for value in given.values() if value]) > 1:
+    if len([value for value in given.values() if value is not None]) > 1:
         raise EquipoiseError(f"several sources: give one of {', '.join(given)}")
-    if (served or url) and not server:
+    if (served or url) and server is None:
         raise EquipoiseError("--model and --url need --server: add it")
     path = Path(registry.FOLDER) / f"{named(name)}.yaml"
     run = f"dvc exp run -S model={name}"
-    if server:
+    if server is not None:
         values = _of_server(server, served, url)
         text = filled(STARTERS / "server.yaml", name=name, licence="EDIT: its terms", **values)
         edits = "licence" if values["key"] == "null" else "licence, key_env"
@@ -81,13 +83,13 @@ def new_city(name: Name, *, as_json: AsJson = False) -> None:
     tell({cities.FILE: 1}, f"every figure and source of {name}", run, "docs/howto/city.md", as_json=as_json)
 
 
-def _weights(hub: str, folder: str, gguf: str) -> sources.Weights:
+def _weights(hub: str | None, folder: str | None, gguf: str | None) -> sources.Weights:
     """Describe the weights of the one source that is given, or else the default ones."""
-    if hub:
+    if hub is not None:
         return sources.of_hub(hub)
-    if folder:
+    if folder is not None:
         return sources.of_folder(folder)
-    return sources.of_gguf(gguf) if gguf else sources.embedded()
+    return sources.embedded() if gguf is None else sources.of_gguf(gguf)
 
 
 def _of_server(server: str, model: str, url: str) -> dict[str, str]:
@@ -99,9 +101,12 @@ def _of_server(server: str, model: str, url: str) -> dict[str, str]:
     else:
         if url or not model:
             raise EquipoiseError("--server with a URL: name its model with --model, and leave out --url")
-        place, key = server, "null" if urlsplit(server).hostname in LOOPBACK else "OPENAI_API_KEY"
-    quoted = json.dumps(model)[1:-1]
-    return {"url": place, "model": quoted, "title": quoted, "key": key}
+        try:
+            place, key = server, "null" if urlsplit(server).hostname in LOOPBACK else "OPENAI_API_KEY"
+        except ValueError as error:
+            raise EquipoiseError(f"--server {line(server)}: no address ({error}): correct it") from error
+    shown = quoted(model)
+    return {"url": quoted(place), "model": shown, "title": shown, "key": key}
 
 
 def _generating() -> str:

@@ -27,7 +27,7 @@ def run(
     ] = False,
 ) -> None:
     """Ask a model a few cases of a study and print its figures, without DVC; only the answers are kept."""
-    name = model or params.load().model
+    name = params.load().model if model is None else model
     found = ask(name, study=study, limit=limit or None)
     if as_json:
         rows = found.frame.astype(object).where(found.frame.notna(), None).to_dict("records")

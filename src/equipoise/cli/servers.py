@@ -81,7 +81,7 @@ def _list(server: str, url: str) -> list[str]:
             listed = _List.model_validate_json(answer.read(LARGEST))
     except ValidationError as error:
         raise EquipoiseError(f"{line(url)}: it lists no models: give the address of {server}, with /v1") from error
-    except (OSError, HTTPException) as error:
+    except (OSError, HTTPException, ValueError) as error:
         start = f"start it with `{SERVERS[server].start}`, or give its address as --url"
         raise EquipoiseError(f"{line(url)}: no {server} answers there ({one_line(error)}): {start}") from error
     return [model.id for model in listed.data]

@@ -5,7 +5,6 @@ What a file says of its model is read from it: the number of parameters, the con
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from equipoise.core import cache, jsonl
 from equipoise.core.errors import EquipoiseError, one_line
+from equipoise.core.starter import quoted
 from equipoise.core.visible import line
 from equipoise.models import registry
 from equipoise.models.places import MAGIC
@@ -92,17 +92,19 @@ def of_folder(path: str) -> Weights:
     kind = settings.get("model_type")
     # A model of texts and images states the sizes of each.
     settings = settings.get("text_config") or settings
+    settings = settings if isinstance(settings, dict) else {}
     size = _size(sum(map(_parameters, files)))
     heads, width = settings.get("num_attention_heads"), settings.get("hidden_size")
     sizes = {
         "layers": settings.get("num_hidden_layers"),
         "kv_heads": settings.get("num_key_value_heads") or heads,
-        "head_size": settings.get("head_dim") or (width // heads if heads and width else None),
+        "head_size": settings.get("head_dim") or _quotient(width, heads),
     }
-    source = f"  kind: local\n  path: {json.dumps(path)}"
+    source = f'  kind: local\n  path: "{quoted(path)}"'
     context = settings.get("max_position_embeddings")
     context = context if isinstance(context, int) else CONTEXT
-    return Weights(folder.name, UNKNOWN, size, _backend(size, kind), source, context, _attention(sizes))
+    backend = _backend(size, None if kind is None else str(kind))
+    return Weights(quoted(folder.name), UNKNOWN, size, backend, source, context, _attention(sizes))
 
 
 def of_gguf(path: str) -> Weights:
@@ -111,12 +113,22 @@ def of_gguf(path: str) -> Weights:
     Raises:
         EquipoiseError: The file is missing, damaged or not a GGUF file, or transformers cannot load it.
     """
-    from equipoise.models.gguffile import field
-
     file = cache.root() / path
     where = line(str(file))
     reader = _open_gguf(file, where)
+    try:
+        return _of_reader(reader, path, file, where)
+    except (AttributeError, ArithmeticError, TypeError, ValueError) as error:
+        # A value of its metadata is no text, or has another type than it should have.
+        raise EquipoiseError(f"{where}: is damaged ({one_line(error)}): download it again") from error
+
+
+def _of_reader(reader: GGUFReader, path: str, file: Path, where: str) -> Weights:
+    from equipoise.models.gguffile import field
+
     kind = str(field(reader, "general.architecture"))
+    if (parts := field(reader, "split.count") or 1) != 1:
+        raise EquipoiseError(f"{where}: is one of {parts} parts: join them with `llama-gguf-split --merge`")
     _require_loadable(reader, kind, where)
     if not field(reader, "tokenizer.chat_template"):
         raise EquipoiseError(f"{where}: {NO_TEMPLATE}")
@@ -124,12 +136,12 @@ def of_gguf(path: str) -> Weights:
     sizes = {
         "layers": field(reader, f"{kind}.block_count"),
         "kv_heads": field(reader, f"{kind}.attention.head_count_kv") or heads,
-        "head_size": field(reader, f"{kind}.attention.key_length") or (width // heads if heads and width else None),
+        "head_size": field(reader, f"{kind}.attention.key_length") or _quotient(width, heads),
     }
     n = sum(int(tensor.n_elements) for tensor in reader.tensors)
-    source = f"  kind: local\n  path: {json.dumps(path)}\n  sha256: {jsonl.sha256(file)}"
-    title = json.dumps(str(field(reader, "general.name") or file.stem))[1:-1]
-    licence = json.dumps(str(field(reader, "general.license") or UNKNOWN))[1:-1]
+    source = f'  kind: local\n  path: "{quoted(path)}"\n  sha256: {jsonl.sha256(file)}'
+    title = quoted(str(field(reader, "general.name") or file.stem))
+    licence = quoted(str(field(reader, "general.license") or UNKNOWN))
     context = int(field(reader, f"{kind}.context_length") or CONTEXT)
     published = _published(file.stat().st_size / n)
     return Weights(
@@ -149,6 +161,8 @@ def _open_gguf(file: Path, where: str) -> GGUFReader:
         raise EquipoiseError(f"{where}: cannot be read ({error.strerror}): give the path of a GGUF file") from error
     if begins != MAGIC:
         raise EquipoiseError(f"{where}: is not a GGUF file: give one, or a checkpoint's folder with --folder")
+    if file.suffix != ".gguf":
+        raise EquipoiseError(f"{where}: its name does not end with .gguf: rename it, or link to it under such a name")
     try:
         return gguffile.read(file)
     except Exception as error:
@@ -191,8 +205,13 @@ def _parameters(file: Path) -> int:
     """Count the numbers of a safetensors file by the shapes of its tensors."""
     from safetensors import safe_open
 
-    with safe_open(file, "np") as tensors:
-        return sum(prod(tensors.get_slice(name).get_shape()) for name in tensors.keys())  # noqa: SIM118  (no mapping)
+    try:
+        with safe_open(file, "np") as tensors:
+            names = tensors.keys()
+            return sum(prod(tensors.get_slice(name).get_shape()) for name in names)
+    except Exception as error:
+        # The library raises its own errors and the system's.
+        raise EquipoiseError(f"{line(str(file))}: is damaged ({one_line(error)}): download it again") from error
 
 
 def _size(n: int) -> str:
@@ -205,6 +224,11 @@ def _backend(size: str, kind: str | None = None, *, gguf: bool = False) -> str:
     if float(size[:-1]) * registry.UNITS[size[-1]] <= ONNX_MOST:
         return "onnx" if kind is None or kind in EXPORTED else "torch"
     return "vllm" if find_spec("vllm") and not gguf else "torch"
+
+
+def _quotient(width: object, heads: object) -> int | None:
+    """Give the size of a head; None unless both are numbers, since a file may have one for each layer."""
+    return width // heads if isinstance(width, int) and isinstance(heads, int) and heads else None
 
 
 def _attention(sizes: Mapping[str, Any]) -> str:

@@ -32,8 +32,8 @@ def treat(
     Treatments are blinding, an instruction, criteria in the prompt, reasoning first, and a review.
     """
     own: Any = part(FIRST, "treatments")
-    name = model or params.load().model
-    build = {**ALONE, "treatments": list(own.TREATMENTS), **({"profile": profile} if profile else {})}
+    name = params.load().model if model is None else model
+    build = {**ALONE, "treatments": list(own.TREATMENTS), **({} if profile is None else {"profile": profile})}
     found = measured(name, FIRST, {"build": build})
     rows = {row.place: row for row in found.effects}
     told = own.sentences(rows)

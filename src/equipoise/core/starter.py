@@ -3,6 +3,7 @@
 What is written is checked before the command ends; where the check refuses it, nothing is left behind.
 """
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,7 +15,7 @@ import typer
 from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.printing import report, written
-from equipoise.core.visible import line
+from equipoise.core.visible import SHORT, line
 
 UNDERSCORED, DASHED = re.compile(r"[a-z0-9_]+"), re.compile(r"[a-z0-9]+([-_][a-z0-9]+)*")
 Name = Annotated[str, typer.Argument(help="Name in lower-case letters, digits and underscores.", metavar="NAME")]
@@ -34,6 +35,11 @@ def filled(template: Path, **values: object) -> str:
     return Template(template.read_text(encoding="utf-8")).substitute(values)
 
 
+def quoted(text: str) -> str:
+    """Write a text for the double quotes of YAML, which has JSON's escapes but no pairs of surrogates."""
+    return "".join(one if ord(one) >= SHORT else json.dumps(one)[1:-1] for one in text)
+
+
 def make(files: Mapping[Path, str], check: Callable[[], object], before: str | None = None) -> None:
     """Write new files, or one with its text `before` extended; what the check refuses is taken back."""
     for path in files:
@@ -42,7 +48,10 @@ def make(files: Mapping[Path, str], check: Callable[[], object], before: str | N
     try:
         for path, text in files.items():
             jsonl.write_text(path, text)
-        check()
+        try:
+            check()
+        except EquipoiseError as error:
+            raise EquipoiseError(f"{error} (taken back: nothing was written)") from error
     except BaseException:
         for path in files:
             if before is None:

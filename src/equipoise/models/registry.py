@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import AliasChoices, BaseModel, Field, field_validator, model_validator
 
@@ -346,6 +347,12 @@ class ApiEntry(ModelEntry):
     def settings(self) -> dict[str, Any]:
         """Everything that determines an answer, except the conversation, the limits and the server's model."""
         return self.model_dump(mode="json", include={"temperature", "seed", "prefix", "extra_body"}) | self.marked
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_an_address(cls, url: str) -> str:
+        _ = urlsplit(url).port  # else a ValueError, which pydantic reports with the field
+        return url
 
     @field_validator("extra_body")
     @classmethod
