@@ -8,6 +8,7 @@ import errno
 import logging
 import re
 from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
 from http import HTTPStatus
 from importlib import import_module
 from pathlib import Path
@@ -132,7 +133,6 @@ def fetch(repo: str, revision: str, patterns: list[str]) -> Path:
     """
     open_client()
     from huggingface_hub import HfApi, constants, hf_hub_download, snapshot_download
-    from huggingface_hub.utils import filter_repo_objects
 
     try:
         # Asked with a time limit, because the client itself would wait for this answer for ever.
@@ -143,10 +143,10 @@ def fetch(repo: str, revision: str, patterns: list[str]) -> Path:
         raise
     try:
         with aside():
-            listed = HfApi().list_repo_files(repo, revision=revision)
             # One after the other and in this thread: the client's own threads end a file before they heed Ctrl-C.
-            for name in filter_repo_objects(listed, allow_patterns=patterns, ignore_patterns=OTHERS):
-                hf_hub_download(repo, name, revision=revision)
+            for name in HfApi().list_repo_files(repo, revision=revision):
+                if "/" not in name and any(fnmatchcase(name, pattern) for pattern in patterns):
+                    hf_hub_download(repo, name, revision=revision)
             folder = snapshot_download(repo, revision=revision, allow_patterns=patterns, ignore_patterns=OTHERS)
     except Exception as error:
         if NOT_WHOLE in str(error):
