@@ -47,10 +47,10 @@ LABELS = ("heart attack", "panic attack", "acid reflux", "muscle strain")
 
 @pytest.mark.parametrize(
     ("half", "n", "found", "mistaken"),
-    [("fit", 108, 108, []), ("held", 36, 23, ["The test questions the diagnosis of gout."])],
+    [("fit", 108, 108, []), ("third", 36, 23, ["The test questions the diagnosis of gout."])],
 )
 def test_the_wordings_are_as_precise_and_as_complete_as_the_page_says(
-    half: Literal["fit", "held"], n: int, found: int, mistaken: list[str]
+    half: Literal["fit", "third"], n: int, found: int, mistaken: list[str]
 ) -> None:
     """All sentences that they were edited against are read right; of the others 23 of 36 are found, and 1 other."""
     sentences = LEXICON.sentences[half]

@@ -39,10 +39,10 @@ class Sentences(Frozen):
 
 
 class Awareness(Frozen):
-    """The wordings, and the two halves of the sentences by which they are measured."""
+    """The wordings, and the two parts of the sentences by which they are measured."""
 
     wordings: Annotated[tuple[Wording, ...], Field(min_length=1)]
-    sentences: dict[Literal["fit", "held"], Sentences]
+    sentences: dict[Literal["fit", "third"], Sentences]
 
     @cached_property
     def _finder(self) -> Finder:
