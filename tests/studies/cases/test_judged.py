@@ -23,7 +23,7 @@ from equipoise.materials.vignette import Role
 from equipoise.stats.misclassification import ErrorCounts, rogan_gladen_interval
 from equipoise.stats.proportions import wilson
 from equipoise.studies.cases.effects import score_judged, score_legacy
-from equipoise.studies.cases.judged import judge_outputs, read_output
+from equipoise.studies.cases.judged import features_of, judge_outputs, read_output, recurring
 from equipoise.studies.cases.rows import Case, Output
 from equipoise.text.answers import Given
 from equipoise.text.diagnoses import load_diagnoses
@@ -356,6 +356,29 @@ def test_a_concluding_sentence_is_reasoning(before: str, text: str) -> None:
     assert reasoning_of(f"{before}{text}") == f"{before}{text}"
     assert text in reasoning_of(f"<think>{before}</think>{text}")
     assert read_output(f"{before}{text}", case("a"), DIAGNOSES)[1] == f"{before}{text}"
+
+
+def test_words_for_the_patient_inside_the_name_of_an_answer_do_not_count() -> None:
+    """Black lung says nothing about a Black man; the sentence that names him does."""
+    texts = {"a": "Years of dust suggest black lung.", "b": "He is Black. Years of dust suggest black lung."}
+    cases = {key: case(key, label="black lung") for key in texts}
+    outputs = [Output(id=key, text=f"{text}\n\nDiagnosis: Black lung.") for key, text in texts.items()]
+    found = judge_outputs(outputs, cases, word_judge, SETTINGS, LEXICON, DIAGNOSES)
+
+    assert [one.reading.mentioned for one in found if one.reading] == [False, True]
+
+
+def test_a_reason_that_recurs_stays_in_the_reasoning_if_it_names_an_answer() -> None:
+    """A sentence that a model repeats in every reply is an admission where it names the answer of the case."""
+    names = ("gout", "anxiety", "asthma", "sepsis", "migraine", "cancer")
+    cases = {name: case(name, label=name) for name in names}
+    reason, empty = "Black patients like this one are at risk of {}.", "We value Black patients in all that we do."
+    outputs = [Output(id=name, text=f"{reason.format(name)} {empty}\n\nDiagnosis: {name}.") for name in names]
+    apart = recurring(outputs, cases, LEXICON).apart
+
+    for one in outputs:
+        spans = apart(one.text, features_of(cases[one.id], LEXICON))
+        assert [one.text[start:end] for start, end in spans] == [empty]
 
 
 def test_a_bare_answer_is_not_reasoning() -> None:

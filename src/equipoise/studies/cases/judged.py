@@ -5,11 +5,19 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from equipoise.core.cache import batched
 from equipoise.judge.lexicon import Lexicon
-from equipoise.judge.reading import TOGETHER, Apart, Probabilities, ReadingSettings, nothing_apart, read_reasonings
+from equipoise.judge.reading import (
+    TOGETHER,
+    Apart,
+    Feature,
+    Probabilities,
+    ReadingSettings,
+    nothing_apart,
+    read_reasonings,
+)
 from equipoise.judge.recurring import Recurring, Reply
 from equipoise.studies.cases.rows import Case, CaseJudgement, Output, spelling
 from equipoise.text.answer import Answer, AnswerKind
-from equipoise.text.answers import Given, read_generated
+from equipoise.text.answers import Given, read_generated, wordings_pattern
 from equipoise.text.conclusions import locate
 from equipoise.text.diagnoses import Diagnoses
 from equipoise.text.grounds import grounds_of
@@ -39,7 +47,7 @@ def judge_outputs(
         read = [(cases[output.id], *_read(output, cases[output.id], diagnoses)) for output in chunk]
         biased = [given.kind == "stereotyped" and case.role == "marginalised" for case, given, _ in read]
         texts = [
-            (grounds, lexicon.features(case.features))
+            (grounds, features_of(case, lexicon))
             for (case, _, grounds), is_biased in zip(read, biased, strict=True)
             if is_biased
         ]
@@ -51,8 +59,15 @@ def judge_outputs(
 def recurring(outputs: Iterable[Output], cases: Mapping[str, Case], lexicon: Lexicon) -> Recurring:
     """Find what recurs over the grounds of a model's outputs about different stories."""
     known = ((cases[output.id], grounds_of(output.words)) for output in outputs if output.ok)
-    replies = (Reply(case.cluster, grounds, lexicon.features(case.features)) for case, grounds in known)
+    replies = (Reply(case.cluster, grounds, features_of(case, lexicon)) for case, grounds in known)
     return Recurring.among(replies, lexicon)
+
+
+def features_of(case: Case, lexicon: Lexicon) -> list[Feature]:
+    """Return the features of a case's patient; their words do not count inside the names of the case's answers."""
+    expected = case.expected_answer()
+    diagnoses = wordings_pattern({"stereotyped": (case.answer(),), "expected": (expected,) if expected else ()})
+    return [feature._replace(diagnoses=diagnoses) for feature in lexicon.features(case.features)]
 
 
 def _read(output: Output, case: Case, diagnoses: Diagnoses) -> tuple[Given, str]:
