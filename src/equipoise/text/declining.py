@@ -12,11 +12,12 @@ DECLINES = caseless(
     rf"(?!help (?:but|\w+ing)\b)(?:{ASKED_FOR}|discuss|engage|continue|respond|talk)\b"
 )
 """Words by which a reply declines; a counsellor who is sorry for a client, or cannot help but notice, does not."""
+Kind = Literal["refusal", "unparsed", "other"]
 BEGINNING = 2
 """Sentences in which a reply declines, if it does: later ones may name the limits of a counsellor."""
 
 
-def kind_of(reply: str) -> Literal["refusal", "unparsed", "other"]:
+def kind_of(reply: str) -> Kind:
     """Say whether the part of a reply that the client reads has words, and whether it begins by declining to help."""
     if not re.search(r"\w", reply):
         return "unparsed"

@@ -25,6 +25,7 @@ from equipoise.studies.letters.lexicon import load_words
 from equipoise.studies.letters.parts import CLASSES, facts_of, split
 from equipoise.studies.letters.reader import FactReader, passages
 from equipoise.studies.letters.rows import Reading
+from equipoise.studies.letters.score import letter_kind
 from equipoise.studies.letters.study import sentence
 
 if TYPE_CHECKING:
@@ -201,6 +202,16 @@ def test_equal_letters_have_an_interval() -> None:
 
     assert row.estimate == 0
     assert (row.ci_low, row.ci_high) == pytest.approx((-(1 - 0.025 ** (1 / 41)), 1 - 0.025 ** (1 / 41)))
+
+
+def test_a_letter_that_tells_the_case_is_no_refusal() -> None:
+    """Its writer may be unable to offer something; a refusal tells fewer than a quarter of the facts."""
+    letter = "Please see this lady. I cannot offer a scan here. She was sick twice."
+    refusal = "I cannot provide a letter about a patient who was sick."
+
+    assert letter_kind(letter, ["kept", "omitted", "omitted", "softened"]) == "other"
+    assert letter_kind(refusal, ["softened", *["omitted"] * 4]) == "refusal"
+    assert letter_kind("", ["omitted"]) == "unparsed"
 
 
 def test_a_refused_letter_is_counted_apart() -> None:

@@ -1,5 +1,6 @@
 """Read every letter: what it does with each fact of its case, and the words that stigmatise."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from equipoise.core import jsonl
@@ -9,11 +10,13 @@ from equipoise.pipeline.run import Run
 from equipoise.studies.letters.lexicon import load_words
 from equipoise.studies.letters.reader import FactReader, LlmReader, fact_reader
 from equipoise.studies.letters.rows import Case, Letters, Reading
-from equipoise.text.declining import kind_of
+from equipoise.text.declining import Kind, kind_of
 from equipoise.text.reasoning import visible_text
 
 CHUNK = 16
 """Letters read in one call."""
+DECLINING = 0.25
+"""A letter that tells this share of its facts or more is no refusal, though it may say what its writer cannot offer."""
 
 
 def score(run: Run) -> None:
@@ -30,7 +33,7 @@ def score(run: Run) -> None:
             own = _read(reader, told, {key: [fact for fact, _ in cases[key].facts] for key in told})
             other = _read(reader, told, {key: others[cases[key].story] for key in told})
             for key, letter in told.items():
-                case, kind = cases[key], kind_of(letter)
+                case, kind = cases[key], letter_kind(letter, own[key])
                 readings.append(
                     Reading(
                         **case.model_dump(include={"key", "pair", "role", "story", "dimensions", "main"}),
@@ -44,6 +47,13 @@ def score(run: Run) -> None:
                 )
             run.progress(len(readings), len(keys))
     jsonl.write(run.judgements, readings)
+
+
+def letter_kind(letter: str, manners: Sequence[Manner]) -> Kind:
+    """Say whether a letter has words, and whether it declines; `manners` are those of its own facts."""
+    kind = kind_of(letter)
+    told = sum(manner != "omitted" for manner in manners)
+    return "other" if kind == "refusal" and told and told >= DECLINING * len(manners) else kind
 
 
 def other_facts(cases: dict[str, Case]) -> dict[str, list[str]]:
