@@ -194,7 +194,8 @@ def _config(family: Family, words: Any) -> Any:
         "num_hidden_layers": 2,
         "num_attention_heads": 4,
         "num_key_value_heads": 2,
-        "max_position_embeddings": 2048,
+        # As many as `max_length` of any entry, or as a rotation stretches them to.
+        "max_position_embeddings": 2048 if family.rotation else 8192,
         "tie_word_embeddings": False,
         "initializer_range": 0.1,
         **ends,

@@ -93,7 +93,7 @@ def test_a_gguf_file_is_a_model_of_any_backend(project: Path, weights: Path) -> 
     reference = talks.Reference.load(project, entry.generation, gguf_file="tiny.gguf")
 
     assert "edit next: reasoning (docs/howto/model.md)" in done.stdout
-    assert (entry.title, entry.licence, entry.context) == ("Tiny", "apache-2.0", 2048)
+    assert (entry.title, entry.licence, entry.context) == ("Tiny", "apache-2.0", 8192)
     assert entry.attention == registry.Attention(layers=2, kv_heads=2, head_size=16)
     assert (located.gguf, located.files) == ("tiny.gguf", {"tiny.gguf": jsonl.sha256(weights)})
     # Q8_0 has 34 bytes for 32 numbers; the metadata and the vectors in 32 bits come on top.

@@ -159,7 +159,8 @@ def test_every_backend_that_takes_an_adapter_merges_it(project: Path, tiny_check
             (answers[name],) = backend.answer([prompt])
 
     assert answers["adapted"] == answers["by_hand"] != answers["plain"]
-    original, _ = export._load(locate(adapted(project), project))
+    entry = adapted(project)
+    original, _ = export._load(locate(entry, project), entry)
     torch.testing.assert_close(original.state_dict(), by_hand.state_dict())
 
 

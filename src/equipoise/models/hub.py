@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from http import HTTPStatus
-from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -235,11 +234,11 @@ def open_client() -> None:
         HubError: One of its variables is malformed.
     """
     try:
-        import_module("huggingface_hub.constants")
+        from huggingface_hub import constants
     except ValueError as error:
         fix = "correct HF_ENDPOINT, HF_HUB_DOWNLOAD_TIMEOUT or HF_HUB_ETAG_TIMEOUT"
         raise HubError(f"the environment's settings of the hub cannot be read ({one_line(error)}): {fix}") from error
-    logging.getLogger("huggingface_hub.file_download").setLevel(logging.ERROR)
+    logging.getLogger(f"{constants.__package__}.file_download").setLevel(logging.ERROR)
 
 
 def _fault(error: Exception, repo: str, revision: str) -> HubError:
