@@ -16,7 +16,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from builders import prompt
@@ -410,6 +410,12 @@ def test_no_reply_is_another_exception() -> None:
         model = entry(api.url, attempts=1, timeout=10.0, concurrency=1)
         with ApiBackend("some", model) as whole, ApiBackend("some", model.model_copy(update={"stream": True})) as parts:
 
+            @example(
+                body=b'{"error": {"message": "\\ud800"}}',  # half of a pair, which no terminal can print
+                headers={"Content-Type": "application/json"},
+                status=200,
+                backend=whole,
+            )
             @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None)
             @given(body=BODIES | EVENTS, headers=HEADERS, status=STATUSES, backend=st.sampled_from([whole, parts]))
             def takes(body: bytes, headers: dict[str, str], status: int, backend: ApiBackend) -> None:

@@ -45,7 +45,7 @@ from equipoise.backends.served import (
 from equipoise.core import cache
 from equipoise.core.cache import ContentCache
 from equipoise.core.errors import EquipoiseError, one_line
-from equipoise.core.jsonl import digest, fault
+from equipoise.core.jsonl import SURROGATE, digest, fault
 from equipoise.core.prompts import Prompt, Response
 from equipoise.core.row import Frozen
 from equipoise.models.readiness import NO_CLIENT, key_fault
@@ -451,8 +451,9 @@ class Server:
         return self._quote(f"{error} ({one_line(causes[-1])})" if has_cause else str(error) or type(error).__name__)
 
     def _quote(self, words: object) -> str:
-        """Return foreign text as one line, without the key, cut to a maximum length."""
-        text = " ".join(self._hide_key(str(words)).split())
+        """Return foreign text as one line that can be printed, without the key, cut to a maximum length."""
+        whole = SURROGATE.sub("\N{REPLACEMENT CHARACTER}", str(words))
+        text = " ".join(self._hide_key(whole).split())
         return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}…"
 
     def _hide_key(self, text: str) -> str:
