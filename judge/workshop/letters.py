@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.metrics import cohen_kappa_score
 
-from equipoise.judge.located import cached_probabilities, torch_probabilities
+from equipoise.judge.located import cached_probabilities
 from equipoise.judge.passages import MANNERS, Manner
 from equipoise.materials.stories.library import load_library
 from equipoise.studies.letters.parts import CLASSES, facts_of
-from equipoise.studies.letters.reader import OMITTED, FactReader, passages
+from equipoise.studies.letters.reader import FactReader, passages
 from equipoise.text.sentences import sentences_of
 from workshop.export import ExportSettings, ship
 from workshop.restore import restore
@@ -36,13 +36,17 @@ if TYPE_CHECKING:
 
 FOLDER = Path("judge/letters")
 CHUNK = re.compile(r"\[([^\]]*)\] (.+)")
+LISTED = re.compile(r"(?:^| )(?=- )|(?:^|(?<!-) )(?=\*\*\w)")
+"""Before an item of a list or a heading, which begin on a line of their own."""
 WORD = re.compile(r"[a-z]+|\d+(?:[.,/]\d+)*")
 LONG = 4
 """Letters of a word from which it counts."""
 NAMES: dict[str, Manner] = {"k": "kept", "s": "softened", "d": "doubted"}
 LOST = ("softened", "doubted")
 LEFT_OUT = ("otto", "raj", "uma")
-"""Hands whose letters the reader is not trained on: on them the border of *omitted* is chosen."""
+"""Hands whose letters the reader is not trained on: they and styles.jsonl choose how it is trained."""
+HELD = ("held_out", "unseen", "reserve")
+"""Files of the letters on which the reader is measured, and on which nothing is chosen."""
 TRAINING = TrainSettings(
     seed=0,
     epochs=4,
@@ -59,9 +63,6 @@ BEFORE = 0.35
 """Share of facts that are also asked about the sentence before the one that tells them, which does not."""
 FOREIGN = 4
 """Facts of another letter that are asked about each letter in an epoch."""
-BORDERS = tuple(np.arange(0, 6.25, 0.25).tolist())
-"""Nats that may be taken off the logit of *omitted*."""
-LEAST = 1e-9
 FIDELITY = 0.99
 """Least share of pairs to which the int8 file must give the checkpoint's answer."""
 
@@ -83,7 +84,7 @@ class Letter(NamedTuple):
     @property
     def sentences(self) -> list[tuple[str, dict[int, Manner]]]:
         """Its sentences, each with the facts that its chunk tells."""
-        return [(one, tags) for chunk, tags in self.chunks for one in sentences_of(chunk)]
+        return [(one, tags) for chunk, tags in self.chunks for one in sentences_of(chunk.strip())]
 
     def about(self, facts: list[str]) -> Letter:
         """Give the letter facts of which it tells none."""
@@ -112,7 +113,7 @@ def load(name: str) -> list[Letter]:
         if match is None:
             raise ValueError(f"{name}: no chunk: {line}")
         tags = {int(tag[:-1]): NAMES[tag[-1]] for tag in match[1].split()}
-        letters[-1].chunks.append((match[2], tags))
+        letters[-1].chunks.append((LISTED.sub("\n", match[2]), tags))
         for fact, manner in tags.items():
             letters[-1].manners[fact] = manner
     return letters
@@ -205,51 +206,22 @@ def found(letters: Sequence[Letter], reader: FactReader) -> float:
     return round(float(np.mean([manner != "omitted" for manners in read for manner in manners])), 3)
 
 
-def border(letters: Sequence[Letter], checkpoint: Path) -> float:
-    """Choose what is taken off the logit of *omitted*, in nats: the one with the best agreement on these letters."""
-    facts = [(letter, fact) for letter in letters for fact in letter.facts]
-    asked = [[(passage, fact) for passage in passages([one for one, _ in letter.sentences])] for letter, fact in facts]
-    p = torch_probabilities(checkpoint, [pair for own in asked for pair in own])
-    logits = np.log(np.maximum(p, LEAST))
-    told = [own[own[:, OMITTED].argmin()] for own in np.split(logits, np.cumsum([len(own) for own in asked])[:-1])]
-    gold = [MANNERS.index(manner) for letter in letters for manner in letter.manners]
-    taken: dict[float, float] = {
-        nats: cohen_kappa_score(gold, (np.array(told) - nats * (np.arange(len(MANNERS)) == OMITTED)).argmax(axis=1))
-        for nats in BORDERS
-    }
-    return max(taken, key=lambda nats: taken[nats])
-
-
 def main() -> None:
-    """Train the reader, set its border, export it, and measure it on the hands that neither has seen."""
+    """Train the reader, export it, and measure it on hands that it has not seen."""
     hands = load("hands")
     training = load("training") + [one for one in hands if one.author not in LEFT_OUT]
     with tempfile.TemporaryDirectory() as name:
         start, checkpoint = Path(name, "start"), Path(name, "checkpoint")
         restore(Path("judge/snli/weights/model.onnx"), Path("judge/snli/base"), start)
         train(start, partial(lessons, training), TRAINING, checkpoint, progress, task="facts")
-        finish(checkpoint, [one for one in hands if one.author in LEFT_OUT])
+        pairs = [pair[:2] for pair in lessons([one for one in hands if one.author in LEFT_OUT], 0)]
+        ship(checkpoint, pairs, FOLDER / "reader", ExportSettings(fidelity=FIDELITY))
     measure()
-
-
-def finish(checkpoint: Path, chosen_on: Sequence[Letter]) -> None:
-    """Set the border in the checkpoint's own bias, and ship it."""
-    import torch
-    from transformers import AutoModelForSequenceClassification
-
-    nats = border(chosen_on, checkpoint)
-    model = AutoModelForSequenceClassification.from_pretrained(checkpoint)
-    with torch.no_grad():
-        model.classifier.bias[OMITTED] -= nats
-    model.save_pretrained(checkpoint)
-    pairs = [(one.premise, one.hypothesis) for one in lessons(chosen_on, 0)]
-    ship(checkpoint, pairs, FOLDER / "reader", ExportSettings(fidelity=FIDELITY))
-    sys.stderr.write(f"{nats} nats are taken off omitted\n")
 
 
 def measure() -> None:
     """Measure the reader that ships, and write agreement.json."""
-    letters = [*load("held_out"), *load("unseen")]
+    letters = [letter for name in HELD for letter in load(name)]
     with cached_probabilities("minilm_letters", Path(), "facts") as probabilities:
         reader = FactReader(probabilities)
         told = {"own": found(letters, reader), "other": found(foreign(letters), reader)}
