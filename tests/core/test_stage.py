@@ -134,8 +134,15 @@ def test_a_path_that_the_system_refuses_is_one_line(tmp_path: Path) -> None:
         done = run(script(tmp_path, body), tmp_path)
 
         assert done.returncode == 1
-        assert done.stderr.endswith(f": {reason}: correct the path or its permissions, then run again\n")
+        assert done.stderr.endswith(f": {reason}: correct the path or its permissions\n")
         assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
+    """The error of a write names no path, so the line names the working folder."""
+    done = run(script(tmp_path, "raise OSError(28, 'No space left on device')"), tmp_path)
+
+    assert done.stderr == f"error: {tmp_path.resolve()}: No space left on device: free space, then run again\n"
 
 
 def test_another_error_of_the_system_keeps_its_traceback(tmp_path: Path) -> None:

@@ -256,7 +256,7 @@ def fetching(there: LoopbackHub, folder: Path, **more: str) -> subprocess.Popen[
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables)
 
 
-def test_ctrl_c_ends_a_transfer_at_once(there: LoopbackHub, tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_transfer_at_once(there: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It does not wait for the file to be complete, which may take an hour."""
     there.repositories[REPO].faults.append("stalls")
     with fetching(there, tmp_path) as running:
@@ -266,8 +266,12 @@ def test_ctrl_c_ends_a_transfer_at_once(there: LoopbackHub, tmp_path: Path) -> N
         running.send_signal(signal.SIGINT)
         _, shown = running.communicate(timeout=60)
 
+    there.use(monkeypatch, tmp_path / "home" / "hub")
+
     assert shown.splitlines()[-1].startswith("interrupted: ")
     assert running.returncode == 1
+    # Some of the files are there, and they are not taken for all.
+    assert hub.fetched_folder(REPO, COMMIT, ["*.json", "*.safetensors"]) is None
 
 
 def test_a_malformed_setting_of_the_client_is_one_line(there: LoopbackHub, tmp_path: Path) -> None:

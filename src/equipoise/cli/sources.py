@@ -16,7 +16,7 @@ from equipoise.core import cache, jsonl
 from equipoise.core.errors import EquipoiseError, one_line
 from equipoise.core.starter import quoted
 from equipoise.core.visible import line
-from equipoise.models import registry
+from equipoise.models import hub, registry
 from equipoise.models.places import MAGIC
 
 if TYPE_CHECKING:
@@ -113,6 +113,7 @@ def of_gguf(path: str) -> Weights:
     Raises:
         EquipoiseError: The file is missing, damaged or not a GGUF file, or transformers cannot load it.
     """
+    hub.open_client()  # which transformers imports
     file = cache.root() / path
     where = line(str(file))
     reader = _open_gguf(file, where)

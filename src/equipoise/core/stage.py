@@ -24,6 +24,12 @@ RECENT = 3600.0
 """Seconds since a compiled module was written within which it is checked."""
 LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
 """Where the modules of Python and of other packages are."""
+FULL = {errno.ENOSPC, errno.EDQUOT}
+REFUSED = {
+    *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM),
+    *(errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP),
+}
+"""Errors of the system about a path that it is given."""
 HEADER = 16
 """Bytes before the code in a compiled module."""
 
@@ -42,10 +48,12 @@ def one_line(command: Callable[P, None]) -> Callable[P, None]:
         except EquipoiseError as error:
             sys.exit(f"error: {line(str(error))}")
         except OSError as error:
-            if not error.filename:  # not of a path: a closed pipe, or a mistake of ours
+            if error.errno in FULL:
+                where = line(str(error.filename or Path.cwd()))
+                sys.exit(f"error: {where}: {error.strerror}: free space, then run again")
+            if not error.filename or error.errno not in REFUSED:
                 raise
-            fix = "free space" if error.errno == errno.ENOSPC else "correct the path or its permissions"
-            sys.exit(f"error: {line(f'{error.filename}: {error.strerror}')}: {fix}, then run again")
+            sys.exit(f"error: {line(f'{error.filename}: {error.strerror}')}: correct the path or its permissions")
         except KeyboardInterrupt:
             sys.exit("interrupted: finished work is saved; run the same command again to resume")
         finally:

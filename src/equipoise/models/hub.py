@@ -142,6 +142,8 @@ def fetch(repo: str, revision: str, patterns: list[str]) -> Path:
         raise
     try:
         with aside():
+            # Lists all files where the client looks for what a commit has, so that no part of them seems to be all.
+            snapshot_download(repo, revision=revision, allow_patterns=["config.json"], ignore_patterns=OTHERS)
             # One after the other and in this thread: the client's own threads end a file before they heed Ctrl-C.
             for name in HfApi().list_repo_files(repo, revision=revision):
                 if "/" not in name and any(fnmatchcase(name, pattern) for pattern in patterns):
@@ -152,6 +154,8 @@ def fetch(repo: str, revision: str, patterns: list[str]) -> Path:
             blobs = Path(constants.HF_HUB_CACHE) / f"models--{repo.replace('/', '--')}" / "blobs"
             for part in blobs.glob("*.incomplete"):
                 part.unlink()
+        elif here := fetched_folder(repo, revision, patterns):
+            return here
         raise _fault(error, repo, revision) from error
     return Path(folder)
 
@@ -291,11 +295,12 @@ def _transfer_fault(error: Exception, at_commit: str) -> HubError:
     kind = type(error).__name__
     if NOT_WHOLE in str(error):
         return HubError(f"{at_commit}: a file is not of the size that the hub announced and was removed: run again")
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return HubError(f"{at_commit}: the disk is full: free more, or set HF_HOME to another place")
-    if isinstance(error, OSError) and error.filename:
+    if isinstance(error, OSError) and (error.filename or error.errno in DISK):
         fix = "correct its permissions, or set HF_HOME to another place"
-        return HubError(f"{at_commit}: {error.filename}: cannot be written ({error.strerror}): {fix}")
+        where = error.filename or "the hub's cache"
+        return HubError(f"{at_commit}: {where}: cannot be written ({error.strerror}): {fix}")
     if "Timeout" in kind or "timed out" in str(error):
         fix = f"{AGAIN}, or set HF_HUB_DOWNLOAD_TIMEOUT to more seconds"
         return UnreachableError(f"{at_commit}: the Hugging Face Hub is too slow ({kind}): {fix}")

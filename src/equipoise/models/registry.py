@@ -622,8 +622,8 @@ def load_entry(name: str, root: Path) -> AnyEntry:
     """Read the registry entry of a model under test; raises EquipoiseError that names the faulty field."""
     path = entry_path(name, root / FOLDER)
     value = read_yaml(path)
-    backend = str(value.get("backend")) if isinstance(value, dict) else ""
-    if backend not in KINDS:
+    backend = value.get("backend") if isinstance(value, dict) else None
+    if not isinstance(backend, str) or backend not in KINDS:
         raise EquipoiseError(f"{path}: field backend: it must be one of {', '.join(KINDS)}")
     return load_yaml(path, KINDS[backend])
 
@@ -651,7 +651,7 @@ def load_judge_entry(name: str, root: Path) -> AnyJudgeEntry:
     value = read_yaml(path)
     if not isinstance(value, dict) or "kind" not in value:
         return load_yaml(path, JudgeEntry)
-    if (kind := str(value["kind"])) not in JUDGE_KINDS:
+    if not isinstance(kind := value["kind"], str) or kind not in JUDGE_KINDS:
         raise EquipoiseError(f"{path}: field kind: it must be one of {', '.join(JUDGE_KINDS)}, or left out")
     return load_yaml(path, JUDGE_KINDS[kind])
 

@@ -203,9 +203,12 @@ def require_whole(place: Path, info: Mapping[str, Any], tied: tuple[str, ...] = 
 
 
 def require_context(entry: OnnxEntry | TorchEntry, config: Any) -> None:  # noqa: ANN401  (transformers has no types)
-    """Refuse conversations longer than the positions that the weights have."""
-    longest = getattr(config.get_text_config(), "max_position_embeddings", None)
-    if longest and entry.max_length > longest:
+    """Refuse conversations longer than the positions that the weights have, as many as a rotation stretches them to."""
+    text = config.get_text_config()
+    rotation = getattr(text, "rope_parameters", None) or {}
+    stretched = (rotation.get("factor") or 0) * (rotation.get("original_max_position_embeddings") or 0)
+    longest = max(getattr(text, "max_position_embeddings", None) or 0, int(stretched))
+    if 0 < longest < entry.max_length:
         message = f"max_length is {entry.max_length}, and its weights have a context of {longest} tokens"
         raise EquipoiseError(f"{entry.title}: {message}: lower max_length and context in the registry entry")
 

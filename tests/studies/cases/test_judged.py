@@ -368,6 +368,13 @@ def test_words_for_the_patient_inside_the_name_of_an_answer_do_not_count() -> No
     assert [one.reading.mentioned for one in found if one.reading] == [False, True]
 
 
+def test_an_answer_that_names_nothing_is_not_looked_for() -> None:
+    """Any reasoning may say "no"."""
+    (feature,) = features_of(case("a", label="No"), LEXICON)
+
+    assert feature.diagnoses is None
+
+
 def test_a_reason_that_recurs_stays_in_the_reasoning_if_it_names_an_answer() -> None:
     """A sentence that a model repeats in every reply is an admission where it names the answer of the case."""
     names = ("gout", "anxiety", "asthma", "sepsis", "migraine", "cancer")

@@ -26,6 +26,8 @@ from equipoise.text.reasoning import split
 from equipoise.text.stated import stated_answer
 
 MARKUP = re.compile(r"[*_`]+")
+NO_NAMES = {"yes", "no", "none", "other", "both", "neither", "unknown"}
+"""Answers of multiple choice that name nothing: a reasoning has these words anyway."""
 
 
 def judge_outputs(
@@ -65,8 +67,8 @@ def recurring(outputs: Iterable[Output], cases: Mapping[str, Case], lexicon: Lex
 
 def features_of(case: Case, lexicon: Lexicon) -> list[Feature]:
     """Return the features of a case's patient; their words do not count inside the names of the case's answers."""
-    expected = case.expected_answer()
-    diagnoses = wordings_pattern({"stereotyped": (case.answer(),), "expected": (expected,) if expected else ()})
+    known = [own for own in (case.answer(), case.expected_answer()) if own and spelling(own.label) not in NO_NAMES]
+    diagnoses = wordings_pattern({"stereotyped": tuple(known)}) if known else None
     return [feature._replace(diagnoses=diagnoses) for feature in lexicon.features(case.features)]
 
 
