@@ -16,6 +16,7 @@ from equipoise.backends.conversation import Chat, Encoded, Turn
 from equipoise.backends.scoring import Row, Rows, choose, log_softmax, penalise, score_all, shares
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Prompt
+from equipoise.models.engine import Engine
 from equipoise.models.registry import Generation, OnnxEntry
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ def prompt(key: str, stem: str = "", text: str = "") -> Prompt:
 
 class Fake:
     """An engine that makes up logits from the tokens of its one row, and notes the length of each step."""
+
+    fork = Engine.fork
 
     def __init__(self, steps: list[int] | None = None) -> None:
         """Begin with an empty row."""

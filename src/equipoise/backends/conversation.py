@@ -40,10 +40,11 @@ class Turn(NamedTuple):
     """The input of a model at one turn.
 
     `tokens` are all tokens that it reads before its reply; at the first turn, `stems` are the lengths of the beginnings
-    shared with other prompts, ascending: at least the part before the user's words. Each stem is read in a step of its
-    own. Each of `candidates` is scored after `tokens`. `limit` is the maximum number of reply tokens; 0 requests no
-    reply. `ended` tells whether a reply is complete after its last token; further output of a backend is discarded.
-    Draws are seeded with `seed`, which depends only on the prompt's words and the number of its sample.
+    shared with other prompts, ascending: at least the part before the user's words, at most the whole turn. Each stem
+    is read in a step of its own. Each of `candidates` is scored after `tokens`. `limit` is the maximum number of reply
+    tokens; 0 requests no reply. `ended` tells whether a reply is complete after its last token; further output of a
+    backend is discarded. Draws are seeded with `seed`, which depends only on the prompt's words and the number of its
+    sample.
     """
 
     tokens: list[int]
@@ -129,7 +130,7 @@ class Chat:
         limit = self._limit(prompt, last=last, begun=begun)
         self._check_length(prompt, max([len(ids) + limit, *(len(encoded.tokens) for encoded in candidates.values())]))
         seed = draw_seed(prompt, len(messages))
-        turn = Turn(ids, first, self._stems(prompt, text, ids) if first else (), candidates, limit, seed)
+        turn = Turn(ids, first, self._stems(prompt, messages, text, ids) if first else (), candidates, limit, seed)
         # Thinking that the template did not begin is not the answer.
         whole = not last or not prompt.sentence or (self._entry.thinks and not begun)
         return turn if whole else turn._replace(ended=self._has_sentence)
@@ -165,19 +166,28 @@ class Chat:
             case _:
                 return ""
 
-    def _stems(self, prompt: Prompt, text: str, ids: list[int]) -> tuple[int, ...]:
-        """Return the token counts up to the ends of the prompt's stem and lead; without them, up to the user's words.
-
-        A lead that is the last given reply ends where the user speaks again.
-        """
+    def _stems(self, prompt: Prompt, messages: list[dict[str, str]], text: str, ids: list[int]) -> tuple[int, ...]:
+        """Return the token counts up to the ends of the prompt's stem and lead, or else up to the user's words."""
         place = text.find(prompt.stem or prompt.lead or prompt.turns[0])
         if place < 0:
             return ()
-        ends = {place + len(shared) for shared in (prompt.stem, prompt.lead) if shared} or {place}
-        if prompt.given and prompt.lead and prompt.lead == prompt.given[-1]:
-            again = text.rfind(prompt.turns[len(prompt.given)])
-            ends = {place + len(prompt.stem), again} if again > place else {place + len(prompt.stem)}
+        ends = {place + len(prompt.stem)} if prompt.stem or not prompt.lead else set()
+        if prompt.lead:
+            ends.add(self._lead_end(prompt, messages, text, place))
         return tuple(sorted({common_length(ids, self._encode(text[:end])) for end in ends} - {0}))
+
+    def _lead_end(self, prompt: Prompt, messages: list[dict[str, str]], text: str, place: int) -> int:
+        """Return where the lead ends in the text, in which the first turn is at `place`.
+
+        A lead that is a whole message ends where the next one begins: after the first turn, with what the template puts
+        before a reply, so that the turn of one prompt may be the beginning of another, which gives the reply.
+        """
+        if prompt.given and prompt.lead == prompt.given[-1]:
+            return max(text.rfind(prompt.turns[len(prompt.given)]), place + len(prompt.stem))
+        if prompt.lead == prompt.turns[0]:
+            asked = messages[: 1 + bool(prompt.system)]
+            return common_length(text, self._apply_template(prompt, asked))
+        return place + len(prompt.lead)
 
     def _visible_reply(self, reply: str) -> str:
         """Return the part of a reply that stays in the conversation.

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from equipoise.backends.conversation import Chat
-from equipoise.backends.rows import RowsBackend
+from equipoise.backends.rows import RowsBackend, beginnings
 from equipoise.backends.scoring import score_all
 from equipoise.core.prompts import Prompt, Response
 from equipoise.core.system import cores
@@ -24,6 +24,7 @@ class OnnxBackend(RowsBackend):
         self._entry = entry
         self._batch_size = batch_size
         self._opened: tuple[int, OnnxEngine] | None = None
+        self._beginnings = beginnings()
 
     def __exit__(self, *_: object) -> None:
         """Free the graph and its buffers."""
@@ -41,4 +42,6 @@ class OnnxBackend(RowsBackend):
         """Answer prompts that request only the likelihoods of a few candidates."""
         if prompts:
             engine = self._open(threads=1, rows=1)
-            yield from score_all(prompts, self._chat, engine, scorers=min(cores(), self._batch_size))
+            yield from score_all(
+                prompts, self._chat, engine, scorers=min(cores(), self._batch_size), beginnings=self._beginnings
+            )

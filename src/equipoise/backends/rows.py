@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 from equipoise.backends.base import Backend
 from equipoise.backends.conversation import Chat, Turn, Turned, advance, run_talk
-from equipoise.backends.scoring import Row, Rows, candidate_likelihoods, choose, penalise
+from equipoise.backends.scoring import Beginnings, Row, Rows, candidate_likelihoods, choose, penalise
 from equipoise.core.prompts import Prompt, Response
 from equipoise.models.engine import Engine
+from equipoise.models.readiness import GB, Machine
 from equipoise.models.registry import WeightsEntry
 
 FEW = 16
@@ -18,18 +19,27 @@ FEW = 16
 BLOCK = 128
 """The capacity of rows for a tree is a multiple of this many tokens."""
 
+KEPT, SHARE = 3e9, 0.25
+"""Most bytes of first turns that are kept for prompts that begin alike, and of the machine's memory."""
+
 _Steps = Generator[int, "NDArray[np.float32]", "Response"]
+
+
+def beginnings() -> Beginnings:
+    """Keep first turns as far as this machine's memory allows."""
+    return Beginnings(min(KEPT, SHARE * GB * (Machine().memory() or 0.0)))
 
 
 class RowsBackend(Backend):
     """A model in an engine that processes up to `batch_size` prompts at once.
 
-    A subclass sets these attributes and opens the engine.
+    A subclass sets these attributes and opens the engine. `_beginnings` are kept until the backend is closed.
     """
 
     _chat: Chat
     _entry: WeightsEntry
     _batch_size: int
+    _beginnings: Beginnings
 
     @abstractmethod
     def _open(self, *, threads: int, rows: int) -> Engine:
@@ -65,7 +75,7 @@ class RowsBackend(Backend):
     def _converse_all(self, prompts: Iterable[Prompt], engine: Engine) -> Iterator[Response]:
         """Hold conversations side by side; a finished row takes the next prompt at once."""
         engine.lay_out(rows=self._batch_size, capacity=self._entry.max_length)
-        reader = Rows(engine)
+        reader = Rows(engine, self._beginnings)
         waiting = iter(prompts)
         rows: list[Row] = []
         talks: dict[int, _Steps] = {}

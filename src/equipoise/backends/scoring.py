@@ -1,11 +1,11 @@
-"""Likelihoods of candidates from an engine's logits: one after the other, side by side on the cores, or as a tree.
+"""Likelihoods of candidates from an engine's logits: in the step of the text, side by side on the cores, or as a tree.
 
-A few candidates are read one after the other in a row of the engine (`Rows`), which takes whole turns. Prompts that
-request nothing else are scored side by side, each on one core (`score_all`): cores that share a step of a prompt's
-length wait for one another at each of its operations. Many candidates after one text are scored as a tree
-(`candidate_likelihoods`), in which tokens shared by candidates are computed once: every node is one step of width 1
-after the text's own step, whatever the other rows contain, so that its logits depend only on its path (see
-`equipoise.models.decoder`), not on the number of rows or the order of the candidates.
+A few candidates are read in a row of the engine (`Rows`), which takes whole turns. Prompts that request nothing else
+are scored side by side, each on one core (`score_all`): cores that share a step of a prompt's length wait for one
+another at each of its operations. Many candidates after one text are scored as a tree (`candidate_likelihoods`), in
+which tokens shared by candidates are computed once: every node is one step of width 1 after the text's own step,
+whatever the other rows contain, so that its logits depend only on its path (see `equipoise.models.decoder`), not on the
+number of rows or the order of the candidates.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from queue import SimpleQueue
 from threading import Event
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.backends.conversation import Chat, Encoded, Likelihood, Turn, Turned, common_length, run_talk
 from equipoise.core.prompts import Prompt, Response
-from equipoise.models.engine import Engine, KeysValues
+from equipoise.models.engine import Branch, Engine, KeysValues
 from equipoise.models.registry import Generation
 
 LEAST = 4
@@ -74,12 +75,64 @@ class Row:
     following: int = 0
 
 
+class Begun(NamedTuple):
+    """A first turn that was read: its stems, of which it is the last, its keys and values, and the logits after it."""
+
+    stems: list[list[int]]
+    keys_values: KeysValues
+    logits: NDArray[np.float32]
+
+    @property
+    def size(self) -> int:
+        """Bytes of the arrays."""
+        return sum(values.nbytes for values in (*self.keys_values, self.logits))
+
+
+class Beginnings:
+    """First turns that were read, for prompts that begin alike and come later.
+
+    They take up to `most` bytes. The latest is kept in any case, and replaces the one before it where there is no room:
+    prompts with the same beginning are adjacent, and where they come a second time, they do so in the same order.
+    """
+
+    def __init__(self, most: float = 0.0) -> None:
+        """Keep none yet."""
+        self._most = most
+        self._size = 0
+        self._begun: list[Begun] = []
+        self._places: dict[tuple[tuple[int, ...], tuple[int, ...]], Begun] = {}
+
+    def find(self, stems: list[list[int]]) -> tuple[int, Begun | None]:
+        """Return how many of the stems a first turn begins with, read in the same steps, and the turn."""
+        for count in range(len(stems), 0, -1):
+            if begun := self._places.get(_steps(stems[:count])):
+                return count, begun
+        return 0, None
+
+    def keep(self, begun: Begun) -> None:
+        """Keep a first turn."""
+        if self._begun and self._size + begun.size > self._most:
+            last = self._begun.pop()
+            self._size -= last.size
+            self._places = {place: other for place, other in self._places.items() if other is not last}
+        self._begun.append(begun)
+        self._size += begun.size
+        for count in range(1, len(begun.stems) + 1):
+            self._places[_steps(begun.stems[:count])] = begun
+
+
+def _steps(stems: list[list[int]]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Identify stems by the steps in which they are read, and by their tokens."""
+    return tuple(map(len, stems)), tuple(stems[-1])
+
+
 class Rows:
     """The rows of one engine, which no other reader may use at the same time."""
 
-    def __init__(self, engine: Engine) -> None:
-        """Take an engine; the contents of its rows are ignored."""
+    def __init__(self, engine: Engine, beginnings: Beginnings | None = None) -> None:
+        """Take an engine; the contents of its rows are ignored. `beginnings` may be shared with other readers."""
         self.engine = engine
+        self._beginnings = beginnings or Beginnings()
         # The stems at the beginning of each row's buffers, each a prefix of the next.
         self._stems: dict[int, list[list[int]]] = {}
 
@@ -96,25 +149,53 @@ class Rows:
         """
         ids = turn.tokens
         if turn.first:
-            self._begin(row, [ids[:end] for end in turn.stems])
-        shared = min(common_length(row.tokens, ids), len(ids) - 1)
+            stems = [ids[:end] for end in turn.stems]
+            if stems and stems[-1] == ids and not turn.candidates:
+                return {}, self._read_shared(row, stems)
+            self._begin(row, stems)
+        branches = {
+            name: Branch(encoded.start, tuple(encoded.tokens[encoded.start : -1]))
+            for name, encoded in turn.candidates.items()
+        }
+        # Where the text's last token merges with a candidate's first, both are read from one token earlier.
+        lowest = min((branch.start for branch in branches.values()), default=len(ids))
+        shared = min(common_length(row.tokens, ids), lowest - 1)
         self._stems[row.index] = [stem for stem in self._stems[row.index] if len(stem) <= shared]
-        logits = self.engine.prefill(ids[shared:], row=row.index, start=shared)[0]
-        likelihoods, lowest = self._likelihoods(ids, turn.candidates, logits, row.index)
-        if lowest < len(ids):
-            logits = self.engine.prefill(ids[lowest:], row=row.index, start=lowest)[0]
+        logits, after = self.engine.fork(ids[shared:], [*dict.fromkeys(branches.values())], row=row.index, start=shared)
         row.tokens = list(ids)
-        return likelihoods, logits
+        log_p = {branch: log_softmax(rows) for branch, rows in after.items()}
+        return {
+            name: mean_likelihood(log_p[branches[name]], encoded.tokens[encoded.start :])
+            for name, encoded in turn.candidates.items()
+        }, logits
+
+    def _read_shared(self, row: Row, stems: list[list[int]]) -> NDArray[np.float32]:
+        """Read a whole turn with which other prompts begin, or copy it; return the logits after it."""
+        ids = stems[-1]
+        count, begun = self._beginnings.find(stems)
+        if begun is None or count < len(stems):
+            self._begin(row, stems[:-1])
+            logits = self.engine.prefill(ids[len(row.tokens) :], row=row.index, start=len(row.tokens))[0]
+            begun = Begun(stems, self.engine.take(row.index, 0, len(ids)), logits)
+            self._beginnings.keep(begun)
+        else:
+            self.engine.put(row.index, 0, begun.keys_values)
+        self._stems[row.index], row.tokens = stems, list(ids)
+        return begun.logits
 
     def _begin(self, row: Row, stems: list[list[int]]) -> None:
         """Read the prompt's stems into the row, each in a step of its own.
 
-        Stems that another row has, also from its last conversation, are copied from it. The steps of a prompt begin at
-        the same places either way, so the results are the same to the last bit.
+        Stems that another row has, also from its last conversation, and those of a kept first turn are copied. The
+        steps of a prompt begin at the same places either way, so the results are the same to the last bit.
         """
         shared = {index: common_length(others, stems) for index, others in self._stems.items()}
         most = max(shared.values(), default=0)
-        if shared.get(row.index, 0) < most:
+        count, begun = self._beginnings.find(stems)
+        if begun is not None and count > most:
+            most = count
+            self.engine.put(row.index, 0, [values[:, : len(stems[count - 1])] for values in begun.keys_values])
+        elif shared.get(row.index, 0) < most:
             source = next(index for index, count in shared.items() if count == most)
             self.engine.move(source, row.index, len(stems[most - 1]))
         for before, stem in zip([[], *stems][most:], stems[most:], strict=False):
@@ -122,32 +203,10 @@ class Rows:
         self._stems[row.index] = list(stems)
         row.tokens = stems[-1] if stems else []
 
-    def _likelihoods(
-        self, ids: list[int], candidates: Mapping[str, Encoded], logits: NDArray[np.float32], row: int
-    ) -> tuple[dict[str, Likelihood], int]:
-        """Compute the likelihood of each candidate after `ids`, one after the other, given the logits after them.
 
-        The second result is the length up to which the row still contains `ids`.
-        """
-        likelihoods: dict[str, Likelihood] = {}
-        lowest = len(ids)
-        after = log_softmax(logits[None])
-        # Candidates that differ only in their last token, such as digits after a space, are one step.
-        ran: dict[tuple[int, ...], NDArray[np.float64]] = {}
-        # Candidates that leave the text whole come first: those that merge with its last tokens overwrite them.
-        for candidate, (joined, start) in sorted(candidates.items(), key=lambda item: -item[1].start):
-            log_p = after  # computed once for all
-            if start < len(ids):
-                # The text's last token merges with the candidate's first: both are read from one token earlier.
-                lowest = min(lowest, start)
-                log_p = log_softmax(self.engine.prefill([joined[start - 1]], row=row, start=start - 1))
-            if rest := joined[start:-1]:
-                step = (start, *rest)
-                if step not in ran:
-                    ran[step] = log_softmax(self.engine.prefill(rest, row=row, start=start, picks=range(len(rest))))
-                log_p = np.vstack([log_p, ran[step]])
-            likelihoods[candidate] = Likelihood(float(log_p[np.arange(len(log_p)), joined[start:]].mean()), len(log_p))
-        return likelihoods, lowest
+def mean_likelihood(log_p: NDArray[np.float64], tokens: Sequence[int]) -> Likelihood:
+    """Average the log probabilities (tokens, vocabulary), in nats, of a candidate's tokens."""
+    return Likelihood(float(log_p[np.arange(len(tokens)), tokens].mean()), len(tokens))
 
 
 def shares(prompts: Sequence[Prompt], scorers: int) -> list[list[Prompt]]:
@@ -161,7 +220,9 @@ def shares(prompts: Sequence[Prompt], scorers: int) -> list[list[Prompt]]:
     return [group[first : first + most] for group in together for first in range(0, len(group), most)]
 
 
-def score_all(prompts: Sequence[Prompt], chat: Chat, engine: Engine, *, scorers: int) -> Iterator[Response]:
+def score_all(
+    prompts: Sequence[Prompt], chat: Chat, engine: Engine, *, scorers: int, beginnings: Beginnings | None = None
+) -> Iterator[Response]:
     """Score prompts of one turn, as many side by side as there are scorers, each in one thread.
 
     `engine` has one row, and one thread per step. Responses are yielded as they finish. Closing the iterator early
@@ -171,7 +232,7 @@ def score_all(prompts: Sequence[Prompt], chat: Chat, engine: Engine, *, scorers:
     engines = [engine, *(engine.replicate() for _ in parts[1:scorers])]
     free: SimpleQueue[Rows] = SimpleQueue()
     for scorer in engines:
-        free.put(Rows(scorer))
+        free.put(Rows(scorer, beginnings))
     done: SimpleQueue[Response | BaseException] = SimpleQueue()
     stopped = Event()
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from equipoise.backends.conversation import Chat
-from equipoise.backends.rows import RowsBackend
-from equipoise.backends.scoring import score_all
+from equipoise.backends.rows import RowsBackend, beginnings
+from equipoise.backends.scoring import Beginnings, score_all
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Prompt, Response
 from equipoise.core.system import cores
@@ -43,6 +43,8 @@ class TorchBackend(RowsBackend):
         # One prompt per core, except where a GPU computes, or bitsandbytes, whose layers keep notes of each step.
         self._alone = model.device.type != "cpu" or entry.bits is not None
         self._engine = TorchEngine(model, entry)
+        # A GPU's memory is for the rows.
+        self._beginnings = beginnings() if model.device.type == "cpu" else Beginnings()
 
     def __exit__(self, *_: object) -> None:
         """Free the model and its buffers."""
@@ -63,7 +65,7 @@ class TorchBackend(RowsBackend):
             engine = self._open(threads=0 if self._alone else 1, rows=1)
             scorers = 1 if self._alone else min(cores(), self._batch_size)
             try:
-                yield from score_all(prompts, self._chat, engine, scorers=scorers)
+                yield from score_all(prompts, self._chat, engine, scorers=scorers, beginnings=self._beginnings)
             finally:
                 torch.set_num_threads(self._threads)
 

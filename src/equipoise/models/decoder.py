@@ -2,9 +2,9 @@
 
 The builder writes each layer's attention as one GroupQueryAttention, which reads each row's own length, so that a row's
 result does not depend, bit for bit, on the rest of its batch; and which writes keys and values into a buffer of the
-caller. Three changes follow: rows have lengths instead of a mask (`take_lengths`), logits are computed only at
-`logit_index` (`pick`), and weights published in blocks of 4 bits may stay in them (`keep_blocks`). Reference: ONNX
-Runtime contrib operators, com.microsoft.GroupQueryAttention and MatMulNBits.
+caller. Four changes follow: rows have lengths instead of a mask (`take_lengths`), texts may fork (`take_forks`), logits
+are computed only at `logit_index` (`pick`), and weights published in blocks of 4 bits may stay in them (`keep_blocks`).
+Reference: ONNX Runtime contrib operators, com.microsoft.GroupQueryAttention and MatMulNBits.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from equipoise.core.errors import EquipoiseError, one_line
-from equipoise.models.engine import GRAPH, PAIRS
+from equipoise.models.engine import BIAS, CPU, GRAPH, PAIRS, PLACES, provider
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -83,8 +83,9 @@ def write(model: PreTrainedModel, folder: Path, blocks: Mapping[str, Blocks] | N
 
     Inputs of the graph: input_ids (batch, tokens), past_key_values.* (batch, kv heads, capacity, head size), seqlens_k
     (batch; the row's length after this step, minus one), total_sequence_length (scalar; the longest of them),
-    logit_index (picked, 2: row, token). Outputs: logits (picked, vocabulary) and present.*. `blocks` are weights, by
-    the name of their layer, that stay in blocks. Returns the version of the graph's operator set.
+    logit_index (picked, 2: row, token), and on processors position_ids (batch, tokens) and attention_bias (1, 1,
+    tokens, the longest length). Outputs: logits (picked, vocabulary) and present.*. `blocks` are weights, by the name
+    of their layer, that stay in blocks. Returns the version of the graph's operator set.
 
     Raises:
         EquipoiseError: The builder does not know the architecture, or the graph is not a causal decoder's.
@@ -99,6 +100,8 @@ def write(model: PreTrainedModel, folder: Path, blocks: Mapping[str, Blocks] | N
     model.generation_config.save_pretrained(folder)
     graph = build(model, folder, fuse=not blocks)
     take_lengths(graph.graph)
+    if provider() == CPU:
+        take_forks(graph.graph)
     require_windows(graph.graph, model)
     pick(graph.graph)
     if blocks:
@@ -205,6 +208,24 @@ def take_lengths(graph: ir.Graph) -> None:
         ir.convenience.replace_all_uses_with(_read(attentions[0], index), value)
     for value in [value for value in graph.inputs if value.name in ("attention_mask", "position_ids")]:
         graph.inputs.remove(value)
+
+
+def take_forks(graph: ir.Graph) -> None:
+    """Give the attention tokens' positions and a bias as inputs of the graph, so that a step may hold several branches.
+
+    A bias of 0 and positions in sequence, as in every other step, leave the logits as they are, to the last bit. ONNX
+    Runtime implements both on processors.
+    """
+    import onnx_ir as ir
+
+    places = ir.val(PLACES, ir.DataType.INT64, ["batch_size", "sequence_length"])
+    bias = ir.val(BIAS, ir.DataType.FLOAT, [1, 1, "sequence_length", "total_length"])
+    graph.inputs.extend([places, bias])
+    for node in graph:
+        if node.op_type == ATTENTION:
+            node.resize_inputs(max(len(node.inputs), 11))
+            node.replace_input_with(9, places)
+            node.replace_input_with(10, bias)
 
 
 def pick(graph: ir.Graph) -> None:

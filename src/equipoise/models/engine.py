@@ -4,8 +4,9 @@ import copy
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,25 @@ from equipoise.core.system import has_driver
 GRAPH = "model.onnx"
 PAIRS = "equipoise.pairs"
 """Key in the metadata of a graph whose operators compute a single token of a single row with other last bits."""
+PLACES, BIAS = "position_ids", "attention_bias"
+"""Inputs of a graph in which texts may fork."""
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 KeysValues = list[Any]
 """Keys and values of adjacent tokens of one row: an array or tensor (kv heads, tokens, head size) for each buffer."""
+
+
+class Branch(NamedTuple):
+    """A continuation of a text: the number of the text's tokens that it follows, at least 1, and its own tokens."""
+
+    start: int
+    tokens: tuple[int, ...]
+
+
+class _Fork(NamedTuple):
+    """Where the tokens of a step stand: their positions (1, tokens), and what is added to their attention scores."""
+
+    places: NDArray[np.int64]
+    bias: NDArray[np.float32]
 
 
 def providers() -> list[str]:
@@ -90,6 +107,32 @@ class Engine(ABC):
         picked = [len(tokens) - 1] if picks is None else picks
         return self.run(np.array([tokens], np.int64), [start], first=row, picks=picked)
 
+    def fork(
+        self, tokens: Sequence[int], branches: Sequence[Branch], *, row: int = 0, start: int = 0
+    ) -> tuple[NDArray[np.float32], dict[Branch, NDArray[np.float32]]]:
+        """Extend one row after its first `start` tokens, then by each of distinct branches instead of one another.
+
+        Branches follow the row after `start` tokens or more. Returns the logits after the text (vocabulary), and of
+        each branch those before its first token and after each of its tokens (1 + tokens, vocabulary). The row then
+        holds the text.
+        """
+        end = start + len(tokens)
+        (last,) = self.prefill(tokens, row=row, start=start)
+        logits: dict[Branch, NDArray[np.float32]] = {}
+        # Branches that leave the text whole come first: the others overwrite its last tokens.
+        for branch in sorted(branches, key=lambda branch: -branch.start):
+            before = last[None]
+            if branch.start < end:
+                before = self.prefill(tokens[branch.start - 1 - start :][:1], row=row, start=branch.start - 1)
+            logits[branch] = before
+            if branch.tokens:
+                after = self.prefill(branch.tokens, row=row, start=branch.start, picks=range(len(branch.tokens)))
+                logits[branch] = np.vstack([before, after])
+        lowest = min((branch.start for branch in branches), default=end)
+        if lowest < end:
+            (last,) = self.prefill(tokens[lowest - start :], row=row, start=lowest)
+        return last, logits
+
 
 class OnnxEngine(Engine):
     """A graph of `equipoise.models.decoder` in ONNX Runtime."""
@@ -113,6 +156,7 @@ class OnnxEngine(Engine):
         heads = config["num_attention_heads"]
         size = config.get("head_dim") or config["hidden_size"] // heads
         self._paired = PAIRS in self._session.get_modelmeta().custom_metadata_map
+        self._forks = BIAS in {value.name for value in self._session.get_inputs()}
         self._head_shape = (config.get("num_key_value_heads", heads), size)
         self._names = [
             (f"past_key_values.{layer}.{part}", f"present.{layer}.{part}")
@@ -143,8 +187,45 @@ class OnnxEngine(Engine):
             return self._run(tokens.repeat(2, axis=0), [*lengths, self.capacity], first=first, picks=picks)[:1]
         return self._run(tokens, lengths, first=first, picks=picks)
 
+    def fork(
+        self, tokens: Sequence[int], branches: Sequence[Branch], *, row: int = 0, start: int = 0
+    ) -> tuple[NDArray[np.float32], dict[Branch, NDArray[np.float32]]]:
+        """As `Engine.fork`, in one step, where each token of a branch attends to that branch and to the text before it.
+
+        ONNX Runtime ignores positions in a step that begins a row, which has a step for each branch.
+        """
+        if not start or not self._forks or not any(branch.tokens for branch in branches):
+            return super().fork(tokens, branches, row=row, start=start)
+        ends = start + len(tokens) + np.cumsum([0, *(len(branch.tokens) for branch in branches)])
+        total = int(ends[-1])
+        places = np.arange(start, total)
+        bias = np.zeros((total - start, total), np.float32)
+        for branch, (begin, end) in zip(branches, pairwise(ends), strict=True):
+            places[begin - start : end - start] = np.arange(branch.start, branch.start + end - begin)
+            bias[begin - start : end - start, branch.start : begin] = -np.inf
+        picks = sorted({len(tokens) - 1, *(branch.start - 1 - start for branch in branches)})
+        logits = self._run(
+            np.array([[*tokens, *(token for branch in branches for token in branch.tokens)]], np.int64),
+            [start],
+            first=row,
+            picks=[*picks, *range(len(tokens), total - start)],
+            fork=_Fork(places[None], bias[None, None]),
+        )
+        before = dict(zip(picks, logits, strict=False))
+        after = np.split(logits[len(picks) :], ends[1:-1] - ends[0])
+        return before[len(tokens) - 1], {
+            branch: np.vstack([before[branch.start - 1 - start][None], own])
+            for branch, own in zip(branches, after, strict=False)
+        }
+
     def _run(
-        self, tokens: NDArray[np.int64], lengths: Sequence[int], *, first: int, picks: Sequence[int]
+        self,
+        tokens: NDArray[np.int64],
+        lengths: Sequence[int],
+        *,
+        first: int,
+        picks: Sequence[int],
+        fork: _Fork | None = None,
     ) -> NDArray[np.float32]:
         import onnxruntime
 
@@ -156,6 +237,9 @@ class OnnxEngine(Engine):
             "total_sequence_length": np.array(after.max(), np.int32),
             "logit_index": np.array([(row, pick) for row in range(count) for pick in picks], np.int64),
         }
+        if self._forks:
+            places = np.array(lengths, np.int64)[:, None] + np.arange(width)
+            values[PLACES], values[BIAS] = fork or (places, np.zeros((1, 1, width, after.max()), np.float32))
         binding = self._session.io_binding()
         # ONNX Runtime borrows these arrays: they must outlive the run.
         borrowed: list[Any] = [values]

@@ -54,7 +54,7 @@ from equipoise.materials.stories.compose import (
 )
 from equipoise.materials.stories.library import Library
 from equipoise.materials.stories.schema import REVEALING, SOCIAL, Contrast, Id, Persona, Presentation, shared_name
-from equipoise.materials.versions import TOLD, USUAL, CueKind, Treatment
+from equipoise.materials.versions import CONTROLS, TOLD, USUAL, CueKind, Treatment
 from equipoise.materials.vignette import ROLES, Grade, Level, Tier, Vignette
 from equipoise.stats.bootstrap import generator
 from equipoise.studies.vignettes import NAME
@@ -486,8 +486,23 @@ def vignette_prompt(vignette: Vignette, build: Build, wording: Wording | None = 
         candidates=tuple(sorted(answer.label for answer in answers)),
         reply=not at_once,
         sentence=not at_once,
-        stem=vignette.text.partition("\n\n")[0] if vignette.treatment else "",
+        **_shared(vignette, build, turns[0]),
     )
+
+
+def _shared(vignette: Vignette, build: Build, turn: str) -> dict[str, str]:
+    """Return the stem and lead of a prompt's first turn: the beginnings that it has in common with other prompts.
+
+    A treatment adds to the case, and rereadings of an arm or a control give another reply to the same turn; that of an
+    arm without reasoning asks for the answer after the case.
+    """
+    if vignette.treatment:
+        return {"stem": vignette.text.partition("\n\n")[0]}
+    if vignette.version in CONTROLS and "controls" in build.rereadings:
+        return {"lead": turn}
+    if vignette.version in ROLES and build.rereadings and turn.startswith(vignette.text):
+        return {"stem": vignette.text, "lead": turn}
+    return {}
 
 
 def samples_of(prompt: Prompt, n: int, first: int = 0) -> list[Prompt]:

@@ -147,7 +147,7 @@ def _go_on(prompt: Prompt, name: str, replies: Sequence[str], *turns: str) -> Pr
     reasoning, answer = replies
     begun = answer if answer.startswith(prompt.prefix) else f"{prompt.prefix} {answer}"
     key = str(CaseKey.parse(prompt.key)._replace(rereading=name))
-    told = {"turns": (*prompt.turns, *turns), "given": (reasoning, begun), "lead": ""}
+    told = {"turns": (*prompt.turns, *turns), "given": (reasoning, begun)}
     return prompt.model_copy(update={"key": key, **told})
 
 
@@ -174,15 +174,11 @@ def _texts(own: str, other: str, kinds: Sequence[Rereading], blind: Callable[[st
 
 
 def _reread(prompt: Prompt, key: str, case: str, text: str | None) -> Prompt:
-    """Ask for the answer after a text that replaces the reasoning; all such prompts share the text of the case."""
-    fields: dict[str, Any] = {"key": key, "lead": "", "stem": case}
+    """Ask for the answer after a text that replaces the reasoning."""
+    fields: dict[str, Any] = {"given": (text,)}
     if text is None:
-        fields["turns"] = (f"{case}\n\n{prompt.turns[-1]}",)
-    elif prompt.turns[0] != case and prompt.turns[0].startswith(case):
-        fields |= {"given": (text,), "lead": prompt.turns[0]}
-    else:
-        fields |= {"given": (text,), "stem": prompt.turns[0]}
-    return prompt.model_copy(update=fields)
+        fields = {"turns": (f"{case}\n\n{prompt.turns[-1]}",), "lead": ""}
+    return prompt.model_copy(update={"key": key, **fields})
 
 
 def beginning(text: str, share: int) -> str:
