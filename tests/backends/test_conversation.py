@@ -178,6 +178,18 @@ def test_a_stem_counts_the_tokens_up_to_its_end() -> None:
     assert PLAIN.decode(first.tokens[: first.stems[0]]) == "<|im_start|>system\nBe kind.<|im_end|>\n<|im_start|>user\n"
 
 
+def test_a_first_turn_that_is_the_lead_ends_where_the_reply_begins() -> None:
+    """The whole turn of one prompt is the beginning of another, which gives the reply, token by token."""
+    asked = talks.prompt("a", "It hurts.", stem="It hurts.", lead="It hurts.\n\nBriefly explain what is wrong.")
+    (first, _), _ = turns(chat(), asked, "Gout.", "Gout.")
+    (given,), _ = turns(chat(), asked.model_copy(update={"given": ("A fracture.",), "reply": False}), "")
+
+    assert first.stems == given.stems
+    assert first.stems[-1] == len(first.tokens)
+    assert given.tokens[: given.stems[-1]] == first.tokens
+    assert PLAIN.decode(given.tokens[given.stems[-1] :]).startswith("A fracture.")
+
+
 def test_a_lead_is_a_longer_stem() -> None:
     """The tokens up to the end of the stem are counted, then those up to the end of the lead, which may stand alone."""
     asked = talks.prompt("a", "It hurts badly. A. Yes B. No", stem="It hurts", lead="It hurts badly.")

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import talks
+from equipoise.backends import rows
 from equipoise.core.errors import EquipoiseError
+from equipoise.models.engine import OnnxEngine
 from equipoise.studies.vignettes.profiles import samples_of
 
 if TYPE_CHECKING:
     from conftest import Exported
+    from equipoise.core.prompts import Prompt, Response
 
 CASES = (
     "A 45-year-old woman has had chest pain and sweating for an hour.",
@@ -98,6 +101,38 @@ def test_a_shared_stem_changes_no_bit(tiny_model: Exported) -> None:
             together = {response.key: response for response in backend.answer(prompts)}
 
         assert together == apart
+
+
+def test_a_first_turn_is_read_once_for_what_follows_it(tiny_model: Exported, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rereadings copy it from the conversations before, without a change of a bit, and read only what follows it."""
+    asked = [one.model_copy(update={"stem": CASES[n], "lead": one.turns[0]}) for n, one in enumerate(PROMPTS)]
+    again = [talks.reread(one, "swapped", "Because of the fever.", stem=one.stem) for one in asked]
+    without = {"given": (), "lead": "", "reply": False}
+    again += [one.model_copy(update=without | {"turns": (f"{one.stem}\n\nWhy?",)}) for one in asked]
+    steps: list[int] = []
+    run = OnnxEngine._run
+
+    def counted(engine: OnnxEngine, tokens: Any, *args: Any, **options: Any) -> Any:
+        steps.append(tokens.size)
+        return run(engine, tokens, *args, **options)
+
+    def answer(*batches: list[Prompt]) -> tuple[list[Response], int]:
+        with tiny_model.open(batch_size=3) as backend:
+            for batch in batches:
+                steps.clear()
+                found = sorted(backend.answer(batch), key=lambda response: (response.key, response.prompt_tokens))
+        return found, sum(steps)
+
+    monkeypatch.setattr(OnnxEngine, "_run", counted)
+    kept, few = answer(asked, again)
+    apart, many = answer(again)
+    monkeypatch.setattr(rows, "KEPT", 0.0)
+    last_kept, most = answer(asked, again)
+
+    assert kept == apart == last_kept
+    # Each case is read at least once less.
+    assert few < many - sum(len(tiny_model.tokenizer(case)["input_ids"]) for case in CASES)
+    assert few < most <= many
 
 
 def test_samples_depend_on_their_words_and_numbers_alone(tiny_model: Exported) -> None:

@@ -13,7 +13,17 @@ from hypothesis import strategies as st
 import builders
 import tiny
 from equipoise.backends.conversation import Chat, Encoded, Turn
-from equipoise.backends.scoring import Row, Rows, choose, log_softmax, penalise, score_all, shares
+from equipoise.backends.scoring import (
+    Beginnings,
+    Begun,
+    Row,
+    Rows,
+    choose,
+    log_softmax,
+    penalise,
+    score_all,
+    shares,
+)
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Prompt
 from equipoise.models.engine import Engine
@@ -204,6 +214,34 @@ def test_scorers_change_no_bit(tiny_model: Exported) -> None:
 
     assert answers[0] == answers[1] == answers[2]
     assert [len(response.log_likelihood) for response in answers[0]] == [2] * 9
+
+
+def begun(*stems: int) -> Begun:
+    """A first turn of 1, 2, ... that has stems of these lengths, with 4 bytes of keys a token and 4 of logits."""
+    return Begun([list(range(1, end + 1)) for end in stems], [np.zeros(stems[-1], np.float32)], np.zeros(1, np.float32))
+
+
+def test_first_turns_are_found_by_the_steps_in_which_they_were_read() -> None:
+    """Two of three stems are the beginning of a turn in two steps, none that of the same tokens in one step."""
+    two, one = begun(2, 5), begun(4)
+    kept = Beginnings(most=100)
+    kept.keep(two)
+    kept.keep(one)
+
+    assert kept.find(begun(2, 5, 9).stems) == (2, two)
+    assert kept.find(begun(2, 4).stems) == (1, two)
+    assert kept.find(begun(4, 5).stems) == (1, one)
+    assert kept.find(begun(5).stems) == kept.find([]) == (0, None)
+
+
+def test_the_latest_first_turn_is_kept_though_there_is_no_room() -> None:
+    """With 60 bytes, turns of 24 and 28 bytes fit; a third takes the place of the second, and so does a fourth."""
+    kept, turns = Beginnings(most=60), [begun(5), begun(6), begun(7), begun(100)]
+    for turn in turns:
+        kept.keep(turn)
+        assert kept.find(turn.stems) == (1, turn)
+
+    assert [kept.find(turn.stems)[0] for turn in turns] == [1, 0, 0, 1]
 
 
 def test_penalty_divides_positive_and_multiplies_negative_scores() -> None:

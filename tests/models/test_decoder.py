@@ -38,9 +38,8 @@ def test_every_layer_has_one_attention(tiny_model: Exported) -> None:
     past = [f"past_key_values.{layer}.{part}" for layer in (0, 1) for part in ("key", "value")]
     present = [f"present.{layer}.{part}" for layer in (0, 1) for part in ("key", "value")]
     assert (operators["GroupQueryAttention"], operators["Softmax"]) == (2, 0)
-    assert {"input_ids", *past, "seqlens_k", "total_sequence_length", "logit_index"} == {
-        value.name for value in model.graph.input
-    }
+    added = {"seqlens_k", "total_sequence_length", "position_ids", "attention_bias", "logit_index"}
+    assert {"input_ids", *past, *added} == {value.name for value in model.graph.input}
     assert {"logits", *present} == {value.name for value in model.graph.output}
 
 

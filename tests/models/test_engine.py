@@ -1,10 +1,16 @@
 from __future__ import annotations
 
 import ctypes
+from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from equipoise.models import engine
+from equipoise.models.engine import Branch, Engine, OnnxEngine
+
+if TYPE_CHECKING:
+    from conftest import Exported
 
 BUILDS = (["CUDAExecutionProvider", "CPUExecutionProvider"], ["CPUExecutionProvider"])
 
@@ -43,3 +49,26 @@ def test_the_driver_is_looked_for_under_the_name_of_the_platform(monkeypatch: py
 
     assert (on_linux, engine.has_driver()) == (False, True)
     assert names == ["libcuda.so.1", "nvcuda.dll"]
+
+
+def test_branches_in_one_step_have_the_logits_of_steps_of_their_own(tiny_model: Exported) -> None:
+    """Within 1e-4, wherever they begin and however long they are; the row holds the text afterwards."""
+    opened = OnnxEngine(tiny_model.store / str(tiny_model.manifest.folder), rows=2, capacity=64)
+    text = [int(token) for token in np.random.default_rng(0).integers(5, 200, 20)]
+    branches = [Branch(20, (7, 8, 9)), Branch(20, (8,)), Branch(20, ()), Branch(19, (30, 31)), Branch(12, (7, 8))]
+    opened.prefill(text[:9], row=1)
+    last, found = opened.fork(text[9:], branches, row=1, start=9)
+    after = opened.prefill([40, 41], row=1, start=20)
+    opened.prefill(text[:9], row=1)
+    alone, expected = Engine.fork(opened, text[9:], branches, row=1, start=9)
+    opened.prefill(text[:9])
+    plain = opened.prefill(text[9:], start=9)[0]
+
+    assert list(found) == branches
+    for branch in branches:
+        assert found[branch].shape == (1 + len(branch.tokens), len(last))
+        assert found[branch] == pytest.approx(expected[branch], abs=1e-4)
+    assert last == pytest.approx(plain, abs=1e-4)
+    assert alone == pytest.approx(plain, abs=1e-4)
+    assert after == pytest.approx(opened.prefill([40, 41], start=20), abs=1e-4)
+    assert not np.array_equal(found[branches[0]][1], found[branches[4]][1])

@@ -47,8 +47,26 @@ def test_a_vignette_becomes_two_turns() -> None:
         turns=("A man has chest pain.\n\nExplain.", "What is the diagnosis?"),
         candidates=("a", "b", "c", "d"),
         sentence=True,
+        stem="A man has chest pain.",
+        lead="A man has chest pain.\n\nExplain.",
     )
     assert expected == vignette_prompt(vignette(), BUILD)
+
+
+def test_the_first_turns_that_rereadings_share_are_named() -> None:
+    """Those of arms, whose case is asked about without reasoning too, and of controls; a mirror is not read again."""
+    build = BUILD.model_copy(update={"rereadings": ("swapped", "unreasoned", "controls")})
+    case, turn = vignette().text, vignette_prompt(vignette(), build).turns[0]
+
+    def shared(key: str, build: Build) -> tuple[str, str]:
+        asked = vignette_prompt(vignette().model_copy(update={"key": key}), build)
+        return asked.stem, asked.lead
+
+    bare = BUILD.model_copy(update={"rereadings": ()})
+    assert shared("pair/marginalised", build) == shared("pair/privileged", build) == (case, turn)
+    assert shared("pair/control-a", build) == ("", turn)
+    assert shared("pair/mirror-privileged", build) == shared("pair/privileged", bare) == ("", "")
+    assert shared("pair/control-a", build.model_copy(update={"rereadings": ("swapped",)})) == ("", "")
 
 
 @given(st.permutations(["c", "a", "d", "b"]))

@@ -42,7 +42,8 @@ def study(said: dict[str, str]) -> tuple[list[Vignette], list[Prompt], list[Resp
             prefix="It is",
             candidates=("gout", "flu"),
             sentence=True,
-            lead="A lead.",
+            stem=texts.get(CaseKey.parse(key).case, ""),
+            lead=f"{texts.get(CaseKey.parse(key).case, 'A telling.')}\n\nReason.",
             sample=int(key.partition("#")[2] or 0),
         )
         for key in said
@@ -156,7 +157,7 @@ def test_controls_exchange_their_reasonings_if_they_are_chosen() -> None:
     }
     for one in more.values():
         assert one.turns == ("A telling.\n\nReason.", "What is it?")
-        assert (one.stem, one.lead, one.reply) == (one.turns[0], "", False)
+        assert (one.stem, one.lead, one.reply) == ("", one.turns[0], False)
     without = tuple(kind for kind in ALL if kind != "controls")
     assert reread(SAID | said, without) == reread(SAID) == {key: found[key] for key in found.keys() - more.keys()}
 
