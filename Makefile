@@ -11,7 +11,7 @@ export DVC_NO_ANALYTICS := 1
 export PYTHONPATH :=
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: repro pull pack resolve sweep review test test-slow test-all check generated docs readme judge validity operating phantoms phantoms-trained organisms bench faults screenshots lock clean
+.PHONY: repro pull pack resolve sweep review test test-slow test-all check generated docs readme judge validity operating phantoms phantoms-trained organisms bench linear faults screenshots lock clean
 
 # One study alone: make repro STUDY=vignettes. Another model, as an experiment: make repro MODEL=phantom_silent
 STUDY ?=
@@ -216,6 +216,12 @@ bench: .venv/developed
 	pip install --quiet --no-deps --upgrade --target .cache/bench --requirement benchmarks/requirements.txt
 	for part in $(PARTS); do \
 	  PYTHONPATH=src:judge:.cache/bench HF_HUB_OFFLINE=1 python benchmarks/speed.py --only "$$part" || exit 1; done
+
+# Measure by what the time of each reader of text grows where a hostile text doubles; fail where it is far from twice the time
+# (a minute on an idle core). LENGTH=20000 takes longer texts.
+LENGTH ?= 6000
+linear: .venv/developed
+	PYTHONPATH=src python benchmarks/linear.py --length $(LENGTH)
 
 # Repeat the attack on reliability (killed runs, kills while dvc.lock is written, a full disk, read-only folders, clock
 # jumps, runs at once, damaged caches, a faulty server, malformed inputs) in clones of the last commit, and write
