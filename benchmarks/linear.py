@@ -349,6 +349,9 @@ def growth(reader: Callable[[str], object], hostile: tuple[str, ...], length: in
     enough. Else from half the length on, the shortest of some rounds; and where that is more than it may be, on average
     from an eighth on, since texts are also cut into pieces of a size, and where the cuts fall makes steps of the time,
     which its square would outgrow: of some lengths about an eighth, the one on the highest step counts.
+
+    What is read within FLOOR has no growth, 0: neither has what took longer only once, as the first reading does where
+    something is arranged for all.
     """
     sixteenth, half, whole = (repeated(hostile, length // part) for part in (16, 2, 1))
     long = seconds(reader, whole)
@@ -360,7 +363,9 @@ def growth(reader: Callable[[str], object], hostile: tuple[str, ...], length: in
     short = seconds(reader, half)
     for _ in range(4):
         short, long = min(short, seconds(reader, half)), min(long, seconds(reader, whole))
-        if long <= LARGEST * short or long < FLOOR:
+        if long < FLOOR:
+            return 0.0
+        if long <= LARGEST * short:
             return long / short
     eighths = [repeated(hostile, length // 8 - length // 200 * less) for less in range(4)]
     return float((long / max(seconds(reader, eighth) for eighth in eighths)) ** (1 / 3))
