@@ -75,5 +75,7 @@ def test_faulty_files_are_named(tmp_path: Path) -> None:
         digest_of(tmp_path, "a.py", "a = 1\nb = (\n")
     with pytest.raises(EquipoiseError, match=r"a\.yaml, line 2: malformed YAML"):
         digest_of(tmp_path, "a.yaml", "a: 1\n  b: 2\n")
+    with pytest.raises(EquipoiseError, match=r"a\.yaml: nested too deeply, or an alias within its own value"):
+        digest_of(tmp_path, "a.yaml", "a: &a [*a]\n")
     with pytest.raises(EquipoiseError, match=r"gone\.py: cannot be read"):
         imported(tmp_path / "gone.py")

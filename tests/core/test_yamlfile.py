@@ -56,7 +56,10 @@ def test_a_sound_file_is_read(tmp_path: Path) -> None:
         ("name: a\nsize: 1\n", ": field size: Extra inputs are not permitted"),
         ("", r": field \(row\): Input should be an object"),
         ("name: a\nparts: &parts [*parts]\n", ": nested too deeply, or an alias within its own value: write flatter"),
+        ("[" * 200_000, ": nested too deeply: write flatter values"),
+        (f"{'- ' * 200_000}a", ": nested too deeply: write flatter values"),
     ],
+    ids=lambda value: value[:40],
 )
 def test_a_fault_is_named_in_one_line(tmp_path: Path, text: str, fault: str) -> None:
     """Malformed YAML is named by its line, a wrong value by its path."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.yamlfile import read_yaml
+from equipoise.core.yamlfile import read_content
 
 State = tuple[int, int]
 """When a file was written, in nanoseconds, and its size in bytes."""
@@ -38,10 +38,7 @@ def _digest(path: Path, state: State, without: str) -> str:
             _write(_parsed(path, state), parts)
             content = " ".join(parts)
         case ".yaml":
-            values = read_yaml(path)
-            if isinstance(values, dict):
-                values.pop(without, None)
-            content = json.dumps(values, default=str, ensure_ascii=False)
+            content = json.dumps(read_content(path, without=without), default=str, ensure_ascii=False)
         case _:
             return jsonl.sha256(path)
     return sha256(content.encode("utf-8", "surrogatepass")).hexdigest()

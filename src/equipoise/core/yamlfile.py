@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import suppress
 from datetime import date
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,6 +23,9 @@ from equipoise.core.jsonl import SURROGATE, fault, read_text
 M = TypeVar("M", bound=BaseModel)
 MOST = 1_000_000
 """Most values of a file: some lines of aliases of aliases can stand for any number."""
+DEEPEST = 10_000
+"""Deepest nesting for which the loader in C is trusted: somewhat above it, its stack overflows and ends the process."""
+BRACKETS = re.compile(r"[\[{\]}]")
 
 
 class _Strict(SafeConstructor):
@@ -65,19 +69,37 @@ for _kind in (_Loader, _FastLoader):
 def read_yaml(path: Path) -> object:
     """Read a YAML file as plain values; malformed YAML or a duplicate key raises an EquipoiseError with the line."""
     text = read_text(path)
-    # A fault is described by the slow loader, which may also find none.
-    with suppress(yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError):
-        return yaml.load(text, Loader=_FastLoader)  # noqa: S506  (a SafeLoader)
+    if not _may_be_deep(text):
+        # A fault is described by the slow loader, which may also find none.
+        with suppress(yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError):
+            return yaml.load(text, Loader=_FastLoader)  # noqa: S506  (a SafeLoader)
     try:
         return yaml.load(text, Loader=_Loader)  # noqa: S506  (a SafeLoader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         message = f"{path}, line {line}: malformed YAML ({error.problem}): fix that line or the one before it"
         raise EquipoiseError(message) from error
+    except RecursionError as error:
+        raise EquipoiseError(f"{path}: nested too deeply: write flatter values") from error
     except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError) as error:
         # A control character; a date or number that does not exist; a tag that PyYAML does not check (`!!bool maybe`).
         problem = next(iter(str(error).splitlines()), type(error).__name__)
         raise EquipoiseError(f"{path}: malformed YAML ({problem}): fix the file") from error
+
+
+def _may_be_deep(text: str) -> bool:
+    """Whether values could be nested more than DEEPEST times: in brackets, or by what stands before them on a line."""
+    brackets = (1 if bracket in "[{" else -1 for bracket in BRACKETS.findall(text))
+    return max(accumulate(brackets), default=0) + max(map(len, text.splitlines()), default=0) > DEEPEST
+
+
+def read_content(path: Path, *, without: str = "") -> object:
+    """Read a YAML file as plain values of a bounded number, without a key of its mapping."""
+    value = read_yaml(path)
+    if isinstance(value, dict):
+        value.pop(without, None)
+    _require_bounded(str(path), value)
+    return value
 
 
 def load_yaml(path: Path, kind: type[M]) -> M:
@@ -91,18 +113,14 @@ def strictly(where: str, value: object, kind: type[M]) -> M:
     Types are strict: text is not a number, true is not 1, and 1.0 is not a whole number. They are those of JSON, so
     that a list is a tuple and text a path.
     """
+    _require_bounded(where, value)
     try:
-        for count, part in enumerate(_parts(value)):
-            if count == MOST:
-                raise EquipoiseError(f"{where}: more than {MOST:,} values: write out what aliases repeat, or split it")
+        for part in _parts(value):
             _require_text_keys(part)
         validator: TypeAdapter[M] = _adapter(kind)
         return validator.validate_json(json.dumps(value, default=_as_text), strict=True)
     except TypeError as error:  # a set or a binary value
         raise EquipoiseError(f"{where}: {error}: write it as text, in quotes") from error
-    except RecursionError as error:
-        fix = "write flatter values"
-        raise EquipoiseError(f"{where}: nested too deeply, or an alias within its own value: {fix}") from error
     except ValidationError as error:
         raise EquipoiseError(f"{where}: {fault(error)}") from error
 
@@ -125,6 +143,16 @@ def _parts(value: object) -> Iterator[object]:
     if isinstance(value, (dict, list)):
         for part in value.values() if isinstance(value, dict) else value:
             yield from _parts(part)
+
+
+def _require_bounded(where: str, value: object) -> None:
+    """Refuse more than MOST values, and values within themselves."""
+    try:
+        if any(count == MOST for count, _ in enumerate(_parts(value))):
+            raise EquipoiseError(f"{where}: more than {MOST:,} values: write out what aliases repeat, or split it")
+    except RecursionError as error:
+        fix = "write flatter values"
+        raise EquipoiseError(f"{where}: nested too deeply, or an alias within its own value: {fix}") from error
 
 
 def _require_text_keys(value: object) -> None:

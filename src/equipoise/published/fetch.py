@@ -41,9 +41,10 @@ def locate(source: str, pick: Callable[[Mapping[str, int]], Sequence[str]]) -> l
 
 
 def _download(repo: str, revision: str, pick: Callable[[Mapping[str, int]], Sequence[str]]) -> list[Path]:
-    from huggingface_hub import HfApi, hf_hub_download
-
     try:
+        # The client reads settings of the environment, which may be malformed, when it is imported.
+        from huggingface_hub import HfApi, hf_hub_download
+
         entries = HfApi().list_repo_tree(repo, repo_type="dataset", revision=revision, recursive=True)
         sizes = {entry.path: getattr(entry, "size", 0) for entry in entries if entry.path.endswith(DATA)}
         names = pick(sizes)
