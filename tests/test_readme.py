@@ -23,6 +23,7 @@ FEWER = {"controls": False, "mirrors": False, "rereadings": []}
 STATE = "tests/core/test_params.py tests/report/test_inputs.py"
 """Tests that read what a run writes or leaves in the settings."""
 SHORTER = {
+    "make test": f"make test PYTEST='pytest -q {STATE}'",
     "make test-all": f"make test-all PYTEST='pytest -q {STATE}'",
     # Minutes of work, and models of the hub: what they would run.
     "dvc exp run -S build.profile=powered": "dvc exp run --queue -S build.profile=powered",

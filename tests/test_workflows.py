@@ -39,7 +39,7 @@ def test_workflows_name_commits_and_a_comment_runs_no_code_of_others() -> None:
 
 RIGHTS = {
     "audit": {"audit": {"contents": "read"}},
-    "ci": {"check-and-test": {"contents": "read"}},
+    "ci": {"check-and-test": {"contents": "read"}, "slow-tests": {"contents": "read"}},
     "bias-base": {"measure": {"contents": "read"}},
     # The caches of the branch are listed.
     "bias-review": {"measure": {"actions": "read", "contents": "read"}},
