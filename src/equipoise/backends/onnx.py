@@ -24,7 +24,7 @@ class OnnxBackend(RowsBackend):
         self._entry = entry
         self._batch_size = batch_size
         self._opened: tuple[int, OnnxEngine] | None = None
-        self._beginnings = beginnings()
+        self._beginnings = beginnings(entry, batch_size)
 
     def __exit__(self, *_: object) -> None:
         """Free the graph and its buffers."""

@@ -11,7 +11,7 @@ from equipoise.backends.conversation import Chat, Turn, Turned, advance, run_tal
 from equipoise.backends.scoring import Beginnings, Row, Rows, candidate_likelihoods, choose, penalise
 from equipoise.core.prompts import Prompt, Response
 from equipoise.models.engine import Engine
-from equipoise.models.readiness import GB, Machine
+from equipoise.models.readiness import GB, Machine, run_gb
 from equipoise.models.registry import WeightsEntry
 
 FEW = 16
@@ -19,15 +19,16 @@ FEW = 16
 BLOCK = 128
 """The capacity of rows for a tree is a multiple of this many tokens."""
 
-KEPT, SHARE = 3e9, 0.25
-"""Most bytes of first turns that are kept for prompts that begin alike, and of the machine's memory."""
+KEPT, SHARE = 3e9, 0.5
+"""Most bytes of first turns that are kept for prompts that begin alike, and of the memory that the model leaves."""
 
 _Steps = Generator[int, "NDArray[np.float32]", "Response"]
 
 
-def beginnings() -> Beginnings:
-    """Keep first turns as far as this machine's memory allows."""
-    return Beginnings(min(KEPT, SHARE * GB * (Machine().memory() or 0.0)))
+def beginnings(entry: WeightsEntry, batch_size: int) -> Beginnings:
+    """Keep first turns as far as this machine's memory allows, beside a model and its rows."""
+    left = (Machine().memory() or 0.0) - run_gb(entry, batch_size)
+    return Beginnings(min(KEPT, max(0.0, SHARE * GB * left)))
 
 
 class RowsBackend(Backend):

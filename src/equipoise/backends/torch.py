@@ -44,7 +44,7 @@ class TorchBackend(RowsBackend):
         self._alone = model.device.type != "cpu" or entry.bits is not None
         self._engine = TorchEngine(model, entry)
         # A GPU's memory is for the rows.
-        self._beginnings = beginnings() if model.device.type == "cpu" else Beginnings()
+        self._beginnings = beginnings(entry, batch_size) if model.device.type == "cpu" else Beginnings()
 
     def __exit__(self, *_: object) -> None:
         """Free the model and its buffers."""
