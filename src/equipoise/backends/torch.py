@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from equipoise.backends.conversation import Chat
-from equipoise.backends.rows import RowsBackend, beginnings
+from equipoise.backends.rows import RowsBackend
 from equipoise.backends.scoring import Beginnings, score_all
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Prompt, Response
@@ -43,8 +43,8 @@ class TorchBackend(RowsBackend):
         # One prompt per core, except where a GPU computes, or bitsandbytes, whose layers keep notes of each step.
         self._alone = model.device.type != "cpu" or entry.bits is not None
         self._engine = TorchEngine(model, entry)
-        # A GPU's memory is for the rows.
-        self._beginnings = beginnings(entry, batch_size) if model.device.type == "cpu" else Beginnings()
+        # The latest first turn alone, for its samples: threads that score compute others in their last bits.
+        self._beginnings = Beginnings()
 
     def __exit__(self, *_: object) -> None:
         """Free the model and its buffers."""
@@ -65,7 +65,7 @@ class TorchBackend(RowsBackend):
             engine = self._open(threads=0 if self._alone else 1, rows=1)
             scorers = 1 if self._alone else min(cores(), self._batch_size)
             try:
-                yield from score_all(prompts, self._chat, engine, scorers=scorers, beginnings=self._beginnings)
+                yield from score_all(prompts, self._chat, engine, scorers=scorers)
             finally:
                 torch.set_num_threads(self._threads)
 
