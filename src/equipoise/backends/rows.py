@@ -15,7 +15,7 @@ from equipoise.models.readiness import GB, Machine, run_gb
 from equipoise.models.registry import WeightsEntry
 
 FEW = 16
-"""Up to this many candidates are scored one after the other; more, if no reply is requested, as a tree."""
+"""Up to this many candidates are scored in the row of their prompt; more, if no reply is requested, as a tree."""
 BLOCK = 128
 """The capacity of rows for a tree is a multiple of this many tokens."""
 
