@@ -122,7 +122,8 @@ def reasoning_prompts(count: int, tokens: int) -> list[Prompt]:
     """
     settings = params.load(ROOT / "params.yaml").section("build", Build)
     rows = build_pairs(load_library(ROOT / "data/raw"), "full")[:count]
-    change = {"prefix": "", "candidates": (), "limit": tokens, "sentence": False}
+    # No first turn is kept from the warm-up.
+    change = {"prefix": "", "candidates": (), "limit": tokens, "sentence": False, "stem": "", "lead": ""}
     return [
         prompt.model_copy(update={"turns": prompt.turns[:1]} | change)
         for prompt in (vignette_prompt(row, settings) for row in rows)

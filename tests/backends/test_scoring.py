@@ -71,6 +71,16 @@ class Fake:
         """Give another that notes its steps in the same place."""
         return type(self)(self.steps)
 
+    def take(self, row: int, start: int, end: int) -> list[NDArray[np.float32]]:
+        """Give the tokens themselves."""
+        assert row == 0
+        return [np.array([self._held[start:end]], np.float32)]
+
+    def put(self, row: int, start: int, keys_values: list[NDArray[np.float32]]) -> None:
+        """Write tokens."""
+        assert row == 0
+        self._held = [*self._held[:start], *map(int, keys_values[0][0])]
+
     def prefill(
         self, tokens: Sequence[int], *, row: int = 0, start: int = 0, picks: Sequence[int] | None = None
     ) -> NDArray[np.float32]:
@@ -232,6 +242,21 @@ def test_first_turns_are_found_by_the_steps_in_which_they_were_read() -> None:
     assert kept.find(begun(2, 4).stems) == (1, two)
     assert kept.find(begun(4, 5).stems) == (1, one)
     assert kept.find(begun(5).stems) == kept.find([]) == (0, None)
+
+
+def test_a_first_turn_has_its_own_logits_though_a_longer_one_begins_with_it() -> None:
+    """A turn of three tokens is read whether a turn of five that begins with it was read before or not."""
+    short = Turn([1, 2, 3], first=True, stems=(3,), candidates={}, limit=1)
+    long = Turn([1, 2, 3, 4, 5], first=True, stems=(3, 5), candidates={}, limit=1)
+    logits = []
+    for turns in ((short,), (long, short)):
+        engine: Any = Fake()
+        reader = Rows(engine, Beginnings(most=1e6))
+        for turn in turns:
+            _, last = reader.read(turn, Row(0))
+        logits.append(last)
+
+    assert np.array_equal(*logits)
 
 
 def test_the_latest_first_turn_is_kept_though_there_is_no_room() -> None:

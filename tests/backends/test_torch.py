@@ -20,6 +20,7 @@ from equipoise.core.cache import ResponseCache
 from equipoise.core.errors import EquipoiseError
 from equipoise.models import export, registry, torch_engine, weights
 from equipoise.models.registry import TorchEntry
+from equipoise.studies.vignettes.profiles import samples_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -71,6 +72,21 @@ def test_texts_and_likelihoods_are_those_of_transformers(projects: dict[str, Pat
         replies, scores = reference.converse(asked)
         assert replies == found[asked.key].replies
         assert scores == pytest.approx(found[asked.key].log_likelihood, abs=1e-4)
+
+
+def test_what_was_read_before_changes_no_bit(projects: dict[str, Path]) -> None:
+    """A sample that is asked for in a later call, after a prompt that is scored, is the same as alone."""
+    first, second = (
+        one.model_copy(update={"stem": talks.CASES[0], "lead": one.turns[0]})
+        for one in samples_of(talks.prompt("case", talks.CASES[0]), 2)
+    )
+    scored = talks.prompt("scored", talks.CASES[1], turns=("Why?",), reply=False)
+    root, entry = projects["llama"], entry_of(projects["llama"])
+    with TorchBackend(weights.locate(entry, root), entry, batch_size=4) as backend:
+        before = [*backend.answer([first])]
+        after = [*backend.answer([scored, second])]
+
+    assert [*before, *after] == [answers(root, [one])[one.key] for one in (first, scored, second)]
 
 
 @pytest.mark.parametrize("architecture", ["llama", "qwen2", "qwen3"])

@@ -58,6 +58,9 @@ def test_a_sound_file_is_read(tmp_path: Path) -> None:
         ("name: a\nparts: &parts [*parts]\n", ": nested too deeply, or an alias within its own value: write flatter"),
         ("[" * 200_000, ": nested too deeply: write flatter values"),
         (f"{'- ' * 200_000}a", ": nested too deeply: write flatter values"),
+        # As many brackets close in comments, and lines are short.
+        (f"{'[' * 38}  # {']' * 38}\n" * 4_000, ": nested too deeply: write flatter values"),
+        (f"{'{' * 3_000}a{'}' * 3_000}", ": nested too deeply: write flatter values"),
     ],
     ids=lambda value: value[:40],
 )

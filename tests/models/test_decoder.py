@@ -17,7 +17,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.models import decoder
 from equipoise.models.blocks import PARSERS
 from equipoise.models.decoder import Blocks, build, obstacle, take_lengths, write
-from equipoise.models.engine import OnnxEngine
+from equipoise.models.engine import Branch, OnnxEngine
 from equipoise.models.export import export
 from equipoise.models.registry import LocalSource, OnnxEntry
 
@@ -160,8 +160,16 @@ def test_a_window_is_that_of_the_model_beyond_its_length(tmp_path: Path) -> None
             each(torch.tensor([tokens])).logits[0, -1].numpy() for each in (model, windowed(tmp_path, "qwen2"))
         )
 
-    found = OnnxEngine(tmp_path, rows=1, capacity=64).prefill(tokens)[0]
-    np.testing.assert_allclose(found, expected, atol=1e-3)
+    engine = OnnxEngine(tmp_path, rows=1, capacity=128)
+    np.testing.assert_allclose(engine.prefill(tokens)[0], expected, atol=1e-3)
+    # A window is counted in the buffer, in which branches side by side would stand in each other's.
+    branches = [Branch(64, (first, 7, 8, 9)) for first in range(4)]
+    engine.prefill(tokens[:32])
+    _, together = engine.fork(tokens[32:], branches, start=32)
+    for branch in branches:
+        engine.prefill(tokens)
+        alone = engine.prefill(branch.tokens, start=64, picks=range(4))
+        np.testing.assert_allclose(together[branch][1:], alone, atol=1e-4)
     assert np.abs(whole - expected).max() > 0.1
 
 

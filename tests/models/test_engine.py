@@ -72,3 +72,17 @@ def test_branches_in_one_step_have_the_logits_of_steps_of_their_own(tiny_model: 
     assert alone == pytest.approx(plain, abs=1e-4)
     assert after == pytest.approx(opened.prefill([40, 41], start=20), abs=1e-4)
     assert not np.array_equal(found[branches[0]][1], found[branches[4]][1])
+
+
+def test_branches_that_have_no_room_side_by_side_have_steps_of_their_own(tiny_model: Exported) -> None:
+    """A row of 24 tokens holds a text of 20 and either of two branches of 4, with the same logits as a longer row."""
+    folder = tiny_model.store / str(tiny_model.manifest.folder)
+    text, branches = list(range(5, 25)), [Branch(20, (7, 8, 9, 10)), Branch(20, (11, 12, 13, 14))]
+    found = []
+    for capacity in (24, 64):
+        opened = OnnxEngine(folder, rows=1, capacity=capacity)
+        opened.prefill(text[:9])
+        found.append(opened.fork(text[9:], branches, start=9)[1])
+
+    for branch in branches:
+        assert found[0][branch] == pytest.approx(found[1][branch], abs=1e-4)

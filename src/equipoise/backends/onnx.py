@@ -27,8 +27,8 @@ class OnnxBackend(RowsBackend):
         self._beginnings = beginnings(entry, batch_size)
 
     def __exit__(self, *_: object) -> None:
-        """Free the graph and its buffers."""
-        self._opened = None
+        """Free the graph, its buffers and the first turns that were kept."""
+        self._opened = self._beginnings = None
 
     def _open(self, *, threads: int, rows: int) -> Engine:
         """Open the graph with `threads` threads per step, unless open; the weights are in memory once."""

@@ -20,7 +20,7 @@ BLOCK = 128
 """The capacity of rows for a tree is a multiple of this many tokens."""
 
 KEPT, SHARE = 3e9, 0.5
-"""Most bytes of first turns that are kept for prompts that begin alike, and of the memory that the model leaves."""
+"""Most bytes of the first turns that are kept, and the largest share of the memory that the model leaves."""
 
 _Steps = Generator[int, "NDArray[np.float32]", "Response"]
 
@@ -34,13 +34,13 @@ def beginnings(entry: WeightsEntry, batch_size: int) -> Beginnings:
 class RowsBackend(Backend):
     """A model in an engine that processes up to `batch_size` prompts at once.
 
-    A subclass sets these attributes and opens the engine. `_beginnings` are kept until the backend is closed.
+    A subclass sets these attributes and opens the engine. `_beginnings` are kept from one call to the next, if at all.
     """
 
     _chat: Chat
     _entry: WeightsEntry
     _batch_size: int
-    _beginnings: Beginnings
+    _beginnings: Beginnings | None = None
 
     @abstractmethod
     def _open(self, *, threads: int, rows: int) -> Engine:

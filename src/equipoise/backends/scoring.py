@@ -117,8 +117,9 @@ class Beginnings:
             self._places = {place: other for place, other in self._places.items() if other is not last}
         self._begun.append(begun)
         self._size += begun.size
-        for count in range(1, len(begun.stems) + 1):
-            self._places[_steps(begun.stems[:count])] = begun
+        for count in range(1, len(begun.stems)):
+            self._places.setdefault(_steps(begun.stems[:count]), begun)
+        self._places[_steps(begun.stems)] = begun
 
 
 def _steps(stems: list[list[int]]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -172,8 +173,8 @@ class Rows:
     def _read_shared(self, row: Row, stems: list[list[int]]) -> NDArray[np.float32]:
         """Read a whole turn with which other prompts begin, or copy it; return the logits after it."""
         ids = stems[-1]
-        count, begun = self._beginnings.find(stems)
-        if begun is None or count < len(stems):
+        _, begun = self._beginnings.find(stems)
+        if begun is None or begun.stems != stems:
             self._begin(row, stems[:-1])
             logits = self.engine.prefill(ids[len(row.tokens) :], row=row.index, start=len(row.tokens))[0]
             begun = Begun(stems, self.engine.take(row.index, 0, len(ids)), logits)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from equipoise.backends.conversation import Chat
 from equipoise.backends.rows import RowsBackend
-from equipoise.backends.scoring import Beginnings, score_all
+from equipoise.backends.scoring import score_all
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Prompt, Response
 from equipoise.core.system import cores
@@ -43,8 +43,6 @@ class TorchBackend(RowsBackend):
         # One prompt per core, except where a GPU computes, or bitsandbytes, whose layers keep notes of each step.
         self._alone = model.device.type != "cpu" or entry.bits is not None
         self._engine = TorchEngine(model, entry)
-        # The latest first turn alone, for its samples: threads that score compute others in their last bits.
-        self._beginnings = Beginnings()
 
     def __exit__(self, *_: object) -> None:
         """Free the model and its buffers."""

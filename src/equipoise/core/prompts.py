@@ -16,9 +16,9 @@ class Prompt(Sparse, Row):
     candidates' log-likelihoods are computed. `limit` is the maximum number of tokens of the last reply, where it
     differs from the model's answer limit. With `sentence`, the last reply ends with its first sentence or line. `stem`
     is a prefix of the first turn shared with other prompts, if any: a backend may compute its key-value cache once for
-    all of them. `lead` is a longer one, shared with some of these: all that precedes the options of a question, whose
-    orders are asked one after the other, the first turn, whose reply is sampled or given in other prompts, or the last
-    reply that is given.
+    all of them. `lead` is a longer one, shared with some of these. It ends before the options of a question, which is
+    asked in several orders; or it is the whole first turn, to which other prompts give a reply or have further samples;
+    or it is the last reply that is given.
     `sample` is the number of the sample, from 0: the same words with another number are replied to anew.
     """
 

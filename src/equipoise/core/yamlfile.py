@@ -1,6 +1,6 @@
 """Reading YAML files, with a one-line message for every error.
 
-They are the project's and its user's own: no file of a stranger is read as YAML.
+Most are the project's and its user's own; a run that is verified brings some of a stranger's.
 """
 
 import json
@@ -9,7 +9,6 @@ from collections.abc import Hashable, Iterator
 from contextlib import suppress
 from datetime import date
 from functools import cache
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,7 +24,6 @@ MOST = 1_000_000
 """Most values of a file: some lines of aliases of aliases can stand for any number."""
 DEEPEST = 10_000
 """Deepest nesting for which the loader in C is trusted: somewhat above it, its stack overflows and ends the process."""
-BRACKETS = re.compile(r"[\[{\]}]")
 
 
 class _Strict(SafeConstructor):
@@ -69,9 +67,9 @@ for _kind in (_Loader, _FastLoader):
 def read_yaml(path: Path) -> object:
     """Read a YAML file as plain values; malformed YAML or a duplicate key raises an EquipoiseError with the line."""
     text = read_text(path)
-    if not _may_be_deep(text):
+    if not _is_deep(text):
         # A fault is described by the slow loader, which may also find none.
-        with suppress(yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError):
+        with suppress(yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError):
             return yaml.load(text, Loader=_FastLoader)  # noqa: S506  (a SafeLoader)
     try:
         return yaml.load(text, Loader=_Loader)  # noqa: S506  (a SafeLoader)
@@ -87,10 +85,18 @@ def read_yaml(path: Path) -> object:
         raise EquipoiseError(f"{path}: malformed YAML ({problem}): fix the file") from error
 
 
-def _may_be_deep(text: str) -> bool:
-    """Whether values could be nested more than DEEPEST times: in brackets, or by what stands before them on a line."""
-    brackets = (1 if bracket in "[{" else -1 for bracket in BRACKETS.findall(text))
-    return max(accumulate(brackets), default=0) + max(map(len, text.splitlines()), default=0) > DEEPEST
+def _is_deep(text: str) -> bool:
+    """Whether values are nested more than DEEPEST times, which the parser's events tell without a stack of calls."""
+    # Each level has a bracket of its own, or a column of a line; a question mark and a dash may share one.
+    if text.count("[") + text.count("{") + 2 * max(map(len, text.splitlines()), default=0) <= DEEPEST:
+        return False
+    depth = 0
+    with suppress(yaml.YAMLError):
+        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > DEEPEST:
+                return True
+    return False
 
 
 def read_content(path: Path, *, without: str = "") -> object:

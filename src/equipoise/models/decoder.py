@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from equipoise.core.errors import EquipoiseError, one_line
-from equipoise.models.engine import BIAS, CPU, GRAPH, PAIRS, PLACES, provider
+from equipoise.models.engine import BIAS, GRAPH, PAIRS, PLACES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -83,9 +83,9 @@ def write(model: PreTrainedModel, folder: Path, blocks: Mapping[str, Blocks] | N
 
     Inputs of the graph: input_ids (batch, tokens), past_key_values.* (batch, kv heads, capacity, head size), seqlens_k
     (batch; the row's length after this step, minus one), total_sequence_length (scalar; the longest of them),
-    logit_index (picked, 2: row, token), and on processors position_ids (batch, tokens) and attention_bias (1, 1,
-    tokens, the longest length). Outputs: logits (picked, vocabulary) and present.*. `blocks` are weights, by the name
-    of their layer, that stay in blocks. Returns the version of the graph's operator set.
+    logit_index (picked, 2: row, token), and unless a layer has a window, position_ids (batch, tokens) and
+    attention_bias (1, 1, tokens, the longest length). Outputs: logits (picked, vocabulary) and present.*. `blocks` are
+    weights, by the name of their layer, that stay in blocks. Returns the version of the graph's operator set.
 
     Raises:
         EquipoiseError: The builder does not know the architecture, or the graph is not a causal decoder's.
@@ -100,8 +100,7 @@ def write(model: PreTrainedModel, folder: Path, blocks: Mapping[str, Blocks] | N
     model.generation_config.save_pretrained(folder)
     graph = build(model, folder, fuse=not blocks)
     take_lengths(graph.graph)
-    if provider() == CPU:
-        take_forks(graph.graph)
+    take_forks(graph.graph)
     require_windows(graph.graph, model)
     pick(graph.graph)
     if blocks:
@@ -213,19 +212,21 @@ def take_lengths(graph: ir.Graph) -> None:
 def take_forks(graph: ir.Graph) -> None:
     """Give the attention tokens' positions and a bias as inputs of the graph, so that a step may hold several branches.
 
-    A bias of 0 and positions in sequence, as in every other step, leave the logits as they are, to the last bit. ONNX
-    Runtime implements both on processors.
+    A bias of 0 and positions in sequence, as in every other step, leave the logits as they are, to the last bit. A
+    window is counted from a token's place in the buffer, whatever its position: a graph with one has no branches.
     """
     import onnx_ir as ir
 
+    attentions = [node for node in graph if node.op_type == ATTENTION]
+    if any(node.attributes["local_window_size"].value != -1 for node in attentions):
+        return
     places = ir.val(PLACES, ir.DataType.INT64, ["batch_size", "sequence_length"])
     bias = ir.val(BIAS, ir.DataType.FLOAT, [1, 1, "sequence_length", "total_length"])
     graph.inputs.extend([places, bias])
-    for node in graph:
-        if node.op_type == ATTENTION:
-            node.resize_inputs(max(len(node.inputs), 11))
-            node.replace_input_with(9, places)
-            node.replace_input_with(10, bias)
+    for node in attentions:
+        node.resize_inputs(max(len(node.inputs), 11))
+        node.replace_input_with(9, places)
+        node.replace_input_with(10, bias)
 
 
 def pick(graph: ir.Graph) -> None:

@@ -192,12 +192,13 @@ class OnnxEngine(Engine):
     ) -> tuple[NDArray[np.float32], dict[Branch, NDArray[np.float32]]]:
         """As `Engine.fork`, in one step, where each token of a branch attends to that branch and to the text before it.
 
-        ONNX Runtime ignores positions in a step that begins a row, which has a step for each branch.
+        ONNX Runtime ignores positions in a step that begins a row. There, and where a row has no room for all of them,
+        branches have steps of their own.
         """
-        if not start or not self._forks or not any(branch.tokens for branch in branches):
-            return super().fork(tokens, branches, row=row, start=start)
         ends = start + len(tokens) + np.cumsum([0, *(len(branch.tokens) for branch in branches)])
         total = int(ends[-1])
+        if not start or not self._forks or total == ends[0] or total > self.capacity:
+            return super().fork(tokens, branches, row=row, start=start)
         places = np.arange(start, total)
         bias = np.zeros((total - start, total), np.float32)
         for branch, (begin, end) in zip(branches, pairwise(ends), strict=True):
@@ -215,7 +216,7 @@ class OnnxEngine(Engine):
         after = np.split(logits[len(picks) :], ends[1:-1] - ends[0])
         return before[len(tokens) - 1], {
             branch: np.vstack([before[branch.start - 1 - start][None], own])
-            for branch, own in zip(branches, after, strict=False)
+            for branch, own in zip(branches, after, strict=True)
         }
 
     def _run(

@@ -486,11 +486,11 @@ def vignette_prompt(vignette: Vignette, build: Build, wording: Wording | None = 
         candidates=tuple(sorted(answer.label for answer in answers)),
         reply=not at_once,
         sentence=not at_once,
-        **_shared(vignette, build, turns[0]),
+        **_shared(vignette, turns[0]),
     )
 
 
-def _shared(vignette: Vignette, build: Build, turn: str) -> dict[str, str]:
+def _shared(vignette: Vignette, turn: str) -> dict[str, str]:
     """Return the stem and lead of a prompt's first turn: the beginnings that it has in common with other prompts.
 
     A treatment adds to the case, and rereadings of an arm or a control give another reply to the same turn; that of an
@@ -498,10 +498,10 @@ def _shared(vignette: Vignette, build: Build, turn: str) -> dict[str, str]:
     """
     if vignette.treatment:
         return {"stem": vignette.text.partition("\n\n")[0]}
-    if vignette.version in CONTROLS and "controls" in build.rereadings:
+    if vignette.version in CONTROLS:
         return {"lead": turn}
-    if vignette.version in ROLES and build.rereadings and turn.startswith(vignette.text):
-        return {"stem": vignette.text, "lead": turn}
+    if vignette.version in ROLES and not vignette.is_unreasoned:
+        return {"stem": vignette.text if turn.startswith(vignette.text) else "", "lead": turn}
     return {}
 
 
