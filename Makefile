@@ -110,7 +110,7 @@ PYTEST = pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 test: .venv/developed
 	$(PYTEST) -m "not slow"
 
-# Whole runs of the pipeline under DVC, a real server, and the export of the embedded model (minutes).
+# Whole runs of the pipeline under DVC, a real server or cluster, and exports (a quarter of an hour).
 test-slow: .venv/developed
 	$(PYTEST) -m slow
 

@@ -334,6 +334,7 @@ def deberta(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings(*EXPORTER_WARNINGS)
 def test_the_large_judge_reads_a_run(project: Path, hub: LoopbackHub, tmp_path: Path) -> None:
     """Fetched at its commit and exported once, it judges the reasoning; the second time the hub is away."""
@@ -358,6 +359,7 @@ def test_the_large_judge_reads_a_run(project: Path, hub: LoopbackHub, tmp_path: 
     assert next(Path(".cache/judges").iterdir()).name.startswith("judge-")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings(*EXPORTER_WARNINGS)
 @pytest.mark.parametrize("name", ["roberta_large", "mental_roberta", "clinical_longformer"])
 def test_each_masked_model_fills_the_sentences(project: Path, hub: LoopbackHub, tmp_path: Path, name: str) -> None:

@@ -96,6 +96,7 @@ def test_each_template_states_the_system_text_once(name: str) -> None:
     assert "helpful" not in written
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPORTED)
 def test_each_small_model_is_exported(checkpoints: dict[str, Path], tmp_path: Path, name: str) -> None:
     """The exported graph agrees with torch on every probe, and answers the prompts as torch does."""

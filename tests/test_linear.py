@@ -43,6 +43,7 @@ def stopped(what: object, limit: float = LIMIT) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
 def test_every_hostile_text_is_read_to_its_end(name: str) -> None:
     """Every reader reads every hostile text of 6,000 characters, and takes no time that explodes."""

@@ -185,6 +185,7 @@ def test_prompts_with_one_beginning_are_asked_one_after_the_other(tmp_path: Path
     assert [len({begun[key] for key in backend.asked[start : start + 3]}) for start in range(0, 18, 3)] == [1] * 6
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_by_the_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """18,000 more prompts of a file take less memory than a third of their own text, to ask and to read back."""
     monkeypatch.setattr(base, "TOGETHER", 500)

@@ -111,7 +111,7 @@ def test_the_exported_graph_answers_as_torch_does(projects: dict[str, Path], arc
         assert exported[key].model_copy(update={"log_likelihood": response.log_likelihood}) == response
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("bfloat16", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("architecture", ["qwen3", "gpt_oss", "gemma3_text"])
 def test_neighbours_and_order_change_no_bit(projects: dict[str, Path], architecture: str, dtype: str) -> None:
     """A response is the same, to the last bit, alone, in any order, on any number of rows, its stem cached or not."""

@@ -192,6 +192,7 @@ def test_a_run_that_is_left_stops_its_requests(root: Path) -> None:
         assert len(list(backend.answer(FEW))) == len(FEW)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("gpus")
 def test_data_parallel_copies_share_the_prompts_and_the_gpus(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -117,6 +117,7 @@ def test_an_edited_workspace_is_left_out_until_it_has_run(project: Path) -> None
     assert "left out: the workspace, whose model changed since it ran: run `dvc repro`" in printed
 
 
+@pytest.mark.slow
 def test_queued_and_failed_experiments_are_named(project: Path) -> None:
     """An experiment of the queue that has no figures has no row; a failed one is named with where to read why."""
     run(project, "dvc", "exp", "run", "--queue", "--name", "bad", "--set-param", "model=broken")

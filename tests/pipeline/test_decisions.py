@@ -97,6 +97,7 @@ def phantoms(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Run, d
     return both(tmp_path_factory.mktemp("phantoms"), profile="verdict", stories=None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_planted_decisions_are_found(phantoms: dict[str, Any], family: str) -> None:
     """Each family moves towards the stereotype, above 0 by its interval; in the fair phantom it does not.
@@ -219,6 +220,7 @@ def panels(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return both(tmp_path_factory.mktemp("panels"), design="panel", cases=request.param)
 
 
+@pytest.mark.slow
 def test_a_bias_is_found_in_every_group_of_a_panel(panels: dict[str, Any]) -> None:
     """The phantom is biased against all 31, in all end-points; the fair one against none, by Holm's test."""
     biased, fair = (

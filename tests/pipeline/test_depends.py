@@ -228,6 +228,7 @@ def stale(folder: Path, before: dict[str, dict[str, Any]]) -> set[str]:
     return {name for name in after if after[name] != before[name]} - {"check"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", EDITS)
 def test_an_edit_makes_stale_what_reads_it_and_nothing_else(
     project: Path, before: dict[str, dict[str, Any]], what: str

@@ -136,6 +136,7 @@ def biased(request: pytest.FixtureRequest) -> tuple[Run, dict[str, Effect]]:
     return found
 
 
+@pytest.mark.slow
 def test_a_biased_phantom_stops_early(biased: tuple[Run, dict[str, Effect]]) -> None:
     """Whole clusters are left unasked, and the verdict says so, with an interval beyond the margin."""
     stopped, effects = biased
@@ -264,6 +265,7 @@ def test_components_are_judged_at_their_joint_level_at_all_looks(vignettes: tupl
     assert 1 < ratios[0] <= wide / own + 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("study", [*BIASED_PHANTOM])
 def test_a_run_whose_preconditions_are_never_met_asks_everything(study: str, tmp_path: Path) -> None:
     """A phantom at chance has no assay sensitivity: it is asked to the end, and undecided."""

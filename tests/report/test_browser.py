@@ -217,7 +217,7 @@ def test_a_change_of_width_moves_nothing_while_pictures_are_drawn_anew(tab: brow
         tab.size(1200, 900)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("width", [1200, 390])
 def test_axe_finds_no_violation(tab: browser.Tab, width: int, scheme: str) -> None:
     """All rules of axe-core hold of the page with everything unfolded.

@@ -32,7 +32,11 @@ if TYPE_CHECKING:
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'equipoise[ray]'")
 # Ray leaves its processes and sockets to the garbage collector.
-pytestmark = [pytest.mark.filterwarnings("ignore::ResourceWarning"), pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.timeout(300),
+]
 
 MANIFEST = Manifest(model="m", repo="r", revision="v", licence="l")
 GENERATION = Generation(reasoning_tokens=8, answer_tokens=4)

@@ -31,7 +31,11 @@ if TYPE_CHECKING:
     from equipoise.materials.vignette import Role
 
 # Ray leaves its processes and sockets to the garbage collector.
-pytestmark = [pytest.mark.filterwarnings("ignore::ResourceWarning"), pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.timeout(300),
+]
 
 ROOT = Path(__file__).parents[3]
 DATA = Path("data")
