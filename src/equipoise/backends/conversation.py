@@ -41,10 +41,9 @@ class Turn(NamedTuple):
 
     `tokens` are all tokens that it reads before its reply; at the first turn, `stems` are the lengths of the beginnings
     that the prompt shares with others, ascending; the last may be the whole turn. Each stem is read in a step of its
-    own. Each of `candidates` is scored after `tokens`. `limit` is the maximum number of reply
-    tokens; 0 requests no reply. `ended` tells whether a reply is complete after its last token; further output of a
-    backend is discarded. Draws are seeded with `seed`, which depends only on the prompt's words and the number of its
-    sample.
+    own. Each of `candidates` is scored after `tokens`. `limit` is the maximum number of reply tokens; 0 requests no
+    reply. `ended` tells whether a reply is complete after its last token; further output of a backend is discarded.
+    Draws are seeded with `seed`, which depends only on the prompt's words and the number of its sample.
     """
 
     tokens: list[int]

@@ -399,38 +399,38 @@ def chat_fidelity(
     folder: Path,
     probes: Sequence[str],
 ) -> Fidelity:
-    """Compare torch and the exported graph on the same probes, one at a time.
+    """Compare torch and the exported graph on the same probes: a row each in the graph, one at a time in torch.
 
     It compares the letter (A to D) that each probe's next token favours, and greedy continuations. Raises
     EquipoiseError if logits are not finite.
     """
     import torch
 
-    engine = OnnxEngine(folder, rows=1, capacity=entry.max_length)
     letters = [tokenizer(f" {letter}", add_special_tokens=False)["input_ids"][-1] for letter in "ABCD"]
-    same_letters = same_tokens = tokens = 0
+    texts = [template.write([{"role": "user", "content": probe}]) + "Answer:" for probe in probes]
+    prompts = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
+    engine = OnnxEngine(folder, rows=len(prompts), capacity=max(map(len, prompts)) + GREEDY_TOKENS)
+    steps = [np.vstack([engine.prefill(prompt, row=row) for row, prompt in enumerate(prompts)])]
+    replies = steps[0].argmax(axis=-1)[:, None]
+    while replies.shape[1] < GREEDY_TOKENS:
+        lengths = [len(prompt) + replies.shape[1] - 1 for prompt in prompts]
+        steps.append(engine.run(replies[:, -1:], lengths, picks=[0]))
+        replies = np.hstack([replies, steps[-1].argmax(axis=-1)[:, None]])
+    same_letters = same_tokens = 0
     furthest = 0.0
-    for probe in probes:
-        text = template.write([{"role": "user", "content": probe}]) + "Answer:"
-        ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+    for prompt, reply, exported in zip(prompts, replies.tolist(), np.stack(steps, axis=1), strict=True):
         # Both follow the graph's own continuation, so that one difference is not counted again at later tokens.
-        exported = engine.prefill(ids)
-        reply = [int(exported[0].argmax())]
-        while len(reply) < GREEDY_TOKENS:
-            exported = np.vstack([exported, engine.prefill(reply[-1:], start=len(ids) + len(reply) - 1)])
-            reply.append(int(exported[-1].argmax()))
         with torch.inference_mode():
-            logits = model(torch.tensor([[*ids, *reply[:-1]]])).logits[0, len(ids) - 1 :].numpy()
+            logits = model(torch.tensor([[*prompt, *reply[:-1]]])).logits[0, len(prompt) - 1 :].numpy()
         same_letters += int(logits[0, letters].argmax() == exported[0, letters].argmax())
         same_tokens += int((logits.argmax(-1) == exported.argmax(-1)).sum())
-        tokens += len(exported)
         finite = bool(np.isfinite(logits).all() and np.isfinite(exported).all())
         require(name, faithful=finite, finding="its logits are not all finite numbers", fix="check the weights")
         furthest = max(furthest, float(np.abs(logits - exported).max()))
     return Fidelity(
         probes=len(probes),
         letters=same_letters / len(probes),
-        tokens=same_tokens / tokens,
+        tokens=same_tokens / replies.size,
         # A power of ten, because digits differ between processors and the manifest should not.
         max_abs_logit=10.0 ** math.ceil(math.log10(furthest)) if furthest > 0 else 0.0,
     )
