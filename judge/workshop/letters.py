@@ -3,7 +3,8 @@
 Run `python -m workshop.letters` in the project's root, with judge/ and src/ on the path, after judge/snli/base was
 fetched (`judge/snli`). Letters are in judge/letters/*.txt: a line `# STORY HAND`, then chunks of text, each after the
 facts that it tells: the number of the fact and k (kept), s (softened) or d (doubted). What no chunk tells is omitted.
-Letters of styles.jsonl are whole, and some of the facts of their stories are labelled.
+Letters of styles.jsonl are whole, and some of the facts of their stories are labelled. frames.yaml has sentences around
+a fact that is copied word for word, by what they do with it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.metrics import cohen_kappa_score
 
+from equipoise.core.yamlfile import read_yaml
 from equipoise.judge.model import CrossEncoder
 from equipoise.judge.passages import MANNERS, Manner
 from equipoise.materials.stories.library import load_library
@@ -61,6 +63,12 @@ TRAINING = TrainSettings(
 )
 BEFORE = 0.35
 """Share of facts that are also asked about the sentence before the one that tells them, which does not."""
+FRAMES: dict[Manner, float] = {"kept": 0.5, "softened": 0.17, "doubted": 0.33}
+"""Share of each manner among the facts that are copied into frames."""
+QUOTED = 0.5
+"""Least share of framed facts in the patient's own words, where a letter has any."""
+FRAMED_EACH = 12
+"""Facts in each frame on which the reader is measured."""
 FOREIGN = 4
 """Facts of another letter that are asked about each letter in an epoch."""
 LONGEST = 512
@@ -133,8 +141,54 @@ def styled() -> list[Letter]:
     return letters
 
 
+def load_frames(name: str) -> dict[Manner, list[str]]:
+    """Read frames by their manner; each has `{fact}` where the fact belongs."""
+    frames: dict[Manner, list[str]] = read_yaml(FOLDER / f"{name}.yaml")
+    return frames
+
+
+def framed(letter: Letter, frame: str, manner: Manner, draw: random.Random) -> Letter:
+    """Write a letter of three of a letter's facts, word for word: one in a frame, between two as they are.
+
+    Where a letter has facts in the patient's own words, `QUOTED` of the framed facts are among them.
+    """
+    quoted = [number for number, kind in enumerate(letter.classes) if kind == "report"]
+    fact = draw.choice(quoted if quoted and draw.random() < QUOTED else range(len(letter.facts)))
+    before, after = draw.sample([number for number in range(len(letter.facts)) if number != fact], 2)
+    numbers, manners = (before, fact, after), ("kept", manner, "kept")
+    texts = ("{fact}.", frame, "{fact}.")
+    chunks = [
+        (text.replace("{fact}", letter.facts[number]), {place: own})
+        for place, (number, own, text) in enumerate(zip(numbers, manners, texts, strict=True))
+    ]
+    facts, classes = [letter.facts[number] for number in numbers], [letter.classes[number] for number in numbers]
+    return Letter(manner, facts, classes, [*manners], chunks)
+
+
+def course(letters: Sequence[Letter], frames: dict[Manner, list[str]], epoch: int) -> list[Pair]:
+    """List the pairs of an epoch: `lessons` from the letters, and from a fact of each in a frame."""
+    draw = random.Random(epoch)  # noqa: S311  (an order, not a secret)
+    manners = draw.choices([*FRAMES], [*FRAMES.values()], k=len(letters))
+    short = [
+        framed(letter, draw.choice(frames[manner]), manner, draw)
+        for letter, manner in zip(letters, manners, strict=True)
+    ]
+    return lessons([*letters, *short], epoch)
+
+
+def framings(letters: Sequence[Letter], frames: dict[Manner, list[str]]) -> list[Letter]:
+    """Put facts of letters into each of the frames."""
+    draw = random.Random(0)  # noqa: S311  (an order, not a secret)
+    return [
+        framed(draw.choice(letters), frame, manner, draw)
+        for manner, own in frames.items()
+        for frame in own
+        for _ in range(FRAMED_EACH)
+    ]
+
+
 def lessons(letters: Sequence[Letter], epoch: int) -> list[Pair]:
-    """List the pairs of an epoch: each fact with the passage that tells it, and with passages that do not.
+    """List the pairs of letters: each fact with the passage that tells it, and with passages that do not.
 
     The latter are the one with most of its words and one at random, and for some facts the one before it is told. Each
     letter is also asked about facts of the next one.
@@ -215,7 +269,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         start, checkpoint = Path(name, "start"), Path(name, "checkpoint")
         restore(Path("judge/snli/weights/model.onnx"), Path("judge/snli/base"), start)
-        train(start, partial(lessons, training), TRAINING, checkpoint, progress, task="facts")
+        train(start, partial(course, training, load_frames("frames")), TRAINING, checkpoint, progress, task="facts")
         pairs = [pair[:2] for pair in lessons([one for one in hands if one.author in LEFT_OUT], 0)]
         ship(checkpoint, pairs, FOLDER / "reader", ExportSettings(fidelity=FIDELITY))
     measure()
@@ -227,7 +281,8 @@ def measure() -> None:
     # From its files: the registry has the checksums of the reader before it until they are copied.
     reader = FactReader(CrossEncoder(FOLDER / "reader", max_tokens=LONGEST).probabilities)
     told = {"own": found(letters, reader), "other": found(foreign(letters), reader)}
-    result = {**measured(letters, reader), "found": told, "styles": measured(styled(), reader)}
+    copied = measured(framings(letters, load_frames("frames_held_out")), reader)
+    result = {**measured(letters, reader), "found": told, "styles": measured(styled(), reader), "frames": copied}
     (FOLDER / "agreement.json").write_text(json.dumps(result, indent=2) + "\n", "utf-8")
 
 

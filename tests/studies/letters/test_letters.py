@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -129,6 +130,32 @@ def test_training_asks_about_facts_that_are_told_and_omitted() -> None:
     assert {label for _, fact, label in pairs if fact != "Sick twice"} == {"omitted"}
     assert ("Hello. / Was sick twice.", "Sick twice", "omitted") in pairs
     assert ("Nothing.", "No fever", "omitted") in pairs
+
+
+def test_frames_of_all_manners_are_trained_on_and_none_that_is_held_out() -> None:
+    """Each manner has frames with one place for a fact, and no frame is in both files."""
+    from workshop.letters import FRAMES, load_frames
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        trained, held = load_frames("frames"), load_frames("frames_held_out")
+
+    assert trained.keys() == held.keys() == FRAMES.keys()
+    assert {frame.count("{fact}") for frames in (trained, held) for own in frames.values() for frame in own} == {1}
+    assert not {frame for own in trained.values() for frame in own} & {frame for own in held.values() for frame in own}
+
+
+def test_a_framed_fact_is_told_as_its_frame_says_between_two_that_are_kept() -> None:
+    """The frame's manner is that of the fact inside it alone."""
+    from workshop.letters import Letter, framed
+
+    facts = ["Sick twice", "No fever", "Old scar"]
+    letter = Letter("a", facts, ["symptom"] * 3, ["omitted"] * 3, [("Hello.", {})])
+    short = framed(letter, "He claims: {fact}. I doubt it.", "doubted", random.Random(0))  # noqa: S311
+
+    assert sorted(short.facts) == sorted(facts)
+    assert short.manners == ["kept", "doubted", "kept"]
+    assert short.text == f"{short.facts[0]}. He claims: {short.facts[1]}. I doubt it. {short.facts[2]}."
 
 
 def test_words_are_counted_unless_the_case_has_them() -> None:
