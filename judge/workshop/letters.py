@@ -143,8 +143,8 @@ def styled() -> list[Letter]:
 
 def load_frames(name: str) -> dict[Manner, list[str]]:
     """Read frames by their manner; each has `{fact}` where the fact belongs."""
-    frames: dict[Manner, list[str]] = read_yaml(FOLDER / f"{name}.yaml")
-    return frames
+    frames: Any = read_yaml(FOLDER / f"{name}.yaml")
+    return {manner: list(frames[manner]) for manner in FRAMES}
 
 
 def framed(letter: Letter, frame: str, manner: Manner, draw: random.Random) -> Letter:
@@ -155,14 +155,16 @@ def framed(letter: Letter, frame: str, manner: Manner, draw: random.Random) -> L
     quoted = [number for number, kind in enumerate(letter.classes) if kind == "report"]
     fact = draw.choice(quoted if quoted and draw.random() < QUOTED else range(len(letter.facts)))
     before, after = draw.sample([number for number in range(len(letter.facts)) if number != fact], 2)
-    numbers, manners = (before, fact, after), ("kept", manner, "kept")
-    texts = ("{fact}.", frame, "{fact}.")
-    chunks = [
-        (text.replace("{fact}", letter.facts[number]), {place: own})
-        for place, (number, own, text) in enumerate(zip(numbers, manners, texts, strict=True))
-    ]
-    facts, classes = [letter.facts[number] for number in numbers], [letter.classes[number] for number in numbers]
-    return Letter(manner, facts, classes, [*manners], chunks)
+    told: list[tuple[int, str, Manner]]
+    told = [(before, "{fact}.", "kept"), (fact, frame, manner), (after, "{fact}.", "kept")]
+    chunks = [(text.replace("{fact}", letter.facts[number]), own) for number, text, own in told]
+    return Letter(
+        manner,
+        [letter.facts[number] for number, _, _ in told],
+        [letter.classes[number] for number, _, _ in told],
+        [own for _, _, own in told],
+        [(text, {place: own}) for place, (text, own) in enumerate(chunks)],
+    )
 
 
 def course(letters: Sequence[Letter], frames: dict[Manner, list[str]], epoch: int) -> list[Pair]:
