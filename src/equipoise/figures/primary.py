@@ -78,17 +78,19 @@ def _known(study: Study, name: str, where: str) -> Figure:
 
 
 def endpoint_of_run(study: Study, declared: Endpoint, result: StudyResult) -> Endpoint:
-    """Give the endpoint that decides about a run: without the components that count only where they are measured."""
+    """Give the endpoint that decides about a run: without what counts only where it is measured, and is not."""
     endpoint = declared.for_run(result.without)
-    absent = {
-        name
+    also = {
+        name: component
         for name, component in endpoint.also.items()
-        if component.if_measured and not any(map(component_figure(study, endpoint, name).covers, result.effects))
+        if not component.if_measured or any(map(component_figure(study, endpoint, name).covers, result.effects))
     }
-    if not absent:
-        return endpoint
-    also = {name: component for name, component in endpoint.also.items() if name not in absent}
-    return endpoint.model_copy(update={"also": also})
+    bounds = {
+        place: bound
+        for place, bound in endpoint.bounds.items()
+        if not bound.if_measured or result.effect(place) is not None
+    }
+    return endpoint.model_copy(update={"also": also, "bounds": bounds})
 
 
 def with_primary(result: StudyResult, study: Study, endpoint: Endpoint) -> StudyResult:
