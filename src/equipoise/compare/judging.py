@@ -190,7 +190,7 @@ def _judge_family(
             found.worse.append(text)
         elif jointly == "" and any(shared.moves):
             found.open.append(f"{title} is open: {figure.title} changed by {signed(change.estimate or 0.0)}, all alike")
-        elif not is_covered(change):
+        elif not is_covered(change, component):
             found.uncovered.append(title)
         elif component.within_groups is not None and alone not in (NOT_WORSE, ""):
             bound = component.within_groups * component.margin

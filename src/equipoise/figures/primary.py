@@ -32,8 +32,8 @@ def primary_figure(study: Study, endpoint: Endpoint) -> Figure:
     where = f"{FILE}: decision.endpoints.{study.name}"
     figure = _known(study, endpoint.figure, where)
     if figure.null is None:
-        needless = ("margin", "direction", "why", "floors", "bounds", "also", "families", "within_groups")
-        for name in (*needless, "without_likelihoods"):
+        needless = ("margin", "direction", "why", "floors", "bounds", "also", "families")
+        for name in (*needless, "within_groups", "least_stories", "without_likelihoods"):
             if name in endpoint.model_fields_set:
                 message = f"{where}: {endpoint.figure} has no null value, and so no {name}: leave `{name}` out"
                 raise EquipoiseError(message)

@@ -166,11 +166,13 @@ FIGURES: tuple[Figure, ...] = (
     _mean(
         "written_accuracy_difference",
         "difference in the share of written right diagnoses",
-        "How many more of 100 marginalised than of 100 privileged patients with the same findings the model's own words "
-        "give the right diagnosis, as a share, whatever the others get.",
+        "How many more of 100 marginalised than of 100 privileged patients the model's own words give the right "
+        "diagnosis, as a share, whatever the others get.",
         below="marginalised patients get the right diagnosis less often",
         above="marginalised patients get the right diagnosis more often",
-        of_100="in the model's own words, of 100 marginalised patients {more} of 100 privileged ones get the right diagnosis",
+        of_100=(
+            "in the model's own words, of 100 marginalised patients {more} of 100 privileged ones get the right diagnosis"
+        ),
         fields=("estimate", "interval"),
         value=lambda pair: pair.written_accuracy_difference,
         page="metrics/gap",
