@@ -399,7 +399,8 @@ def test_a_group_that_one_component_covers_is_left_out_in_part() -> None:
 
 
 @pytest.mark.parametrize(
-    ("family", "group", "title"), [("dimension", "substance_use", "dimension substance use"), ("tier", "tier2", "tier2")]
+    ("family", "group", "title"),
+    [("dimension", "substance_use", "dimension substance use"), ("tier", "tier2", "tier2")],
 )
 def test_a_group_is_named_with_its_family_unless_its_name_says_it(family: str, group: str, title: str) -> None:
     """Readers do not see `tier tier2`."""

@@ -24,9 +24,9 @@ class Component(Frozen):
 
     `margin` is in the figure's unit, `why` the argument for it, and `direction` the side on which a difference is bias.
     With `within_groups`, no group of the endpoint's families may be compatible with a difference of more than that many
-    margins; dimensions and tiers of fewer than `least_stories` are left out. A component that is not `needed` can show a bias, but *no bias* does not need it: for a figure that is too
-    noisy to exclude its margin. A component or bound that counts `if_measured` is part of the endpoint only in a run
-    that measures it.
+    margins; dimensions and tiers of fewer than `least_stories` are left out. A component that is not `needed` can show
+    a bias, but *no bias* does not need it: for a figure that is too noisy to exclude its margin. A component or bound
+    that counts `if_measured` is part of the endpoint only in a run that measures it.
     """
 
     margin: Annotated[float, Field(gt=0)]
@@ -41,12 +41,12 @@ class Component(Frozen):
 class Endpoint(Frozen):
     """A study's primary endpoint: a headline figure, named without its study, and what a verdict on it needs.
 
-    `margin`, `why`, `direction`, `within_groups` and `least_stories` are those of a `Component`; without a margin there is no verdict.
-    `also` has further components by the names of their figures: each can show bias, and *no bias* needs all. `families`
-    are those whose groups must not be beyond a margin. `floors` state assay sensitivity: the lower limit of each of
-    these effects must be above its value, or the run could not have shown a bias. `bounds` are effects that must lie
-    within a margin for *no bias*, but show no bias themselves: answers withheld from one group, a prior beyond
-    epidemiology. `without_likelihoods` is the endpoint of a run whose model gives no likelihoods, declared beside this
+    `margin`, `why`, `direction`, `within_groups` and `least_stories` are those of a `Component`; without a margin there
+    is no verdict. `also` has further components by the names of their figures: each can show bias, and *no bias* needs
+    all. `families` are those whose groups must not be beyond a margin. `floors` state assay sensitivity: the lower
+    limit of each of these effects must be above its value, or the run could not have shown a bias. `bounds` are effects
+    that must lie within a margin for *no bias*, but show no bias themselves: answers withheld from one group, a prior
+    beyond epidemiology. `without_likelihoods` is the endpoint of a run whose model gives no likelihoods, declared beside this
     one before the run.
     """
 

@@ -163,10 +163,12 @@ def _open(figure: Figure, row: Effect, component: Component, *, skewed: bool) ->
 
 
 def _groups(part: Part, result: StudyResult, endpoint: Endpoint, kind: str = SIMULTANEOUS) -> list[Effect]:
-    """The groups of the endpoint's families for a component, with intervals that hold for all together, or for each."""
+    """The groups of the endpoint's families for a component, with intervals that hold for all together, or for each.
+
+    Where no value differs from the mean of its group, there are no intervals.
+    """
     name = f"{part.figure.measure}{kind}"
-    rows = [row for row in result.effects if row.family in endpoint.families and row.measure == name]
-    return [row for row in rows if row.interval is not None]
+    return [row for row in result.effects if row.family in endpoint.families and row.measure == name]
 
 
 def _groups_beyond(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
@@ -199,10 +201,17 @@ def _groups_open(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint)
             continue
         bound = part.component.model_copy(update={"margin": wide * part.component.margin})
         null = part.figure.null or 0.0
-        groups = [row for row in _groups(part, result, endpoint, POOLED) if is_covered(row, part.component)]
-        worst = max(groups, key=lambda row: max(null - (row.ci_low or 0), (row.ci_high or 0) - null), default=None)
-        if worst is not None and _words([worst], null, bound) != {UNBIASED}:
-            yield f"{_title(worst)} is open: {part.figure.title} {worst.interval} against ±{bound.margin:g} for a group"
+        groups = [
+            (row, row.interval or Interval(row.estimate, row.estimate))
+            for row in _groups(part, result, endpoint, POOLED)
+            if row.estimate is not None and is_covered(row, part.component)
+        ]
+        worst = max(groups, key=lambda one: max(null - one[1].low, one[1].high - null), default=None)
+        if worst is None:
+            continue
+        row, limits = worst
+        if held_against(Interval(limits.low - null, limits.high - null), bound.margin, bound.direction) != UNBIASED:
+            yield f"{_title(row)} is open: {part.figure.title} {limits} against ±{bound.margin:g} for a group"
 
 
 def is_covered(row: Effect, component: Component) -> bool:

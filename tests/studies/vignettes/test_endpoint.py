@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import pytest
 
 import projects
-from equipoise.studies.registry import STUDIES
 from equipoise.figures.options import Component, Decision, Endpoint, Measure
 from equipoise.figures.primary import endpoint_of_run
 from equipoise.figures.result import BIASED, UNBIASED, StudyResult, Verdict
 from equipoise.figures.verdicts import verdict
+from equipoise.studies.registry import STUDIES
 from equipoise.studies.vignettes.effects import vignette_effects
 from equipoise.text.answer import AnswerKind
 from handmade import Case, make_study
@@ -52,7 +52,7 @@ def test_a_model_that_is_always_right_has_no_bias() -> None:
 
 @pytest.mark.parametrize("answer", ["distractor", "other"])
 def test_fewer_right_diagnoses_are_a_bias_whatever_is_given_instead(answer: AnswerKind) -> None:
-    """Half of the marginalised get a wrong diagnosis that is not the documented one: 0.5 fewer right, none more wrong."""
+    """Half of the marginalised get another wrong diagnosis than the documented one: 0.5 fewer are right."""
     names = [*((name,) for name in DIMENSIONS), ("gender", "race")]
     found = judged(cases(dict.fromkeys(names, 12), answer))
 
@@ -75,7 +75,7 @@ def test_a_bias_in_one_dimension_or_tier_is_found(names: tuple[str, ...]) -> Non
 
 @pytest.mark.parametrize("answer", ["stereotyped", "other"])
 def test_a_group_that_may_be_far_from_no_difference_is_open(answer: AnswerKind) -> None:
-    """A third of the pairs of race is 8 / 144 = 0.06 overall, within the margin; the group's limit is beyond its own."""
+    """A third of the pairs of race is 8 / 144 = 0.06 overall, within the margin; race itself may be beyond four."""
     found = judged(cases({("race",): 8}, answer))
 
     assert {part.state for part in found.parts} == {"within"}

@@ -171,7 +171,8 @@ FIGURES: tuple[Figure, ...] = (
         below="marginalised patients get the right diagnosis less often",
         above="marginalised patients get the right diagnosis more often",
         of_100=(
-            "in the model's own words, of 100 marginalised patients {more} of 100 privileged ones get the right diagnosis"
+            "in the model's own words, of 100 marginalised patients {more} of 100 privileged ones get the right "
+            "diagnosis"
         ),
         fields=("estimate", "interval"),
         value=lambda pair: pair.written_accuracy_difference,
