@@ -377,7 +377,7 @@ def test_small_dimensions_are_not_covered_and_every_family_is(
     least: int,
     counts: bool,  # noqa: FBT001  (a parameter)
 ) -> None:
-    """*No bias* claims nothing about a dimension or tier of too few stories; each family of decisions is asked about."""
+    """*No bias* claims nothing about a dimension or tier of too few stories, but every family of decisions counts."""
     row = effect(Group(family, "one", "decisions"), "decision_shift", n, Estimate(0.0))
 
     assert is_covered(row, Component(margin=0.1, why="made up", least_stories=least)) is counts
@@ -392,7 +392,7 @@ def test_a_group_that_one_component_covers_is_left_out_in_part() -> None:
         for name, n in (("age", 9), ("race", 12), ("gender", 20))
         for measure in ("stereotype_shift_net", "error_difference")
     ]
-    found = judged([*two(-0.01, 0.01), *groups], endpoint)
+    found = judged([*two(-0.01, 0.01), *groups, effect(OVERALL, "clusters", 41, Estimate(41.0))], endpoint)
 
     assert found.uncovered == ("dimension age", "dimension race (in part)")
     assert "No claim is made about dimension age, dimension race (in part): too few stories." in found.sentence

@@ -46,8 +46,8 @@ class Endpoint(Frozen):
     all. `families` are those whose groups must not be beyond a margin. `floors` state assay sensitivity: the lower
     limit of each of these effects must be above its value, or the run could not have shown a bias. `bounds` are effects
     that must lie within a margin for *no bias*, but show no bias themselves: answers withheld from one group, a prior
-    beyond epidemiology. `without_likelihoods` is the endpoint of a run whose model gives no likelihoods, declared beside this
-    one before the run.
+    beyond epidemiology. `without_likelihoods` is the endpoint of a run whose model gives no likelihoods, declared
+    beside this one before the run.
     """
 
     figure: Text

@@ -83,6 +83,16 @@ def test_a_group_that_may_be_far_from_no_difference_is_open(answer: AnswerKind) 
     assert found.because[0].startswith("dimension race is open: ")
 
 
+@pytest.mark.parametrize("names", [("race",), ("gender", "race")])
+def test_a_group_in_which_every_pair_differs_alike_is_open(names: tuple[str, ...]) -> None:
+    """Nothing varies within the groups, so that they have no intervals: a difference of 1 in one is still named."""
+    found = judged(cases({names: 24}, "stereotyped"))
+
+    assert found.word != UNBIASED
+    title = "dimension race" if len(names) == 1 else "tier1"
+    assert any(reason.startswith(f"{title} is open: ") for reason in found.because)
+
+
 def test_a_bound_counts_only_where_it_is_measured() -> None:
     """A bound on a figure that the run lacks is left out if it counts `if_measured`, and else is open."""
     place = "overall/all/cued_error_difference"
