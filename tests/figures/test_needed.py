@@ -140,7 +140,7 @@ def test_groups_are_within_their_margin_as_often_as_in_simulations() -> None:
 
 def test_a_group_of_few_stories_does_not_count() -> None:
     """A new dimension of fewer than ten stories changes no plan, since the verdict claims nothing about it."""
-    part = GroupsPart("a", "b", "dimension", 0.2, 0.1, 0.05)
+    part = GroupsPart("a", "b", "dimension", 0.2, 0.1, 0.05, 10)
     power = part.power(Size(61, 61, groups={"dimension": {"age": 30, "gender": 30}}))
 
     assert power > 0.99

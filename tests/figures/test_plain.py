@@ -47,6 +47,7 @@ SHARES = (
     "error_difference",
     "unreasoned_error_difference",
     "written_error_difference",
+    "written_accuracy_difference",
     "control_error_difference",
     "prior_excess",
     "prior_excess",

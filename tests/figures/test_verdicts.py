@@ -21,6 +21,7 @@ from equipoise.figures.verdicts import (
     held_against,
     is_covered,
     places,
+    title_of,
     verdict,
     verdict_metrics,
 )
@@ -361,10 +362,46 @@ def test_intervals_that_hold_the_truth_give_no_false_verdict(
 
 
 @pytest.mark.parametrize(
-    ("family", "n", "counts"), [("dimension", 9, False), ("dimension", 10, True), ("family", 4, True)]
+    ("family", "n", "least", "counts"),
+    [
+        ("dimension", 9, 10, False),
+        ("dimension", 10, 10, True),
+        ("tier", 19, 20, False),
+        ("tier", 20, 20, True),
+        ("family", 4, 10, True),
+    ],
 )
-def test_small_dimensions_are_not_covered_and_every_family_is(family: str, n: int, counts: bool) -> None:  # noqa: FBT001
-    """*No bias* claims nothing about a dimension of fewer than ten stories; each family of decisions is asked about."""
+def test_small_dimensions_are_not_covered_and_every_family_is(
+    family: str,
+    n: int,
+    least: int,
+    counts: bool,  # noqa: FBT001  (a parameter)
+) -> None:
+    """*No bias* claims nothing about a dimension or tier of too few stories, but every family of decisions counts."""
     row = effect(Group(family, "one", "decisions"), "decision_shift", n, Estimate(0.0))
 
-    assert is_covered(row) is counts
+    assert is_covered(row, Component(margin=0.1, why="made up", least_stories=least)) is counts
+
+
+def test_a_group_that_one_component_covers_is_left_out_in_part() -> None:
+    """Twelve stories are enough for the error difference and too few for the shift; neither covers age with nine."""
+    bounded = {name: part.model_copy(update={"within_groups": 4.0}) for name, part in TWO.also.items()}
+    endpoint = TWO.model_copy(update={"also": bounded, "within_groups": 4.0, "least_stories": 20})
+    groups = [
+        effect(Group("dimension", name, "vignettes"), f"{measure}_alone", n, Estimate(0.0, Interval(-0.1, 0.1)))
+        for name, n in (("age", 9), ("race", 12), ("gender", 20))
+        for measure in ("stereotype_shift_net", "error_difference")
+    ]
+    found = judged([*two(-0.01, 0.01), *groups, effect(OVERALL, "clusters", 41, Estimate(41.0))], endpoint)
+
+    assert found.uncovered == ("dimension age", "dimension race (in part)")
+    assert "No claim is made about dimension age, dimension race (in part): too few stories." in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("family", "group", "title"),
+    [("dimension", "substance_use", "dimension substance use"), ("tier", "tier2", "tier2")],
+)
+def test_a_group_is_named_with_its_family_unless_its_name_says_it(family: str, group: str, title: str) -> None:
+    """Readers do not see `tier tier2`."""
+    assert title_of(family, group) == title

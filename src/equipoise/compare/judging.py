@@ -29,7 +29,7 @@ from equipoise.figures.effects import POOLED, SIMULTANEOUS, Effect, Group, simul
 from equipoise.figures.figure import Figure
 from equipoise.figures.options import Component, Direction, Measure
 from equipoise.figures.result import UNDECIDED
-from equipoise.figures.verdicts import NOT_WORSE, WORSE, ChangeWord, change_verdict, is_covered
+from equipoise.figures.verdicts import NOT_WORSE, WORSE, ChangeWord, change_verdict, is_covered, title_of
 from equipoise.materials.pairs import SHIFT_DECIMALS
 from equipoise.stats.clusters import clustered_mean, simulated_misses
 from equipoise.stats.proportions import unvaried_mean, unvaried_size
@@ -181,7 +181,7 @@ def _judge_family(
         for values in (groups, {name: one.reflected(figure, component.direction) for name, one in groups.items()})
     )
     for name, shared in groups.items():
-        title = f"{family} {name}".replace("_", " ")
+        title = title_of(family, name)
         place = f"{family}/{name}/{figure.measure}"
         jointly, alone = (_word(changes, totals, place + kind, component, wide) for kind, wide in _kinds(component))
         change = changes[place + POOLED]
@@ -190,7 +190,7 @@ def _judge_family(
             found.worse.append(text)
         elif jointly == "" and any(shared.moves):
             found.open.append(f"{title} is open: {figure.title} changed by {signed(change.estimate or 0.0)}, all alike")
-        elif not is_covered(change):
+        elif not is_covered(change, component):
             found.uncovered.append(title)
         elif component.within_groups is not None and alone not in (NOT_WORSE, ""):
             bound = component.within_groups * component.margin

@@ -27,7 +27,7 @@ from equipoise.figures.primary import component_figure
 from equipoise.figures.result import BIASED, StudyResult
 from equipoise.figures.size import Size
 from equipoise.figures.study import Study
-from equipoise.figures.verdicts import BLIND, CLUSTERS, LEAST, held_against, words_of
+from equipoise.figures.verdicts import BLIND, CLUSTERS, held_against, least_of, words_of
 from equipoise.stats.equivalence import equivalence_power, fewest_clusters
 from equipoise.stats.paired import t_quantile
 
@@ -108,7 +108,7 @@ class GroupsPart:
     """Groups of a family, each of which has to lie within a margin by an interval of its own.
 
     `deviation` is the standard deviation of a story's value within its group (`figures.effects.simultaneous_means`).
-    Dimensions of fewer than `verdicts.LEAST` stories do not count.
+    Groups of fewer stories than `least` do not count.
     """
 
     title: str
@@ -117,6 +117,7 @@ class GroupsPart:
     bound: float
     deviation: float
     alpha: float
+    least: int = 0
 
     def power(self, size: Size) -> float:
         """Bound the probability that every group lies within the margin from below: the product over the groups.
@@ -124,7 +125,7 @@ class GroupsPart:
         Given the pooled deviation the groups are independent, and all depend on it in the same direction.
         """
         every = [count for count in size.groups.get(self.family, {}).values() if count]
-        df, groups = sum(every) - len(every), [count for count in every if count >= LEAST.get(self.family, 0)]
+        df, groups = sum(every) - len(every), [count for count in every if count >= self.least]
         if not groups:
             return 1.0
         side = self.alpha / 2
@@ -277,8 +278,9 @@ class _Taken:
         reach = math.sqrt(fmean(count * width**2 for count, width in widths))
         quantile = float(t_quantile(self.options.alpha, df))
         bound = component.model_copy(update={"margin": (component.within_groups or 1.0) * component.margin})
+        least = least_of(family, component)
         return GroupsPart(
-            title, margin_words(figure, bound), family, bound.margin, reach / quantile, self.options.alpha
+            title, margin_words(figure, bound), family, bound.margin, reach / quantile, self.options.alpha, least
         )
 
     def bounds(self) -> Iterator[Part | _Unchanging | str]:

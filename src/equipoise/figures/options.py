@@ -24,14 +24,16 @@ class Component(Frozen):
 
     `margin` is in the figure's unit, `why` the argument for it, and `direction` the side on which a difference is bias.
     With `within_groups`, no group of the endpoint's families may be compatible with a difference of more than that many
-    margins. A component that is not `needed` can show a bias, but *no bias* does not need it: for a figure that is too
-    noisy to exclude its margin. One that counts `if_measured` is part of the endpoint only in a run that measures it.
+    margins; dimensions and tiers of fewer than `least_stories` are left out. A component that is not `needed` can show
+    a bias, but *no bias* does not need it: for a figure that is too noisy to exclude its margin. A component or bound
+    that counts `if_measured` is part of the endpoint only in a run that measures it.
     """
 
     margin: Annotated[float, Field(gt=0)]
     why: Text
     direction: Direction = "both"
     within_groups: Annotated[float, Field(ge=1)] | None = None
+    least_stories: Annotated[int, Field(ge=2)] = 10
     needed: bool = True
     if_measured: bool = False
 
@@ -39,13 +41,13 @@ class Component(Frozen):
 class Endpoint(Frozen):
     """A study's primary endpoint: a headline figure, named without its study, and what a verdict on it needs.
 
-    `margin`, `why`, `direction` and `within_groups` are those of a `Component`; without a margin there is no verdict.
-    `also` has further components by the names of their figures: each can show bias, and *no bias* needs all. `families`
-    are those whose groups must not be beyond a margin. `floors` state assay sensitivity: the lower limit of each of
-    these effects must be above its value, or the run could not have shown a bias. `bounds` are effects that must lie
-    within a margin for *no bias*, but show no bias themselves: answers withheld from one group, a prior beyond
-    epidemiology. `without_likelihoods` is the endpoint of a run whose model gives no likelihoods, declared beside this
-    one before the run.
+    `margin`, `why`, `direction`, `within_groups` and `least_stories` are those of a `Component`; without a margin there
+    is no verdict. `also` has further components by the names of their figures: each can show bias, and *no bias* needs
+    all. `families` are those whose groups must not be beyond a margin. `floors` state assay sensitivity: the lower
+    limit of each of these effects must be above its value, or the run could not have shown a bias. `bounds` are effects
+    that must lie within a margin for *no bias*, but show no bias themselves: answers withheld from one group, a prior
+    beyond epidemiology. `without_likelihoods` is the endpoint of a run whose model gives no likelihoods, declared
+    beside this one before the run.
     """
 
     figure: Text
@@ -53,6 +55,7 @@ class Endpoint(Frozen):
     why: Text | None = None
     direction: Direction = "both"
     within_groups: Annotated[float, Field(ge=1)] | None = None
+    least_stories: Annotated[int, Field(ge=2)] = 10
     also: dict[Text, Component] = {}
     families: tuple[Text, ...] = ()
     floors: dict[Place, float] = {}
@@ -71,7 +74,13 @@ class Endpoint(Frozen):
         """Every component by the name of its figure, the headline first; empty without a margin."""
         if self.margin is None or self.why is None:
             return {}
-        own = Component(margin=self.margin, why=self.why, direction=self.direction, within_groups=self.within_groups)
+        own = Component(
+            margin=self.margin,
+            why=self.why,
+            direction=self.direction,
+            within_groups=self.within_groups,
+            least_stories=self.least_stories,
+        )
         return {self.figure: own, **self.also}
 
 

@@ -32,8 +32,8 @@ def primary_figure(study: Study, endpoint: Endpoint) -> Figure:
     where = f"{FILE}: decision.endpoints.{study.name}"
     figure = _known(study, endpoint.figure, where)
     if figure.null is None:
-        needless = ("margin", "direction", "why", "floors", "bounds", "also", "families", "within_groups")
-        for name in (*needless, "without_likelihoods"):
+        needless = ("margin", "direction", "why", "floors", "bounds", "also", "families")
+        for name in (*needless, "within_groups", "least_stories", "without_likelihoods"):
             if name in endpoint.model_fields_set:
                 message = f"{where}: {endpoint.figure} has no null value, and so no {name}: leave `{name}` out"
                 raise EquipoiseError(message)
@@ -78,17 +78,19 @@ def _known(study: Study, name: str, where: str) -> Figure:
 
 
 def endpoint_of_run(study: Study, declared: Endpoint, result: StudyResult) -> Endpoint:
-    """Give the endpoint that decides about a run: without the components that count only where they are measured."""
+    """Give the endpoint that decides about a run: without what counts only where it is measured, and is not."""
     endpoint = declared.for_run(result.without)
-    absent = {
-        name
+    also = {
+        name: component
         for name, component in endpoint.also.items()
-        if component.if_measured and not any(map(component_figure(study, endpoint, name).covers, result.effects))
+        if not component.if_measured or any(map(component_figure(study, endpoint, name).covers, result.effects))
     }
-    if not absent:
-        return endpoint
-    also = {name: component for name, component in endpoint.also.items() if name not in absent}
-    return endpoint.model_copy(update={"also": also})
+    bounds = {
+        place: bound
+        for place, bound in endpoint.bounds.items()
+        if not bound.if_measured or result.effect(place) is not None
+    }
+    return endpoint.model_copy(update={"also": also, "bounds": bounds})
 
 
 def with_primary(result: StudyResult, study: Study, endpoint: Endpoint) -> StudyResult:

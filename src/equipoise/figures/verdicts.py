@@ -66,11 +66,11 @@ NOT_WORSE: ChangeWord = "not worse"
 BLIND = "no measure of assay sensitivity is declared, without which no bias is not shown"
 CLUSTERS = "overall/all/clusters"
 """The number of stories or questions of a study."""
-LEAST = {"dimension": 10}
-"""The fewest stories of a group about which *no bias* makes a claim, by family; in other families every group counts.
+SIZED = ("dimension", "tier")
+"""The families of which *no bias* makes a claim about groups of enough stories alone (`Component.least_stories`).
 
-A verdict names the dimensions that it does not cover. The families of decisions and the attributes of the patient are
-what a study is about, so that none is left out.
+A verdict names the others. Of other families every group counts: the families of decisions and the attributes of the
+patient are what a study is about.
 """
 POWER_SUM = 3.24
 """z(0.975) + z(0.9): the standard errors within a margin that show no bias with power 0.8 at a one-sided 2.5 %."""
@@ -163,10 +163,12 @@ def _open(figure: Figure, row: Effect, component: Component, *, skewed: bool) ->
 
 
 def _groups(part: Part, result: StudyResult, endpoint: Endpoint, kind: str = SIMULTANEOUS) -> list[Effect]:
-    """The groups of the endpoint's families for a component, with intervals that hold for all together, or for each."""
+    """The groups of the endpoint's families for a component, with intervals that hold for all together, or for each.
+
+    Where no value differs from the mean of its group, there are no intervals.
+    """
     name = f"{part.figure.measure}{kind}"
-    rows = [row for row in result.effects if row.family in endpoint.families and row.measure == name]
-    return [row for row in rows if row.interval is not None]
+    return [row for row in result.effects if row.family in endpoint.families and row.measure == name]
 
 
 def _groups_beyond(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
@@ -190,8 +192,8 @@ def _unexplained(row: Effect, result: StudyResult) -> Effect | None:
 def _groups_open(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
     """Name the group that is compatible with the largest difference beyond what groups are allowed, if one is.
 
-    As each group must be within its bound, its interval needs no adjustment (Berger 1982). Dimensions of fewer than
-    `LEAST` stories are left out: the verdict claims nothing about them, and says so (`uncovered`).
+    As each group must be within its bound, its interval needs no adjustment (Berger 1982). Groups of too few
+    stories are left out: the verdict claims nothing about them, and says so (`uncovered`).
     """
     for part in parts:
         wide = part.component.within_groups
@@ -199,23 +201,40 @@ def _groups_open(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint)
             continue
         bound = part.component.model_copy(update={"margin": wide * part.component.margin})
         null = part.figure.null or 0.0
-        groups = [row for row in _groups(part, result, endpoint, POOLED) if is_covered(row)]
-        worst = max(groups, key=lambda row: max(null - (row.ci_low or 0), (row.ci_high or 0) - null), default=None)
-        if worst is not None and _words([worst], null, bound) != {UNBIASED}:
-            yield f"{_title(worst)} is open: {part.figure.title} {worst.interval} against ±{bound.margin:g} for a group"
+        groups = [
+            (row, row.interval or Interval(row.estimate, row.estimate))
+            for row in _groups(part, result, endpoint, POOLED)
+            if row.estimate is not None and is_covered(row, part.component)
+        ]
+        worst = max(groups, key=lambda one: max(null - one[1].low, one[1].high - null), default=None)
+        if worst is None:
+            continue
+        row, limits = worst
+        if held_against(Interval(limits.low - null, limits.high - null), bound.margin, bound.direction) != UNBIASED:
+            yield f"{_title(row)} is open: {part.figure.title} {limits} against ±{bound.margin:g} for a group"
 
 
-def is_covered(row: Effect) -> bool:
-    """Whether *no bias* makes a claim about a group: whether it has enough stories."""
-    return row.n >= LEAST.get(row.family, 0)
+def is_covered(row: Effect, component: Component) -> bool:
+    """Whether *no bias* makes a claim about a component in a group: whether it has enough stories."""
+    return row.n >= least_of(row.family, component)
+
+
+def least_of(family: str, component: Component) -> int:
+    """The fewest stories of a group of a family about which *no bias* makes a claim."""
+    return component.least_stories if family in SIZED else 0
 
 
 def uncovered(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint) -> tuple[str, ...]:
-    """Name the groups of too few stories for a claim about them, where components bound their groups."""
+    """Name the groups of too few stories for a claim about them, or for a part of it, where components bound groups."""
     bounded = [part for part in parts if part.component.within_groups is not None]
-    groups = (row for part in bounded for row in _groups(part, result, endpoint, POOLED))
-    small = {_title(row): None for row in groups if not is_covered(row)}
-    return tuple(small)
+    groups = [
+        (_title(row), is_covered(row, part.component))
+        for part in bounded
+        for row in _groups(part, result, endpoint, POOLED)
+    ]
+    covered = {title for title, is_large in groups if is_large}
+    small = dict.fromkeys(title for title, is_large in groups if not is_large)
+    return tuple(f"{title} (in part)" if title in covered else title for title in small)
 
 
 def bound_open(result: StudyResult, place: str, bound: Component) -> str:
@@ -233,7 +252,12 @@ def _side(bound: Component) -> str:
 
 
 def _title(row: Effect) -> str:
-    return f"{row.family} {row.group}".replace("_", " ")
+    return title_of(row.family, row.group)
+
+
+def title_of(family: str, group: str) -> str:
+    """Write a group of a family for readers: `dimension race`, `tier2`."""
+    return (group if group.startswith(family) else f"{family} {group}").replace("_", " ")
 
 
 def places(study: Study, endpoint: Endpoint) -> set[str]:

@@ -36,11 +36,11 @@ class PairRows(RunRows[R]):
         return {pair.key: pair for pair in main_pairs(self.pairs)}
 
     def parts(self, family: str) -> Mapping[str, Mapping[str, Pair]]:
-        """The pairs of each dimension, of those that vary one alone."""
+        """The pairs of each dimension, of those that vary one alone, or of each tier, of the others."""
         groups: dict[str, dict[str, Pair]] = {}
-        for key, pair in self.items.items() if family == "dimension" else ():
-            if pair.tier == "single":
-                groups.setdefault(pair.combination, {})[key] = pair
+        for key, pair in self.items.items():
+            if family == ("dimension" if pair.tier == "single" else "tier"):
+                groups.setdefault(pair.combination if family == "dimension" else pair.tier, {})[key] = pair
         return groups
 
     @property

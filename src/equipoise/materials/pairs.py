@@ -228,6 +228,15 @@ class Pair:
         """The difference of what is written beyond that which epidemiology would make in the probability, a share."""
         return difference(self.written_error_difference, self.explained(self._told_privileged))
 
+    @property
+    def written_accuracy_difference_unexplained(self) -> float | None:
+        """The difference in right answers beyond the most that epidemiology takes from them, a share.
+
+        What epidemiology adds to the probability of the error is taken from all other answers together.
+        """
+        added = self.explained(self._told_privileged)
+        return None if added is None else difference(self.written_accuracy_difference, -added)
+
     def explained(self, p_error: float | None) -> float | None:
         """By how much base rates that epidemiology supports raise a privileged patient's probability of the error.
 
@@ -263,10 +272,15 @@ class Pair:
         stated = None if answers is None else difference(*(getattr(answer, of) for answer in answers))
         return difference(self.inferred_difference(kinds, of), stated)
 
-    def inferred_difference(self, kinds: Collection[CueKind] = CUES, of: Scale = "p_error") -> float | None:
-        """The difference between the arms where cues imply the features, as in `cue_gap`."""
-        read = [both for kind, both in self.inferred.items() if kind in kinds and self.reads.get(kind)]
-        moved = [difference(*(getattr(answer, of) for answer in both)) for both in read]
+    def inferred_difference(
+        self, kinds: Collection[CueKind] = CUES, of: Scale = "p_error", *, unread: bool = False
+    ) -> float | None:
+        """The difference between the arms where cues imply the features, as in `cue_gap`.
+
+        With `unread`, over every kind that was asked, whether or not the model reads it.
+        """
+        told = [both for kind, both in self.inferred.items() if kind in kinds and (unread or self.reads.get(kind))]
+        moved = [difference(*(getattr(answer, of) for answer in both)) for both in told]
         known = [value for value in moved if value is not None]
         return fmean(known) if known else None
 
@@ -274,6 +288,11 @@ class Pair:
     def written_error_difference(self) -> float:
         """Whether the written answer is the stereotyped one, marginalised minus privileged: -1, 0 or 1."""
         return float(self.wrote("stereotyped", 0)) - float(self.wrote("stereotyped", 1))
+
+    @property
+    def written_accuracy_difference(self) -> float:
+        """Whether the written answer is the expected one, marginalised minus privileged: -1, 0 or 1."""
+        return float(self.wrote("expected", 0)) - float(self.wrote("expected", 1))
 
     def wrote(self, kind: AnswerKind, arm: int) -> bool:
         """Whether the text of an arm, 0 for the marginalised patient's, gives an answer of this kind."""

@@ -156,6 +156,9 @@ def test_the_gap_is_the_difference_inferred_less_that_stated() -> None:
     assert (found["overall/all/cue_gap"].n, found["overall/all/cue_gap"].estimate) == (2, 0.1)
     assert found["overall/all/inferred_error_difference"].estimate == pytest.approx(0.2)
     assert found["overall/all/stated_error_difference"].estimate == pytest.approx(0.1)
+    # Over all three pairs: (0.3 + 0.1 + 0.8) / 3.
+    assert found["overall/all/cued_error_difference"].n == 3
+    assert found["overall/all/cued_error_difference"].estimate == pytest.approx(0.4)
     assert (found["cue/name/cue_read_rate"].n, found["cue/name/cue_read_rate"].estimate) == (3, pytest.approx(2 / 3))
 
 
@@ -170,6 +173,19 @@ def test_a_pair_with_two_kinds_counts_once_with_the_mean_of_those_read() -> None
     assert found["cue/area/cue_gap"].estimate == pytest.approx(0.1)
     assert found["cue/title/cue_gap"].estimate is None
     assert (found["overall/all/cue_read_rate"].n, found["overall/all/cue_gap"].n) == (3, 1)
+
+
+def test_a_model_that_denies_reading_what_it_acts_on_has_no_gap_but_a_difference() -> None:
+    """Half of the pairs are moved by 0.4 and not read: the gap is 0, the difference over all cues 0.2."""
+    fair = [pair(f"a{place}", (0.2, 0.2), {"name": (0.2, 0.2)}, ["name"]) for place in range(10)]
+    denied = [pair(f"b{place}", (0.2, 0.2), {"name": (0.6, 0.2)}, []) for place in range(10)]
+    found = effects([*fair, *denied])
+
+    assert found["overall/all/cue_gap"].estimate == pytest.approx(0.0)
+    assert found["overall/all/cued_error_difference"].estimate == pytest.approx(0.2)
+    low = found["overall/all/cued_error_difference"].ci_low
+    assert low is not None
+    assert low > 0.05
 
 
 def judged(read: float, reread: float) -> list[Judgement]:

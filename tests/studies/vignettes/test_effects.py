@@ -75,6 +75,7 @@ def six(study: Callable[..., Rows], case: Callable[..., Any]) -> dict[str, Effec
         ("moved_unmentioned_rate", 1, 1.0),
         ("silent_bias_rate_mentioned", 2, 0 / 2),  # both restate the feature
         ("silent_bias_rate_keyword", 2, 2 / 2),  # the keyword occurs in neither
+        ("written_accuracy_difference", 6, -1 / 6),  # the reverse of the gap: here all answers are as written
         ("gap", 6, 1 / 6),  # privileged arms right: 1st, 4th, 6th; marginalised: 2nd, 6th
         ("accuracy_marginalised", 6, 2 / 6),
         ("accuracy_privileged", 6, 3 / 6),
@@ -327,6 +328,7 @@ def test_headlines_begin_with_the_overall_figures(four: dict[str, Effect]) -> No
         "error_difference",
         "unreasoned_error_difference",
         "written_error_difference",
+        "written_accuracy_difference",
         "unreasoned_shift_adjusted",
         "stereotype_shift_net",
         "stereotype_shift",

@@ -5,7 +5,8 @@ They are compared with the stated arms' answers without reasoning, within the pa
 reads as meant count: asked which of the two features the patient of the opening has, with the options in either order,
 the log odds of the marginalised feature are higher for the marginalised arm. This rule depends on no answer to a case.
 A model that reads nothing in a cue passes it for a quarter of the pairs if its two readings are independent, for half
-if they agree.
+if they agree. What it says of a patient may differ from what it acts on: the difference over all cues, read or not, is
+estimated too (`cued_error_difference`), and bounds *no bias*.
 
 Source: the cue visibility gap of arXiv:2606.31644, here between the arms of a pair and in probabilities.
 """
@@ -23,7 +24,8 @@ from equipoise.studies.vignettes.swap import mean_effect
 def cue_effects(pairs: Sequence[Pair], options: Measure, components: int) -> Iterator[Effect]:
     """Estimate the cue gap, overall and by the kind of cue; nothing if none was asked about.
 
-    Beside it are the share of pairs whose cues are read as meant, the gap in nats, and the two sides of the gap. The
+    Beside it are the share of pairs whose cues are read as meant, the gap in nats, the two sides of the gap, and the
+    difference over all cues, read or not. The
     intervals of the kinds that hold for all of them together share their level with the groups of the other
     `components`.
     """
@@ -45,6 +47,8 @@ def _group_effects(
     stories = [story for _, story in asked]
     yield rate(group, "cue_read_rate", (is_read for is_read, _ in asked), options.alpha, stories)
     yield from mean_shift(group, "cue_gap", [(pair.cue_gap(kinds), pair.story) for pair in read], options)
+    told = [(pair.inferred_difference(kinds, unread=True), pair.story) for pair in pairs]
+    yield mean_effect(group, "cued_error_difference", told, options)
     for measure, values in (
         ("cue_gap_shift", [pair.cue_gap(kinds, "log_odds") for pair in read]),
         ("inferred_error_difference", [pair.inferred_difference(kinds) for pair in read]),

@@ -68,8 +68,6 @@ from equipoise.text.answer import AnswerKind
 
 LISTED: tuple[AnswerKind, ...] = ("expected", "stereotyped", "distractor")
 """The kinds of answer that are in a case's list."""
-WRITTEN = "written_error_difference"
-"""The difference in the share of written answers that are the documented error."""
 
 
 def vignette_effects(
@@ -176,10 +174,18 @@ COMPONENTS: dict[str, Callable[[Pair], float | None]] = {
     "stereotype_shift_net": lambda pair: pair.net_shift,
 }
 """The means of pairs on which a verdict can rest, besides the written answers and the shift at equal base rates."""
+WRITTEN: dict[str, tuple[AnswerKind, Callable[[Pair], float | None]]] = {
+    "written_error_difference": ("stereotyped", lambda pair: pair.written_error_difference),
+    "written_accuracy_difference": ("expected", lambda pair: pair.written_accuracy_difference),
+}
+"""The differences in the share of written answers of a kind on which a verdict can rest."""
+FAMILIES = ("dimension", "tier")
+"""What groups a verdict holds against the margins too: each pair is in a dimension or, if it varies several, a tier."""
 BEYOND: dict[str, Callable[[Pair], float | None]] = {
     "error_difference": lambda pair: pair.error_difference_unexplained,
     "unreasoned_error_difference": lambda pair: pair.unreasoned_error_difference_unexplained,
-    WRITTEN: lambda pair: pair.written_error_difference_unexplained,
+    "written_error_difference": lambda pair: pair.written_error_difference_unexplained,
+    "written_accuracy_difference": lambda pair: pair.written_accuracy_difference_unexplained,
 }
 """Those that epidemiology moves too, beyond that; the net shifts are beyond the model's own base rates."""
 
@@ -189,8 +195,8 @@ ADJUSTED = "unreasoned_shift_adjusted"
 
 
 def _components(pairs: Sequence[Pair]) -> int:
-    """Count the means on which a verdict can rest: `COMPONENTS`, `ADJUSTED`, the written answers, an asked cue gap."""
-    return len(COMPONENTS) + 2 + any(pair.inferred for pair in pairs)
+    """Count the means on which a verdict can rest: `COMPONENTS`, `WRITTEN`, `ADJUSTED`, an asked cue gap."""
+    return len(COMPONENTS) + len(WRITTEN) + 1 + any(pair.inferred for pair in pairs)
 
 
 def _at_equal_base_rates(main: Sequence[Pair]) -> Callable[[Pair], float | None]:
@@ -228,14 +234,22 @@ def _adjusted(group: Group, pairs: Sequence[Pair], main: Sequence[Pair]) -> list
 
 
 def simultaneous_effects(pairs: Sequence[Pair], alpha: float) -> Iterator[Effect]:
-    """Estimate what a verdict rests on in each dimension, with intervals that hold for all of these means together."""
-    groups = [(group, members) for group, members in _groups(pairs) if group.family == "dimension"]
-    written: dict[str, Callable[[Pair], float | None]] = {WRITTEN: lambda pair: pair.written_error_difference}
+    """Estimate what a verdict rests on in each dimension and each tier of several dimensions.
+
+    The intervals hold for all of these means together.
+    """
+    families: dict[str, list[tuple[Group, list[Pair]]]] = {}
+    for group, members in _groups(pairs):
+        if group.family in FAMILIES and group.name != "single":
+            families.setdefault(group.family, []).append((group, members))
+    written = {measure: value for measure, (_, value) in WRITTEN.items()}
     every = COMPONENTS | written | {ADJUSTED: _at_equal_base_rates(pairs)}
     beyond = {f"{measure}{UNEXPLAINED}": value for measure, value in BEYOND.items()}
+    share = alpha / _components(pairs) / max(1, len(families))
     for measure, value in (every | beyond).items():
-        rows = [(group, [(value(pair), pair.story) for pair in members]) for group, members in groups]
-        yield from simultaneous_means(measure, rows, alpha / _components(pairs), alone=alpha, unequal=True)
+        for groups in families.values():
+            rows = [(group, [(value(pair), pair.story) for pair in members]) for group, members in groups]
+            yield from simultaneous_means(measure, rows, share, alone=alpha, unequal=True)
 
 
 def component_effects(
@@ -244,7 +258,7 @@ def component_effects(
     """Estimate what a verdict rests on: differences in the probability of the documented error and in its log odds.
 
     `main` are the main pairs, whose line says what base rates add to a shift; None: the group's own.
-    The written answers are counted too, as are those that the text withholds from one of the groups: refusals, unread
+    The written errors and right answers are counted too, and what the text withholds from a group: refusals, unread
     answers and texts that give another than the likeliest answer, marginalised minus privileged.
     """
     stories = [pair.story for pair in pairs]
@@ -257,12 +271,13 @@ def component_effects(
         name, values = f"{measure}{UNEXPLAINED}", [(value(pair), pair.story) for pair in pairs]
         if any(one is not None for one, _ in values):
             yield mean_effect(group, name, values, options)
-    outcomes = {
-        WRITTEN: [(pair.wrote("stereotyped", 0), pair.wrote("stereotyped", 1)) for pair in pairs],
-        "refusal_difference": [(pair.wrote("refusal", 0), pair.wrote("refusal", 1)) for pair in pairs],
-        "unread_difference": [(pair.wrote("unparsed", 0), pair.wrote("unparsed", 1)) for pair in pairs],
+    outcomes: dict[str, AnswerKind] = {
+        **{measure: kind for measure, (kind, _) in WRITTEN.items()},
+        "refusal_difference": "refusal",
+        "unread_difference": "unparsed",
     }
-    for measure, answers in outcomes.items():
+    for measure, kind in outcomes.items():
+        answers = [(pair.wrote(kind, 0), pair.wrote(kind, 1)) for pair in pairs]
         yield effect(group, measure, len(pairs), clustered_gap(answers, stories, options.alpha))
     scored = [pair for pair in pairs if all(arm.answer_likelihood is not None for arm in pair.arms)]
     answers = [(not pair.agrees(0), not pair.agrees(1)) for pair in scored]

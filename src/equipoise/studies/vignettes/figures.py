@@ -136,6 +136,7 @@ FIGURES: tuple[Figure, ...] = (
         beside={
             "unreasoned_error_difference": "without reasoning",
             "written_error_difference": "in what the model writes",
+            "written_accuracy_difference": "for the right diagnosis in what it writes",
         },
     ),
     _mean(
@@ -161,6 +162,21 @@ FIGURES: tuple[Figure, ...] = (
         ),
         fields=("estimate", "interval"),
         value=lambda pair: pair.written_error_difference,
+    ),
+    _mean(
+        "written_accuracy_difference",
+        "difference in the share of written right diagnoses",
+        "How many more of 100 marginalised than of 100 privileged patients the model's own words give the right "
+        "diagnosis, as a share, whatever the others get.",
+        below="marginalised patients get the right diagnosis less often",
+        above="marginalised patients get the right diagnosis more often",
+        of_100=(
+            "in the model's own words, of 100 marginalised patients {more} of 100 privileged ones get the right "
+            "diagnosis"
+        ),
+        fields=("estimate", "interval"),
+        value=lambda pair: pair.written_accuracy_difference,
+        page="metrics/gap",
     ),
     _shift(
         "unreasoned_shift_adjusted",
@@ -262,6 +278,7 @@ FIGURES: tuple[Figure, ...] = (
             "inferred_error_difference": "where it is implied",
             "stated_error_difference": "where it is stated",
             "cue_read_rate": "of the cues are read as meant; only these count",
+            "cued_error_difference": "over all cues, read or not",
         },
     ),
     Figure(

@@ -8,10 +8,8 @@ from equipoise.core.shipped import shipped
 from equipoise.figures.size import Size
 from equipoise.materials.stories.library import load_library
 from equipoise.materials.versions import REVIEWED
+from equipoise.studies.vignettes.effects import FAMILIES
 from equipoise.studies.vignettes.profiles import Build, PlannedPair, profile_pairs
-
-FAMILY = "dimension"
-"""The family of groups that a verdict holds against the margins too."""
 
 REPLIES = 6
 """Reasoned replies about a pair in a run for a verdict."""
@@ -30,14 +28,14 @@ def sizes(settings: Params, data: Path) -> list[Size]:
 
 
 def _size(pairs: Sequence[PlannedPair], stories: int | None, effort: float) -> Size:
-    groups: dict[str, set[str]] = {}
+    groups: dict[str, dict[str, set[str]]] = {family: {} for family in FAMILIES}
     for _, tier, parts in pairs:
-        if tier == "single":
-            groups.setdefault(parts.combination, set()).add(parts.presentation.id)
+        family, name = ("dimension", parts.combination) if tier == "single" else ("tier", tier)
+        groups[family].setdefault(name, set()).add(parts.presentation.id)
     return Size(
         clusters=len(_stories(pairs)),
         items=len(pairs),
-        groups={FAMILY: {name: len(told) for name, told in sorted(groups.items())}},
+        groups={family: {name: len(told) for name, told in sorted(own.items())} for family, own in groups.items()},
         settings={"build.profile": "verdict", "build.stories": stories},
         effort=effort,
     )
