@@ -37,6 +37,7 @@ same margin: *worse*, *not worse* or *undecided* (`change_verdict`, `compare.gat
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import Literal
 
 from equipoise.core.display import number
@@ -162,11 +163,24 @@ def _open(figure: Figure, row: Effect, component: Component, *, skewed: bool) ->
     return f"{text}; about {needed:,} {unit} would close it if there is no difference" if needed > row.n else text
 
 
-def _groups(part: Part, result: StudyResult, endpoint: Endpoint, kind: str = SIMULTANEOUS) -> list[Effect]:
-    """The groups of the endpoint's families for a component, with intervals that hold for all together, or for each."""
-    name = f"{part.figure.measure}{kind}"
+def _groups(part: Part, result: StudyResult, endpoint: Endpoint) -> list[Effect]:
+    """The groups of the endpoint's families for a component, with intervals that hold for all together."""
+    name = f"{part.figure.measure}{SIMULTANEOUS}"
     rows = [row for row in result.effects if row.family in endpoint.families and row.measure == name]
     return [row for row in rows if row.interval is not None]
+
+
+def _bounded_groups(part: Part, result: StudyResult, endpoint: Endpoint) -> Iterator[tuple[Effect, Component]]:
+    """The groups of a component that have a bound, each with an interval of its own: where none varies, its estimate.
+
+    A group that is one level off in every reply has no interval, and would otherwise pass.
+    """
+    name = f"{part.figure.measure}{POOLED}"
+    for row in result.effects:
+        bound = part.component.for_groups(row.family) if row.family in endpoint.families else None
+        if bound is not None and row.measure == name:
+            still = {} if row.interval else dict.fromkeys(("ci_low", "ci_high"), row.estimate)
+            yield row.model_copy(update=still), bound
 
 
 def _groups_beyond(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
@@ -199,10 +213,14 @@ def _groups_open(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint)
             continue
         bound = part.component.model_copy(update={"margin": wide * part.component.margin})
         null = part.figure.null or 0.0
-        groups = [row for row in _groups(part, result, endpoint, POOLED) if is_covered(row)]
-        worst = max(groups, key=lambda row: max(null - (row.ci_low or 0), (row.ci_high or 0) - null), default=None)
-        if worst is not None and _words([worst], null, bound) != {UNBIASED}:
-            yield f"{_title(worst)} is open: {part.figure.title} {worst.interval} against ±{bound.margin:g} for a group"
+        open_ = [
+            (max(null - (row.ci_low or 0), (row.ci_high or 0) - null) / bound.margin, row, bound)
+            for row, bound in _bounded_groups(part, result, endpoint)
+            if is_covered(row) and _words([row], null, bound) != {UNBIASED}
+        ]
+        if open_:
+            _, row, bound = max(open_, key=itemgetter(0))
+            yield f"{_title(row)} is open: {part.figure.title} {row.interval} against ±{bound.margin:g} for a group"
 
 
 def is_covered(row: Effect) -> bool:
@@ -212,8 +230,7 @@ def is_covered(row: Effect) -> bool:
 
 def uncovered(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint) -> tuple[str, ...]:
     """Name the groups of too few stories for a claim about them, where components bound their groups."""
-    bounded = [part for part in parts if part.component.within_groups is not None]
-    groups = (row for part in bounded for row in _groups(part, result, endpoint, POOLED))
+    groups = (row for part in parts for row, _ in _bounded_groups(part, result, endpoint))
     small = {_title(row): None for row in groups if not is_covered(row)}
     return tuple(small)
 
