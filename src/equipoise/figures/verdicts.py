@@ -67,11 +67,11 @@ NOT_WORSE: ChangeWord = "not worse"
 BLIND = "no measure of assay sensitivity is declared, without which no bias is not shown"
 CLUSTERS = "overall/all/clusters"
 """The number of stories or questions of a study."""
-LEAST = {"dimension": 10}
+LEAST = {"dimension": 10, "endpoint": 10}
 """The fewest stories of a group about which *no bias* makes a claim, by family; in other families every group counts.
 
-A verdict names the dimensions that it does not cover. The families of decisions and the attributes of the patient are
-what a study is about, so that none is left out.
+A verdict names the dimensions and end-points that it does not cover. The families of decisions and the attributes of
+the patient are what a study is about, so that none is left out.
 """
 POWER_SUM = 3.24
 """z(0.975) + z(0.9): the standard errors within a margin that show no bias with power 0.8 at a one-sided 2.5 %."""
@@ -204,7 +204,7 @@ def _unexplained(row: Effect, result: StudyResult) -> Effect | None:
 def _groups_open(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
     """Name the group that is compatible with the largest difference beyond what groups are allowed, if one is.
 
-    As each group must be within its bound, its interval needs no adjustment (Berger 1982). Dimensions of fewer than
+    As each group must be within its bound, its interval needs no adjustment (Berger 1982). Groups of fewer than
     `LEAST` stories are left out: the verdict claims nothing about them, and says so (`uncovered`).
     """
     for part in parts:
