@@ -96,7 +96,7 @@ def verdict(study: Study, result: StudyResult, decision: Decision) -> Verdict | 
     counted = result.effect(CLUSTERS)
     clusters = None if counted is None else round(counted.estimate or 0)
     undecided = Verdict(UNDECIDED, (), figure, parts[0].row, endpoint, result.looked, level, parts, clusters, instead)
-    undecided = undecided._replace(departs=result.departures, caveats=_caveats(result))
+    undecided = undecided._replace(departs=result.departures, caveats=(*_caveats(result), *_unread(study, result)))
     beyond = [*(part.reason for part in parts if part.state == "beyond"), *_groups_beyond(parts, result, endpoint)]
     unmet = tuple(preconditions(result, endpoint))
     if beyond:
@@ -208,10 +208,6 @@ def _groups_open(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint)
     `LEAST` stories are left out: the verdict claims nothing about them, and says so (`uncovered`).
     """
     for part in parts:
-        wide = part.component.within_groups
-        if wide is None:
-            continue
-        bound = part.component.model_copy(update={"margin": wide * part.component.margin})
         null = part.figure.null or 0.0
         open_ = [
             (max(null - (row.ci_low or 0), (row.ci_high or 0) - null) / bound.margin, row, bound)
@@ -308,6 +304,14 @@ def _caveats(result: StudyResult) -> tuple[str, ...]:
     return tuple(
         f"{CAVEATS[guard.name]} ({guard.wrong} of {guard.n})" for guard in result.warnings if guard.name in CAVEATS
     )
+
+
+def _unread(study: Study, result: StudyResult) -> Iterator[str]:
+    """Say that no text was read, where answers were read from likelihoods and no reply was requested."""
+    how, counts = study.likelihoods, result.counts
+    if how is not None and how.alone and result.without is None and counts and not counts.generated_tokens:
+        setting = f"-S {how.section}.{how.field}={how.other}"
+        yield f"the answers were read from likelihoods and nothing that the model writes was read ({setting} reads it)"
 
 
 def verdict_metrics(verdict: Verdict | None) -> Nested:
