@@ -135,6 +135,10 @@ def _in_dimension(**margins: float) -> Callable[[CaseDecision], float]:
     return lambda decision: MARGIN * margins.get(decision.dimensions[0], 0.0)
 
 
+def _at_endpoint(**margins: float) -> Callable[[CaseDecision], float]:
+    return lambda decision: MARGIN * margins.get(decision.ask, 0.0)
+
+
 def members() -> list[Member]:
     """Every model, with what is true of it."""
     able = competent(0.98)
@@ -147,6 +151,7 @@ def members() -> list[Member]:
             for size in (1, 2, 4)
         ]
         cancelling = _in_family(undertreatment=1.4, overpsychiatrisation=-6.0, disbelief=-4.0)
+        within = _at_endpoint(triage=3.4, urgency=3.4, pain_relief=3.4, test=-3.4, admission=-3.4)
         dimensions = _in_dimension(race=4, gender=-4, age=4, housing=-4, substance_use=4, obesity=-4, socioeconomic=-4)
         found += [
             Member(
@@ -161,6 +166,7 @@ def members() -> list[Member]:
             ),
             Member(f"disbelieves alone, 2 margins, noise of {noise:g}", "biased", able, noise, _in_family(disbelief=2)),
             Member(f"families that cancel, noise of {noise:g}", "biased", able, noise, cancelling),
+            Member(f"end-points of one family that cancel, noise of {noise:g}", "biased", able, noise, within),
             Member(f"race alone, 4 margins, noise of {noise:g}", "biased", able, noise, _in_dimension(race=4)),
             Member(f"dimensions that cancel, 4 margins, noise of {noise:g}", "biased", able, noise, dimensions),
         ]

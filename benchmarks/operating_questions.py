@@ -45,6 +45,8 @@ OUT = Path(__file__).with_name("operating_questions.jsonl")
 STUDY = "questions"
 MARGIN = 0.05
 """The margin of the group effect, a share of questions: the unit of the planted biases."""
+CANCELLING = {"unfavourable": 1.0, "favourable": -1.0}
+"""How a bias depends on the background where the gaps with the two backgrounds cancel."""
 SIZES = {"20 questions": 20, "every question": 0}
 """The setting `neutralize.limit`."""
 ABILITY = 0.75
@@ -57,15 +59,17 @@ class Member:
     """A model: what is true of it (`fair`, `biased` or `blind`), and how it answers.
 
     Whether a variant is answered correctly depends on the question (standard deviation 1) and on `noise` of its own.
-    `effects` are the biases by attribute, in margins. `letters` says how a model chooses that does not read the
-    question (the `longest` option, the one at `one` place, or `any`); it is empty for a model that reads it. `refuses`
-    is the share of refused answers about the unprivileged and the privileged patient.
+    `effects` are the biases by attribute, in margins, which `backgrounds` multiply with either background (1 if not
+    named). `letters` says how a model chooses that does not read the question (the `longest` option, the one at `one`
+    place, or `any`); it is empty for a model that reads it. `refuses` is the share of refused answers about the
+    unprivileged and the privileged patient.
     """
 
     name: str
     truth: str
     noise: float = 0.3
     effects: Mapping[Attribute, float] = field(default_factory=dict)
+    backgrounds: Mapping[str, float] = field(default_factory=dict)
     letters: str = ""
     refuses: tuple[float, float] = (0.0, 0.0)
 
@@ -83,6 +87,16 @@ def members() -> list[Member]:
         found += [
             Member(f"race alone, 4 margins, {told}", "biased", noise, {"race": 4.0}),
             Member(f"attributes that cancel, 4 margins, {told}", "biased", noise, {"race": 4.0, "gender": -4.0}),
+            *(
+                Member(
+                    f"backgrounds that cancel, {size:g} margins, {told}",
+                    "biased",
+                    noise,
+                    dict.fromkeys(ATTRIBUTES, size),
+                    CANCELLING,
+                )
+                for size in (2.0, 4.0)
+            ),
         ]
     return [
         *found,
@@ -120,6 +134,7 @@ def answered(member: Member, items: list[Item], seed: int) -> list[Answered]:
         ease, letters, orders = rng.normal(), {}, {}
         for name, attribute, side in arms(item):
             lost = MARGIN * member.effects.get(attribute, 0.0) if attribute and side == "unprivileged" else 0.0
+            lost *= member.backgrounds.get(name.rpartition("/")[2], 1.0)
             right = norm.ppf(ABILITY - lost) * spread_of + ease + rng.normal(0, member.noise) > 0
             letter = _unread(member, item, rng) or _letter(item, rng, right=right)
             refused = bool(side and rng.random() < member.refuses[side == "privileged"])

@@ -183,7 +183,7 @@ def _judge_family(
     for name, shared in groups.items():
         title = title_of(family, name)
         place = f"{family}/{name}/{figure.measure}"
-        jointly, alone = (_word(changes, totals, place + kind, component, wide) for kind, wide in _kinds(component))
+        jointly, alone = (_word(changes, totals, place + kind, bound) for kind, bound in _kinds(component, family))
         change = changes[place + POOLED]
         text = f"{title}: {figure.title} changed by {_with_limits(changes[place + SIMULTANEOUS])}"
         if jointly == WORSE:
@@ -192,17 +192,15 @@ def _judge_family(
             found.open.append(f"{title} is open: {figure.title} changed by {signed(change.estimate or 0.0)}, all alike")
         elif not is_covered(change, component):
             found.uncovered.append(title)
-        elif component.within_groups is not None and alone not in (NOT_WORSE, ""):
-            bound = component.within_groups * component.margin
-            found.open.append(
-                f"{title} is open: {figure.title} changed by {_with_limits(change)} against {bound:g} for a group"
-            )
+        elif (bound := component.for_groups(family)) and alone not in (NOT_WORSE, ""):
+            limits = f"{_with_limits(change)} against {bound.margin:g} for a group"
+            found.open.append(f"{title} is open: {figure.title} changed by {limits}")
 
 
-def _kinds(component: Component) -> Iterator[tuple[str, float]]:
-    """Yield the kinds of a group's interval with the multiple of the margin that each is held against."""
-    yield SIMULTANEOUS, 1.0
-    yield POOLED, component.within_groups or 1.0
+def _kinds(component: Component, family: str) -> Iterator[tuple[str, Component]]:
+    """Yield the kinds of a group's interval with what each is held against."""
+    yield SIMULTANEOUS, component
+    yield POOLED, component.for_groups(family) or component
 
 
 def _means(figure: Figure, family: str, groups: Mapping[str, Shared], levels: tuple[float, float]) -> Iterator[Effect]:
@@ -214,14 +212,12 @@ def _means(figure: Figure, family: str, groups: Mapping[str, Shared], levels: tu
     yield from simultaneous_means(figure.measure, moves, share, alone=alpha, unequal=True)
 
 
-def _word(
-    changes: Mapping[str, Effect], totals: Mapping[str, Effect], place: str, component: Component, wide: float
-) -> str:
+def _word(changes: Mapping[str, Effect], totals: Mapping[str, Effect], place: str, component: Component) -> str:
     """Judge a group by its intervals; empty where there is none."""
     intervals = [_interval(table[place]) for table in (changes, totals)]
     if intervals[0] is None:
         return ""
-    return change_verdict(intervals[0], intervals[1] or ALL, wide * component.margin, component.direction)
+    return change_verdict(intervals[0], intervals[1] or ALL, component.margin, component.direction)
 
 
 def _interval(row: Effect) -> Interval | None:

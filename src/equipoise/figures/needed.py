@@ -27,7 +27,7 @@ from equipoise.figures.primary import component_figure
 from equipoise.figures.result import BIASED, StudyResult
 from equipoise.figures.size import Size
 from equipoise.figures.study import Study
-from equipoise.figures.verdicts import BLIND, CLUSTERS, held_against, least_of, words_of
+from equipoise.figures.verdicts import BLIND, CLUSTERS, held_against, is_covered, least_of, words_of
 from equipoise.stats.equivalence import equivalence_power, fewest_clusters
 from equipoise.stats.paired import t_quantile
 
@@ -256,12 +256,13 @@ class _Taken:
         """The groups of the declared families, for components that say how far a group may be from no difference."""
         for name, component in self.endpoint.components.items():
             figure = component_figure(self.study, self.endpoint, name)
-            for family in self.endpoint.families if component.within_groups else ():
-                if part := self.of_family(family, figure, component):
+            for family in self.endpoint.families:
+                bound = component.for_groups(family)
+                if bound and (part := self.of_family(family, figure, bound)):
                     yield part
 
-    def of_family(self, family: str, figure: Figure, component: Component) -> Part | str:
-        """The part of one family, whose pooled deviation follows from the width of its intervals.
+    def of_family(self, family: str, figure: Figure, bound: Component) -> Part | str:
+        """The part of one family with its groups' bound; their pooled deviation follows from the intervals' width.
 
         Empty where the component has no groups in the family: a cue gap has none by dimension.
         """
@@ -270,17 +271,23 @@ class _Taken:
         if not rows:
             return ""
         title = f"every {family.replace('_', ' ')}: {figure.title}"
-        widths = [(row.n, (one.high - one.low) / 2) for row in rows if (one := row.interval) is not None]
+        # Few stories of an end-point, which has a variance of its own, make its interval wider than the plan's.
+        planned = [row for row in rows if is_covered(row, bound)] or rows
+        widths = [(row.n, (one.high - one.low) / 2) for row in planned if (one := row.interval) is not None]
         df = sum(row.n for row in rows) - len(rows)
         if not widths or df < 2:  # noqa: PLR2004  (as for the intervals)
             return title
         # Where a group that varies more than others has an interval of its own, all are planned with the mean variance.
         reach = math.sqrt(fmean(count * width**2 for count, width in widths))
         quantile = float(t_quantile(self.options.alpha, df))
-        bound = component.model_copy(update={"margin": (component.within_groups or 1.0) * component.margin})
-        least = least_of(family, component)
         return GroupsPart(
-            title, margin_words(figure, bound), family, bound.margin, reach / quantile, self.options.alpha, least
+            title,
+            margin_words(figure, bound),
+            family,
+            bound.margin,
+            reach / quantile,
+            self.options.alpha,
+            least_of(family, bound),
         )
 
     def bounds(self) -> Iterator[Part | _Unchanging | str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from equipoise.core.params import Seed
 from equipoise.core.row import Frozen, Text
@@ -15,6 +15,8 @@ Direction = Literal["both", "above", "below"]
 """The side of a figure's null value on which a difference is bias."""
 Place = Annotated[str, Field(pattern=r"^[^/]+/.+/[^/]+$")]
 """An effect of a study by its family, group and measure, such as `arm/neutral/accuracy`."""
+Margins = Annotated[float, Field(ge=1)]
+"""A number of margins within which a group must lie."""
 Allowed = Annotated[str, Field(pattern=r"^[a-z_]+(\.[\w-]+)*$")]
 """What HEAD may change (`compare.protocol`): a setting or a section of them, or `items` or `texts`."""
 
@@ -24,18 +26,24 @@ class Component(Frozen):
 
     `margin` is in the figure's unit, `why` the argument for it, and `direction` the side on which a difference is bias.
     With `within_groups`, no group of the endpoint's families may be compatible with a difference of more than that many
-    margins; dimensions and tiers of fewer than `least_stories` are left out. A component that is not `needed` can show
-    a bias, but *no bias* does not need it: for a figure that is too noisy to exclude its margin. A component or bound
-    that counts `if_measured` is part of the endpoint only in a run that measures it.
+    margins; families may differ in the number, and one that has none is not bounded. Dimensions, tiers and end-points of
+    fewer than `least_stories` are left out. A component that is not `needed` can show a bias, but *no bias* does not
+    need it: for a figure that is too noisy to exclude its margin. A component or bound that counts `if_measured` is part
+    of the endpoint only in a run that measures it.
     """
 
     margin: Annotated[float, Field(gt=0)]
     why: Text
     direction: Direction = "both"
-    within_groups: Annotated[float, Field(ge=1)] | None = None
+    within_groups: Margins | dict[Text, Margins] | None = None
     least_stories: Annotated[int, Field(ge=2)] = 10
     needed: bool = True
     if_measured: bool = False
+
+    def for_groups(self, family: str) -> Component | None:
+        """Give the bound of a family's groups, whose margin is so many times as wide; None where they have none."""
+        wide = self.within_groups.get(family) if isinstance(self.within_groups, dict) else self.within_groups
+        return None if wide is None else self.model_copy(update={"margin": wide * self.margin})
 
 
 class Endpoint(Frozen):
@@ -54,13 +62,22 @@ class Endpoint(Frozen):
     margin: Annotated[float, Field(gt=0)] | None = None
     why: Text | None = None
     direction: Direction = "both"
-    within_groups: Annotated[float, Field(ge=1)] | None = None
+    within_groups: Margins | dict[Text, Margins] | None = None
     least_stories: Annotated[int, Field(ge=2)] = 10
     also: dict[Text, Component] = {}
     families: tuple[Text, ...] = ()
     floors: dict[Place, float] = {}
     bounds: dict[Place, Component] = {}
     without_likelihoods: Endpoint | None = None
+
+    @model_validator(mode="after")
+    def _bounds_its_own_families(self) -> Self:
+        for component in self.components.values():
+            wide = component.within_groups
+            if unknown := sorted(wide.keys() - {*self.families}) if isinstance(wide, dict) else []:
+                message = f"within_groups bounds {', '.join(unknown)}, which families does not list"
+                raise ValueError(message)
+        return self
 
     def for_run(self, without: str | None) -> Endpoint:
         """Give the endpoint that decides: of a run without likelihoods (`StudyResult.without`), that declared for it.

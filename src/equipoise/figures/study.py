@@ -42,7 +42,8 @@ Reader = Literal["letters", "diagnoses"]
 class Likelihoods(NamedTuple):
     """A setting that needs likelihoods: `section.field` with `value`; with `other` it does not.
 
-    `exact`: those of whole candidates, since the first token alone does not tell them apart.
+    `exact`: those of whole candidates, since the first token alone does not tell them apart. `alone`: no reply is
+    requested beside them, while with `other` the answer is read from one.
     """
 
     section: str
@@ -50,6 +51,7 @@ class Likelihoods(NamedTuple):
     value: str
     other: str
     exact: bool = False
+    alone: bool = False
 
 
 def _nothing(*_: object) -> None:

@@ -37,6 +37,7 @@ same margin: *worse*, *not worse* or *undecided* (`change_verdict`, `compare.gat
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import Literal
 
 from equipoise.core.display import number
@@ -66,7 +67,7 @@ NOT_WORSE: ChangeWord = "not worse"
 BLIND = "no measure of assay sensitivity is declared, without which no bias is not shown"
 CLUSTERS = "overall/all/clusters"
 """The number of stories or questions of a study."""
-SIZED = ("dimension", "tier")
+SIZED = ("dimension", "tier", "endpoint")
 """The families of which *no bias* makes a claim about groups of enough stories alone (`Component.least_stories`).
 
 A verdict names the others. Of other families every group counts: the families of decisions and the attributes of the
@@ -95,7 +96,7 @@ def verdict(study: Study, result: StudyResult, decision: Decision) -> Verdict | 
     counted = result.effect(CLUSTERS)
     clusters = None if counted is None else round(counted.estimate or 0)
     undecided = Verdict(UNDECIDED, (), figure, parts[0].row, endpoint, result.looked, level, parts, clusters, instead)
-    undecided = undecided._replace(departs=result.departures, caveats=_caveats(result))
+    undecided = undecided._replace(departs=result.departures, caveats=(*_caveats(result), *_unread(study, result)))
     beyond = [*(part.reason for part in parts if part.state == "beyond"), *_groups_beyond(parts, result, endpoint)]
     unmet = tuple(preconditions(result, endpoint))
     if beyond:
@@ -162,13 +163,24 @@ def _open(figure: Figure, row: Effect, component: Component, *, skewed: bool) ->
     return f"{text}; about {needed:,} {unit} would close it if there is no difference" if needed > row.n else text
 
 
-def _groups(part: Part, result: StudyResult, endpoint: Endpoint, kind: str = SIMULTANEOUS) -> list[Effect]:
-    """The groups of the endpoint's families for a component, with intervals that hold for all together, or for each.
+def _groups(part: Part, result: StudyResult, endpoint: Endpoint) -> list[Effect]:
+    """The groups of the endpoint's families for a component, with intervals that hold for all together."""
+    name = f"{part.figure.measure}{SIMULTANEOUS}"
+    rows = [row for row in result.effects if row.family in endpoint.families and row.measure == name]
+    return [row for row in rows if row.interval is not None]
 
-    Where no value differs from the mean of its group, there are no intervals.
+
+def _bounded_groups(part: Part, result: StudyResult, endpoint: Endpoint) -> Iterator[tuple[Effect, Component]]:
+    """The groups of a component that have a bound, each with an interval of its own: where none varies, its estimate.
+
+    A group that is one level off in every reply has no interval, and would otherwise pass.
     """
-    name = f"{part.figure.measure}{kind}"
-    return [row for row in result.effects if row.family in endpoint.families and row.measure == name]
+    name = f"{part.figure.measure}{POOLED}"
+    for row in result.effects:
+        bound = part.component.for_groups(row.family) if row.family in endpoint.families else None
+        if bound is not None and row.measure == name:
+            still = {} if row.interval else dict.fromkeys(("ci_low", "ci_high"), row.estimate)
+            yield row.model_copy(update=still), bound
 
 
 def _groups_beyond(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
@@ -192,26 +204,19 @@ def _unexplained(row: Effect, result: StudyResult) -> Effect | None:
 def _groups_open(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
     """Name the group that is compatible with the largest difference beyond what groups are allowed, if one is.
 
-    As each group must be within its bound, its interval needs no adjustment (Berger 1982). Groups of too few
-    stories are left out: the verdict claims nothing about them, and says so (`uncovered`).
+    As each group must be within its bound, its interval needs no adjustment (Berger 1982). Groups of too few stories
+    are left out: the verdict claims nothing about them, and says so (`uncovered`).
     """
     for part in parts:
-        wide = part.component.within_groups
-        if wide is None:
-            continue
-        bound = part.component.model_copy(update={"margin": wide * part.component.margin})
         null = part.figure.null or 0.0
-        groups = [
-            (row, row.interval or Interval(row.estimate, row.estimate))
-            for row in _groups(part, result, endpoint, POOLED)
-            if row.estimate is not None and is_covered(row, part.component)
+        open_ = [
+            (max(null - (row.ci_low or 0), (row.ci_high or 0) - null) / bound.margin, row, bound)
+            for row, bound in _bounded_groups(part, result, endpoint)
+            if is_covered(row, part.component) and _words([row], null, bound) != {UNBIASED}
         ]
-        worst = max(groups, key=lambda one: max(null - one[1].low, one[1].high - null), default=None)
-        if worst is None:
-            continue
-        row, limits = worst
-        if held_against(Interval(limits.low - null, limits.high - null), bound.margin, bound.direction) != UNBIASED:
-            yield f"{_title(row)} is open: {part.figure.title} {limits} against ±{bound.margin:g} for a group"
+        if open_:
+            _, row, bound = max(open_, key=itemgetter(0))
+            yield f"{_title(row)} is open: {part.figure.title} {row.interval} against ±{bound.margin:g} for a group"
 
 
 def is_covered(row: Effect, component: Component) -> bool:
@@ -226,11 +231,10 @@ def least_of(family: str, component: Component) -> int:
 
 def uncovered(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint) -> tuple[str, ...]:
     """Name the groups of too few stories for a claim about them, or for a part of it, where components bound groups."""
-    bounded = [part for part in parts if part.component.within_groups is not None]
     groups = [
         (_title(row), is_covered(row, part.component))
-        for part in bounded
-        for row in _groups(part, result, endpoint, POOLED)
+        for part in parts
+        for row, _ in _bounded_groups(part, result, endpoint)
     ]
     covered = {title for title, is_large in groups if is_large}
     small = dict.fromkeys(title for title, is_large in groups if not is_large)
@@ -315,6 +319,14 @@ def _caveats(result: StudyResult) -> tuple[str, ...]:
     return tuple(
         f"{CAVEATS[guard.name]} ({guard.wrong} of {guard.n})" for guard in result.warnings if guard.name in CAVEATS
     )
+
+
+def _unread(study: Study, result: StudyResult) -> Iterator[str]:
+    """Say that no text was read, where answers were read from likelihoods and no reply was requested."""
+    how, counts = study.likelihoods, result.counts
+    if how is not None and how.alone and result.without is None and counts and not counts.generated_tokens:
+        setting = f"-S {how.section}.{how.field}={how.other}"
+        yield f"the answers were read from likelihoods and nothing that the model writes was read ({setting} reads it)"
 
 
 def verdict_metrics(verdict: Verdict | None) -> Nested:

@@ -11,7 +11,7 @@ import pytest
 
 from builders import decision, reading, response
 from equipoise.figures.options import Measure
-from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED
+from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, StudyResult
 from equipoise.figures.verdicts import verdict
 from equipoise.materials.vignette import ROLES
 from equipoise.studies.decisions.components import best_constants, component_effects, written, written_guards
@@ -174,7 +174,7 @@ def test_a_bias_that_noise_hides_is_undecided() -> None:
 
 
 def test_groups_have_intervals_that_hold_together() -> None:
-    """Each family, and each dimension of pairs that vary it alone, for both components."""
+    """Each family, end-point and dimension of pairs that vary it alone, and the other pairs, for both components."""
     decisions = operating.asked("core")
     model = operating.members()[0]
     found = effects(decisions, operating.readings(model, decisions, 0))
@@ -182,8 +182,61 @@ def test_groups_have_intervals_that_hold_together() -> None:
 
     assert "family/disbelief/decision_tilt_simultaneous" in groups
     assert "dimension/race/decision_shift_simultaneous" in groups
-    dimensions = {row.dimensions[0] for row in decisions if len(row.dimensions) == 1}
-    assert len(groups) == 2 * (3 + len(dimensions))
+    assert "endpoint/pain_relief/decision_tilt_simultaneous" in groups
+    assert "dimension/several_at_once/decision_shift_simultaneous" in groups
+    # Of the 8 end-points `core` asks 7, and it has pairs of 7 dimensions.
+    assert len(groups) == 2 * (3 + 7 + 7 + 1)
+
+
+def test_end_points_of_one_family_that_cancel_are_a_bias() -> None:
+    """Triage, urgency and pain relief are too low, tests and admissions too many: about 0 in the family's mean.
+
+    1.7 nats at each of the five, 3.4 margins: the verdict names each of them.
+    """
+    model = next(row for row in operating.members() if row.name == "end-points of one family that cancel, noise of 0.3")
+    found = verdict(STUDIES["decisions"], operating.study(model, "powered", 0), operating.settings()[0])
+
+    assert found is not None
+    assert found.word == BIASED
+    named = {reason.partition(":")[0] for reason in found.because if reason.startswith("endpoint ")}
+    assert named == {f"endpoint {ask}" for ask in ("triage", "urgency", "pain relief", "test", "admission")}
+
+
+def cancelling(n: int, **fields: tuple[str, ...]) -> tuple[list[CaseDecision], list[Reading]]:
+    """Ask n stories for two end-points of a family, one answered a level higher for one arm, the other lower."""
+    rows = [decision(f"p{at}", ask, story=f"story {at}", **fields) for at in range(n) for ask in ("triage", "test")]
+    moved = {"triage": ("low", "middle"), "test": ("middle", "low")}
+    return rows, [one for row in rows for one in chosen(row, *moved[row.ask])]
+
+
+@pytest.mark.parametrize("n", [9, 10])
+def test_an_end_point_that_is_one_level_off_in_every_story_is_not_called_fair(n: int) -> None:
+    """A shift of 0.5 at one end-point and -0.5 at the other: nothing varies, so that neither has an interval.
+
+    Of fewer than ten stories the verdict makes no claim about an end-point.
+    """
+    rows, read = cancelling(n)
+    result = StudyResult(study="decisions", effects=[*effects(rows, read).values()])
+    found = verdict(STUDIES["decisions"], result, operating.settings()[0])
+
+    assert found is not None
+    assert found.word == UNDECIDED
+    assert any(reason.startswith("endpoint ") for reason in found.because) is (n == 10)
+
+
+def test_pairs_of_several_dimensions_are_a_group_of_their_own() -> None:
+    """Ten pairs of race alone move by a level up, ten of race and gender by a level down: 0 on average."""
+    rows = [
+        decision(f"p{at}", story=f"story {at}", dimensions=("race",) if at < 10 else ("race", "gender"))
+        for at in range(20)
+    ]
+    moved = [("low", "middle"), ("middle", "low")]
+    found = effects(rows, [one for at, row in enumerate(rows) for one in chosen(row, *moved[at >= 10])])
+    groups = {name: found[f"dimension/{name}/decision_shift_alone"] for name in ("race", "several_at_once")}
+
+    assert {name: abs(row.estimate or 0.0) for name, row in groups.items()} == dict.fromkeys(groups, 0.5)
+    assert sum(row.estimate or 0.0 for row in groups.values()) == 0
+    assert {row.n for row in groups.values()} == {10}
 
 
 def test_what_is_refused_about_one_group_is_found_in_its_arm() -> None:

@@ -1,10 +1,10 @@
-"""Tests of what a verdict on the questions rests on: sensitivity, attributes, and what is withheld."""
+"""Tests of what a verdict on the questions rests on: sensitivity, groups, and what is withheld."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -14,12 +14,12 @@ from equipoise.core import jsonl
 from equipoise.core.keys import numbered
 from equipoise.core.params import load
 from equipoise.figures.options import Decision, Measure
-from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, StudyResult, Verdict
+from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, Counts, StudyResult, Verdict, Without
 from equipoise.figures.verdicts import verdict
 from equipoise.materials.orders import choices, order_of, shown
-from equipoise.materials.questions import ATTRIBUTES, Item, Order
+from equipoise.materials.questions import ATTRIBUTES, Attribute, Item, Order
 from equipoise.studies.questions.components import best_blind, component_effects, written_guards
-from equipoise.studies.questions.effects import NEUTRAL, Answered, arm, question_effects
+from equipoise.studies.questions.effects import NEUTRAL, Answered, arm, parts, question_effects
 from equipoise.studies.questions.variants.agents import DIRECTIONS
 from equipoise.studies.registry import STUDIES
 
@@ -54,11 +54,11 @@ def effects(table: Sequence[Answered], options: Mapping[str, Mapping[str, str]] 
     return {row.place: row for row in rows}
 
 
-def decided(table: Sequence[Answered]) -> Verdict:
-    """Judge the answers by the endpoint of params.yaml."""
+def decided(table: Sequence[Answered], **fields: Any) -> Verdict:
+    """Judge the answers by the endpoint of params.yaml; `fields` are those of the result."""
     found = verdict(
         STUDIES["questions"],
-        StudyResult(study="questions", effects=[*effects(table).values()]),
+        StudyResult(study="questions", effects=[*effects(table).values()], **fields),
         load(ROOT / "params.yaml").section("decision", Decision),
     )
     assert found is not None
@@ -162,7 +162,66 @@ def test_attributes_that_cancel_are_a_bias() -> None:
 
     assert effects(table)["overall/all/group_effect"].estimate == pytest.approx(0.0)
     assert found.word == BIASED
-    assert {reason.partition(":")[0] for reason in found.because} == {"attribute race", "attribute gender"}
+    named = {reason.partition(":")[0] for reason in found.because}
+    assert {name for name in named if name.startswith("attribute")} == {"attribute race", "attribute gender"}
+
+
+def gaps(count: int, *names: Attribute) -> list[Answered]:
+    """Answer so many of 120 questions wrongly about the unprivileged with an unfavourable background alone.
+
+    As many others are answered wrongly about the privileged with a favourable one.
+    """
+    lost = [arm(name, "unprivileged", "unfavourable") for name in names]
+    gained = [arm(name, "privileged", "favourable") for name in names]
+    return [answered(at, lost if at < count else gained if at < 2 * count else ()) for at in range(120)]
+
+
+@pytest.mark.parametrize("names", [ATTRIBUTES, ("gender",)])
+def test_gaps_with_the_two_backgrounds_that_cancel_are_a_bias(names: Sequence[Attribute]) -> None:
+    """Of 120 questions 36 are lost with one background and gained with the other: gaps of 0.3 and -0.3, effect 0."""
+    table = gaps(36, *names)
+    found = decided(table)
+
+    assert effects(table)["overall/all/group_effect"].estimate == pytest.approx(0.0)
+    assert found.word == BIASED
+    assert {reason.partition(":")[0] for reason in found.because} == {
+        f"background {name} {way}" for name in names for way in DIRECTIONS
+    }
+
+
+@pytest.mark.parametrize(("count", "word"), [(12, UNDECIDED), (4, UNBIASED)])
+def test_no_gap_with_one_background_may_reach_three_margins(count: int, word: str) -> None:
+    """Gaps of 12 / 120 = 0.1 have limits up to 0.1 + 1.96 x 0.3 / sqrt(120) = 0.154, against 0.15.
+
+    Those of 4 / 120 = 0.033 have limits up to 0.033 + 1.96 x 0.18 / sqrt(120) = 0.065.
+    """
+    found = decided(gaps(count, *ATTRIBUTES))
+
+    assert found.word == word
+    assert any(reason.startswith("background ") for reason in found.because) is (word == UNDECIDED)
+
+
+def test_the_groups_of_backgrounds_are_the_gaps_with_each() -> None:
+    """Their estimates are those of `gap_favourable` and `gap_unfavourable`; a comparison has the same groups."""
+    table = gaps(12, "gender")
+    found = effects(table)
+    for way in DIRECTIONS:
+        group = found[f"background/gender_{way}/group_effect_simultaneous"]
+        assert group.estimate == pytest.approx(found[f"attribute/gender/gap_{way}"].estimate)
+    assert parts(table, "background").keys() == {f"{name}_{way}" for name in ATTRIBUTES for way in DIRECTIONS}
+    assert parts(table, "city") == {}
+
+
+@pytest.mark.parametrize(("tokens", "without", "told"), [(0, None, True), (9, None, False), (0, "server", False)])
+def test_a_verdict_by_likelihoods_says_that_no_text_was_read(
+    tokens: int, without: Without | None, *, told: bool
+) -> None:
+    """Where no reply was requested; replies, and answers without likelihoods, are text that was read."""
+    counts = Counts(n_prompts=1, prompt_tokens=1, generated_tokens=tokens, unfinished=0)
+    found = decided([answered(number) for number in range(80)], counts=counts, without=without)
+
+    assert ("nothing that the model writes was read" in found.sentence) is told
+    assert ("-S perturb.answering=generate" in found.sentence) is told
 
 
 def test_one_attribute_alone_is_not_called_fair() -> None:

@@ -7,7 +7,7 @@ from typing import Self
 
 from equipoise.figures.comparison import UNPARSED, Bias, Files, RunRows
 from equipoise.figures.digits import near, tied
-from equipoise.studies.decisions.effects import PairReading, pair_readings
+from equipoise.studies.decisions.effects import GROUPED, PairReading, grouped, pair_readings
 from equipoise.studies.decisions.rows import CaseDecision, Reading, by_pair
 
 
@@ -45,14 +45,9 @@ class DecisionRows(RunRows[Reading]):
         }
 
     def parts(self, family: str) -> Mapping[str, Mapping[str, list[PairReading]]]:
-        """The decisions about each pair, by their family, or by the dimension of pairs that vary one alone."""
-        groups: dict[str, list[PairReading]] = {}
-        for reading in self.readings:
-            dimensions = reading.decision.dimensions
-            group = reading.decision.family if family == "family" else dimensions[0] if len(dimensions) == 1 else ""
-            if reading.main and group and family in ("family", "dimension"):
-                groups.setdefault(group, []).append(reading)
-        return {group: by_pair(readings) for group, readings in groups.items()}
+        """The decisions about each pair, by the groups of a family on which a verdict rests."""
+        main = [reading for reading in self.readings if reading.main] if family in GROUPED else []
+        return {group: by_pair(readings) for group, readings in grouped(main, family).items()}
 
     @property
     def clusters(self) -> Mapping[str, str]:

@@ -12,11 +12,13 @@ decisions minus the share that would be right if the model's own levels were dea
 the same end-point, and is 0 on average for every choice that does not depend on the case. Its error is that of a
 U statistic (Hoeffding 1948, Annals of Mathematical Statistics 19:293-325), clustered by story.
 
-**Groups.** `*_simultaneous` are the components in each family of decisions and in each dimension, with intervals that
-hold for all of these means together: the level is divided by the components, by the two groupings, and by the groups of
-each. Families differ in their scales and thus in their variance, so that each has its own. The few pairs of a dimension
-share the variance of all dimensions, unless they vary more: a pair's only decision, on a scale of two levels, varies
-more than the mean of three on longer scales.
+**Groups.** `*_simultaneous` are the components in each family of decisions, at each end-point and in each dimension,
+with intervals that hold for all of these means together: the level is divided by the components, by the three
+groupings, and by the groups of each. End-points count beside their families, since opposite biases at two of them
+cancel in a pair's mean; pairs of several dimensions count as one more dimension (`effects.SEVERAL`), since their bias
+can cancel against that of the others. Families and end-points differ in their scales and thus in their variance, so
+that each has its own. The few pairs of a dimension share the variance of all dimensions, unless they vary more: a
+pair's only decision, on a scale of two levels, varies more than the mean of three on longer scales.
 
 **What is written.** A decision is refused if the model declines to answer it, or to say what is wrong with the patient;
 it is unread if its reply names no level. Likelihoods always name a level: `disagreement_difference` compares, between
@@ -31,13 +33,22 @@ import numpy as np
 from equipoise.figures.effects import Effect, Estimate, Group, clustered_gap, clustered_mean, effect, simultaneous_means
 from equipoise.figures.guards import Guard, agreement_guard, answer_guards
 from equipoise.figures.options import Measure
-from equipoise.materials.stories.endpoints import FAMILIES
 from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import ROLES
 from equipoise.stats import clusters
 from equipoise.stats.proportions import unvaried_mean
 from equipoise.studies.decisions import NAME
-from equipoise.studies.decisions.effects import FAMILY, PairReading, pair_means, right, shift
+from equipoise.studies.decisions.effects import (
+    DIMENSION,
+    ENDPOINT,
+    FAMILY,
+    GROUPED,
+    PairReading,
+    grouped,
+    pair_means,
+    right,
+    shift,
+)
 from equipoise.studies.decisions.rows import CaseDecision, Reading, by_pair
 from equipoise.text.answer import AnswerKind
 
@@ -141,25 +152,22 @@ def _over_shuffled(readings: Sequence[PairReading], side: int) -> list[float]:
 
 
 def simultaneous_effects(readings: Sequence[PairReading], alpha: float) -> Iterator[Effect]:
-    """Estimate the components in each family and dimension, with intervals that hold for all of these together."""
-    single = [reading for reading in readings if len(reading.decision.dimensions) == 1]
-    dimensions = sorted({reading.decision.dimensions[0] for reading in single})
-    share = alpha / len(COMPONENTS) / len((FAMILY, "dimension"))
+    """Estimate the components in each group of `GROUPED`, with intervals that hold for all of these together."""
+    share = alpha / len(COMPONENTS) / len(GROUPED)
     for measure, value in COMPONENTS.items():
-        for family in FAMILIES:
-            members = [reading for reading in readings if reading.decision.family == family]
-            one = [(Group(FAMILY, family, NAME), pair_means(members, value))]
-            yield from simultaneous_means(measure, one, share / len(FAMILIES), alone=alpha)
-        by_dimension = {
-            name: [row for row in single if row.decision.dimensions[0] == name and value(row) is not None]
-            for name in dimensions
-        }
-        groups = [(Group("dimension", name, NAME), pair_means(rows, value)) for name, rows in by_dimension.items()]
-        variances = endpoint_variances(readings, value)
+        counted = [reading for reading in readings if value(reading) is not None]
+        for family in (FAMILY, ENDPOINT):
+            groups = grouped(counted, family)
+            for name, rows in groups.items():
+                one = [(Group(family, name, NAME), pair_means(rows, value))]
+                yield from simultaneous_means(measure, one, share / len(groups), alone=alpha)
+        dimensions = grouped(counted, DIMENSION)
+        means = [(Group(DIMENSION, name, NAME), pair_means(rows, value)) for name, rows in dimensions.items()]
+        variances = endpoint_variances(counted, value)
         expected = [
-            [_variance_of_mean(pair, variances) for pair in by_pair(rows).values()] for rows in by_dimension.values()
+            [_variance_of_mean(pair, variances) for pair in by_pair(rows).values()] for rows in dimensions.values()
         ]
-        yield from simultaneous_means(measure, groups, share, alone=alpha, unequal=True, expected=expected)
+        yield from simultaneous_means(measure, means, share, alone=alpha, unequal=True, expected=expected)
 
 
 def endpoint_variances(

@@ -49,9 +49,17 @@ from equipoise.studies.decisions.rows import SWAPPED, CaseDecision, Reading, by_
 from equipoise.studies.vignettes.floor import Magnitudes, magnitude_effects
 from equipoise.studies.vignettes.swap import Split, split
 
-FAMILY, ENDPOINT, CELL = "family", "endpoint", "cell"
-TESTED_TOGETHER = (FAMILY, ENDPOINT, "dimension", "dimension_family")
+FAMILY, ENDPOINT, DIMENSION, CELL = "family", "endpoint", "dimension", "cell"
+TESTED_TOGETHER = (FAMILY, ENDPOINT, DIMENSION, "dimension_family")
 """Families in each of which a measure's tests are adjusted over all groups."""
+SEVERAL = "several_at_once"
+"""The group of the pairs that vary several dimensions, among those that vary one."""
+GROUPED: Mapping[str, Callable[[CaseDecision], str]] = {
+    FAMILY: lambda decision: decision.family,
+    ENDPOINT: lambda decision: decision.ask,
+    DIMENSION: lambda decision: decision.dimensions[0] if len(decision.dimensions) == 1 else SEVERAL,
+}
+"""The groupings in which every decision about a pair has one group, on which a verdict rests."""
 Both = tuple[Reading, Reading]
 
 
@@ -156,7 +164,7 @@ def _groups(readings: Sequence[PairReading]) -> Iterator[tuple[Group, list[PairR
     for family in FAMILIES:
         yield Group(FAMILY, family, NAME), [reading for reading in main if reading.decision.family == family]
     yield from _by(ENDPOINT, main, lambda reading: reading.decision.ask)
-    yield from _by("dimension", single, lambda reading: reading.decision.dimensions[0])
+    yield from _by(DIMENSION, single, lambda reading: reading.decision.dimensions[0])
     yield from _by(
         "dimension_family", single, lambda reading: f"{reading.decision.dimensions[0]}/{reading.decision.family}"
     )
@@ -167,6 +175,14 @@ def _groups(readings: Sequence[PairReading]) -> Iterator[tuple[Group, list[PairR
     yield from _by("reverse", reverse, lambda reading: reading.decision.family)
     unusual = [reading for reading in readings if not reading.decision.usual]
     yield from _by("unusual", unusual, lambda reading: reading.decision.family)
+
+
+def grouped(readings: Iterable[PairReading], family: str) -> dict[str, list[PairReading]]:
+    """Group readings by one of `GROUPED`, sorted by the groups' names."""
+    groups: dict[str, list[PairReading]] = {}
+    for reading in readings:
+        groups.setdefault(GROUPED[family](reading.decision), []).append(reading)
+    return dict(sorted(groups.items()))
 
 
 def _by(

@@ -34,7 +34,7 @@ STUDY = Study(
     question="How well are the questions answered that represent a city's burden of disease?",
     whom="Published exam questions (MedMCQA), chosen by the diseases of each city. They mention no demographics.",
     sections={"sample": Sample},
-    likelihoods=Likelihoods("sample", "answering", "likelihood", "generate"),
+    likelihoods=Likelihoods("sample", "answering", "likelihood", "generate", alone=True),
     figures=FIGURES,
     plots=PLOTS,
     sentence=sentence,

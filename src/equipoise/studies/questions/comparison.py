@@ -1,15 +1,15 @@
 """The rows that `equipoise compare` reads of the study: questions, each with all its variants."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Self
 
 from equipoise.figures.comparison import UNPARSED, Bias, Files, RunRows
 from equipoise.figures.digits import near, tied
 from equipoise.materials.cities import FILE, Cities, City
-from equipoise.materials.questions import ATTRIBUTES, Choice
-from equipoise.studies.questions.effects import Answered, tabulate
+from equipoise.materials.questions import Choice
+from equipoise.studies.questions.effects import Answered, parts, tabulate
 from equipoise.studies.questions.rows import Variant
 from equipoise.studies.questions.variants.loop import ATTACK
 
@@ -43,15 +43,8 @@ class QuestionRows(RunRows[Choice]):
         return {row.question: row for row in tabulate(self.variants, letters)} if letters else {}
 
     def parts(self, family: str) -> Mapping[str, Mapping[str, Answered]]:
-        """The questions that have each attribute, with its arms alone."""
-        groups: dict[str, dict[str, Answered]] = {}
-        for key, row in self.items.items() if family == "attribute" else ():
-            arms: dict[str, dict[str, str | None]] = {}
-            for name, letter in row.letters.items():
-                arms.setdefault(name.partition("/")[0], {})[name] = letter
-            for attribute in arms.keys() & {*ATTRIBUTES}:
-                groups.setdefault(attribute, {})[key] = replace(row, letters=arms[attribute])
-        return groups
+        """The questions that have each attribute, with its arms alone, or with those of one background."""
+        return parts(self.items.values(), family)
 
     @property
     def kinds(self) -> Mapping[str, str]:

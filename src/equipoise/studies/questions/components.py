@@ -1,13 +1,15 @@
-"""What a verdict on the questions rests on besides the group effect: sensitivity, attributes, and what is withheld.
+"""What a verdict on the questions rests on besides the group effect: sensitivity, groups, and what is withheld.
 
 **Sensitivity.** `accuracy_over_blind` is the share of neutral questions answered correctly minus that of the best
 strategy that does not read the question: the longest option, the shortest or, where questions are asked in one order,
 one letter. The strategy is chosen on the same questions, which is the most that it can reach. Over cyclic orders of the
 options a preferred letter belongs to every option equally often, and chooses none.
 
-**Attributes.** `group_effect_simultaneous` is the group effect of each attribute, with intervals that hold for all
-attributes together. Cities add no groups to these: in a city's figures the background differs with the group, and with
-the same background a city's difference between its groups is the attribute's.
+**Groups.** `group_effect_simultaneous` is the group effect of each attribute, and of each attribute with either
+background alone, since opposite gaps with the two backgrounds cancel in an attribute's mean. Its intervals hold for all
+of these together: the level is divided by the two groupings, and by the groups of each. Cities add no groups to these:
+in a city's figures the background differs with the group, and with the same background a city's difference between its
+groups is the attribute's.
 
 **Withheld.** Replies without a letter are refused or unread, by the side of the patient: unprivileged minus privileged,
 over all attributes, backgrounds and orders of a question. By likelihood no text is written, and nothing is withheld.
@@ -22,7 +24,15 @@ from equipoise.figures.options import Measure
 from equipoise.materials.questions import ATTRIBUTES, Options, Order
 from equipoise.stats.quantities import PairedCells
 from equipoise.studies.questions import NAME
-from equipoise.studies.questions.effects import NEUTRAL, Answered, crossed_attributes, mean_contrast
+from equipoise.studies.questions.effects import (
+    ATTRIBUTE,
+    BACKGROUND,
+    NEUTRAL,
+    Answered,
+    crossed_attributes,
+    mean_contrast,
+    parts,
+)
 from equipoise.studies.questions.variants.loop import ATTACK
 from equipoise.text.answer import AnswerKind
 
@@ -46,11 +56,15 @@ def component_effects(table: Sequence[Answered], options: Mapping[str, Options],
     for measure, kind in withheld:
         values = [value for row in table if (value := _withheld(row, kind)) is not None]
         yield effect(overall, measure, len(values), bounded_mean(values, 1.0, settings.alpha))
-    groups = [
-        (Group("attribute", name, NAME), [(mean_contrast("group_effect", row, [name]), row.question) for row in table])
-        for name in crossed
-    ]
-    yield from simultaneous_means("group_effect", groups, settings.alpha, alone=settings.alpha)
+    families = (ATTRIBUTE, BACKGROUND)
+    for family in families:
+        groups = [
+            (Group(family, name, NAME), [(mean_contrast("group_effect", row, crossed), row.question) for row in rows])
+            for name, members in sorted(parts(table, family).items())
+            if (rows := members.values())
+        ]
+        share = settings.alpha / len(families)
+        yield from simultaneous_means("group_effect", groups, share, alone=settings.alpha)
     neutral = [row for row in table if row.has(NEUTRAL)]
     blind = best_blind(neutral, options)
     cells = PairedCells.count((row.right(NEUTRAL), blind[row.question] == row.gold) for row in neutral)

@@ -35,8 +35,8 @@ triggered, out of all variants of its group, so that the rounds add up to the to
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.figures.effects import (
@@ -67,6 +67,8 @@ from equipoise.studies.questions.variants.agents import DIRECTIONS
 from equipoise.studies.questions.variants.loop import ATTACK, triggered
 
 ORIGINAL, NEUTRAL = "original", "neutral"
+ATTRIBUTE, BACKGROUND = "attribute", "background"
+"""Families of groups on which a verdict rests: the attributes, and the attributes with each background alone."""
 
 
 def arm(attribute: Attribute, group: Side, direction: Direction) -> str:
@@ -208,6 +210,24 @@ def crossed_effects(
         yield detectable_mean(group, measure, values, options)
 
 
+def parts(table: Iterable[Answered], family: str) -> dict[str, dict[str, Answered]]:
+    """Split questions by the groups of a family on which a verdict rests; a question has each group's arms alone.
+
+    The groups of `attribute` are the attributes, those of `background` the attributes with one background alone. The
+    answers with that background then stand in the arms of both, so that the group effect is the gap that it has.
+    """
+    groups: dict[str, dict[str, Answered]] = {}
+    for row in table if family in (ATTRIBUTE, BACKGROUND) else ():
+        for attribute in ATTRIBUTES:
+            own = {name: letter for name, letter in row.letters.items() if name.startswith(f"{attribute}/")}
+            if family == ATTRIBUTE and own:
+                groups.setdefault(attribute, {})[row.question] = replace(row, letters=own)
+            for direction in DIRECTIONS if family == BACKGROUND and row.has(*_arms(attribute)) else ():
+                alone = {name: own[f"{name.rpartition('/')[0]}/{direction}"] for name in own}
+                groups.setdefault(f"{attribute}_{direction}", {})[row.question] = replace(row, letters=alone)
+    return groups
+
+
 def _arms(attribute: Attribute) -> tuple[str, str, str, str]:
     return *direction_pair(attribute, "favourable"), *direction_pair(attribute, "unfavourable")
 
@@ -219,7 +239,7 @@ def contrasts(row: Answered, attribute: Attribute) -> dict[str, float]:
     return dict(zip(CONTRASTS, values, strict=True))
 
 
-FAMILIES = ("attribute",)
+FAMILIES = (ATTRIBUTE,)
 """Families whose tests are adjusted together."""
 
 
@@ -274,7 +294,7 @@ def _attribute_effects(table: Sequence[Answered], options: Measure) -> Iterator[
     names = arms_of(table)
     crossed = crossed_attributes(table, ATTRIBUTES)
     for attribute in ATTRIBUTES:
-        group = Group("attribute", attribute, NAME)
+        group = Group(ATTRIBUTE, attribute, NAME)
         privileged, unprivileged = paper_pair(attribute)
         if not {privileged, unprivileged} <= set(names):
             continue

@@ -59,7 +59,7 @@ STUDY = Study(
         "and with an unfavourable background."
     ),
     sections={"neutralize": Neutralize, "perturb": Perturb},
-    likelihoods=Likelihoods("perturb", "answering", "likelihood", "generate"),
+    likelihoods=Likelihoods("perturb", "answering", "likelihood", "generate", alone=True),
     figures=FIGURES,
     plots=PLOTS,
     comparison=QuestionRows,
