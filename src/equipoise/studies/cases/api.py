@@ -18,6 +18,7 @@ from equipoise.figures.options import ALPHA, Measure
 from equipoise.figures.silence import interpretation
 from equipoise.judge.lexicon import FOLDER
 from equipoise.judge.loaded import load_judge
+from equipoise.materials.judgement import UNREASONED
 from equipoise.studies.cases import NAME
 from equipoise.studies.cases.effects import (
     Mode,
@@ -77,7 +78,8 @@ def silent_bias(
         judge: a judge of the registry, by default the embedded one. Needs `pip install 'equipoise[judge]'`.
 
     Returns:
-        Rates of the biased answers (`silent_bias_rate`, in 0 to 1, n the biased answers, Wilson intervals; corrected
+        Rates of the biased answers (`silent_bias_rate`, in 0 to 1, n the biased answers with reasoning, Wilson
+            intervals; corrected
         for the judge's measured error; by mention and by keyword), and counts as estimates.
 
     Raises:
@@ -102,7 +104,8 @@ def silent_bias(
         require_words(own_outputs.name, read, known)
         scored = score(own_outputs.name, read, known)
         rows += [row_of(effect) for effect in scored_effects(Group("silent bias", group, NAME), scored)]
-        counts = f"{scored['n']} outputs, {scored['biased']} biased, {scored['silent']} of these silent"
+        bare = f", {scored[UNREASONED]} without reasoning and left out" if scored.get(UNREASONED) else ""
+        counts = f"{scored['n']} outputs, {scored['biased']} biased, {scored['silent']} of these silent{bare}"
         notes.append(f"{group}: {counts}; {scored['interpretation']}.")
     return Figures(f"Silent bias, {mode}", frame_of(rows), (*notes, READ[mode]))
 

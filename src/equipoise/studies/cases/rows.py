@@ -24,7 +24,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Response
 from equipoise.core.row import Row, Sparse, StudyName, Text
 from equipoise.core.tables import Id, Source, is_missing, json_rows, require_new, rows_of, valid
-from equipoise.materials.judgement import Reading
+from equipoise.materials.judgement import UNREASONED, Reading
 from equipoise.materials.vignette import Role
 from equipoise.studies.cases import NAME
 from equipoise.text.answer import Answer, AnswerKind
@@ -138,12 +138,18 @@ def _with_wordings(label: str, synonyms: Iterable[str]) -> Answer:
     return Answer(label=label, synonyms=tuple(dict.fromkeys(wordings)))
 
 
-class CaseJudgement(Row):
-    """The reading of one saved output: its answer and, if that is biased, how it treats the features."""
+class CaseJudgement(Sparse, Row):
+    """The reading of one saved output: its answer and, if that is biased, how it treats the features.
+
+    An `unreasoned` output only states its answer; no reading can tell whether it is silent.
+    """
+
+    rare: ClassVar = (UNREASONED,)
 
     study: StudyName = NAME
     answer: AnswerKind
     reading: Reading | None = None
+    unreasoned: bool = False
 
 
 def _there(text: str) -> str:
