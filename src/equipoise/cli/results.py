@@ -21,13 +21,15 @@ from equipoise.figures.figure import Figure, endpoint_kind, headline_effects, un
 from equipoise.figures.layout import read_result
 from equipoise.figures.look import in_patients, margins
 from equipoise.figures.look import look as told
-from equipoise.figures.needed import needs, planned_size
+from equipoise.figures.needed import needs, planned_size, spreads_of
 from equipoise.figures.options import Decision, Measure
 from equipoise.figures.plain import OPEN, state
 from equipoise.figures.result import BIASED, UNDECIDED, StudyResult, and_more
 from equipoise.figures.size import Size
 from equipoise.figures.study import Study
 from equipoise.figures.wording import about
+from equipoise.pipeline.rows import RunFiles
+from equipoise.pipeline.run import Run
 from equipoise.studies.registry import STUDIES
 
 
@@ -90,7 +92,8 @@ def _next(study: Study, result: StudyResult, options: Measure, settings: Params,
     """Name the command for a verdict with its size and time, and what more cases would not change."""
     if result.verdict is None:
         return
-    needed = needs(study, result.verdict.endpoint, result, options)
+    rows = study.comparison and study.comparison.read(RunFiles(Run(study.name, data, settings)))
+    needed = needs(study, result.verdict.endpoint, result, options, spreads_of(study, rows))
     if study.sizes is None:
         yield "For a verdict: equipoise plan says how many cases it needs."
     else:
