@@ -18,6 +18,8 @@ from equipoise.figures.size import Size
 from equipoise.figures.views import Brief, CasesView
 from equipoise.models.readiness import Machine
 
+AUTHORED = "authored"
+"""The stem of the items that were written for this project."""
 Rows = Mapping[str, Effect]
 """A study's defined effects by `family/group/measure`."""
 
@@ -130,6 +132,10 @@ class Study:
     cases_view: Callable[[Path, Params], CasesView | None] = _nothing
     requires: Callable[[Params, Path, Machine], object] = _nothing
     sizes: Callable[[Params, Path], Sequence[Size]] | None = None
+
+    def is_authored(self, settings: Params) -> bool:
+        """Whether its cases were written for this project: neither saved outputs nor imported items."""
+        return not self.saved_outputs and self.items(settings) in (None, AUTHORED)
 
 
 def require_known(settings: Params, studies: Mapping[str, Study]) -> list[Study]:
