@@ -39,10 +39,9 @@ def grounds_of(text: str) -> str:
     return "\n\n".join((parts.reasoning, parts.answer[: conclusion.start], parts.answer[conclusion.end :])).strip()
 
 
-def gives_reasons(grounds: str, names: re.Pattern[str] | None = None) -> bool:
+def gives_reasons(grounds: str, names: re.Pattern[str]) -> bool:
     """Whether grounds have words beyond those that state an answer: `names` matches the names of the case's answers."""
-    rest = names.sub(" ", grounds) if names else grounds
-    return re.search(r"\w", STATING.sub(" ", rest)) is not None
+    return re.search(r"\w", STATING.sub(" ", names.sub(" ", grounds))) is not None
 
 
 def reasoning_of(text: str) -> str:

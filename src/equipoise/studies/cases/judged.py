@@ -61,9 +61,9 @@ def judge_outputs(
             yield CaseJudgement(key=case.key, answer=given.kind, reading=reading, unreasoned=is_bare)
 
 
-def _names(case: Case) -> re.Pattern[str] | None:
+def _names(case: Case) -> re.Pattern[str]:
     """Match the names of a case's answers: its options, or those of the two answers that are known."""
-    options = (Answer(label=words) for words in case.options.values())
+    options = (Answer(label=words, synonyms=(words,)) for words in case.options.values())
     known = [own for own in (case.answer(), case.expected_answer(), *options) if own]
     return wordings_pattern({"other": tuple(known)})
 
