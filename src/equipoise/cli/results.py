@@ -185,8 +185,13 @@ def _left_out(study: Study, effects: Sequence[Effect]) -> str:
 def _p(row: Effect) -> str:
     """Write a p-value, and whether it is adjusted over the groups of its family or that of a single test."""
     if row.neg_log10_p_holm is not None:
-        return f"{10**-row.neg_log10_p_holm:.3f} (Holm)"
-    return "" if row.neg_log10_p is None else f"{10**-row.neg_log10_p:.3f} (one test)"
+        return f"{_probability(row.neg_log10_p_holm)} (Holm)"
+    return "" if row.neg_log10_p is None else f"{_probability(row.neg_log10_p)} (one test)"
+
+
+def _probability(neg_log10: float) -> str:
+    """Write a p-value with three decimals, or that it is smaller than these show."""
+    return f"{10**-neg_log10:.3f}" if neg_log10 <= 3 else "< 0.001"  # noqa: PLR2004  (0.001)
 
 
 def _row(figure: Figure, row: Effect, without: str) -> dict[str, Any]:
