@@ -95,7 +95,8 @@ def _next(study: Study, result: StudyResult, options: Measure, settings: Params,
     rows = study.comparison and study.comparison.read(RunFiles(Run(study.name, data, settings)))
     needed = needs(study, result.verdict.endpoint, result, options, spreads_of(study, rows))
     if study.sizes is None:
-        yield "For a verdict: equipoise plan says how many cases it needs."
+        larger = f"{study.larger.replace('`', '')}; " if study.larger else ""
+        yield f"For a verdict: {larger}equipoise plan says how many cases it needs."
     else:
         with progress("plan"):
             size = planned_size(needed, options.power, study.sizes(settings, Path("data")))

@@ -81,6 +81,7 @@ class Study:
         sentence: Says in one sentence what was found; empty where there was nothing to compare.
         brief: What those who decide ask first, in numbers; None for nothing.
         clearer: What asks the same with clearer evidence, for a model that cannot tell right from wrong; may be empty.
+        larger: What makes a run as large as a verdict needs where `sizes` is None, for readers; may be empty.
         page: The page of the documentation about its endpoint, below docs/ and without `.md`; empty for the page on
             verdicts.
         reader: What reads its written answers, if anything: `letters` or `diagnoses` (`equipoise.figures.reading`).
@@ -117,6 +118,7 @@ class Study:
     sentence: Callable[[Rows], str] = lambda _: ""
     brief: Callable[[Rows], Brief | None] = _nothing
     clearer: str = ""
+    larger: str = ""
     page: str = ""
     reader: Reader | None = None
     free_text: bool = False

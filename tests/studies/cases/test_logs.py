@@ -425,3 +425,12 @@ def test_the_rows_of_a_table_without_ids_are_numbered(tmp_path: Path) -> None:
     cases, _ = import_samples(logs.read_table(file), Columns())
 
     assert [case.key for case in cases] == ["1", "2"]
+
+
+def test_the_file_of_results_is_not_that_of_samples(tmp_path: Path) -> None:
+    """The harness writes both side by side, and only the samples have replies."""
+    file = tmp_path / "results_2026.json"
+    file.write_text(json.dumps({"results": {"medqa": {"acc,none": 0.5}}, "configs": {}}), encoding="utf-8")
+
+    with pytest.raises(EquipoiseError, match=r"this is the file of results, which has no replies: give the samples_"):
+        logs.read_lm_eval([file])
