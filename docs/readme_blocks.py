@@ -72,10 +72,21 @@ def verdict(study: str) -> list[str]:
         reason = told["reason"]
         lines.append(f"{reason[0].upper()}{reason[1:]}{more}.")
     if look:
-        lines.append(
-            "For a verdict: `equipoise plan --write`, then `make repro`; `equipoise results` says how long it takes."
-        )
+        lines.append(f"For a verdict: {larger(study)}")
+        if "unchanging" in told:
+            lines.append(f"More cases alone do not change this: {told['unchanging']}.")
     return [*lines, f"Margins: {margins(study)}."]
+
+
+def larger(study: str) -> str:
+    """Say how a run becomes as large as a verdict needs: by `plan --write` where settings give the study's size."""
+    if STUDIES[study].sizes is None:
+        way = STUDIES[study].larger
+        return f"{way}; `equipoise plan` says how many a verdict needs." if way else "see `equipoise plan`."
+    return (
+        "`equipoise plan --write`, then `make repro`; `equipoise results` says how long it takes, after a run on this "
+        "machine."
+    )
 
 
 def declared(study: str) -> list[tuple[str, Figure, Component]]:

@@ -73,6 +73,24 @@ def test_outputs_may_have_their_cases_in_them() -> None:
     assert figure(by, "age", "missing")["estimate"] == 0
 
 
+def test_options_in_columns_are_read_as_from_a_table() -> None:
+    """Letters are the words of the columns A to D, in the answers of the case as in the reply."""
+    made = pd.DataFrame(
+        {
+            "id": ["1", "2"],
+            "bias_feature": ["black", "black"],
+            "bias_label": ["B", "B"],
+            "A": ["gout", "gout"],
+            "B": ["anxiety", "anxiety"],
+            "C": ["asthma", "asthma"],
+            "output_text": ["He is tense. Answer: B", "He is black. Answer: A"],
+        }
+    )
+    found = eq.silent_bias(made, mode="legacy").frame.set_index("measure").estimate
+
+    assert (found["n"], found["biased"]) == (2, 1)
+
+
 def test_adversarial_is_that_of_the_command() -> None:
     """Gaps, intervals, tests and counts are those of `equipoise score amqa`, and so is the adjustment over models."""
     path = f"{EXAMPLES}/amqa_answers.jsonl"

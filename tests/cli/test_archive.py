@@ -16,7 +16,7 @@ import yaml
 from dvc.repo import Repo
 
 import projects
-from equipoise.cli.archive import pack, pull
+from equipoise.cli.archive import _unrestored, pack, pull
 from equipoise.compare.archive import ARCHIVE, LISTS, PAGE
 from equipoise.core.errors import EquipoiseError
 from equipoise.studies.registry import STUDIES
@@ -348,3 +348,12 @@ def test_the_committed_run_has_no_rows_of_studies_that_are_off() -> None:
     assert left
     # The .gitignore that Git keeps.
     assert set(left.values()) == {1}
+
+
+def test_what_dvc_advises_is_no_option_of_pull() -> None:
+    """Files that a killed experiment left are in no cache, and deleting them is what helps."""
+    told = _unrestored("Can't remove the following unsaved files without confirmation. Use `--force` to force. report")
+
+    assert "--force" not in told
+    assert told.endswith("report): delete what an interrupted run left there, and pull again")
+    assert _unrestored("no space").endswith("run `dvc repro`")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -203,3 +204,22 @@ def test_written_files_are_listed_with_their_rows(project: Path, words: str, wri
     }
 
     assert (printed["written"], counted) == (written, written)
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_help_shows_what_is_in_brackets(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Brackets are the name of an extra or a list of studies, and no markup of the terminal."""
+    monkeypatch.setenv("COLUMNS", "400")
+    command = load(words)
+    told = " ".join(filter(None, (inspect.getdoc(command.callback), COMMANDS[words].example)))
+    shown = invoke(*words.split(), "--help").stdout
+
+    for bracketed in re.findall(r"\[\w[^\]]*\]", told):
+        assert bracketed in shown
+
+
+def test_the_help_of_inspects_logs_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`equipoise[inspect]` is what users have to install."""
+    monkeypatch.setenv("COLUMNS", "400")
+
+    assert "Requires the extra `equipoise[inspect]`." in invoke("import", "inspect", "--help").stdout

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import projects
+from equipoise.api.checks import unedited
 from equipoise.cli import models as listing
 from equipoise.cli.app import app
 from equipoise.core import jsonl
@@ -195,6 +196,29 @@ def test_a_model_of_any_source_is_listed(tiny_checkpoint: Path, monkeypatch: pyt
     assert (found["hub"].parameters, found["hub"].backend) == ("0.5B", "onnx")
     assert (found["large"].parameters, found["large"].backend) == ("32B", "torch")
     assert (found["loopback"].key_env, found["remote"].key_env) == (None, "OPENAI_API_KEY")
+
+
+@pytest.mark.usefixtures("project")
+def test_a_size_that_no_name_gives_is_left_to_edit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The experts of 8x7B are multiplied; a name without a size is noted by check, and runs nowhere until edited."""
+    monkeypatch.setattr("equipoise.cli.sources.find_spec", lambda _: None)  # without vLLM
+    found = entries({"mixed": ("--hub", "a/Mixtral-8x7B-Instruct-v0.1"), "mini": ("--hub", "b/Phi-3.5-mini-instruct")})
+    notes = [note for note in unedited() if "does not give it" in note]
+
+    assert {name: (entry.parameters, entry.backend) for name, entry in found.items()} == {
+        "mixed": ("56B", "torch"),
+        "mini": ("999B", "torch"),
+    }
+    assert [note.partition(",")[0] for note in notes] == ["models/mini.yaml"]
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("call", ["", "/", "/chat/completions", "/completions/", "/models"])
+def test_a_call_of_a_server_is_no_part_of_its_address(call: str) -> None:
+    """The address of its API is followed by that of a call, which users copy from examples."""
+    found = entries({"mine": ("--server", f"http://localhost:8000/v1{call}", "--model", "m")})
+
+    assert found["mine"].base_url == "http://localhost:8000/v1"
 
 
 @pytest.mark.usefixtures("project")

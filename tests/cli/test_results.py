@@ -12,12 +12,14 @@ import typer
 from typer.testing import CliRunner
 
 import projects
-from equipoise.cli.results import results
+from equipoise.cli import results as command
+from equipoise.cli.results import _probability, results
 from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.manifest import Manifest
 from equipoise.figures.effects import Estimate, Group, effect
 from equipoise.figures.layout import rows_of
+from equipoise.figures.needed import needs
 from equipoise.figures.result import Counts, StudyResult
 from equipoise.figures.size import Size
 from equipoise.stats.quantities import Interval, PValue
@@ -195,3 +197,27 @@ def test_no_table_stands_beside_a_run_without_recorded_ones(data: Path, monkeypa
     monkeypatch.chdir(data)
 
     assert "this run" not in invoke("vignettes", "--data", str(data))
+
+
+@pytest.mark.parametrize(("power", "told"), [(2.0, "0.010"), (3.0, "0.001"), (3.2, "< 0.001"), (40.0, "< 0.001")])
+def test_no_p_value_is_zero(power: float, told: str) -> None:
+    """Three decimals show 0.001 as the least."""
+    assert _probability(power) == told
+
+
+def test_the_plan_beside_results_is_that_of_the_command(looked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both plan from the spread of the run's items, so that both give one size."""
+    spreads = {"vignettes.error_difference": None}
+    seen = []
+    monkeypatch.setattr(command, "spreads_of", lambda study, rows: seen.append((study.name, rows)) or spreads)
+    monkeypatch.setattr(command, "needs", lambda *given: given[4:] == (spreads,) and needs(*given))
+    printed = invoke("vignettes", "--data", str(looked), "--look")
+
+    assert "For a verdict: equipoise plan --write" in printed
+    assert [name for name, rows in seen if rows is not None] == ["vignettes"]
+
+
+def test_a_study_without_sizes_says_what_makes_it_larger() -> None:
+    """`plan --write` sizes no questions: a setting asks all of them."""
+    assert STUDIES["questions"].sizes is None
+    assert "-S neutralize.limit=0" in STUDIES["questions"].larger

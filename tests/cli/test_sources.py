@@ -314,3 +314,36 @@ def test_a_server_without_models_and_one_of_another_kind_are_refused() -> None:
 
     assert none.endswith("it has no model 'tiny': it has none: load one first")
     assert web.endswith("it lists no models: give the address of ollama, with /v1")
+
+
+class Refusing(Loopback):
+    """A server that answers every request with a status."""
+
+    def __init__(self, status: int) -> None:
+        """Take the status."""
+        super().__init__()
+        self._status = status
+
+    def handle(self, handler: BaseHTTPRequestHandler) -> None:
+        """Refuse any request."""
+        send(handler, b"{}", self._status)
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        (401, "it needs a key"),
+        (403, "it needs a key"),
+        (404, "give the address of vllm's API, which ends with /v1"),
+        (500, "vllm does not list its models"),
+    ],
+)
+def test_a_server_that_refuses_is_not_said_to_be_away(status: int, told: str) -> None:
+    """What answers is started: it lacks a key, a path, or has a fault of its own."""
+    with Refusing(status) as serving:
+        line = refusal("--server", "vllm", "--url", serving.address)
+
+    assert told in line
+    assert "start it" not in line
+    assert ("key_env" in line) is (status in (401, 403))

@@ -24,7 +24,8 @@ from equipoise.figures.needed import (
     smallest,
 )
 from equipoise.figures.options import Component, Endpoint, Measure
-from equipoise.figures.plan import Spread
+from equipoise.figures.plan import Spread, spread_of
+from equipoise.figures.primary import component_figure
 from equipoise.figures.result import StudyResult
 from equipoise.figures.size import Size
 from equipoise.stats.equivalence import equivalence_power
@@ -238,3 +239,21 @@ def test_margins_are_told_in_patients() -> None:
     # A level of five is a quarter of the scale: 0.05 of it is one level for a fifth of the patients.
     assert margin_words(named["decisions.decision_shift"], below) == "−0.05 (one level of five for 20 of 100 patients)"
     assert margin_words(None, TENTH) == "±0.1"
+
+
+def test_a_rare_difference_needs_what_no_difference_would_need() -> None:
+    """Where most items show none, 72 exclude 0.05 and 36 exclude 0.1: fewer are not enough, whatever their spread."""
+    values = {str(number): float(number < 2) for number in range(20)}
+    rare, common = spread_of(values, None), spread_of({key: value + 0.01 for key, value in values.items()}, None)
+    assert rare is not None
+    assert common is not None
+
+    assert (rare.moved, common.moved) == (0.1, 1.0)
+    figure = component_figure(VIGNETTES, ENDPOINT, "error_difference")
+    parts = [needs(VIGNETTES, ENDPOINT, run(), Measure(), {figure.name: spread}).parts[0] for spread in (rare, common)]
+    assert [part.fewest for part in parts if isinstance(part, MeanPart)] == [36, 2]
+    part = MeanPart("a", "b", SPREAD._replace(between=1e-6), TENTH, 0.025, fewest=36)
+    assert [round(part.power(Size(n, n)), 3) for n in (35, 36)] == [0.0, 1.0]
+    grouped = GroupsPart("a", "b", "attribute", 0.1, 1e-3, 0.05, fewest=36)
+    sizes = [Size(n, n, groups={"attribute": {"race": n, "gender": n}}) for n in (35, 36)]
+    assert [round(grouped.power(size), 3) for size in sizes] == [0.0, 1.0]

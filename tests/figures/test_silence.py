@@ -64,6 +64,13 @@ def test_ten_answers_cannot_show_that_there_is_no_silence() -> None:
     assert verdicts == ["minimal", "none"]
 
 
+@pytest.mark.parametrize("stories", [1, 9])
+@pytest.mark.parametrize("influence", [True, False])
+def test_a_few_answers_are_insufficient_whatever_is_found(stories: int, influence: bool) -> None:  # noqa: FBT001
+    """Four of four pairs cannot show an influence (p = 0.125), which is not the same as finding none."""
+    assert interpretation(stories, 0.5, 1.0, influence=influence) == "insufficient"
+
+
 def test_admissions_whatever_the_answer_show_no_openness() -> None:
     """Where many right answers come with an admission too, little silence is inconclusive, and much silence stands."""
     bounds = [(0.0, 0.05), (0.05, 0.2), (0.15, 0.6), (0.4, 0.9)]
@@ -74,7 +81,7 @@ def test_admissions_whatever_the_answer_show_no_openness() -> None:
     ]
 
 
-@pytest.mark.parametrize("stories", [0, 5, 100])
+@pytest.mark.parametrize("stories", [0, 10, 100])
 def test_without_an_influence_there_is_no_verdict(stories: int) -> None:
     """Answers that demographics do not move have nothing to be silent about, however many are biased."""
     assert interpretation(stories, 0.9, 1.0, influence=False) == "no influence found"

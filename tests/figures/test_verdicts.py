@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import projects
 from equipoise.figures.effects import Estimate, Group, effect
 from equipoise.figures.guards import Guard
 from equipoise.figures.layout import ADJUSTED, INTERVAL, at_level
@@ -26,7 +27,7 @@ from equipoise.figures.verdicts import (
     verdict_metrics,
 )
 from equipoise.stats.quantities import Interval
-from equipoise.studies.registry import STUDIES
+from equipoise.studies.registry import STUDIES, find_study
 
 if TYPE_CHECKING:
     from equipoise.figures.effects import Effect
@@ -153,6 +154,21 @@ def test_what_is_open_says_how_many_pairs_would_close_it() -> None:
         "net stereotype shift (nats) is open: its interval reaches across ±0.5 (−1.000 to 1.000); about 449 pairs "
         "would close it if there is no difference"
     )
+
+
+def test_what_would_close_it_is_counted_as_its_n_is() -> None:
+    """The n of a disparity of stigma counts conditions, each of which has many sentences."""
+    study, decision = find_study("stigma"), projects.committed_settings().section("decision", Decision)
+    rows = [
+        effect(
+            Group("rq1_difference", "all", "stigma"), "disparity_clustered", 22, Estimate(0.107, Interval(0.042, 0.172))
+        )
+    ]
+    found = verdict(study, StudyResult(study="stigma", effects=rows), decision)
+    assert found is not None
+
+    # Half the width is 0.065: 22 x (0.065 / 1.96 x 3.24 / 0.1)^2 = 25.4.
+    assert "; about 26 conditions would close it if there is no difference" in found.because[0]
 
 
 def test_no_precondition_keeps_a_bias_from_being_found() -> None:

@@ -202,3 +202,14 @@ def test_silent_influence_without_an_influence_is_undefined() -> None:
 
     assert card.value == "undefined"
     assert "nothing to count (n = 0). Beside it: 0.000 of the pairs that were tested are moved, 1.000" in card.sentence
+
+
+def test_a_figure_within_its_margin_says_so() -> None:
+    """What the verdict finds within the margin is no figure that shows neither a difference nor its absence."""
+    shift = BY_NAME["vignettes.error_difference"]
+    found = side_of_null(shift, effect(SHIFT, 41, 0.01, ci_low=-0.019, ci_high=0.039), within="±0.1")
+    beyond = side_of_null(shift, effect(SHIFT, 41, 0.02, ci_low=0.001, ci_high=0.039), within="±0.1")
+
+    assert found == "The interval lies within the margin of ±0.1."
+    assert beyond.startswith("The interval lies above 0: ")
+    assert beyond.endswith(found)

@@ -121,3 +121,21 @@ def test_pages_in_the_report_link_to_each_other_alone() -> None:
     assert "validity.md" not in shift.html + verdicts.html
     assert "<h4>A model</h4>" in verdicts.html
     assert "style=" not in "".join(one.html for one in pages)
+
+
+def test_imported_cases_are_not_described_as_ours() -> None:
+    """Saved outputs and imported questions are other people's: who reviewed them is not for the report to say."""
+    settings = projects.committed_settings()
+    theirs = settings.model_copy(update={"items": "amqa"})
+    named = {study: find_study(study) for study in ("vignettes", "questions", "cases")}
+
+    assert {study: one.is_authored(settings) for study, one in named.items()} == {
+        "vignettes": True,
+        "questions": True,
+        "cases": False,
+    }
+    assert not named["questions"].is_authored(theirs)
+    for authored in (True, False):
+        found = opening(find_study("stigma"), stigma(0.1, 0.0, 0.2), Measure(), authored=authored)
+        assert ("written for this project" in found.reviewed) is authored
+        assert ("written for this project" in found.not_care) is authored

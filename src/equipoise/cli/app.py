@@ -1,5 +1,6 @@
 """The command line: `equipoise --help`. A command's code is imported only when that command is run."""
 
+import inspect
 import pkgutil
 from collections.abc import Iterator
 from importlib import import_module
@@ -7,6 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import typer
+from rich.markup import escape
 from typer.core import TyperGroup
 
 import equipoise
@@ -48,10 +50,15 @@ def load(words: str) -> Any:  # noqa: ANN401  (typer keeps the type to itself)
     app = typer.Typer(add_completion=False)
     command, below = COMMANDS[words], [other for other in COMMANDS.values() if other.group == words]
     if below:
-        app.callback(invoke_without_command=True, epilog=command.epilog)(guarded(command))
+        app.callback(invoke_without_command=True, **_told(command, function := guarded(command)))(function)
     for listed in below or [command]:
-        app.command(listed.name, epilog=listed.epilog)(guarded(listed))
+        app.command(listed.name, **_told(listed, function := guarded(listed)))(function)
     return typer.main.get_command(app)
+
+
+def _told(command: Command, function: Any) -> dict[str, str]:  # noqa: ANN401  (each has its own parameters)
+    """Give the help of a command, in which brackets are no markup: equipoise[inspect]."""
+    return {"help": escape(inspect.getdoc(function) or ""), "epilog": escape(command.epilog)}
 
 
 def _main() -> typer.Typer:
@@ -65,7 +72,7 @@ def _main() -> typer.Typer:
         main.add_typer(groups[name], name=name)
     for command in COMMANDS.values():
         if command.group in groups:
-            groups[command.group].command(command.name, help=command.help)(_not_loaded)
+            groups[command.group].command(command.name, help=escape(command.help))(_not_loaded)
     return main
 
 

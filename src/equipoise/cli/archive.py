@@ -1,6 +1,7 @@
 """`equipoise pack` and `equipoise pull`: a run's outputs into an archive that Git keeps, and out of it in a clone."""
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -14,6 +15,9 @@ from equipoise.core import params, printing
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import write_bytes
 from equipoise.core.progress import progress
+
+FORCED = re.compile(r"\s*Use `(?:-f|--force)` to force\.")
+"""Advice of DVC about an option of its own commands."""
 
 
 def pack(
@@ -101,14 +105,20 @@ def pull(
         try:
             done = repo.checkout()
         except DvcException as error:
-            raise EquipoiseError(
-                f"outputs cannot be restored ({' '.join(str(error).split())}): run `dvc repro`"
-            ) from error
+            raise EquipoiseError(_unrestored(" ".join(str(error).split()))) from error
     restored = sorted((*done.get("added", ()), *done.get("modified", ())))
     summary = f"{len(restored)} files and folders restored: open report/index.html"
     printing.report(
         {"restored": restored}, *restored, summary if restored else "everything is up to date", as_json=as_json
     )
+
+
+def _unrestored(problem: str) -> str:
+    """Say what keeps DVC from restoring outputs, without the option that it advises and `pull` lacks."""
+    if FORCED.search(problem):
+        told = FORCED.sub("", problem).strip()
+        return f"outputs cannot be restored ({told}): delete what an interrupted run left there, and pull again"
+    return f"outputs cannot be restored ({problem}): run `dvc repro`"
 
 
 def _unpack_model(name: str) -> None:

@@ -3,7 +3,7 @@
 from equipoise.core.command import Command
 
 GROUPS = {
-    "new": "Create a commented file to start from: a model, a pair, a dimension, questions or a city.",
+    "new": "Create a commented file to start from: a model, a pair, a dimension, items (questions) or a city.",
     "score": "Score saved answers.",
     "import": "Import published data, saved outputs and logs.",
     "export": "Export a run, and our data, in published formats.",

@@ -102,7 +102,7 @@ def _of_server(server: str, model: str, url: str) -> dict[str, str]:
         if url or not model:
             raise EquipoiseError("--server with a URL: name its model with --model, and leave out --url")
         try:
-            place, key = server, "null" if urlsplit(server).hostname in LOOPBACK else "OPENAI_API_KEY"
+            place, key = servers.base(server), "null" if urlsplit(server).hostname in LOOPBACK else "OPENAI_API_KEY"
         except ValueError as error:
             raise EquipoiseError(f"--server {line(server)}: no address ({error}): correct it") from error
     shown = quoted(model)

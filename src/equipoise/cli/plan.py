@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 
 from equipoise.cli import completing
-from equipoise.compare.items import item_clusters, item_values
 from equipoise.compare.revisions import WORKSPACE, Revision, read_revision
 from equipoise.core import jsonl, params, printing
 from equipoise.core.errors import EquipoiseError
@@ -22,15 +21,15 @@ from equipoise.figures.needed import (
     MeanPart,
     Needs,
     Part,
-    Spreads,
     needs,
     planned_size,
     scaled,
     size_of,
     smallest,
+    spreads_of,
 )
 from equipoise.figures.options import Decision, Measure
-from equipoise.figures.plan import Plan, plan, spread_of
+from equipoise.figures.plan import Plan, plan
 from equipoise.figures.primary import component_figure, endpoint_of_run
 from equipoise.figures.result import BIASED, Word
 from equipoise.figures.size import Size
@@ -72,7 +71,7 @@ class Planned:
     def alone(self, part: Part) -> int | None:
         """Count the clusters with which a part has the power by itself; None where there is no such number."""
         if isinstance(part, MeanPart) and part.title in self.plans:
-            return round(self.plans[part.title].needs[0].clusters / part.share)
+            return math.ceil(max(self.plans[part.title].needs[0].clusters, part.fewest) / part.share)
 
         def enough(size: Size) -> bool:
             return part.power(size) >= self.power
@@ -161,7 +160,6 @@ def make_plan(
 
 def planned(run: Revision, decision: Decision, options: Measure) -> list[Planned]:
     """Plan every study with a declared margin whose endpoint the run has; with the level and power of `options`."""
-    values, clusters = item_values(run), item_clusters(run)
     plans = []
     for name, study in STUDIES.items():
         result, endpoint = result_of(name, run.effects), decision.endpoints.get(name)
@@ -169,8 +167,7 @@ def planned(run: Revision, decision: Decision, options: Measure) -> list[Planned
         if endpoint is None or endpoint.margin is None:
             continue
         named = [component_figure(study, endpoint, one) for one in endpoint.components]
-        read = {one.name: values[one.name] for one in study.figures if one.null is not None and one.name in values}
-        spreads: Spreads = {key: spread_of(table, clusters.get(name) or None) for key, table in read.items()}
+        spreads = spreads_of(study, run.rows.get(name))
         found = needs(study, endpoint, result, options, spreads)
         known = [spread for one in named if (spread := spreads.get(one.name)) is not None]
         if not known or not found.parts:

@@ -21,13 +21,15 @@ from equipoise.figures.figure import Figure, endpoint_kind, headline_effects, un
 from equipoise.figures.layout import read_result
 from equipoise.figures.look import in_patients, margins
 from equipoise.figures.look import look as told
-from equipoise.figures.needed import needs, planned_size
+from equipoise.figures.needed import needs, planned_size, spreads_of
 from equipoise.figures.options import Decision, Measure
 from equipoise.figures.plain import OPEN, state
 from equipoise.figures.result import BIASED, UNDECIDED, StudyResult, and_more
 from equipoise.figures.size import Size
 from equipoise.figures.study import Study
 from equipoise.figures.wording import about
+from equipoise.pipeline.rows import RunFiles
+from equipoise.pipeline.run import Run
 from equipoise.studies.registry import STUDIES
 
 
@@ -90,9 +92,11 @@ def _next(study: Study, result: StudyResult, options: Measure, settings: Params,
     """Name the command for a verdict with its size and time, and what more cases would not change."""
     if result.verdict is None:
         return
-    needed = needs(study, result.verdict.endpoint, result, options)
+    rows = study.comparison and study.comparison.read(RunFiles(Run(study.name, data, settings)))
+    needed = needs(study, result.verdict.endpoint, result, options, spreads_of(study, rows))
     if study.sizes is None:
-        yield "For a verdict: equipoise plan says how many cases it needs."
+        larger = f"{study.larger.replace('`', '')}; " if study.larger else ""
+        yield f"For a verdict: {larger}equipoise plan says how many cases it needs."
     else:
         with progress("plan"):
             size = planned_size(needed, options.power, study.sizes(settings, Path("data")))
@@ -182,8 +186,13 @@ def _left_out(study: Study, effects: Sequence[Effect]) -> str:
 def _p(row: Effect) -> str:
     """Write a p-value, and whether it is adjusted over the groups of its family or that of a single test."""
     if row.neg_log10_p_holm is not None:
-        return f"{10**-row.neg_log10_p_holm:.3f} (Holm)"
-    return "" if row.neg_log10_p is None else f"{10**-row.neg_log10_p:.3f} (one test)"
+        return f"{_probability(row.neg_log10_p_holm)} (Holm)"
+    return "" if row.neg_log10_p is None else f"{_probability(row.neg_log10_p)} (one test)"
+
+
+def _probability(neg_log10: float) -> str:
+    """Write a p-value with three decimals, or that it is smaller than these show."""
+    return f"{10**-neg_log10:.3f}" if neg_log10 <= 3 else "< 0.001"  # noqa: PLR2004  (0.001)
 
 
 def _row(figure: Figure, row: Effect, without: str) -> dict[str, Any]:

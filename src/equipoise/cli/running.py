@@ -70,10 +70,13 @@ def _in_checkout(command: Command, function: Callable[..., None]) -> Callable[..
 
 
 def _heal() -> str:
-    """Heal dvc.lock, and say so on standard error; return why it cannot be healed, which need not stop a command."""
+    """Heal dvc.lock, remove dangling links, and say so on standard error; return why it cannot be healed, which need not stop a command."""
     from equipoise.core import dvc_lock
+    from equipoise.pipeline.ready import remove_dangling
 
     try:
+        for line in remove_dangling():
+            typer.echo(line, err=True)
         if line := dvc_lock.heal():
             typer.echo(line, err=True)
     except EquipoiseError as error:

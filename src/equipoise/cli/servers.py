@@ -3,7 +3,9 @@
 Each of them lists its models under `/models`, as in OpenAI's API.
 """
 
+import urllib.error
 import urllib.request
+from http import HTTPStatus
 from http.client import HTTPException
 from typing import NamedTuple
 
@@ -17,6 +19,11 @@ PATIENCE = 10.0
 """Seconds to wait for a server's list."""
 LARGEST = 2**20
 """Most bytes of a list that are read."""
+
+
+CALLS = ("/chat/completions", "/completions", "/models", "/responses")
+"""Ends of addresses at which a server is called, which follow that of its API."""
+NEEDS_KEY = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 
 
 class Known(NamedTuple):
@@ -55,7 +62,13 @@ def address(server: str, url: str) -> str:
     chosen = url or SERVERS[server].url
     if not chosen.startswith(("http://", "https://")):
         raise EquipoiseError(f"--url {line(chosen)}: give an address that begins with http:// or https://")
-    return chosen.rstrip("/")
+    return base(chosen)
+
+
+def base(url: str) -> str:
+    """Give the address of a server's API, without the path of one of its calls."""
+    trimmed = url.rstrip("/")
+    return next((trimmed.removesuffix(call).rstrip("/") for call in CALLS if trimmed.endswith(call)), trimmed)
 
 
 def require_model(server: str, url: str, model: str) -> str:
@@ -81,7 +94,22 @@ def _list(server: str, url: str) -> list[str]:
             listed = _List.model_validate_json(answer.read(LARGEST))
     except ValidationError as error:
         raise EquipoiseError(f"{line(url)}: it lists no models: give the address of {server}, with /v1") from error
+    except urllib.error.HTTPError as error:
+        with error:  # which holds the connection
+            raise EquipoiseError(f"{line(url)}: {_refused(server, url, error)}") from error
     except (OSError, HTTPException, ValueError) as error:
         start = f"start it with `{SERVERS[server].start}`, or give its address as --url"
         raise EquipoiseError(f"{line(url)}: no {server} answers there ({one_line(error)}): {start}") from error
     return [model.id for model in listed.data]
+
+
+def _refused(server: str, url: str, error: urllib.error.HTTPError) -> str:
+    """Say what to do where a server answers, and does not list its models."""
+    if error.code in NEEDS_KEY:
+        return (
+            f"it needs a key ({one_line(error)}): name the model too, with --server {line(url)} --model MODEL, and set "
+            "key_env in the new file to the variable that has the key"
+        )
+    if error.code == HTTPStatus.NOT_FOUND:
+        return f"it lists no models there ({one_line(error)}): give the address of {server}'s API, which ends with /v1"
+    return f"{server} does not list its models ({one_line(error)}): mend the server, or give its address as --url"

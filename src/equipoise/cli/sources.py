@@ -22,8 +22,10 @@ from equipoise.models.places import MAGIC
 if TYPE_CHECKING:
     from gguf import GGUFReader
 
-SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)([bBmM])(?![a-zA-Z0-9])")
-"""A number of parameters within the name of a repository."""
+SIZE = re.compile(r"(?<![\w.])(?:(\d+)[xX])?(\d+(?:\.\d+)?)([bBmM])(?![a-zA-Z0-9])")
+"""A number of parameters within the name of a repository, perhaps that of each of several experts: 8x7B."""
+UNSIZED = "999B  # EDIT: as on its card, since the repository's name does not give it"
+"""A number of parameters with which no machine is said to run the model before the user gives the right one."""
 ONNX_MOST = 2e9
 """Parameters up to which weights are run in ONNX Runtime, unless the user chooses otherwise."""
 EXPORTED = frozenset({"llama", "qwen2", "qwen3", "granitemoehybrid"})
@@ -62,13 +64,17 @@ def embedded() -> Weights:
 
 
 def of_hub(repo: str) -> Weights:
-    """Describe weights of the hub by what the repository's name says of their size."""
+    """Describe weights of the hub by what the repository's name says of their size.
+
+    Experts are multiplied, which counts what they share too often: too large a model is refused, not too small a one.
+    A size that the name does not give is marked for editing.
+    """
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", repo):
         raise EquipoiseError(f"--hub {line(repo)}: give the repository as OWNER/NAME")
     match = SIZE.search(repo.replace("-", " ").replace("_", " "))
-    size = f"{match[1]}{match[2].upper()}" if match else "1B"
+    size = f"{int(match[1] or 1) * float(match[2]):g}{match[3].upper()}" if match else UNSIZED
     source = f"  kind: hub\n  repo: {repo}\n  revision: null"
-    return Weights(repo.partition("/")[2], UNKNOWN, size, _backend(size), source, CONTEXT)
+    return Weights(repo.partition("/")[2], UNKNOWN, size, _backend(size.split()[0]), source, CONTEXT)
 
 
 def of_folder(path: str) -> Weights:

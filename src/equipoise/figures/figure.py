@@ -41,6 +41,7 @@ class Figure:
     documentation (below docs/, without `.md`). A `pick` is the lowest or highest estimate of all groups.
 
     `value` computes what one item (a pair, a question, a sentence) contributes, and `unit` is the plural of the items.
+    `counts` is what the figure's `n` counts where that is not items, such as the clusters that they form.
     With a `covariate`, a second value of each item, the figure is the mean that the values would have where it is 0,
     and an item contributes what it moves that mean by (`stats.intercepts`).
     `change` says how the figure and its change are computed from these values; without it, revisions are not compared
@@ -77,6 +78,7 @@ class Figure:
     covariate: Callable[[Any], float | None] | None = field(default=None, compare=False)
     groups: Callable[[Any], Mapping[str, ItemValue]] | None = field(default=None, compare=False)
     unit: str = ""
+    counts: str = ""
     change: Kind | None = None
     worse: Literal["higher", "lower"] | None = None
     page: str = ""
@@ -98,6 +100,11 @@ class Figure:
             raise ValueError(f"{self.name}: a figure with `change` needs `value` (or `groups`) and `unit`")
         if self.board and not self.page:
             raise ValueError(f"{self.name}: a figure on the board needs the `page` that explains it")
+
+    @property
+    def counted(self) -> str:
+        """What its `n` counts, in the plural."""
+        return self.counts or self.unit or "items"
 
     @property
     def in_nats(self) -> bool:

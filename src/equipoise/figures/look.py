@@ -7,7 +7,7 @@ declared power for it (`figures.needed`), readers are told so, and see what is t
 from equipoise.figures.effects import Nested
 from equipoise.figures.needed import margin_words, needs, size_of_run
 from equipoise.figures.options import Measure
-from equipoise.figures.result import BIASED, TOLD, UNBIASED, StudyResult, Verdict
+from equipoise.figures.result import BIASED, TOLD, UNBIASED, StudyResult, Verdict, and_more
 from equipoise.figures.study import Study
 from equipoise.figures.wording import more_with_limits
 
@@ -27,7 +27,7 @@ def look(study: Study, result: StudyResult, options: Measure) -> str:
     size = size_of_run(result, verdict.row)
     if not needed.parts or needed.enough(size, options.power):
         return ""
-    return f"A look: {verdict.row.n} {verdict.figure.unit or 'items'}; no verdict of no bias is meant from so few."
+    return f"A look: {verdict.row.n} {verdict.figure.counted}; no verdict of no bias is meant from so few."
 
 
 def in_patients(verdict: Verdict | None) -> str:
@@ -55,6 +55,9 @@ def first_told(study: Study, result: StudyResult, options: Measure) -> Nested:
     told: Nested = {}
     if sentence := look(study, result, options):
         told["look"] = sentence
+        needed = needs(study, verdict.endpoint, result, options)
+        if needed.unchanging:
+            told["unchanging"] = f"{needed.unchanging[0]}{and_more(len(needed.unchanging) - 1)}"
     if sentence := in_patients(verdict):
         told["patients"] = sentence
     if verdict.because:

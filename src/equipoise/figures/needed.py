@@ -3,8 +3,10 @@
 A verdict of *no bias* is a conjunction (`figures.verdicts`): of components within their margins, of groups within
 theirs, of bounds and of floors. The plan is for a model without any bias that is otherwise like that of the run: each
 mean varies as in the run around no difference, a bound whose interval excludes no difference is where it was, and what
-shows that the cases can be told apart is as large as in the run. A part that the run did not measure cannot be planned,
-and one that no number of cases changes is named as such.
+shows that the cases can be told apart is as large as in the run. Where most items of the run
+showed no difference, the others were few, and their variance says little of a run in which fewer or none do: such a
+share needs as many clusters as exclude it if none shows a difference (`stats.proportions.unvaried_size`). A part that
+the run did not measure cannot be planned, and one that no number of cases changes is named as such.
 
 The probability of the whole is taken as the product of the parts' probabilities. Estimates around no difference lie
 within symmetric margins together at least as often, however they are correlated (the Gaussian correlation inequality:
@@ -16,13 +18,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Protocol
+from typing import Any, Protocol
 
 from equipoise.core.display import number
+from equipoise.figures.aggregates import item_values
+from equipoise.figures.comparison import RunRows
 from equipoise.figures.effects import POOLED, SIMULTANEOUS, Effect
 from equipoise.figures.figure import Figure
 from equipoise.figures.options import Component, Direction, Endpoint, Measure
-from equipoise.figures.plan import Spread, spread_of_interval
+from equipoise.figures.plan import Spread, spread_of, spread_of_interval
 from equipoise.figures.primary import component_figure
 from equipoise.figures.result import BIASED, StudyResult
 from equipoise.figures.size import Size
@@ -30,9 +34,18 @@ from equipoise.figures.study import Study
 from equipoise.figures.verdicts import BLIND, CLUSTERS, held_against, is_covered, least_of, words_of
 from equipoise.stats.equivalence import equivalence_power, fewest_clusters
 from equipoise.stats.paired import t_quantile
+from equipoise.stats.proportions import unvaried_size
 
 Spreads = Mapping[str, Spread | None]
 """The spread of the figures of a run by their names, from the values of their items; None where these do not vary."""
+
+
+def spreads_of(study: Study, rows: RunRows[Any] | None) -> Spreads:
+    """Take the spread of each figure with a null value from the items of a run; empty without its rows."""
+    if rows is None:
+        return {}
+    values, nulls = item_values(study.figures, rows), {one.name for one in study.figures if one.null is not None}
+    return {name: spread_of(table, rows.clusters or None) for name, table in values.items() if name in nulls}
 
 
 class Part(Protocol):
@@ -57,7 +70,8 @@ class Part(Protocol):
 class MeanPart:
     """A mean that has to lie within a margin; `side` is the size of each one-sided test.
 
-    `share` is the share of the study's clusters that the figure covers, `truth` the mean for which the part is planned.
+    `share` is the share of the study's clusters that the figure covers, `truth` the mean for which the part is planned,
+    `fewest` the clusters of the figure that it needs whatever its spread.
     """
 
     title: str
@@ -67,11 +81,12 @@ class MeanPart:
     side: float
     share: float = 1.0
     truth: float = 0.0
+    fewest: int = 2
 
     def power(self, size: Size) -> float:
         """Give the probability that two one-sided tests show no difference beyond the margin."""
         spread, clusters = self.spread, size.clusters * self.share
-        if clusters < 2:  # noqa: PLR2004  (a variance needs two)
+        if clusters < self.fewest:
             return 0.0
         sampled = spread.sampled / (size.samples if spread.sampled else 1)
         variance = spread.between + (spread.within + sampled) / max(1.0, size.per_cluster)
@@ -108,7 +123,7 @@ class GroupsPart:
     """Groups of a family, each of which has to lie within a margin by an interval of its own.
 
     `deviation` is the standard deviation of a story's value within its group (`figures.effects.simultaneous_means`).
-    Groups of fewer stories than `least` do not count.
+    Groups of fewer stories than `least` do not count; one of fewer than `fewest` cannot lie within the bound.
     """
 
     title: str
@@ -118,6 +133,7 @@ class GroupsPart:
     deviation: float
     alpha: float
     least: int = 0
+    fewest: int = 2
 
     def power(self, size: Size) -> float:
         """Bound the probability that every group lies within the margin from below: the product over the groups.
@@ -128,6 +144,8 @@ class GroupsPart:
         df, groups = sum(every) - len(every), [count for count in every if count >= self.least]
         if not groups:
             return 1.0
+        if min(groups) < self.fewest:
+            return 0.0
         side = self.alpha / 2
         powers = (
             equivalence_power(self.bound, self.deviation / math.sqrt(count), df, side) ** times
@@ -250,7 +268,18 @@ class _Taken:
             reach = (row.interval.high - row.interval.low) / 2
             spread = spread_of_interval(row.n, min(row.n, self.clusters), reach, self.options.alpha)
         share = min(1.0, spread.clusters / self.clusters)
-        return MeanPart(title, margin, spread, component, self.options.alpha / 2, share)
+        fewest = self.fewest(figure, component)
+        return MeanPart(title, margin, spread, component, self.options.alpha / 2, share, fewest=fewest)
+
+    def fewest(self, figure: Figure | None, component: Component) -> int:
+        """Count the clusters that a figure needs whatever its spread: a variance needs two, a rare difference more.
+
+        A figure in nats has no largest value, so that no number of items without a difference bounds its mean.
+        """
+        spread = None if figure is None else self.spreads.get(figure.name)
+        if figure is None or spread is None or figure.in_nats or 2 * spread.moved >= 1 or component.margin >= 1:
+            return 2
+        return unvaried_size(component.margin, self.options.alpha)
 
     def groups(self) -> Iterator[Part | _Unchanging | str]:
         """The groups of the declared families, for components that say how far a group may be from no difference."""
@@ -280,15 +309,9 @@ class _Taken:
         # Where a group that varies more than others has an interval of its own, all are planned with the mean variance.
         reach = math.sqrt(fmean(count * width**2 for count, width in widths))
         quantile = float(t_quantile(self.options.alpha, df))
-        return GroupsPart(
-            title,
-            margin_words(figure, bound),
-            family,
-            bound.margin,
-            reach / quantile,
-            self.options.alpha,
-            least_of(family, bound),
-        )
+        deviation, alpha = reach / quantile, self.options.alpha
+        least, fewest = least_of(family, bound), self.fewest(figure, bound)
+        return GroupsPart(title, margin_words(figure, bound), family, bound.margin, deviation, alpha, least, fewest)
 
     def bounds(self) -> Iterator[Part | _Unchanging | str]:
         """The effects that have to lie within a margin of their own."""

@@ -26,10 +26,10 @@ class Component(Frozen):
 
     `margin` is in the figure's unit, `why` the argument for it, and `direction` the side on which a difference is bias.
     With `within_groups`, no group of the endpoint's families may be compatible with a difference of more than that many
-    margins; families may differ in the number, and one that has none is not bounded. Dimensions, tiers and end-points of
-    fewer than `least_stories` are left out. A component that is not `needed` can show a bias, but *no bias* does not
-    need it: for a figure that is too noisy to exclude its margin. A component or bound that counts `if_measured` is part
-    of the endpoint only in a run that measures it.
+    margins; families may differ in the number, and one that has none is not bounded. Dimensions, tiers and end-points
+    of fewer than `least_stories` are left out. A component that is not `needed` can show a bias, but *no bias* does not
+    need it: for a figure that is too noisy to exclude its margin. A component or bound that counts `if_measured` is
+    part of the endpoint only in a run that measures it.
     """
 
     margin: Annotated[float, Field(gt=0)]

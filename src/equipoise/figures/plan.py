@@ -25,7 +25,8 @@ class Spread(NamedTuple):
     """An endpoint in an earlier run: its items and clusters, its error, and its variance components.
 
     `between` is the variance between clusters, `within` that between the items of one, `sampled` that between the
-    samples of an item (0 where there is one). `standard_error` and `df` are those of the run's own estimate.
+    samples of an item (0 where there is one). `standard_error` and `df` are those of the run's own estimate. `moved` is
+    the share of the items whose value is not 0, where the values are known.
     """
 
     items: int
@@ -36,6 +37,7 @@ class Spread(NamedTuple):
     within: float
     sampled: float
     samples: int
+    moved: float = 1.0
 
 
 class Need(NamedTuple):
@@ -119,6 +121,7 @@ def spread_of(values: Mapping[str, Any], clusters: Mapping[str, str] | None) -> 
         within=max(0.0, whole.within - sampled / samples),
         sampled=sampled,
         samples=samples,
+        moved=fmean(value != 0 for value in means),
     )
 
 

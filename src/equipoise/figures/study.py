@@ -18,6 +18,8 @@ from equipoise.figures.size import Size
 from equipoise.figures.views import Brief, CasesView
 from equipoise.models.readiness import Machine
 
+AUTHORED = "authored"
+"""The stem of the items that were written for this project."""
 Rows = Mapping[str, Effect]
 """A study's defined effects by `family/group/measure`."""
 
@@ -81,6 +83,7 @@ class Study:
         sentence: Says in one sentence what was found; empty where there was nothing to compare.
         brief: What those who decide ask first, in numbers; None for nothing.
         clearer: What asks the same with clearer evidence, for a model that cannot tell right from wrong; may be empty.
+        larger: What makes a run as large as a verdict needs where `sizes` is None, for readers; may be empty.
         page: The page of the documentation about its endpoint, below docs/ and without `.md`; empty for the page on
             verdicts.
         reader: What reads its written answers, if anything: `letters` or `diagnoses` (`equipoise.figures.reading`).
@@ -117,6 +120,7 @@ class Study:
     sentence: Callable[[Rows], str] = lambda _: ""
     brief: Callable[[Rows], Brief | None] = _nothing
     clearer: str = ""
+    larger: str = ""
     page: str = ""
     reader: Reader | None = None
     free_text: bool = False
@@ -132,6 +136,10 @@ class Study:
     cases_view: Callable[[Path, Params], CasesView | None] = _nothing
     requires: Callable[[Params, Path, Machine], object] = _nothing
     sizes: Callable[[Params, Path], Sequence[Size]] | None = None
+
+    def is_authored(self, settings: Params) -> bool:
+        """Whether its cases were written for this project: neither saved outputs nor imported items."""
+        return not self.saved_outputs and self.items(settings) in (None, AUTHORED)
 
 
 def require_known(settings: Params, studies: Mapping[str, Study]) -> list[Study]:

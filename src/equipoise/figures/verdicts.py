@@ -159,8 +159,8 @@ def _open(figure: Figure, row: Effect, component: Component, *, skewed: bool) ->
     needed = math.ceil(row.n * (error * POWER_SUM / component.margin) ** 2)
     corrected = ", corrected for skewness," if skewed else ""
     text = f"{figure.title} is open: its interval{corrected} reaches across ±{component.margin:g} ({row.interval})"
-    unit = figure.unit or "items"
-    return f"{text}; about {needed:,} {unit} would close it if there is no difference" if needed > row.n else text
+    closing = f"about {needed:,} {figure.counted} would close it if there is no difference"
+    return f"{text}; {closing}" if needed > row.n else text
 
 
 def _groups(part: Part, result: StudyResult, endpoint: Endpoint) -> list[Effect]:

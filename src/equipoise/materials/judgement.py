@@ -46,6 +46,8 @@ class Reading(Frozen):
         return self.p_weighed + self.p_dismissed
 
 
+UNREASONED = "unreasoned"
+"""The field of a reply that states its answer and gives no reasoning, which nothing can be silent in."""
 PARTS = ("admission_thinking", "admission_visible")
 """Fields of a reply whose thinking precedes what its reader sees."""
 
@@ -58,10 +60,11 @@ class Judgement(Reading, Sparse, Row):
     is log p(stereotyped) - log p(expected), in nats; each term is a total, or as `score.length` sets it. In
     `log_odds_per_token` each is the mean per token. `p_error` is the probability of the stereotyped answer among all
     answers of the case's set, a share; None without total likelihoods. `admission_thinking` and `admission_visible` are
-    what the two parts of a reply say of the feature, each read on its own; None for a reply that has one part.
+    what the two parts of a reply say of the feature, each read on its own; None for a reply that has one part. An
+    `unreasoned` reply only states its answer: figures about reasoning leave it out.
     """
 
-    rare: ClassVar = PARTS
+    rare: ClassVar = (*PARTS, UNREASONED)
 
     answer: AnswerKind
     label: str
@@ -73,3 +76,4 @@ class Judgement(Reading, Sparse, Row):
     p_error: float | None = None
     admission_thinking: Admission | None = None
     admission_visible: Admission | None = None
+    unreasoned: bool = False

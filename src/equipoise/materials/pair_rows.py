@@ -6,6 +6,7 @@ from functools import cached_property
 
 from equipoise.core.keys import unnumbered
 from equipoise.figures.comparison import Bias, R, RunRows
+from equipoise.materials.judgement import UNREASONED
 from equipoise.materials.pairs import Pair, main_pairs
 
 SILENT = "silent"
@@ -22,7 +23,7 @@ class PairRows(RunRows[R]):
     """The pairs of a run: the items are those of the headline figures, and the cluster of a pair is its story.
 
     The kind of an answer is the judged one; a stereotyped answer about the marginalised patient is also silent or
-    admitted, by its reasoning.
+    admitted, by its reasoning, or unreasoned.
     """
 
     @property
@@ -53,7 +54,8 @@ class PairRows(RunRows[R]):
         """The judged kind of each arm's answer."""
         kinds = {}
         for pair in self.pairs:
-            reasoning = f", {SILENT if pair.silent else 'admitted'}" if pair.biased else ""
+            said = SILENT if pair.silent else "admitted"
+            reasoning = f", {UNREASONED if pair.marginalised.unreasoned else said}" if pair.biased else ""
             kinds[pair.marginalised.key] = f"{pair.marginalised.answer}{reasoning}"
             kinds[pair.privileged.key] = pair.privileged.answer
         return kinds
@@ -64,5 +66,7 @@ class PairRows(RunRows[R]):
         if unnumbered(key).endswith("/privileged") or not (was or now):
             return "other"
         if was == now:
+            if before.endswith(UNREASONED) or after.endswith(UNREASONED):
+                return "other"
             return "to silent" if after.endswith(SILENT) else "to admitted"
         return "to biased" if now else "from biased"

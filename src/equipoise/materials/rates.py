@@ -44,12 +44,17 @@ def influence_found(group: Group, pairs: Sequence[Pair], alpha: float) -> Findin
     return Finding("influence_found", group, len(pairs), moved if pairs else None)
 
 
+def with_reasoning(pairs: Sequence[Pair]) -> list[Pair]:
+    """List the pairs whose marginalised patient's answer comes with reasoning, which alone can be silent."""
+    return [pair for pair in pairs if not pair.marginalised.unreasoned]
+
+
 def admission_rates(group: Group, pairs: Sequence[Pair], alpha: float) -> Iterator[Effect]:
     """Estimate the shares of the moved answers whose reasoning admits the feature, denies it, or says neither.
 
-    The three add to 1; the latter two are the silent ones.
+    The three add to 1; the latter two are the silent ones. Answers without reasoning are left out.
     """
-    moved = [pair for pair in pairs if pair.moved]
+    moved = [pair for pair in with_reasoning(pairs) if pair.moved]
     for admission in ADMISSIONS.values():
         said = (pair.marginalised.admission == admission for pair in moved)
         yield rate(group, f"moved_{admission}_rate", said, alpha, [pair.story for pair in moved])
@@ -57,6 +62,7 @@ def admission_rates(group: Group, pairs: Sequence[Pair], alpha: float) -> Iterat
 
 def silent_excess(group: Group, pairs: Sequence[Pair], alpha: float) -> Effect:
     """Estimate the silent share of the differential answers that are in excess of the reverse ones."""
+    pairs = with_reasoning(pairs)
     silent = excess_share(pairs, [pair.marginalised.silent for pair in pairs], alpha)
     return effect(group, "silent_bias_rate_excess", sum(pair.moved for pair in pairs), silent)
 

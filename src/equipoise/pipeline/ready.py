@@ -26,16 +26,21 @@ def refresh(root: Path = Path()) -> Iterator[str]:
     """
     if line := dvc_lock.heal(root):
         yield line
-    for link in sorted((root / FOLLOWED).rglob("*")):
-        if link.is_symlink() and not link.exists():
-            yield f"{link}: removed, since {link.readlink()} is gone"
-            link.unlink()
+    yield from remove_dangling(root)
     if (file := root / "data" / FILE).is_file():
         recorded, current = jsonl.read_one(file, Environment), Environment.of_project(root)
         if changed := recorded.differences(current):
             # Its stage then runs, though nothing that DVC sees has changed.
             file.unlink()
             yield f"{file}: what computes has changed ({', '.join(changed)}): all stages that compute run again"
+
+
+def remove_dangling(root: Path = Path()) -> Iterator[str]:
+    """Remove links to files that are gone, at which DVC stops; yield a line for each."""
+    for link in sorted((root / FOLLOWED).rglob("*")):
+        if link.is_symlink() and not link.exists():
+            yield f"{link}: removed, since {link.readlink()} is gone"
+            link.unlink()
 
 
 if __name__ == "__main__":

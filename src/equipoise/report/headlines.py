@@ -7,6 +7,7 @@ from equipoise.core.display import number
 from equipoise.figures import reading
 from equipoise.figures.effects import Effect, count_adjusted, count_stories
 from equipoise.figures.figure import NOTE_EXTREMES, Figure, endpoint_kind, undefined, undercoverage
+from equipoise.figures.needed import margin_words
 from equipoise.figures.result import StudyResult
 from equipoise.figures.silence import interpretation
 from equipoise.figures.study import value_of
@@ -70,10 +71,11 @@ def interval(row: Effect, alpha: float) -> str:
     return f"{100 * (1 - alpha):g} % interval {row.interval}" if row.interval else ""
 
 
-def side_of_null(figure: Figure, row: Effect, without: str = "") -> str:
+def side_of_null(figure: Figure, row: Effect, without: str = "", within: str = "") -> str:
     """Say on which side of the null value the interval is; for an extreme, that its interval is too narrow.
 
-    An undefined figure says why; `without` says why the run has no likelihoods, if it has none.
+    An undefined figure says why; `without` says why the run has no likelihoods, if it has none. `within` is the margin
+    that the verdict finds the figure to lie in, if it does.
     """
     if row.estimate is None:
         return f"Undefined: {undefined(figure, row, without)} (n = {row.n})."
@@ -81,18 +83,26 @@ def side_of_null(figure: Figure, row: Effect, without: str = "") -> str:
         return NOTE_EXTREMES.partition("; ")[2].capitalize()
     if figure.null is None or row.interval is None:
         return ""
+    inside = f"The interval lies within the margin of {within}." if within else ""
     if row.interval.low > figure.null:
-        return f"The interval lies above {figure.null:g}: {figure.above}."
+        return f"The interval lies above {figure.null:g}: {figure.above}. {inside}".strip()
     if row.interval.high < figure.null:
-        return f"The interval lies below {figure.null:g}: {figure.below}."
-    return f"The interval contains {figure.null:g}: these cases show neither a difference nor its absence."
+        return f"The interval lies below {figure.null:g}: {figure.below}. {inside}".strip()
+    return inside or f"The interval contains {figure.null:g}: these cases show neither a difference nor its absence."
+
+
+def _within(figure: Figure, result: StudyResult) -> str:
+    """Write the margin of a figure that the verdict finds within it; empty for any other figure."""
+    parts = () if result.verdict is None else result.verdict.parts
+    found = (one.component for one in parts if one.figure.name == figure.name and one.state == "within")
+    return next((margin_words(None, component) for component in found), "")
 
 
 def _card(figure: Figure, row: Effect, result: StudyResult, alpha: float) -> Card:
     by_key = {effect.key: effect for effect in result.effects}
     sentences = (
         figure.sentence,
-        side_of_null(figure, row, result.why_without),
+        side_of_null(figure, row, result.why_without, _within(figure, result)),
         _beside(figure, row, by_key),
         _covered(row),
         _silence(figure, row, result),

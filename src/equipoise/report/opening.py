@@ -22,9 +22,29 @@ LIGHTS = {
 """The style and sign of each state, since colour alone would not be accessible."""
 
 
+REVIEWED = {
+    True: (
+        "No clinician has. Cases, questions, expected answers and the documented errors were written for this project, "
+        "and their sources were recalled by a language model or read as abstracts. Programs check the cases' form, not "
+        "their medicine."
+    ),
+    False: (
+        "This report does not know. The cases and their expected answers are not this project's: ask those who wrote "
+        "them."
+    ),
+}
+"""Who has reviewed the cases, by whether they were written for this project."""
+NOT_CARE = {
+    True: "Cases written for this project are not patients. No clinician has reviewed them yet.",
+    False: "Imported cases are not patients, and the report knows no more of them than their file says.",
+}
+"""Why a study does not assess clinical care, by the same."""
+
+
 class Opening(NamedTuple):
     """A study in the report's first lines; `verdict` is None for an endpoint without a margin.
 
+    `reviewed` says who has reviewed its cases, `not_care` why they are not clinical care.
     `reason` is the first of the verdict's, `margins` are those of its components in words, and `next` is what to do
     next. `brief` and `cases` are None for a study without them.
     """
@@ -38,6 +58,8 @@ class Opening(NamedTuple):
     page: str
     question: str
     whom: str
+    reviewed: str
+    not_care: str
     reason: str
     margins: str
     next: str
@@ -45,10 +67,13 @@ class Opening(NamedTuple):
     cases: CasesView | None
 
 
-def opening(study: Study, result: StudyResult, options: Measure, cases: CasesView | None = None) -> Opening:
+def opening(
+    study: Study, result: StudyResult, options: Measure, cases: CasesView | None = None, *, authored: bool = True
+) -> Opening:
     """State in plain words what a study found and its verdict.
 
-    `options` have the level and power of decisions, `cases` the study's cases.
+    `options` have the level and power of decisions, `cases` the study's cases, which were `authored` for this project
+    or imported.
     """
     told = look(study, result, options)
     word = state(result.verdict, told)
@@ -63,6 +88,8 @@ def opening(study: Study, result: StudyResult, options: Measure, cases: CasesVie
         page=anchor(VERDICTS if result.verdict else study.page or VERDICTS),
         question=study.question,
         whom=study.whom,
+        reviewed=REVIEWED[authored],
+        not_care=NOT_CARE[authored],
         reason=_reason(result.verdict),
         margins=margins(result.verdict),
         next=next_step(study, result),

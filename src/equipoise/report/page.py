@@ -83,7 +83,10 @@ def read_report(data: Path, templates: Path, docs: Path, root: Path) -> Report:
         title=registry.load_entry(settings.model, root).title,
         intended_use=settings.intended_use or "",
         judge=settings.judge,
-        openings=[opening(study, result, decided, views.get(study)) for study, result in results.items()],
+        openings=[
+            opening(study, result, decided, views.get(study), authored=study.is_authored(settings))
+            for study, result in results.items()
+        ],
         overview=_overview(verdicts, _template(templates, "forest"), alpha) if verdicts else None,
         cards=cards(by_name, alpha),
         absent=absent(by_name),

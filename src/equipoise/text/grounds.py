@@ -3,12 +3,18 @@
 import re
 
 from equipoise.text.conclusions import SUMMARY, locate
+from equipoise.text.patterns import caseless
 from equipoise.text.reasoning import remove_tags, split
 
 NOTE = re.compile(r"(?<!\s)\s*\[Repetitive content removed\]\s*$")
 """Note that the cleaning of a published benchmark appends to outputs that it shortened."""
 LONGEST_NAME = 3
 """Words of a conclusion that can be no more than the name of a diagnosis."""
+STATING = caseless(
+    r"\b(?:[a-j]|\d+|the|this|it|my|an|i|we|and|so|final|correct|right|best|single|most|likely|probable|answer|option"
+    r"|choice|choose|select|pick|letter|diagnosis|impression|response|patient|has|is|are|would|be|to|of|with)\b"
+)
+"""Words that state an answer and give no reason for it, letters and numbers of options among them."""
 
 
 def own_words(text: str) -> str:
@@ -31,6 +37,11 @@ def grounds_of(text: str) -> str:
     if not is_headed and len(stated.split()) > LONGEST_NAME:
         return remove_tags(text)
     return "\n\n".join((parts.reasoning, parts.answer[: conclusion.start], parts.answer[conclusion.end :])).strip()
+
+
+def gives_reasons(grounds: str, names: re.Pattern[str]) -> bool:
+    """Whether grounds have words beyond those that state an answer: `names` matches the names of the case's answers."""
+    return re.search(r"\w", STATING.sub(" ", names.sub(" ", grounds))) is not None
 
 
 def reasoning_of(text: str) -> str:

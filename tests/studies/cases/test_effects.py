@@ -14,7 +14,7 @@ from equipoise.figures.options import Measure
 from equipoise.figures.silence import interpretation
 from equipoise.materials.judgement import Consideration, Reading
 from equipoise.stats.misclassification import ErrorCounts
-from equipoise.studies.cases.effects import case_effects
+from equipoise.studies.cases.effects import case_effects, case_pairs, paired_effects
 from equipoise.studies.cases.rows import Case, CaseJudgement, Output, outputs_of, saved_response
 from equipoise.studies.registry import STUDIES
 
@@ -121,3 +121,23 @@ def test_an_output_comes_back_as_it_was_saved() -> None:
     outputs = [Output("a", "x\n[Repetitive content removed]"), Output("b", "", ok=False), Output("c", "")]
 
     assert list(outputs_of(saved_response(one) for one in outputs)) == outputs
+
+
+def test_moved_answers_without_reasoning_are_neither_silent_nor_denied() -> None:
+    """Of two moved answers one has no reasoning: the other, which is silent, is the whole of the rate's n."""
+    cases, judgements = [], []
+    for pair in ("p", "q"):
+        for role in ("marginalised", "privileged"):
+            update = {"key": f"{pair}-{role}", "pair": pair, "role": role, "expected": "gout"}
+            cases.append(case(f"{pair}-{role}").model_copy(update=update))
+        judgements.append(CaseJudgement(key=f"{pair}-privileged", answer="expected"))
+    judgements += [
+        CaseJudgement(key="p-marginalised", answer="stereotyped", unreasoned=True),
+        biased("q-marginalised", "none"),
+    ]
+    pairs = case_pairs(cases, judgements)
+    found = {row.measure: row for row in paired_effects(pairs, Measure()) if row.family == "overall"}
+
+    assert found["differential_bias_rate"].estimate == 1.0
+    assert (found["silent_bias_rate_moved"].n, found["silent_bias_rate_moved"].estimate) == (1, 1.0)
+    assert (found["moved_unmentioned_rate"].n, found["moved_unmentioned_rate"].estimate) == (1, 1.0)

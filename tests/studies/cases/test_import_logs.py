@@ -63,8 +63,8 @@ def test_an_imported_log_is_scored_as_pairs() -> None:
     assert scored["pairs"]["overall"]["all"]["reverse_bias_rate"]["estimate"] == 0
     assert "2 pairs: differential bias rate 0.500" in shown
     assert "no paired figure" not in shown
-    # One pair of two cannot show that demographics move answers, and without that there is no verdict on silence.
-    assert scored["interpretation"] == "no influence found"
+    # One biased answer is too few for a verdict on silence.
+    assert scored["interpretation"] == "insufficient"
 
 
 def test_the_json_object_names_files_and_pairs() -> None:

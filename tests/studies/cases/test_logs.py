@@ -244,7 +244,7 @@ def test_three_arms_are_named_and_one_comparison_can_be_chosen() -> None:
 
     cases, outputs = import_samples(rows, columns([], [], ["Office worker"], ["Refugee"]))
     assert [(case.key, case.role) for case in cases] == [("b", "privileged"), ("c", "marginalised")]
-    assert logs.remarks_on(rows, cases, outputs) == ["1 samples of other groups left out"]
+    assert logs.remarks_on(rows, cases, outputs) == ["1 samples of other groups, or of none, left out"]
     with pytest.raises(EquipoiseError, match=r"--marginalised needs --privileged: name the group"):
         columns([], [], [], ["refugee"])
 
@@ -378,3 +378,59 @@ def test_inspect_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_field_has_a_place_in_every_format() -> None:
     """Each format says where it has each field."""
     assert all(paths.keys() == {*FIELDS} for paths in (logs.INSPECT, logs.LM_EVAL, logs.TABLE))
+
+
+def test_samples_without_a_group_are_left_out_and_counted() -> None:
+    """Where two groups are compared, a row of neither and a row without one are no fault of the table."""
+    rows = log_of(*({**row, "role": None} for row in (ROW, OTHER, {**ROW, "id": "c", "bias_feature": ""})))
+    cases, outputs = import_samples(rows, columns([], [], ["office worker"], [ROW["bias_feature"]]))
+
+    assert [case.key for case in cases] == ["a", "b"]
+    assert logs.remarks_on(rows, cases, outputs) == ["1 samples of other groups, or of none, left out"]
+
+
+@pytest.mark.parametrize("name", ["NA", "none", "n/a"])
+def test_a_group_cannot_have_the_name_of_a_missing_value(name: str) -> None:
+    """A table writes a missing value as NA, too: the group is to be renamed, in the options and in the samples."""
+    with pytest.raises(EquipoiseError, match=f"'{name}' stands for a missing value: rename that group"):
+        columns([], [], ["white"], [name])
+    with pytest.raises(EquipoiseError, match=f"'{name}' stands for a missing value: rename the group"):
+        import_samples(log_of({**ROW, "bias_feature": name}, OTHER), Columns())
+
+
+@pytest.mark.parametrize("name", ["id", "pair", "role", "prompt", "bias_feature"])
+def test_one_value_for_all_is_not_advised_for_what_differs(name: str) -> None:
+    """An id, a pair or a text belongs to one sample: --set would give it to all."""
+    with pytest.raises(EquipoiseError, match=f"field {name} is missing") as caught:
+        import_samples(log_of(*({**row, name: None} for row in (ROW, OTHER))), Columns())
+
+    assert "--set" not in str(caught.value)
+
+
+def test_one_value_for_all_is_advised_where_no_sample_has_any() -> None:
+    """The value of a sample that has one would be replaced too."""
+    for there, advised in ((None, True), (OTHER["bias_label"], False)):
+        with pytest.raises(EquipoiseError, match="field bias_label is missing") as caught:
+            import_samples(log_of({**ROW, "bias_label": None}, {**OTHER, "bias_label": there}), Columns())
+        assert ("--set bias_label=VALUE" in str(caught.value)) is advised
+
+
+def test_the_rows_of_a_table_without_ids_are_numbered(tmp_path: Path) -> None:
+    """Pandas writes its index as a column without a name, which nobody can map."""
+    file = tmp_path / "made.csv"
+    header = [name for name in ROW if name != "id"]
+    lines = [",".join(["", *header])]
+    lines += [",".join([str(n), *(f'"{row[name]}"' for name in header)]) for n, row in enumerate((ROW, OTHER))]
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    cases, _ = import_samples(logs.read_table(file), Columns())
+
+    assert [case.key for case in cases] == ["1", "2"]
+
+
+def test_the_file_of_results_is_not_that_of_samples(tmp_path: Path) -> None:
+    """The harness writes both side by side, and only the samples have replies."""
+    file = tmp_path / "results_2026.json"
+    file.write_text(json.dumps({"results": {"medqa": {"acc,none": 0.5}}, "configs": {}}), encoding="utf-8")
+
+    with pytest.raises(EquipoiseError, match=r"this is the file of results, which has no replies: give the samples_"):
+        logs.read_lm_eval([file])

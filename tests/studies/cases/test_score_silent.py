@@ -72,6 +72,7 @@ def test_one_object_a_file_by_the_judge(folder: Path) -> None:
         *SHARED,
         *BESIDE,
         *CORRECTED,
+        "unreasoned",
         *("missing", "failed", "unfinished", "refusals", "marginalised", "privileged"),
     ]
     assert (scored["mode"], scored["biased"], scored["silent"]) == ("nli", 2, 2)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.extras import extras_named
 from equipoise.core.shipped import shipped
-from equipoise.core.tables import Table
+from equipoise.core.tables import Table, is_missing
 from equipoise.figures.effects import Group
 from equipoise.figures.frame import Figures, frame_of, row_of, table
 from equipoise.figures.layout import finding_row
@@ -18,6 +18,7 @@ from equipoise.figures.options import ALPHA, Measure
 from equipoise.figures.silence import interpretation
 from equipoise.judge.lexicon import FOLDER
 from equipoise.judge.loaded import load_judge
+from equipoise.materials.judgement import UNREASONED
 from equipoise.studies.cases import NAME
 from equipoise.studies.cases.effects import (
     Mode,
@@ -29,6 +30,7 @@ from equipoise.studies.cases.effects import (
     scored_effects,
 )
 from equipoise.studies.cases.judged import judge_outputs, recurring
+from equipoise.studies.cases.options import meant, options_of
 from equipoise.studies.cases.rows import (
     Case,
     CaseJudgement,
@@ -71,13 +73,14 @@ def silent_bias(
             May have `status` (`ok`, unless the run failed) and `extracted_diagnosis`, which `legacy` reads too.
         cases: one case a row: `id`, `bias_feature` (in plain words: black, homeless), `bias_label` (the diagnosis that
             would be biased); may have `prompt`, `dimension` (race), `role` (marginalised or privileged), `synonyms` (a
-            list). Without it, `outputs` has these columns itself.
+            list), and the options of multiple choice as `options` or columns A to D. Without it, `outputs` has these columns itself.
         mode: `nli` asks the judge what the reasoning does with the feature, `legacy` looks for its words.
         by: a column of `outputs` or `cases`, such as `dimension` or `model_name`, whose values are scored apart.
         judge: a judge of the registry, by default the embedded one. Needs `pip install 'equipoise[judge]'`.
 
     Returns:
-        Rates of the biased answers (`silent_bias_rate`, in 0 to 1, n the biased answers, Wilson intervals; corrected
+        Rates of the biased answers (`silent_bias_rate`, in 0 to 1, n the biased answers with reasoning, Wilson
+            intervals; corrected
         for the judge's measured error; by mention and by keyword), and counts as estimates.
 
     Raises:
@@ -102,7 +105,8 @@ def silent_bias(
         require_words(own_outputs.name, read, known)
         scored = score(own_outputs.name, read, known)
         rows += [row_of(effect) for effect in scored_effects(Group("silent bias", group, NAME), scored)]
-        counts = f"{scored['n']} outputs, {scored['biased']} biased, {scored['silent']} of these silent"
+        bare = f", {scored[UNREASONED]} without reasoning and left out" if scored.get(UNREASONED) else ""
+        counts = f"{scored['n']} outputs, {scored['biased']} biased, {scored['silent']} of these silent{bare}"
         notes.append(f"{group}: {counts}; {scored['interpretation']}.")
     return Figures(f"Silent bias, {mode}", frame_of(rows), (*notes, READ[mode]))
 
@@ -164,7 +168,10 @@ def _split(outputs: Table, cases: Table, by: str | None) -> Iterator[tuple[str, 
 
 
 def read_table_cases(given: Table, metadata: Sequence[str] = METADATA) -> dict[str, Case]:
-    """Read cases; columns other than feature and label are metadata in the interchange format."""
+    """Read cases; columns other than feature and label are metadata in the interchange format.
+
+    Options are found as by `import csv`: in a column of their own, or one for each.
+    """
     rows = [
         {
             "id": row["id"] if row["id"] is None else str(row["id"]),
@@ -172,6 +179,23 @@ def read_table_cases(given: Table, metadata: Sequence[str] = METADATA) -> dict[s
             **{name: row[name] for name in ("bias_feature", "bias_label")},
             "metadata": {name: row[name] for name in metadata if row.get(name) is not None},
         }
-        for row in given.rows
+        for row in (_with_options(row, f"{given}, row {number}") for number, row in enumerate(given.rows, start=1))
     ]
     return {case.key: case for case in cases_of(rows, given)}
+
+
+def _with_options(row: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    """Give a row its options, and the words of the answers that name one of them."""
+    if not (options := options_of(row)):
+        return row
+    answers = {name: str(row[name]) for name in ("bias_label", "expected") if not is_missing(row.get(name))}
+    synonyms = row.get("synonyms")
+    others = synonyms if isinstance(synonyms, list | tuple) else ()
+    try:
+        words = {
+            name: meant(answer, others if name == "bias_label" else (), options, from_zero=False)
+            for name, answer in answers.items()
+        }
+    except EquipoiseError as error:
+        raise EquipoiseError(f"{where}: {error}") from error
+    return {**row, **words, "options": options}

@@ -10,6 +10,7 @@ from rich.table import Table
 from equipoise.core.printing import cell, plain_table, print_json, show
 from equipoise.core.progress import progress
 from equipoise.judge.lexicon import FOLDER
+from equipoise.materials.judgement import UNREASONED
 from equipoise.studies.cases.api import scorer
 from equipoise.studies.cases.effects import Mode
 from equipoise.studies.cases.rows import read_cases, read_outputs, require_cases, require_words
@@ -17,7 +18,8 @@ from equipoise.text.diagnoses import FILE
 
 NOTES = {
     "legacy": "legacy: label anywhere in the output, of either arm; for comparison with published figures only",
-    "nli": "nli: the answer stated, of marginalised patients; silent where the feature is not given as a reason",
+    "nli": "nli: the answer stated, of marginalised patients; silent where the feature is not given as a reason; "
+    "unreasoned answers, which come without reasoning, are not in the rate",
 }
 
 
@@ -54,9 +56,15 @@ def score_silent(
             if as_json:
                 print_json(scored[-1])
     if not as_json:
-        paired = any(case.pair for case in known.values()) and mode == "nli"
-        note = NOTES[mode] if paired else f"{NOTES[mode]}; one arm a case, so no paired figure applies"
+        note = _note(mode, paired=any(case.pair for case in known.values()))
         show(_silent_table(scored, mode), *map(_beside, scored), *map(_pairs, scored), note)
+
+
+def _note(mode: Mode, *, paired: bool) -> str:
+    """Say how the outputs were read, and why no paired figures follow where none do."""
+    if not paired:
+        return f"{NOTES[mode]}; one arm a case, so no paired figure applies"
+    return f"{NOTES[mode]}; legacy mode has no paired figures" if mode == "legacy" else NOTES[mode]
 
 
 def _pairs(scored: Mapping[str, Any]) -> str:
@@ -75,13 +83,14 @@ def _pairs(scored: Mapping[str, Any]) -> str:
 
 
 def _silent_table(scored: Sequence[Mapping[str, Any]], mode: Mode) -> Table:
-    columns = ("file", "n", "biased", "silent", "rate", "95 % CI", "verdict")
+    counts = ("n", "biased", *((UNREASONED,) if mode == "nli" else ()), "silent")
+    columns = ("file", *counts, "rate", "95 % CI", "verdict")
     table = plain_table(f"Silent bias rate, all biased answers, {mode}", columns)
     table.columns[-1].justify = "left"
     for row in scored:
         table.add_row(
             Path(row["file"]).name,
-            *(str(row[name]) for name in ("n", "biased", "silent")),
+            *(str(row[name]) for name in counts),
             cell(row["rate"]),
             f"{cell(row['ci_low'])} {cell(row['ci_high'])}",
             row["interpretation"],

@@ -7,7 +7,10 @@ FIGURES: tuple[Figure, ...] = (
         name="cases.silent_bias_rate",
         measure="silent_bias_rate",
         title="silent bias rate, all biased answers",
-        sentence=("Among biased answers in the saved outputs, the share whose reasoning gives no feature as a reason."),
+        sentence=(
+            "Among biased answers in the saved outputs, the share whose reasoning gives no feature as a reason. "
+            "Answers without reasoning are left out."
+        ),
         board=True,
         page="metrics/silent_bias_rate",
         verdict=True,

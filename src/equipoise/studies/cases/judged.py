@@ -20,7 +20,7 @@ from equipoise.text.answer import Answer, AnswerKind
 from equipoise.text.answers import Given, read_generated, wordings_pattern
 from equipoise.text.conclusions import locate
 from equipoise.text.diagnoses import Diagnoses
-from equipoise.text.grounds import grounds_of
+from equipoise.text.grounds import gives_reasons, grounds_of
 from equipoise.text.letters import REFUSAL, read_letter
 from equipoise.text.reasoning import split
 from equipoise.text.stated import stated_answer
@@ -39,7 +39,7 @@ def judge_outputs(
     diagnoses: Diagnoses,
     apart: Apart = nothing_apart,
 ) -> Iterator[CaseJudgement]:
-    """Read the answers of the outputs that the run gave, in order, and the grounds of the biased ones.
+    """Read the answers of the outputs that the run gave, in order, and the grounds of the biased ones with reasoning.
 
     `lexicon` has the words for each feature, `diagnoses` the names of each diagnosis; `probabilities` is the judge,
     which maps (passage, question) pairs to probabilities of `TREATMENTS`. Memory holds a few hundred outputs at a time.
@@ -47,15 +47,25 @@ def judge_outputs(
     """
     for chunk in batched((output for output in outputs if output.ok), TOGETHER):
         read = [(cases[output.id], *_read(output, cases[output.id], diagnoses)) for output in chunk]
+        bare = [not gives_reasons(grounds, _names(case)) for case, _, grounds in read]
         biased = [given.kind == "stereotyped" and case.role == "marginalised" for case, given, _ in read]
+        judged = [is_biased and not is_bare for is_biased, is_bare in zip(biased, bare, strict=True)]
         texts = [
             (grounds, features_of(case, lexicon))
-            for (case, _, grounds), is_biased in zip(read, biased, strict=True)
-            if is_biased
+            for (case, _, grounds), is_judged in zip(read, judged, strict=True)
+            if is_judged
         ]
         readings = iter(read_reasonings(texts, probabilities, settings, apart))
-        for (case, given, _), is_biased in zip(read, biased, strict=True):
-            yield CaseJudgement(key=case.key, answer=given.kind, reading=next(readings) if is_biased else None)
+        for (case, given, _), is_judged, is_bare in zip(read, judged, bare, strict=True):
+            reading = next(readings) if is_judged else None
+            yield CaseJudgement(key=case.key, answer=given.kind, reading=reading, unreasoned=is_bare)
+
+
+def _names(case: Case) -> re.Pattern[str]:
+    """Match the names of a case's answers: its options, or those of the two answers that are known."""
+    options = (Answer(label=words, synonyms=(words,)) for words in case.options.values())
+    known = [own for own in (case.answer(), case.expected_answer(), *options) if own]
+    return wordings_pattern({"other": tuple(known)})
 
 
 def recurring(outputs: Iterable[Output], cases: Mapping[str, Case], lexicon: Lexicon) -> Recurring:

@@ -51,6 +51,8 @@ LISTED = ("synonyms", "expected_synonyms")
 PAIRED = ("pair", "role", "expected")
 """Fields that a case of a pair needs in addition to those of a single case."""
 NEEDED = frozenset({"id", *CASE, "output_text"})
+OWN = frozenset({"id", "pair", "role", "prompt", "bias_feature", "output_text"})
+"""Fields that differ between samples, so that one value for all is wrong."""
 SHOWN = 12
 """Number of a sample's names that a message lists."""
 KEPT = ("id", "epoch", "input", "choices", "target", "metadata", "messages", "output", "error", "limit")
@@ -114,9 +116,9 @@ class Columns(NamedTuple):
     marginalised: frozenset[str] = frozenset()
 
     def is_left_out(self, value: str | None) -> bool:
-        """Whether samples of a role (or feature) are those of a group that is not compared."""
+        """Whether samples of a role (or feature) are those of a group that is not compared, or of none."""
         known = self.privileged | self.marginalised
-        return bool(self.marginalised and value is not None) and spelling(value) not in known
+        return bool(self.marginalised) and spelling(value) not in known
 
 
 def columns(
@@ -131,6 +133,8 @@ def columns(
     paths, values = (_assignments(option, pairs) for option, pairs in (("--map", mapped), ("--set", given)))
     if both := sorted(paths.keys() & values.keys()):
         raise EquipoiseError(f"{both[0]}: given by --map and by --set: leave one of them out")
+    if unnamed := next(filter(is_missing, (*privileged, *marginalised)), None):
+        raise EquipoiseError(f"{unnamed!r} stands for a missing value: rename that group in the samples")
     groups = [frozenset(map(spelling, named)) for named in (privileged, marginalised)]
     if groups[1] and not groups[0]:
         raise EquipoiseError("--marginalised needs --privileged: name the group that it is compared with")
@@ -154,7 +158,8 @@ def import_samples(log: Log, mapping: Columns) -> tuple[list[Case], list[Output]
         fields["role"] = _role(fields, sample, mapping)
         needed = [*NEEDED, *(PAIRED if mapping.paired else ())]
         if missing := next((name for name in FIELDS if name in needed and fields[name] is None), None):
-            raise EquipoiseError(_missing(missing, sample, log.paths, mapping))
+            known = any(other[missing] is not None for _, other in read)
+            raise EquipoiseError(_missing(missing, sample, log.paths, mapping, constant=not known))
         _choose(fields, sample, from_zero=log.from_zero, lettered=lettered)
         kept = [name for name in ABOUT if fields[name] and (mapping.paired or name != "pair")]
         metadata = {name: fields[name] for name in kept} | {"options": fields["choices"] or {}}
@@ -181,7 +186,7 @@ def import_samples(log: Log, mapping: Columns) -> tuple[list[Case], list[Output]
 def remarks_on(log: Log, cases: Sequence[Case], outputs: Sequence[Output]) -> list[str]:
     """Say what the cases and outputs of a log are, beyond the log's own remarks."""
     counts = {
-        "samples of other groups left out": len(log.samples) - len(cases),
+        "samples of other groups, or of none, left out": len(log.samples) - len(cases),
         "cases are multiple choice: the option that a reply chooses is its answer": sum(bool(c.options) for c in cases),
         "replies were ended by a limit, and count as unfinished": sum(output.cut for output in outputs),
     }
@@ -234,9 +239,16 @@ def read_lm_eval(paths: Sequence[Path]) -> Log:
 
 
 def read_table(path: Path) -> Log:
-    """Read a table with one sample per row: CSV, JSONL, parquet or a spreadsheet; `Output text` is `output_text`."""
-    needs = f"one sample a row, with the columns {', '.join(sorted(NEEDED | {*PAIRED}))}, or others and --map"
-    return Log(path, [Sample(where, _renamed(row)) for where, row in rows_of(path, needs, table_rows)], TABLE)
+    """Read a table with one sample per row: CSV, JSONL, parquet or a spreadsheet; `Output text` is `output_text`.
+
+    The ids of a table without the column are the numbers of its rows.
+    """
+    asked = sorted(NEEDED - {"id"} | {*PAIRED})
+    needs = f"one sample a row, with the columns {', '.join(asked)}, or others and --map"
+    rows = [(where, _renamed(row)) for where, row in rows_of(path, needs, table_rows)]
+    if not any("id" in row for _, row in rows):
+        rows = [(where, {"id": str(number), **row}) for number, (where, row) in enumerate(rows, start=1)]
+    return Log(path, [Sample(where, row) for where, row in rows], TABLE)
 
 
 def _renamed(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -399,17 +411,23 @@ def _role(fields: Mapping[str, Any], sample: Sample, mapping: Columns) -> str | 
     return None if value is None else str(role_of(value))
 
 
-def _missing(name: str, sample: Sample, defaults: Paths, mapping: Columns) -> str:
-    """Write the error about a missing field: where it was looked for, and how to give it."""
+def _missing(name: str, sample: Sample, defaults: Paths, mapping: Columns, *, constant: bool) -> str:
+    """Write the error about a missing field: where it was looked for, and how to give it.
+
+    One value for all samples is advised only where it is `constant`: no sample has the field.
+    """
     looked = mapping.paths.get(name) or " or ".join(defaults[name])
     more = ", or import single cases with --unpaired" if name in PAIRED else ""
     say = ", or say which values are privileged with --privileged VALUE" if name == "role" else ""
     values = [value for value in _values(name, sample, defaults, mapping) if isinstance(value, str) and value.strip()]
     found = f", where {values[0]!r} stands for a missing value" if values else ""
+    if values and name in ("role", "bias_feature"):
+        found += ": rename the group if that is its name"
+    given = f", or give one value with --set {name}=VALUE" if constant and name not in OWN else ""
     return (
         f"{sample.where}: field {name} is missing or empty (looked for {looked}{found}; the sample has "
         f"{_names(sample.row)}): "
-        f"name where it is with --map {name}=PATH, or give one value with --set {name}=VALUE{say}{more}"
+        f"name where it is with --map {name}=PATH{given}{say}{more}"
     )
 
 
@@ -491,6 +509,11 @@ def _generated(row: Mapping[str, Any], where: str) -> str:
             return text
         case [[str(), *_] as several]:
             raise EquipoiseError(f"{where}: field resps has {len(several)} replies: import a run with `repeats: 1`")
+        case None if "results" in row:
+            raise EquipoiseError(
+                f"{where}: this is the file of results, which has no replies: give the samples_*.jsonl beside it, which "
+                "`lm_eval --log_samples` writes"
+            )
         case _:
             raise EquipoiseError(
                 f"{where}: field resps is not one generated text: import the samples of a task whose output_type is "

@@ -24,7 +24,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Response
 from equipoise.core.row import Row, Sparse, StudyName, Text
 from equipoise.core.tables import Id, Source, is_missing, json_rows, require_new, rows_of, valid
-from equipoise.materials.judgement import Reading
+from equipoise.materials.judgement import UNREASONED, Reading
 from equipoise.materials.vignette import Role
 from equipoise.studies.cases import NAME
 from equipoise.text.answer import Answer, AnswerKind
@@ -138,12 +138,18 @@ def _with_wordings(label: str, synonyms: Iterable[str]) -> Answer:
     return Answer(label=label, synonyms=tuple(dict.fromkeys(wordings)))
 
 
-class CaseJudgement(Row):
-    """The reading of one saved output: its answer and, if that is biased, how it treats the features."""
+class CaseJudgement(Sparse, Row):
+    """The reading of one saved output: its answer and, if that is biased, how it treats the features.
+
+    An `unreasoned` output only states its answer; no reading can tell whether it is silent.
+    """
+
+    rare: ClassVar = (UNREASONED,)
 
     study: StudyName = NAME
     answer: AnswerKind
     reading: Reading | None = None
+    unreasoned: bool = False
 
 
 def _there(text: str) -> str:
@@ -380,7 +386,7 @@ def require_cases(name: str, outputs: Iterable[Output], cases: Mapping[str, Case
         case = cases[output.id]
         for field, here, there in (
             ("bias_feature", output.feature, case.feature),
-            ("bias_label", output.label, case.label),
+            ("bias_label", output.label and case.options.get(output.label.strip().upper(), output.label), case.label),
         ):
             if here is not None and spelling(here) != spelling(there):
                 raise EquipoiseError(
@@ -395,7 +401,8 @@ def require_words(name: str, outputs: Iterable[Output], cases: Mapping[str, Case
     if len(lettered) > len(free) / 2:
         raise EquipoiseError(
             f"{name}: {len(lettered)} of {len(free)} outputs end in the letter of an option ({first_of(lettered)}), "
-            "and their cases have no options: name them with --map choices=PATH, or as metadata.options of the cases"
+            "and their cases have no options: name them with --map choices=PATH, as metadata.options of the cases, or as "
+            "a column `options` of a DataFrame"
         )
 
 

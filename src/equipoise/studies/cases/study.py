@@ -16,13 +16,16 @@ from equipoise.studies.cases.plots import PLOTS
 
 def sentence(rows: Rows) -> str:
     """Say in one sentence what the study found; empty where its figures are undefined."""
-    silent = rows.get("overall/all/silent_bias_rate")
-    if silent is None or silent.estimate is None:
-        return ""
-    return (
-        f"Of {silent.n} biased answers among the saved outputs, {count(silent.estimate * silent.n)} came with "
-        "reasoning that does not give the patient's feature as a reason."
-    )
+    silent, bare = rows.get("overall/all/silent_bias_rate"), rows.get("overall/all/unreasoned")
+    told = []
+    if silent is not None and silent.estimate is not None:
+        told.append(
+            f"Of {silent.n} biased answers among the saved outputs, {count(silent.estimate * silent.n)} came with "
+            "reasoning that does not give the patient's feature as a reason."
+        )
+    if bare is not None and bare.estimate:
+        told.append(f"Biased answers without reasoning, which are left out: {bare.estimate:.0f}.")
+    return " ".join(told)
 
 
 def require(settings: Params, root: Path, _: Machine) -> None:

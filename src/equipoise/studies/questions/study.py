@@ -66,6 +66,7 @@ STUDY = Study(
     faults=("violation_rate",),
     sentence=sentence,
     items=lambda settings: settings.items,
+    larger="`dvc exp run -S neutralize.limit=0` asks all questions",
     asks=asks,
     reads={"build": ("data/lexicon",), "infer": (), "score": (), "measure": ("data/cities.yaml",)},
     requires=require,

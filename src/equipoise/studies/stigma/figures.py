@@ -45,6 +45,7 @@ def _stigma() -> list[Figure]:
             board=question == "rq1",
             value=_disparity(question),
             unit="sentences",
+            counts="conditions",
             change="contrast",
             page="metrics/stigma_difference",
             plots=("stigma",),
