@@ -13,6 +13,7 @@ from functools import wraps
 from pathlib import Path
 from typing import ParamSpec
 
+from equipoise.core.display import brief
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.extras import extras_named
 from equipoise.core.progress import aside, progress
@@ -46,7 +47,7 @@ def one_line(command: Callable[P, None]) -> Callable[P, None]:
             with extras_named():
                 command(*args, **kwargs)
         except EquipoiseError as error:
-            sys.exit(f"error: {line(str(error))}")
+            sys.exit(f"error: {brief(line(str(error)))}")
         except OSError as error:
             # A reader that went away ends the command in silence; an error without a number is not the system's.
             if isinstance(error, BrokenPipeError) or not error.errno:
