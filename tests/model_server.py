@@ -23,7 +23,7 @@ class ModelServer(Loopback):
     """A checkpoint behind chat and text completions, which gives log probabilities in some forms.
 
     A field of another form is ignored, or refused with `refuses`. `spoil` may change each log probability, or leave it
-    out as None. Replies are the greedy ones. `requests` has the path and body of each.
+    out as None; `spoil_answer` may change an answer. Replies are the greedy ones. `requests` has each path and body.
     """
 
     def __init__(
@@ -36,6 +36,7 @@ class ModelServer(Loopback):
     ) -> None:
         """Load the checkpoint in single precision, as weights run here."""
         self.gives, self.refuses, self.spoil = gives, refuses, spoil
+        self.spoil_answer: Callable[[dict[str, Any]], object] = lambda _: None
         self.requests: list[tuple[str, dict[str, Any]]] = []
         self._words: Any = AutoTokenizer.from_pretrained(checkpoint)
         self._model = AutoModelForCausalLM.from_pretrained(checkpoint, dtype=torch.float32).eval()
@@ -66,7 +67,7 @@ class ModelServer(Loopback):
         ids.append(int(self._log_p(ids)[-1].argmax()))  # the one token that is asked for
         values = self._own(ids)
         logprobs = {"tokens": [self._words.decode(one) for one in ids], "token_logprobs": values}
-        send(handler, 200, json.dumps({"choices": [{"index": 0, "text": "", "logprobs": logprobs}]}))
+        self._send(handler, {"choices": [{"index": 0, "text": "", "logprobs": logprobs}]})
 
     def _complete_chat(self, handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
         goes_on = body.get("continue_final_message", False)
@@ -97,6 +98,10 @@ class ModelServer(Loopback):
                 for value, one in zip(best.values, best.indices, strict=True)
             ]
             choice["logprobs"] = {"content": [{**listed[0], "top_logprobs": listed}]}
+        self._send(handler, answer)
+
+    def _send(self, handler: BaseHTTPRequestHandler, answer: dict[str, Any]) -> None:
+        self.spoil_answer(answer)
         send(handler, 200, json.dumps(answer))
 
     def _ids(self, text: str) -> list[int]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from equipoise.backends.served import Form
     from equipoise.core.prompts import Prompt, Response
 
 KEY = "sk-9f8e7d-never-to-be-seen"
@@ -231,7 +232,7 @@ def ask(
         return {response.key: response for response in backend.answer(prompts)}
 
 
-def run(model: ApiEntry, prompts: Sequence[Prompt], path: Path) -> list[Response]:
+def run(model: ApiEntry, prompts: Sequence[Prompt], path: Path, form: Form | None = None) -> list[Response]:
     """Answer prompts through a cache on disk, as the infer stage does."""
     manifest = describe("some", model, path.parent)
     with ResponseCache(path) as cache:
@@ -241,7 +242,7 @@ def run(model: ApiEntry, prompts: Sequence[Prompt], path: Path) -> list[Response
                 manifest=manifest,
                 generation=model.generation,
                 cache=cache,
-                make=partial(answering, lambda: ApiBackend("some", model, path.with_name("turns"), Waits())),
+                make=partial(answering, lambda: ApiBackend("some", model, path.with_name("turns"), Waits(), form=form)),
                 progress=lambda *_: None,
             )
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import socket
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,7 +19,7 @@ from equipoise.models import registry, weights
 from equipoise.models.export import describe
 from equipoise.models.registry import ApiEntry, TorchEntry
 from model_server import ModelServer
-from servers import FaultyServer, Waits, ask, entry
+from servers import FaultyServer, Waits, ask, entry, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,6 +43,10 @@ PROMPTS = (
     prompt("begun", "Write a sentence.", candidates=("The patient", "You are", "A patient"), reply=False),
 )
 TEMPLATE = "chat.jinja"
+BROKEN = (
+    r"^prompts without an answer: 1, first 'letter': .*: 4 attempts, the last of them met: the log probabilities that "
+    r"were asked for are missing or broken: run again"
+)
 
 
 @pytest.fixture(scope="module")
@@ -194,15 +199,105 @@ def test_a_server_is_asked_once_what_it_gives(
 def test_what_is_no_log_probability_is_none(
     checkpoint: Path, tmp_path: Path, spoil: Callable[[float], float | None]
 ) -> None:
-    """A server that gives nothing finite gives no likelihoods; one that begins to later leaves answers undefined."""
+    """A server that gives nothing finite gives no likelihoods; from one that did before, it is a broken reply."""
     forms: tuple[Gives, ...] = ("prompt_logprobs", "echo", "top_logprobs")
     with ModelServer(checkpoint / "checkpoint", forms, spoil=spoil) as api:
         found = offer(at(api), tmp_path / "offers")
-        responses = {form: there(api, PROMPTS[2:3], form)["letter"] for form in forms}
+        for form in forms:
+            api.requests.clear()
+            with pytest.raises(EquipoiseError, match=BROKEN):
+                there(api, PROMPTS[2:3], form)
+            assert len(api.requests) == at(api).attempts
 
     assert found.likelihoods == "none"
-    for response in responses.values():
-        assert (response.log_likelihood, response.at_most) == ({}, dict.fromkeys("ABCD", 0.0))
+
+
+SPOILT: dict[str, tuple[served.Form, Callable[[dict[str, Any]], object]]] = {
+    "no log probabilities": ("top_logprobs", lambda one: one["choices"][0].update(logprobs=None)),
+    "no tokens": ("top_logprobs", lambda one: one["choices"][0]["logprobs"].update(content=[])),
+    "no alternatives": ("top_logprobs", lambda one: listed(one).clear()),
+    "an alternative that is not a number": ("top_logprobs", lambda one: listed(one)[7].update(logprob=math.nan)),
+    "an alternative above 0": ("top_logprobs", lambda one: listed(one)[0].update(logprob=3.0)),
+    "an alternative without one": ("top_logprobs", lambda one: listed(one)[3].pop("logprob")),
+    "a field of another kind": ("top_logprobs", lambda one: one["choices"][0].update(logprobs="high")),
+    "no prompt": ("prompt_logprobs", lambda one: one.pop("prompt_logprobs")),
+    "an empty prompt": ("prompt_logprobs", lambda one: one["prompt_logprobs"].clear()),
+    "a null within the prompt": ("prompt_logprobs", lambda one: one["prompt_logprobs"].__setitem__(3, None)),
+    "another prompt": ("prompt_logprobs", lambda one: one["prompt_logprobs"].pop()),
+    "a prompt of another kind": ("prompt_logprobs", lambda one: one.update(prompt_logprobs={"0": -1})),
+    "no text": ("echo", lambda one: one["choices"][0].update(logprobs=None)),
+    "more tokens than values": ("echo", lambda one: one["choices"][0]["logprobs"]["token_logprobs"].pop()),
+}
+
+
+def listed(answer: dict[str, Any]) -> list[dict[str, Any]]:
+    """Give the alternatives to the first token of an answer."""
+    found: list[dict[str, Any]] = answer["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
+    return found
+
+
+@pytest.mark.parametrize("name", SPOILT)
+def test_a_reply_without_what_the_server_gives_is_asked_for_again(checkpoint: Path, tmp_path: Path, name: str) -> None:
+    """Every second reply is broken: the likelihoods are those of a sound server. If all are, nothing is cached."""
+    form, spoil = SPOILT[name]
+    letter = PROMPTS[2:3]
+    numbers = count()
+    with ModelServer(checkpoint / "checkpoint", [form]) as api:
+        sound = kept(checkpoint, api, letter, form, tmp_path / "sound")
+        api.spoil_answer = lambda answer: spoil(answer) if next(numbers) % 2 == 0 else None
+        assert kept(checkpoint, api, letter, form, tmp_path / "every second") == sound
+
+        api.spoil_answer = spoil
+        with pytest.raises(EquipoiseError, match=BROKEN):
+            kept(checkpoint, api, letter, form, tmp_path / "all")
+        api.spoil_answer = lambda _: None
+        assert kept(checkpoint, api, letter, form, tmp_path / "all") == sound
+    assert 0.0 not in sound[0].at_most.values()  # what is known of each candidate
+
+
+def kept(
+    checkpoint: Path, api: ModelServer, prompts: Sequence[Prompt], form: served.Form, cache: Path
+) -> list[Response]:
+    """Answer prompts through a cache on disk, as the infer stage does."""
+    return run(at(api, template=str(checkpoint / TEMPLATE)), prompts, cache, form=form)
+
+
+@pytest.mark.parametrize("value", [-9999.0, -math.inf])
+def test_an_alternative_that_cannot_be_leaves_the_others_as_they_are(value: float) -> None:
+    """Minus infinity, or what vLLM writes for it, is a probability of 0, and that of one alternative alone."""
+    rows = [{"token": "A", "logprob": -0.5}, {"token": "B", "logprob": -1.0}, {"token": "Z", "logprob": value}]
+    reply = {"choices": [{"logprobs": {"content": [{**rows[0], "top_logprobs": rows}]}}]}
+
+    assert served.Scored.model_validate(reply).alternatives() == {"A": -0.5, "B": -1.0}
+
+
+def test_a_candidate_that_cannot_be_is_unknown_and_others_are_not(checkpoint: Path) -> None:
+    """One token of minus infinity in a sound reply is no fault: the reply is not asked for again."""
+    letter = PROMPTS[2]
+    with ModelServer(checkpoint / "checkpoint", ["prompt_logprobs"]) as api:
+        sound = there(api, [letter], "prompt_logprobs")["letter"]
+        asked = len(api.requests)
+        api.spoil_answer = lambda answer: without_b(api, answer)
+        found = there(api, [letter], "prompt_logprobs")["letter"]
+
+    assert found.log_likelihood == {name: one for name, one in sound.log_likelihood.items() if name != "B"}
+    assert (found.at_most, len(api.requests)) == ({"B": 0.0}, 2 * asked)
+
+
+def without_b(api: ModelServer, answer: dict[str, Any]) -> None:
+    """Give the last token of a prompt that ends in B no probability."""
+    if api.requests[-1][1]["messages"][-1]["content"].endswith(" B"):
+        next(iter(answer["prompt_logprobs"][-1].values()))["logprob"] = -9999.0
+
+
+def test_a_reply_that_a_filter_ends_leaves_its_candidates_unknown(checkpoint: Path) -> None:
+    """A filter may also answer with status 200 and no log probabilities; that is its answer, and not a broken reply."""
+    with ModelServer(checkpoint / "checkpoint", ["top_logprobs"]) as api:
+        api.spoil_answer = lambda one: one["choices"][0].update(logprobs=None, finish_reason="content_filter")
+        found = there(api, PROMPTS[2:3], "top_logprobs")["letter"]
+
+    assert (found.log_likelihood, found.at_most) == ({}, dict.fromkeys("ABCD", 0.0))
+    assert len(api.requests) == 1
 
 
 def test_an_entry_says_what_a_server_gives(checkpoint: Path, tmp_path: Path) -> None:

@@ -100,6 +100,8 @@ def test_nothing_is_overwritten(project: Path, kind: str) -> None:
     ("words", "fault"),
     [
         (("model", "My Model"), "the name 'My Model': use lower-case letters, digits and underscores"),
+        (("city", "a" * 300), "300 characters: use at most 100"),
+        (("model", "a" * 101), "101 characters: use at most 100"),
         (("city", "../x"), "the name '../x': use lower-case letters, digits and underscores"),
         (
             ("model", "m", "--hub", "a/b", "--gguf", "c"),

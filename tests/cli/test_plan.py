@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -122,6 +123,30 @@ def test_a_plan_is_written_and_nothing_else_changes(made: Path) -> None:
     assert [line for line in after if line not in before] == ["  profile: verdict", "  stories: 40"]
     assert len(after) == len(before)
     assert "params.yaml: build.profile: verdict, build.stories: 40. Run it: make repro STUDY=vignettes" in printed
+
+
+def test_settings_that_cannot_be_written_stay_as_they_are(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the disk is full, or the system lets no file be so long, params.yaml is neither cut off nor changed."""
+    before = (made / "params.yaml").read_bytes()
+
+    def refused(_: int) -> None:
+        raise OSError(errno.EFBIG, "File too large")
+
+    monkeypatch.setattr("os.fsync", refused)
+    with pytest.raises(EquipoiseError, match=r"^params\.yaml: cannot be written \(File too large\)"):
+        params.change({"build.stories": 70})
+    assert (made / "params.yaml").read_bytes() == before
+    assert [path.name for path in made.iterdir() if path.name.startswith(".params")] == []
+
+
+def test_settings_that_would_be_invalid_are_not_written(made: Path) -> None:
+    """They are read before they are written."""
+    before = (made / "params.yaml").read_bytes()
+
+    for values, fault in (({"build.stories": ": ["}, "malformed YAML"), ({"nothing.n": 1}, "no section 'nothing'")):
+        with pytest.raises(EquipoiseError, match=rf"^params\.yaml.*{fault}"):
+            params.change(values)
+    assert (made / "params.yaml").read_bytes() == before
 
 
 @pytest.mark.usefixtures("made")

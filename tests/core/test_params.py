@@ -30,6 +30,28 @@ def changed(folder: Path, old: str, new: str) -> Path:
     return path
 
 
+def test_a_file_of_items_is_asked_by_a_name_that_settings_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a file in another place, or with another name, the line says where to keep it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/items").mkdir()
+    (tmp_path / "linked").symlink_to("data/items")
+
+    for name in ("data/items/my_2.jsonl", str(tmp_path / "data/items/my_2.jsonl"), "linked/my_2.jsonl"):
+        assert params.items_named(Path(name), "items") == "-S items=my_2"
+    for name in (
+        "my_2.jsonl",
+        "data/items/My.jsonl",
+        "data/items/a-b.jsonl",
+        "data/items/a.json",
+        "data/items/x/a.jsonl",
+    ):
+        told = params.items_named(Path(name), "pair.items")
+        assert (
+            told == "-S pair.items=NAME, with the file as data/items/NAME.jsonl (NAME in small letters, digits and _)"
+        )
+
+
 def test_the_chosen_model_is_registered() -> None:
     """params.yaml names a model of the registry."""
     assert registry.load_entry(params.load(ROOT / "params.yaml").model, ROOT)

@@ -145,8 +145,33 @@ def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
     assert done.stderr == f"error: {tmp_path.resolve()}: No space left on device: free space, then run again\n"
 
 
-def test_another_error_of_the_system_keeps_its_traceback(tmp_path: Path) -> None:
-    """An error that names no path is not taken for one of a path."""
-    done = run(script(tmp_path, "raise OSError(12, 'Cannot allocate memory')"), tmp_path)
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        ("OSError(5, 'Input/output error', 'rows.jsonl')", "rows.jsonl: Input/output error"),
+        ("OSError(27, 'File too large', 'params.yaml')", "params.yaml: File too large"),
+        ("OSError(116, 'Stale file handle')", "Stale file handle"),
+        ("OSError(24, 'Too many open files')", "Too many open files"),
+        ("OSError(12, 'Cannot allocate memory')", "Cannot allocate memory"),
+    ],
+)
+def test_any_other_refusal_of_the_system_is_one_line(tmp_path: Path, error: str, told: str) -> None:
+    """With its path, if it has one, and what may help."""
+    done = run(script(tmp_path, f"raise {error}"), tmp_path)
+
+    fix = "check the disk, the network and the limits of this shell (`ulimit -a`), then run again"
+    assert (done.returncode, done.stderr) == (1, f"error: {told}: {fix}\n")
+
+
+def test_an_error_that_is_not_the_systems_keeps_its_traceback(tmp_path: Path) -> None:
+    """Python and its libraries use the same exception for other errors, without a number: they are faults of ours."""
+    done = run(script(tmp_path, "raise OSError('not readable')"), tmp_path)
 
     assert "Traceback" in done.stderr
+
+
+def test_a_reader_that_goes_away_ends_the_command_in_silence(tmp_path: Path) -> None:
+    """`equipoise … | head` prints no error of the pipe."""
+    done = run(script(tmp_path, "raise BrokenPipeError(32, 'Broken pipe')"), tmp_path)
+
+    assert "error:" not in done.stderr

@@ -92,6 +92,12 @@ def test_an_empty_registry_says_so(tmp_path: Path) -> None:
             r"\(row\): Value error, max_length 1024 is more than the",
         ),
         ("backend: onnx", "backend: onnx\nreasoning: tags", "reasoning: Input should be 'auto', 'think', 'content'"),
+        (
+            "title: A model",
+            'title: "A\\amodel"',
+            r"title: Value error, holds the character U\+0007, which is not printable",
+        ),
+        ("title: A model", f"title: {'a' * 501}", "title: String should have at most 500 characters"),
         ("title: A model", "titel: A model", "title: Field required"),
         ("kind: hub", "kind: cloud", "source: Input tag 'cloud'"),
         (", revision: 0123456789012345678901234567890123456789", "", r"source\.hub\.revision: Field required"),
@@ -157,6 +163,9 @@ def test_a_server_is_asked_greedily_unless_told_otherwise(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("sound", "faulty", "field"),
     [
+        ("key_env: null", 'key_env: null\nserved_as: ""', "served_as: String should have at least 1 character"),
+        ("key_env: null", 'key_env: null\nserved_as: "a\\nb"', r"served_as: Value error, holds the character U\+000A"),
+        ("model: ", 'model: "a\\nb" #', r"model: Value error, holds the character U\+000A, which is not printable"),
         ("http://localhost:8000/v1", "localhost:8000", "base_url: String should match pattern"),
         ("http://localhost:8000/v1", "https://user:secret@host/v1", "base_url: String should match pattern"),
         ("http://localhost:8000/v1", "https://host/v1?key=secret", "base_url: String should match pattern"),

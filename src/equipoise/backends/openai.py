@@ -234,11 +234,19 @@ class Server:
 
         return await self._persist(attempt, messages) or Reply(text="", ending="content_filter")
 
-    async def scored(self, request: dict[str, Any], messages: Sequence[Message]) -> Scored | None:
-        """Send a request for log probabilities, of a text completion if it has a `prompt`; None if a filter refuses it.
+    async def scored(
+        self,
+        request: dict[str, Any],
+        messages: Sequence[Message],
+        read: Callable[[Scored], T | None],
+        *,
+        is_probe: bool = False,
+    ) -> T | None:
+        """Send a request for log probabilities, of a text completion if it has a `prompt`, and `read` the reply.
 
-        The token that it generates is drawn at a temperature of 1, at which no server scales what it reports; a server
-        that takes no temperature gets none. Raises the errors of `reply`.
+        None if a filter refuses it. Where `read` finds none in it, that is the finding of a probe; of any other request
+        it is a broken reply. The token that it generates is drawn at a temperature of 1, at which no server scales what
+        it reports; a server that takes no temperature gets none. Raises the errors of `reply`.
         """
         body = {"model": self._entry.model, **request}
         if self._entry.temperature is not None:
@@ -246,9 +254,13 @@ class Server:
         body["extra_body"] = {**self._entry.extra_body, **body.get("extra_body", {})}
         kind = self._client.completions if "prompt" in body else self._client.chat.completions
 
-        async def attempt() -> Scored:
+        async def attempt() -> T | None:
             raw = await kind.with_raw_response.create(**body)
-            return self._read_scored(raw.http_response, await raw.http_response.aread())
+            scored = self._read_scored(raw.http_response, await raw.http_response.aread())
+            found = read(scored)
+            if found is None and not (is_probe or scored.is_filtered):
+                raise _MalformedError("the log probabilities that were asked for are missing or broken")
+            return found
 
         return await self._persist(attempt, messages)
 
@@ -330,6 +342,8 @@ class Server:
         _require_unique_names(content)
         if value.get("error"):
             raise _ComplaintError(read_complaint(value["error"]))
+        if not value["choices"] and (refused := read_complaint(content)).is_filter:
+            raise _ComplaintError(refused)
         self._require_model(str(value.get("model") or ""))
         try:
             return Scored.model_validate(value)
@@ -658,22 +672,25 @@ class ApiBackend(Backend):
         messages: list[Message] = [{"role": "user", "content": PROBE}]
         try:
             if form == "top_logprobs":
-                found = await self._server.scored(self._first_token(messages), messages)
-                return None if found is not None and found.alternatives() else "asked for, and not given"
-            tokens = await self._tokens(form, messages, ANSWER)
+                found = await self._server.scored(
+                    self._first_token(messages), messages, Scored.alternatives, is_probe=True
+                )
+                return None if found else "asked for, and not given"
+            tokens = await self._tokens(form, messages, ANSWER, is_probe=True)
         except RefusedError as error:
             if error.status in UNSUPPORTED or (form == "echo" and error.status in ABSENT):
                 return f"refused ({error.status})"
             raise
-        ending = tokens[-2:]  # the first token of a prompt has no probability
-        return None if ending and all(token.log_p is not None for token in ending) else "asked for, and not given"
+        ending = [token.log_p for token in tokens[-2:]]  # the first token of a prompt has no probability
+        given = ending and all(value is not None and isfinite(value) for value in ending)
+        return None if given else "asked for, and not given"
 
     def _first_token(self, messages: Sequence[Message]) -> dict[str, Any]:
         """Lay out a request for the alternatives to the first token of a reply."""
         return {"messages": messages, self._entry.limit: 1, "logprobs": True, "top_logprobs": TOP}
 
-    async def _tokens(self, form: Form, messages: list[Message], begun: str) -> list[Token]:
-        """Read a conversation whose reply begins with a text; none where the server gives no log probabilities."""
+    async def _tokens(self, form: Form, messages: list[Message], begun: str, *, is_probe: bool = False) -> list[Token]:
+        """Read a conversation whose reply begins with a text; none where a filter refuses it."""
         text, request = begun, dict[str, Any]()
         if form == "echo":
             assert self._template  # noqa: S101  (no such form without)
@@ -683,8 +700,7 @@ class ApiBackend(Backend):
             reply = [{"role": "assistant", "content": begun}] if begun else []
             more = {"prompt_logprobs": 0, "add_generation_prompt": not begun, "continue_final_message": bool(begun)}
             request = {"messages": [*messages, *reply], self._entry.limit: 1, "extra_body": more}
-        found = await self._server.scored(request, messages)
-        return (found.prompt(form, text) if found else None) or []
+        return await self._server.scored(request, messages, lambda one: one.prompt(form, text), is_probe=is_probe) or []
 
     async def _scores(self, prompt: Prompt, messages: list[Message]) -> Scores:
         """Score the candidates after the last turn of a conversation; one whose score is not given has a bound."""
@@ -692,8 +708,8 @@ class ApiBackend(Backend):
             return Scores({}, {})
         if self._form == "top_logprobs":
             last = {"role": "user", "content": f"{prompt.turns[-1]}\n\n{ALONE}"}
-            found = await self._server.scored(self._first_token([*messages[:-1], last]), messages)
-            alternatives = found.alternatives() if found else None
+            asked = self._first_token([*messages[:-1], last])
+            alternatives = await self._server.scored(asked, messages, Scored.alternatives)
             return first_token_scores(alternatives, prompt.candidates) if alternatives else unknown(prompt.candidates)
         begun = f"{self._skip_thinking()}{prompt.prefix}"
         before = await self._tokens(self._form, messages, begun)

@@ -20,6 +20,7 @@ from typing import Annotated, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, BeforeValidator
 
+from equipoise.backends.completions import ending_of
 from equipoise.backends.conversation import Likelihood, common_length
 from equipoise.core.row import Frozen, Text
 
@@ -81,10 +82,13 @@ UNKNOWN = 0.0
 
 
 def log_probability(value: object) -> float | None:
-    """Read a log probability in nats; None for one that is missing, no number, not finite or above 0."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    """Read a log probability in nats, which may be minus infinity; None for one that is missing, no number or above 0.
+
+    Neither is NaN one.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value <= ROUNDING:
         return None
-    return min(float(value), 0.0) if LOWEST < value <= ROUNDING else None
+    return min(float(value), 0.0) if value > LOWEST else -math.inf
 
 
 LogP = Annotated[float | None, BeforeValidator(log_probability)]
@@ -117,6 +121,7 @@ class _Logprobs(BaseModel):
 
 
 class _Choice(BaseModel):
+    finish_reason: str | None = None
     logprobs: _Logprobs | None = None
 
 
@@ -130,26 +135,42 @@ class Scored(BaseModel):
     def _logprobs(self) -> _Logprobs:
         return (self.choices[0].logprobs if self.choices else None) or _Logprobs()
 
+    @property
+    def is_filtered(self) -> bool:
+        """Whether a provider's filter ended the reply."""
+        return bool(self.choices) and ending_of(self.choices[0].finish_reason) == "content_filter"
+
     def prompt(self, form: Form, text: str) -> list[Token] | None:
-        """List the tokens of a prompt that ends with a text; None if the completion does not have them."""
+        """List the tokens of a prompt that ends with a text; None if the completion does not have all of them.
+
+        The list is empty where only the text of the tokens is another: one may end within a character beyond ASCII.
+        """
         if form == "prompt_logprobs":
-            return _ending_with(text, [*map(_own, self.prompt_logprobs or ())], generated=(0,))
-        found = self._logprobs
-        if found.tokens is None or found.token_logprobs is None or len(found.tokens) != len(found.token_logprobs):
-            return None
-        tokens = [Token(name, name, log_p) for name, log_p in zip(found.tokens, found.token_logprobs, strict=True)]
-        # One token is asked for; a server may give none beyond the prompt.
-        return _ending_with(text, tokens, generated=(1, 0))
+            tokens = [*map(_own, self.prompt_logprobs or ())]
+        else:
+            names, values = self._logprobs.tokens or (), self._logprobs.token_logprobs or ()
+            tokens = [*map(Token, names, names, values)] if len(names) == len(values) else []
+        # One token is asked for; in a text completion, a server may give it too.
+        found = _ending_with(text, tokens, generated=(0,) if form == "prompt_logprobs" else (1, 0))
+        if found is None:
+            return [] if tokens and not text[-TAIL:].isascii() else None
+        # The first token follows nothing, and has no probability.
+        given = [token.log_p for token in found[1:] if token.log_p is not None]
+        return found if len(given) == len(found) - 1 and max(given, default=0.0) > -math.inf else None
 
     def alternatives(self) -> dict[str, float] | None:
-        """Give the log probabilities of the first token's alternatives by their texts; None without them."""
+        """Give the log probabilities of the first token's alternatives by their texts; None unless all are there.
+
+        One of minus infinity is none.
+        """
         first = next(iter(self._logprobs.content or ()), None)
         if first is None or not first.top_logprobs:
             return None
         # The token that was drawn need not be among the likeliest.
         listed = {row.token: row.logprob for row in (first, *first.top_logprobs)}
-        found = {text: value for text, value in listed.items() if value is not None}
-        return found if len(found) == len(listed) else None
+        if None in listed.values():
+            return None
+        return {text: value for text, value in listed.items() if value is not None and value > -math.inf} or None
 
 
 def _own(place: Mapping[str, _Own] | None) -> Token:
@@ -168,7 +189,7 @@ def _ending_with(text: str, tokens: list[Token], generated: Iterable[int]) -> li
 
 
 def prompt_score(before: Sequence[Token], joined: Sequence[Token]) -> Likelihood | None:
-    """Score a candidate by the tokens of the prompt without it and with it; None where one has no log probability.
+    """Score a candidate by the tokens of the prompt without it and with it; None where one has no finite probability.
 
     As for weights that run here, the candidate's tokens are those from the first difference on.
     """
@@ -176,7 +197,7 @@ def prompt_score(before: Sequence[Token], joined: Sequence[Token]) -> Likelihood
     own = [token.log_p for token in joined[start:]]
     if not own or start < len(before) - MERGED:
         return None
-    known = [value for value in own if value is not None]
+    known = [value for value in own if value is not None and value > -math.inf]
     return Likelihood(math.fsum(known) / len(own), len(own)) if len(known) == len(own) else None
 
 

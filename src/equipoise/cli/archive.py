@@ -14,6 +14,7 @@ from equipoise.compare import archive
 from equipoise.core import params, printing
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import write_bytes
+from equipoise.core.overwriting import Force
 from equipoise.core.progress import progress
 
 FORCED = re.compile(r"\s*Use `(?:-f|--force)` to force\.")
@@ -29,6 +30,7 @@ def pack(
         Path | None,
         typer.Option(help="Pack the run into one file that `equipoise verify` checks anywhere.", metavar="FILE"),
     ] = None,
+    force: Force = False,
     as_json: printing.AsJson = False,
 ) -> None:
     """Pack the outputs of the last run into the folder archive, which is committed with dvc.lock.
@@ -39,7 +41,7 @@ def pack(
     if evidence is not None:
         from equipoise.cli.evidence import pack_evidence
 
-        pack_evidence(evidence, as_json=as_json)
+        pack_evidence(evidence, force=force, as_json=as_json)
         return
     if beside:
         _pack_beside(as_json=as_json)

@@ -306,7 +306,7 @@ def _locks(path: Path, *, clean: bool) -> Iterator[Finding]:
     """Find locks on outputs whose process is gone; with `clean`, release them, and leave those of others."""
     _, gone, kept = _holders(path)
     if gone and clean:
-        path.write_text(json.dumps(kept), encoding="utf-8")
+        jsonl.write_text(path, json.dumps(kept))
         yield Finding("dvc", "ok", f"{path}: released the locks of {few([*map(line, sorted(gone))])}")
     elif gone:
         fix = "run `equipoise doctor --clean`"

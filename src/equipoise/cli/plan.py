@@ -13,7 +13,6 @@ from equipoise.cli import completing
 from equipoise.compare.revisions import WORKSPACE, Revision, read_revision
 from equipoise.core import jsonl, params, printing
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.params import with_values
 from equipoise.core.progress import progress
 from equipoise.figures.layout import result_of
 from equipoise.figures.needed import (
@@ -307,9 +306,7 @@ def _write(plans: Sequence[Planned], *, quiet: bool) -> None:
         raise EquipoiseError(f"--write sizes only {names}, for which this run gives no plan: run `dvc repro` first")
     for each in plans:
         ((size, _),) = each.designs
-        text = with_values(params.FILE.read_text(encoding="utf-8"), size.settings)
-        params.FILE.write_text(text, encoding="utf-8")
-        params.load()
+        params.change(size.settings)
         told = ", ".join(f"{name}: {'null' if value is None else value}" for name, value in size.settings.items())
         if not quiet:
             printing.show(f"{params.FILE}: {told}. Run it: make repro STUDY={each.study}")

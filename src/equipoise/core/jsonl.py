@@ -12,10 +12,11 @@ import math
 import os
 import re
 import secrets
+import stat
 import tempfile
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -33,7 +34,11 @@ HELD = 2**24
 DEPTH = 100
 """Levels of a JSON value: rows and manifests have fewer than ten."""
 LARGEST = 2**31
-"""Bytes of a file that is read whole (2 GiB)."""
+"""Bytes of a file that is read whole, or of a line (2 GiB)."""
+PART = 2**24
+"""Bytes that are read at a time (16 MiB)."""
+STREAMS = ("/dev/fd/", "/proc/")
+"""Where pipes are that have no name of their own."""
 
 
 R = TypeVar("R", bound=Row)
@@ -66,13 +71,17 @@ def digest(value: Any) -> str:  # noqa: ANN401
 
 
 def sha256(path: Path) -> str:
-    """Compute a file's sha256, in hexadecimal."""
+    """Compute a file's sha256, in hexadecimal; a device or a pipe is refused."""
+    require_file(path)
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file atomically: to a temporary file beside it, flushed to disk, then renamed."""
+    """Write a text file atomically: to a temporary file beside it, flushed to disk, then renamed.
+
+    Of a link, the file that it leads to is replaced. What is there and is no regular file raises an EquipoiseError.
+    """
     write_bytes(path, text.encode())
 
 
@@ -91,6 +100,8 @@ def write(path: Path, rows: Iterable[Row]) -> None:
     places: dict[str, int] = {}
     end = 0
     with _writing(path):
+        require_replaceable(path)
+        path = Path(os.path.realpath(path))
         path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.SpooledTemporaryFile(HELD, dir=str(path.parent)) as waiting:
         for row in rows:
@@ -120,8 +131,19 @@ def _writing(path: Path) -> Iterator[None]:
         raise EquipoiseError(message) from error
 
 
+def require_replaceable(path: Path, instead: str = "name another file") -> None:
+    """Refuse to write where a folder is, a device, a pipe, a link that leads to one, or a circle of links."""
+    if path.exists() or Path(os.path.realpath(path)).is_symlink():
+        if path.is_dir():
+            raise EquipoiseError(f"{path}: a folder: {instead}")
+        if not path.is_file():
+            raise EquipoiseError(f"{path}: not a regular file: {instead}")
+
+
 def _replace(path: Path, parts: Iterable[bytes]) -> None:
     """Write a temporary file and rename it; on failure leave nothing behind."""
+    require_replaceable(path)
+    path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     # Not of `tempfile`: that would be readable by its owner alone, whatever the user's umask allows.
     fresh = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
@@ -143,19 +165,61 @@ def write_json(path: Path, value: Any) -> None:  # noqa: ANN401
 
 def read_text(path: Path) -> str:
     """Read a UTF-8 text file, without a byte order mark; one that is missing, too large or undecodable is refused."""
+    return decoded(path, read_bytes(path))
+
+
+def decoded(path: Path, content: bytes) -> str:
+    """Decode the content of a file as `read_text` does: line ends become LF."""
     try:
-        require_size(path)
-        return path.read_text(encoding="utf-8-sig")
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise _not_utf8(f"{path}, line {line}", error) from error
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a file whole, or what a command pipes; one that is missing, too large or no file is refused."""
+    content = bytearray()
+    try:
+        require_size(path, piped=True)
+        with path.open("rb") as file:
+            while part := file.read(PART):
+                content += part
+                if len(content) > LARGEST:
+                    raise _too_large(path, len(content))
     except FileNotFoundError:
         raise _missing(path) from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise _unread(path, error) from error
+    return bytes(content)
 
 
-def require_size(path: Path) -> None:
-    """Refuse a file that is larger than memory should be asked to hold."""
+def require_size(path: Path, *, piped: bool = False) -> None:
+    """Refuse a file that is larger than memory should be asked to hold, and what `require_file` refuses."""
+    require_file(path, piped=piped)
     if (size := path.stat().st_size) > LARGEST:
-        raise EquipoiseError(f"{path}: {size / 2**30:.1f} GiB, more than the 2 GiB that are read at once: split it")
+        raise _too_large(path, size)
+
+
+def require_file(path: Path, *, piped: bool = False) -> None:
+    """Refuse what may never end: a device, or a pipe that has a name; an OSError of the path passes.
+
+    Standard input and the pipe of a command, as the shell makes it of `<(…)`, may be read once, if `piped`.
+    """
+    status = path.stat()
+    if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
+        return
+    if piped and stat.S_ISFIFO(status.st_mode) and os.path.realpath(path).startswith(STREAMS):
+        return
+    with suppress(OSError):
+        if piped and os.path.samestat(status, os.fstat(0)):
+            return
+    raise EquipoiseError(f"{path}: not a regular file: save what it gives to a file, and name that")
+
+
+def _too_large(path: Path, size: int) -> EquipoiseError:
+    return EquipoiseError(f"{path}: {size / 2**30:.1f} GiB, more than the 2 GiB that are read at once: split it")
 
 
 def _missing(path: Path) -> EquipoiseError:
@@ -163,10 +227,15 @@ def _missing(path: Path) -> EquipoiseError:
     return EquipoiseError(f"{path}: no such file: check the path{restored}")
 
 
-def _unread(path: Path, error: Exception) -> EquipoiseError:
+def _unread(path: Path, error: OSError) -> EquipoiseError:
     if isinstance(error, IsADirectoryError):
         return EquipoiseError(f"{path}: a folder: name a file")
-    return EquipoiseError(f"{path}: cannot be read: {error}")
+    return EquipoiseError(f"{path}: cannot be read ({error.strerror or error}): correct the path or its permissions")
+
+
+def _not_utf8(where: str, error: UnicodeDecodeError) -> EquipoiseError:
+    found = f"byte 0x{error.object[error.start]:02x}"
+    return EquipoiseError(f"{where}: not UTF-8 ({found}): save the file as UTF-8")
 
 
 def fault(error: ValidationError) -> str:
@@ -250,7 +319,7 @@ def each(path: Path, kind: type[R]) -> Iterator[R]:
     for number, (_, line) in enumerate(_lines(path), start=1):
         if not line.strip():
             continue
-        row = parse(f"{path}, row {number}", _decoded(path, line), kind)
+        row = parse(f"{path}, row {number}", _text(f"{path}, line {number}", line), kind)
         if row.key in seen:
             message = f"{path}, row {number}: duplicate key {row.key!r} (first in row {seen[row.key]}): keep one"
             raise EquipoiseError(message)
@@ -267,6 +336,8 @@ class Rows(Sequence[R]):
     def __init__(self, path: Path, kind: type[R]) -> None:
         """Find the rows of a file, without parsing them."""
         self._path, self._kind = path, kind
+        if path.exists():
+            require_file(path)
         self._places = array("q", (place for place, line in _lines(path) if line.strip()))
 
     def __len__(self) -> int:
@@ -281,7 +352,8 @@ class Rows(Sequence[R]):
         """Read one row; the first has number 0."""
         with self._path.open("rb") as file:
             line = _line_at(file, self._places[number])
-        return parse(f"{self._path}, row {number + 1}", _decoded(self._path, line), self._kind)
+        where = f"{self._path}, row {number + 1}"
+        return parse(where, _text(where, line), self._kind)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -289,13 +361,15 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
     Unlike `splitlines`, this does not split at U+2028 and the like, which JSON leaves unescaped.
     """
+    place = 0
     try:
+        require_file(path, piped=True)
         with path.open("rb") as file:
-            if file.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
-                file.seek(0)
-            place = file.tell()
-            for line in file:
-                yield place, line
+            while line := file.readline(LARGEST + 1):
+                if len(line) > LARGEST:
+                    raise _too_large(path, len(line))
+                mark = len(codecs.BOM_UTF8) if place == 0 and line.startswith(codecs.BOM_UTF8) else 0
+                yield place + mark, line[mark:]
                 place += len(line)
     except FileNotFoundError:
         raise _missing(path) from None
@@ -303,11 +377,11 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
         raise _unread(path, error) from error
 
 
-def _decoded(path: Path, line: bytes) -> str:
+def _text(where: str, line: bytes) -> str:
     try:
         return line.rstrip(b"\r\n").decode()
     except UnicodeDecodeError as error:
-        raise _unread(path, error) from error
+        raise _not_utf8(where, error) from error
 
 
 def read_one(path: Path, kind: type[M]) -> M:

@@ -4,6 +4,7 @@ The type of each section is defined in the package that uses it, so that changin
 invalidate the results of other stages.
 """
 
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,8 +13,9 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.jsonl import read_text, write_text
 from equipoise.core.row import StudyName
-from equipoise.core.yamlfile import load_yaml, strictly
+from equipoise.core.yamlfile import load_yaml, parsed, strictly
 
 FILE = Path("params.yaml")
 ITEMS = "data/items"
@@ -81,6 +83,14 @@ class Params(BaseModel):
         return strictly(f"{FILE}, section {name}", self.values(name), kind)
 
 
+def items_named(path: Path, setting: str) -> str:
+    """Give the option that has a file of items asked; one in another place or of another name is to be moved first."""
+    is_there = os.path.realpath(path.parent) == os.path.realpath(ITEMS)
+    if is_there and re.fullmatch(r"[a-z0-9_]+\.jsonl", path.name):
+        return f"-S {setting}={path.stem}"
+    return f"-S {setting}=NAME, with the file as {ITEMS}/NAME.jsonl (NAME in small letters, digits and _)"
+
+
 def with_values(text: str, values: Mapping[str, str | int | None]) -> str:
     """Give the text of params.yaml with other values of settings, by `section.field`; comments stay as they are.
 
@@ -98,6 +108,17 @@ def with_values(text: str, values: Mapping[str, str | int | None]) -> str:
             changed = f"{head}\n{line}{rest}"
         text = text[: block.start()] + changed + text[block.end() :]
     return text
+
+
+def change(values: Mapping[str, str | int | None]) -> None:
+    """Set values in params.yaml, as `with_values`; if one is invalid, or the file cannot be written, it stays as it is.
+
+    Raises:
+        EquipoiseError: The settings would be invalid, or the file cannot be written.
+    """
+    text = with_values(read_text(FILE), values)
+    strictly(str(FILE), parsed(FILE, text), Params)
+    write_text(FILE, text)
 
 
 def load(path: Path = FILE) -> Params:

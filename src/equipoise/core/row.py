@@ -9,16 +9,18 @@ Text = Annotated[str, Field(min_length=1)]
 
 
 def printable(key: str) -> str:
-    """Refuse a key that would break a line, a table or a terminal: one with control or formatting characters."""
+    """Refuse a text that would break a line, a table or a terminal: one with control or formatting characters."""
     if not key.isprintable() and (
         strange := next((one for one in key if not one.isprintable() and unicodedata.category(one) != "Zs"), None)
     ):
-        raise ValueError(f"holds the character U+{ord(strange):04X}, which is not printable: give an id on one line")
+        raise ValueError(f"holds the character U+{ord(strange):04X}, which is not printable: write it on one line")
     return key
 
 
 Key = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(printable)]
 """The key of a row: printable, on one line."""
+Line = Key
+"""A text of one line that others may have written: a name, a title, a source."""
 
 
 StudyName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]

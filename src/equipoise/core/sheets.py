@@ -13,13 +13,14 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from equipoise.core.display import few
 from equipoise.core.errors import EquipoiseError, one_line
-from equipoise.core.jsonl import LARGEST, read_text, require_size
+from equipoise.core.jsonl import LARGEST, decoded, read_bytes, require_size
 
 SEPARATORS: Mapping[str, str] = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 """What separates cells; of equally good ones, the first."""
@@ -94,17 +95,14 @@ def import_problem(package: str, error: ImportError, install: str = "") -> str:
 
 
 def _decoded(path: Path) -> str:
-    try:
-        text = read_text(path)
+    content = read_bytes(path)
+    with suppress(EquipoiseError):
+        text = decoded(path, content)
         if "\0" not in text:
             return text
-    except EquipoiseError as error:
-        if not isinstance(error.__cause__, UnicodeDecodeError):
-            raise
-    start = path.read_bytes()[:2]
-    encoding = next((name for mark, name in UTF_16.items() if re.match(mark, start, re.DOTALL)), "cp1252")
+    encoding = next((name for mark, name in UTF_16.items() if re.match(mark, content[:2], re.DOTALL)), "cp1252")
     try:
-        return path.read_text(encoding=encoding)
+        return decoded(path, content.decode(encoding).encode())
     except UnicodeError as error:
         raise EquipoiseError(f"{path}: neither UTF-8, UTF-16 nor code page 1252 ({error}): {SAVE}") from error
 

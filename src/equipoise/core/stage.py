@@ -13,6 +13,7 @@ from functools import wraps
 from pathlib import Path
 from typing import ParamSpec
 
+from equipoise.core.display import brief
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.extras import extras_named
 from equipoise.core.progress import aside, progress
@@ -37,7 +38,7 @@ HEADER = 16
 def one_line(command: Callable[P, None]) -> Callable[P, None]:
     """Wrap a command so that an EquipoiseError or Ctrl-C becomes one line on standard error and exit code 1.
 
-    So do the lack of a package that an extra installs, and a path that the system refuses wherever it is first used.
+    So do the lack of a package that an extra installs, and whatever the system refuses, wherever that is.
     """
 
     @wraps(command)
@@ -46,20 +47,28 @@ def one_line(command: Callable[P, None]) -> Callable[P, None]:
             with extras_named():
                 command(*args, **kwargs)
         except EquipoiseError as error:
-            sys.exit(f"error: {line(str(error))}")
+            sys.exit(f"error: {brief(line(str(error)))}")
         except OSError as error:
-            if error.errno in FULL:
-                where = line(str(error.filename or Path.cwd()))
-                sys.exit(f"error: {where}: {error.strerror}: free space, then run again")
-            if not error.filename or error.errno not in REFUSED:
+            # A reader that went away ends the command in silence; an error without a number is not the system's.
+            if isinstance(error, BrokenPipeError) or not error.errno:
                 raise
-            sys.exit(f"error: {line(f'{error.filename}: {error.strerror}')}: correct the path or its permissions")
+            sys.exit(f"error: {line(_refusal(error))}")
         except KeyboardInterrupt:
             sys.exit("interrupted: finished work is saved; run the same command again to resume")
         finally:
             _drop_half_compiled()
 
     return guarded
+
+
+def _refusal(error: OSError) -> str:
+    """Say what the system refused, and what may help."""
+    if error.errno in FULL:
+        return f"{error.filename or Path.cwd()}: {error.strerror}: free space, then run again"
+    refused = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
+    if error.filename and error.errno in REFUSED:
+        return f"{refused}: correct the path or its permissions"
+    return f"{refused}: check the disk, the network and the limits of this shell (`ulimit -a`), then run again"
 
 
 def _drop_half_compiled() -> None:

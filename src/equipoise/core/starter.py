@@ -18,6 +18,8 @@ from equipoise.core.printing import report, written
 from equipoise.core.visible import SHORT, line
 
 UNDERSCORED, DASHED = re.compile(r"[a-z0-9_]+"), re.compile(r"[a-z0-9]+([-_][a-z0-9]+)*")
+LONGEST = 100
+"""Characters of a name, which becomes that of a file, a column or a heading."""
 Name = Annotated[str, typer.Argument(help="Name in lower-case letters, digits and underscores.", metavar="NAME")]
 
 
@@ -25,6 +27,8 @@ def named(name: str, allowed: re.Pattern[str] = UNDERSCORED) -> str:
     """Refuse a name that its file would not be found by, and any work outside a project."""
     if not params.FILE.is_file():
         raise EquipoiseError(f"no {params.FILE} here: run this in the folder of the project")
+    if len(name) > LONGEST:
+        raise EquipoiseError(f"the name {line(name[:LONGEST])}…: {len(name)} characters: use at most {LONGEST}")
     if not allowed.fullmatch(name):
         raise EquipoiseError(f"the name {line(name)!r}: use lower-case letters, digits and underscores")
     return name

@@ -66,7 +66,11 @@ for _kind in (_Loader, _FastLoader):
 
 def read_yaml(path: Path) -> object:
     """Read a YAML file as plain values; malformed YAML or a duplicate key raises an EquipoiseError with the line."""
-    text = read_text(path)
+    return parsed(path, read_text(path))
+
+
+def parsed(path: Path, text: str) -> object:
+    """Read the text of a YAML file as `read_yaml` does."""
     if not _is_deep(text):
         # A fault is described by the slow loader, which may also find none.
         with suppress(yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError):

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.extras import extras_named
 from equipoise.figures.plot import INK
@@ -45,13 +46,13 @@ class Chart:
                 f"choose one of {', '.join(SAVED)}"
             )
         if file.suffix == ".json":
-            file.write_text(json.dumps(self.spec, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+            jsonl.write_text(file, json.dumps(self.spec, ensure_ascii=False, indent=1) + "\n")
         elif file.suffix == ".svg":
-            file.write_text(self._svg(), encoding="utf-8")
+            jsonl.write_text(file, self._svg())
         else:
             with extras_named():
                 import vl_convert
-            file.write_bytes(vl_convert.vegalite_to_png(self.spec, vl_version="5.21"))
+            jsonl.write_bytes(file, vl_convert.vegalite_to_png(self.spec, vl_version="5.21"))
 
     def _svg(self) -> str:
         with extras_named():

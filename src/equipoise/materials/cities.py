@@ -8,7 +8,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, RootModel, model_validator
 
-from equipoise.core.row import Frozen, Text
+from equipoise.core.row import Frozen, Line
 from equipoise.core.yamlfile import load_yaml
 from equipoise.materials.questions import GROUPS, Attribute, Disease, Group
 
@@ -26,9 +26,9 @@ class Composition(Frozen):
     larger one.
     """
 
-    reference: Text
+    reference: Line
     proportions: dict[str, Share]
-    source: Text
+    source: Line
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
@@ -50,13 +50,13 @@ class Prevalence(Frozen):
     """The reported prevalence of a group of diseases: its weight before normalisation."""
 
     prevalence: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
-    source: Text
+    source: Line
 
 
 class City(Frozen):
     """A city. Either table may be left out: a city without diseases has no figures by disease."""
 
-    title: Text
+    title: Line
     composition: dict[Attribute, Composition] = {}
     diseases: dict[Disease, Prevalence] = {}
 
@@ -86,7 +86,10 @@ class City(Frozen):
         return {disease: row.prevalence / total for disease, row in self.diseases.items()}
 
 
-class Cities(RootModel[Annotated[dict[Annotated[str, Field(pattern=r"^[a-z0-9_]+$")], City], Field(min_length=1)]]):
+Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$", max_length=100)]
+
+
+class Cities(RootModel[Annotated[dict[Name, City], Field(min_length=1)]]):
     """The file: cities by the name that metrics use."""
 
 

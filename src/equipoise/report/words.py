@@ -26,6 +26,8 @@ from equipoise.pipeline.run import MANIFEST
 from equipoise.report.evidence import Pack
 from equipoise.report.inputs import every_input
 
+HEADING = ": evidence"
+"""The end of a report's first line, after the model's title."""
 FIELDS = ("estimate", "ci_low", "ci_high", "neg_log10_p", "neg_log10_p_holm")
 """The columns of a table of figures after the title, the kind and the number of items."""
 
@@ -39,7 +41,7 @@ def in_words(pack: Pack, root: Path, settings: Params, results: Mapping[Study, S
         (one.path, one.title, one.licence, one.source, one.sha256) for one in every_input(manifest, settings, root)
     ]
     lines = [
-        f"# {entry.title}: evidence",
+        f"# {entry.title}{HEADING}",
         *(line for study, result in results.items() for line in _study(study, result, settings)),
         *_plan(root / "data", settings),
         *_facts("Code and dates", pack.model_dump(mode="json", exclude={"files", "form"})),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -141,11 +143,31 @@ def test_nothing_half_written_stays(folder: Path, monkeypatch: pytest.MonkeyPatc
     assert {name: (folder / name).read_bytes() for name in made(folder)} == before
 
 
+def test_a_disk_that_stays_full_keeps_what_was_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bringing the earlier files back needs no room."""
+    invoke()
+    written(folder, OUTPUTS[:1])
+    before = {name: (folder / name).read_bytes() for name in made(folder)}
+    left = iter(range(5))  # three copies, the cases and the answers, but not the entry
+    sync = os.fsync
+
+    def full(file: int) -> None:
+        if next(left, None) is None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        sync(file)
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(EquipoiseError, match="No space left on device"):
+        invoke()
+
+    assert {name: (folder / name).read_bytes() for name in made(folder)} == before
+
+
 @pytest.mark.parametrize(
     ("outputs", "name", "message"),
     [
         (OUTPUTS, "Replay-X", r"^--name 'Replay-X': use small letters, digits and _"),
-        ([{"id": "z", "output_text": "x"}], "x", r"out\.jsonl: ids that are not among the 3 cases: z"),
+        ([{"id": "z", "output_text": "x"}], "x", r"out\.jsonl: ids that are not among the 3 cases of cases\.json: z"),
         (
             [{"id": "a", "mode": mode, "output_text": "x"} for mode in ("cot", "plain")],
             "x",

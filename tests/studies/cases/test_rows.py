@@ -77,6 +77,19 @@ def test_imported_rows_are_read_back(tmp_path: Path) -> None:
     assert cases == read_cases(tmp_path / "a.jsonl")
 
 
+@pytest.mark.parametrize("text", ["", "\n", "\n\n  \n", "\ufeff"])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.JSONL"])
+def test_a_file_without_cases_is_refused(tmp_path: Path, text: str, name: str) -> None:
+    """An empty file, or one of blank lines, is named before anything is read or written with it."""
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+
+    with pytest.raises(EquipoiseError) as raised:
+        read_cases(path)
+    fix = "give one case per row, as `equipoise import vignettes` writes them"
+    assert str(raised.value) == f"{path}: no rows: {fix}"
+
+
 @pytest.mark.parametrize(
     ("value", "message"),
     [

@@ -106,7 +106,7 @@ def test_outputs_of_other_cases_are_refused(folder: Path) -> None:
     """An id that is not among the cases is named before anything is scored."""
     (folder / "more.jsonl").write_text('{"id": "z", "output_text": "x"}\n', encoding="utf-8")
 
-    with pytest.raises(EquipoiseError, match=r"more\.jsonl: ids that are not among the 2 cases: z"):
+    with pytest.raises(EquipoiseError, match=r"more\.jsonl: ids that are not among the 2 cases of \S+cases\.json: z"):
         score_silent([folder / "out.jsonl", folder / "more.jsonl"], folder / "cases.json")
 
 

@@ -16,7 +16,10 @@ from equipoise.studies.vignettes.panel import Story, load_panel, story_versions
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "data/examples/bench.jsonl"
-ASK = "dvc exp run -S build.design=panel -S build.cases=bench -S 'studies=[decisions]'"
+ASK = (
+    "dvc exp run -S 'studies=[decisions]' -S build.design=panel -S build.cases=NAME, with the file as "
+    "data/items/NAME.jsonl (NAME in small letters, digits and _)"
+)
 app = typer.Typer()
 app.command()(import_bench)
 

@@ -147,7 +147,7 @@ def test_items_are_read_in_both_forms(tmp_path: Path, row: dict[str, Any]) -> No
             item("8", option_A="a clot", option_B=" A  clot"),
             r"row 2: .*options A and B have the same text: correct the",
         ),
-        (item("8\n9"), "row 2: field question_id: holds the character U\\+000A, which is not printable: give an id on"),
+        (item("8\n9"), "row 2: field question_id: holds the character U\\+000A, which is not printable: write it on"),
         (item("7"), r"row 2: duplicate question_id 'amqa-0007' \(first in row 1\): keep one"),
     ],
 )

@@ -45,7 +45,7 @@ def score_silent(
     known = {case.key: case for case in read_cases(cases)}
     tables = {str(path): read_outputs(path) for path in files}
     for name, outputs in tables.items():
-        require_cases(name, outputs, known)
+        require_cases(name, outputs, known, cases)
         require_words(name, outputs, known)
     score = scorer(mode, features=features, diagnoses=diagnoses)
     scored = []

@@ -31,7 +31,7 @@ def import_outputs(
     files = replay_files(name, force=force)
     rows = read_cases(cases)
     outputs = read_outputs(file)
-    require_cases(str(file), outputs, {row.key: row for row in rows})
+    require_cases(str(file), outputs, {row.key: row for row in rows}, cases)
     require_words(str(file), outputs, {row.key: row for row in rows})
     twice = [key for key, times in Counter(output.id for output in outputs).items() if times > 1]
     if twice:

@@ -1,8 +1,9 @@
 """Saved outputs as a model of the registry: the files that the commands of `equipoise import` write for them."""
 
+import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -98,13 +99,17 @@ def _replays(entry: Path, answers: Path) -> bool:
 @contextmanager
 def _all_or_none(paths: Sequence[Path]) -> Iterator[None]:
     """Restore or remove the files if not all of them could be written."""
-    before = {path: path.read_bytes() if path.is_file() else None for path in paths}
-    try:
-        yield
-    except BaseException:
-        for path, content in before.items():
-            if content is None:
-                path.unlink(missing_ok=True)
-            else:
-                path.write_bytes(content)
-        raise
+    places = [Path(os.path.realpath(path)) for path in paths]
+    kept: dict[Path, Path] = {}
+    with ExitStack() as copies:
+        for path in filter(Path.is_file, places):
+            kept[path] = path.with_name(f".{path.name}.before")
+            copies.callback(kept[path].unlink, missing_ok=True)
+            jsonl.write_bytes(kept[path], path.read_bytes())
+        try:
+            yield
+        except BaseException:
+            for path in places:
+                # A copy is renamed, which needs no room on the disk.
+                kept[path].replace(path) if path in kept else path.unlink(missing_ok=True)
+            raise

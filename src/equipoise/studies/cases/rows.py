@@ -244,6 +244,8 @@ def read_cases(path: Path) -> list[Case]:
     """Read cases in the interchange format, or imported rows (JSONL); an error names the case."""
     if path.suffix.lower() == ".jsonl":
         cases = jsonl.read(path, Case)
+        if not cases:
+            raise EquipoiseError(f"{path}: no rows: give one case per row, as `equipoise import vignettes` writes them")
         arms_of(str(path), cases)
         return cases
     value = jsonl.json_value(str(path), jsonl.read_text(path))
@@ -375,12 +377,12 @@ def read_outputs(path: Source) -> list[Output]:
     return rows
 
 
-def require_cases(name: str, outputs: Iterable[Output], cases: Mapping[str, Case]) -> None:
+def require_cases(name: str, outputs: Iterable[Output], cases: Mapping[str, Case], source: Path | None = None) -> None:
     """Refuse outputs to other cases: an unknown id, or a feature or label that differs from the case."""
-    outputs = list(outputs)
+    outputs, asked = list(outputs), f"cases of {source}" if source else "cases"
     if unknown := [output.id for output in outputs if output.id not in cases]:
         raise EquipoiseError(
-            f"{name}: ids that are not among the {len(cases)} cases: {first_of(unknown, 5)}: give the cases asked"
+            f"{name}: ids that are not among the {len(cases)} {asked}: {first_of(unknown, 5)}: give the cases asked"
         )
     for output in outputs:
         case = cases[output.id]
@@ -390,7 +392,7 @@ def require_cases(name: str, outputs: Iterable[Output], cases: Mapping[str, Case
         ):
             if here is not None and spelling(here) != spelling(there):
                 raise EquipoiseError(
-                    f"{name}, id {output.id}: {field} {here!r} is {there!r} in the cases: give the cases asked"
+                    f"{name}, id {output.id}: {field} {here!r} is {there!r} in the {asked}: give the cases asked"
                 )
 
 

@@ -7,6 +7,7 @@ import typer
 
 from equipoise.core import jsonl
 from equipoise.core.overwriting import Force, require_own, rows_of_kind
+from equipoise.core.params import items_named
 from equipoise.core.printing import AsJson, remark, report, written
 from equipoise.core.progress import progress
 from equipoise.core.shipped import shipped
@@ -47,7 +48,7 @@ def import_bench(
         f"{out}: {n} cases x {each} versions (a control and {each - 1} groups) = {prompts:,} prompts",
         "" if (n, each) == (bench.CASES, bench.VERSIONS) else f"another number than {published}",
         remark("state a gender outside the slot, whatever the patient group; kept", imported.gendered),
-        f"ask for decisions about them with: dvc exp run -S build.design=panel -S build.cases={out.stem} "
-        "-S 'studies=[decisions]'",
+        "ask for decisions about them with: dvc exp run -S 'studies=[decisions]' -S build.design=panel "
+        f"{items_named(out, 'build.cases')}",
         as_json=as_json,
     )

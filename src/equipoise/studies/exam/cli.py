@@ -9,6 +9,7 @@ from rich.table import Table
 
 from equipoise.core import jsonl
 from equipoise.core.overwriting import Force, require_own, rows_of_kind
+from equipoise.core.params import items_named
 from equipoise.core.printing import (
     AsJson,
     cell,
@@ -120,7 +121,7 @@ def import_medmcqa(
         remark("rows repeat a question, kept once", imported.repeated),
         remark("have the text and options of an earlier question, kept", imported.same_text),
         remark(ONE_ORDER, one_order),
-        f"run them with: dvc exp run -S sample.items={out.stem}",
+        f"run them with: dvc exp run {items_named(out, 'sample.items')}",
         as_json=as_json,
     )
 

@@ -7,6 +7,7 @@ import typer
 
 from equipoise.core import jsonl
 from equipoise.core.overwriting import Force, require_own, rows_of_kind
+from equipoise.core.params import items_named
 from equipoise.core.printing import AsJson, remark, report, written
 from equipoise.core.progress import progress
 from equipoise.studies.openr1 import published as openr1
@@ -39,6 +40,6 @@ def import_openr1(
         f"{out}: {len(imported.items)} items of {SOURCE}; {LICENCE}",
         remark("left out, the message or its reply is empty", imported.empty),
         remark("left out, they have the message of an earlier row", imported.repeated),
-        f"run them with: dvc exp run -S pair.items={out.stem}",
+        f"run them with: dvc exp run {items_named(out, 'pair.items')}",
         as_json=as_json,
     )

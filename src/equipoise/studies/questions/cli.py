@@ -9,6 +9,7 @@ from rich.table import Table
 
 from equipoise.core import jsonl
 from equipoise.core.overwriting import Force, require_own, rows_of_kind
+from equipoise.core.params import items_named
 from equipoise.core.printing import AsJson as FilesAsJson
 from equipoise.core.printing import cell, plain_table, remark, report, show_each, with_interval, written
 from equipoise.core.progress import progress
@@ -113,7 +114,7 @@ def import_amqa(
         items = amqa.read_items(source)
         jsonl.write(out, items)
     one_order = [item.key for item in items if in_one_order(item.options)]
-    line = f"{out}: {len(items)} items; run them with: dvc exp run -S items={out.stem}"
+    line = f"{out}: {len(items)} items; run them with: dvc exp run {items_named(out, 'items')}"
     counted = written({out: len(items)}, one_order=len(one_order))
     report(counted, line, remark(ONE_ORDER, one_order), as_json=as_json)
 

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.overwriting import Force, require_own
+from equipoise.core.overwriting import Force, is_same, require_own, require_place
 from equipoise.core.printing import NOT_DEFINED, AsJson, cell, plain_table, print_json, report, show, written
 from equipoise.core.progress import progress
 from equipoise.core.prompts import Response
@@ -80,9 +80,10 @@ def export_sheet(  # noqa: PLR0913  (a command's options)
     as_json: AsJson = False,
 ) -> None:
     """Write a sheet for people to rate the run's reasoning or its cases, and the key that links its rows to them."""
-    if out.resolve() == key.resolve():
+    if is_same(out, key):
         raise EquipoiseError(f"{out}: sheet and key cannot be one file: name another with --key")
     for path, option in ((out, "--out"), (key, "--key")):
+        require_place(path, f"name another with {option}")
         if path.exists():
             raise EquipoiseError(
                 f"{path}: already exists and may hold ratings: name another with {option}, or move it away"
@@ -167,7 +168,7 @@ def import_sheets(  # noqa: PLR0913  (a command's options)
     For sheets of content, which need two raters, this prints the validity of each pair and statement (I-CVI, kappa).
     """
     names = _rater_names(sheets)
-    if out is not None and out.resolve() in {path.resolve() for path in (*sheets, key, responses, judgements)}:
+    if out is not None and any(is_same(out, path) for path in (*sheets, key, responses, judgements)):
         raise EquipoiseError(f"{out}: is an input here and would be overwritten: name another file with --out")
     if out is not None:
         require_own(
@@ -242,8 +243,7 @@ def is_list(path: Path, columns: Sequence[str] = agreement.LISTED) -> bool:
 
 def _rater_names(sheets: Sequence[Path]) -> dict[str, Path]:
     """Name each rater after their sheet, or by its path if two sheets have the same name."""
-    paths = [sheet.resolve() for sheet in sheets]
-    if repeated := [sheet for sheet, path in zip(sheets, paths, strict=True) if paths.count(path) > 1]:
+    if repeated := [one for one, other in combinations(sheets, 2) if is_same(one, other)]:
         raise EquipoiseError(f"{repeated[0]}: given twice: give each rater's sheet once")
     stems = [sheet.stem for sheet in sheets]
     return {sheet.stem if stems.count(sheet.stem) == 1 else str(sheet): sheet for sheet in sheets}
