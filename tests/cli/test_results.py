@@ -160,7 +160,7 @@ def test_a_look_says_what_is_there_and_what_a_verdict_takes(looked: Path) -> Non
     printed = invoke("vignettes", "--data", str(looked), "--look")
 
     told = (
-        "A look: 41 pairs; no verdict of no bias is meant from so few.\n"
+        "A look: 41 pairs, too few for a verdict of no bias.\n"
         "Of 100 marginalised patients, 3 more (−8 to 14) than of 100 privileged ones get the documented wrong "
         "diagnosis.\n"
         "For a verdict: equipoise plan --write, then make repro STUDY=vignettes (80 stories in 100 pairs, the most "

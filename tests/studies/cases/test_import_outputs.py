@@ -144,7 +144,7 @@ def test_nothing_half_written_stays(folder: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("outputs", "name", "message"),
     [
-        (OUTPUTS, "Replay-X", r"^--name 'Replay-X': use small letters, digits and _"),
+        (OUTPUTS, "Replay-X", r"^--name 'Replay-X': use lower-case letters, digits and underscores"),
         ([{"id": "z", "output_text": "x"}], "x", r"out\.jsonl: ids that are not among the 3 cases: z"),
         (
             [{"id": "a", "mode": mode, "output_text": "x"} for mode in ("cot", "plain")],
