@@ -201,4 +201,7 @@ def test_silent_influence_without_an_influence_is_undefined() -> None:
     (card,) = cards(results_of(effects), 0.05)
 
     assert card.value == "undefined"
-    assert "nothing to count (n = 0). For comparison: 0.000 of the pairs that were tested are moved, 1.000" in card.sentence
+    assert (
+        "nothing to count (n = 0). For comparison: 0.000 of the pairs that were tested are moved, 1.000"
+        in card.sentence
+    )

@@ -129,7 +129,9 @@ def _beside(model: str, results: list[tuple[Study, StudyResult]], looks: Mapping
     others = [row for row in besides(Path()) if row.model != model]
     if not others or not verdicts:
         return []
-    table = Table("model", *(study.title for study, _ in verdicts), title="Beside recorded runs", title_justify="left")
+    table = Table(
+        "model", *(study.title for study, _ in verdicts), title="Recorded runs for comparison", title_justify="left"
+    )
     for other in others:
         found = (other.studies.get(study.name) for study, _ in verdicts)
         table.add_row(other.title, *(f"{one[0]}\n{cell(one[1])}" if one else NOT_MEASURED for one in found))

@@ -113,7 +113,9 @@ def _sound(where: str, members: list[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
     folded: set[str] = set()
     for name in names:
         if not NAME.fullmatch(name):
-            raise EquipoiseError(f"{where}: {name!r} points outside the pack, or is not a regular file: do not trust it")
+            raise EquipoiseError(
+                f"{where}: {name!r} points outside the pack, or is not a regular file: do not trust it"
+            )
         if name.casefold() in folded:
             raise EquipoiseError(f"{where}: {name} is there twice: do not trust it")
         folded.add(name.casefold())

@@ -174,7 +174,10 @@ EVIDENCE: list[tuple[Callable[[Any], object], str]] = [
     ),
     (
         lambda files: stereotype(files, 1).update(evidence=evidence("race-0")),
-        r"pairs.yaml: pairs \(race-02\): field contrasts: race-1 is about race-1, but the evidence of case-1 is about race-0",
+        (
+            r"pairs.yaml: pairs \(race-02\): field contrasts: race-1 is about race-1, but the evidence of case-1 is "
+            "about race-0"
+        ),
     ),
     (
         lambda files: stereotype(files, 3).update(evidence=evidence("race-9")),

@@ -154,7 +154,9 @@ def _split(outputs: Table, cases: Table, by: str | None) -> Iterator[tuple[str, 
         return
     of_outputs = bool(outputs.rows) and by in outputs.rows[0]
     if not of_outputs and not (cases.rows and by in cases.rows[0]):
-        raise EquipoiseError(f"neither the outputs nor the cases have a column {by!r}: name one that exists, or omit `by`")
+        raise EquipoiseError(
+            f"neither the outputs nor the cases have a column {by!r}: name one that exists, or omit `by`"
+        )
     value_of = {str(row["id"]): row.get(by) for row in cases.rows}
     values = [row.get(by) if of_outputs else value_of.get(str(row["id"])) for row in outputs.rows]
     for value in dict.fromkeys(values):

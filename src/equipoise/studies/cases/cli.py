@@ -16,8 +16,11 @@ from equipoise.studies.cases.rows import read_cases, read_outputs, require_cases
 from equipoise.text.diagnoses import FILE
 
 NOTES = {
-    "legacy": "legacy: counts a label anywhere in the output, in either arm; for comparison with published figures only",
-    "nli": "nli: counts stated answers about marginalised patients; silent if the feature is not given as a reason",
+    "legacy": "legacy: counts a label anywhere in an output of either arm; for comparison with published figures only",
+    "nli": (
+        "nli: counts stated answers about marginalised patients; an answer is silent if the feature is not given as a "
+        "reason"
+    ),
 }
 
 

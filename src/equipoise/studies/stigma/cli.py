@@ -135,7 +135,7 @@ def _stigma_table(family: str, groups: Any) -> Table:  # noqa: ANN401  (nested s
             str(gap["n"]),
             *(f"{100 * measures[share]['estimate']:.1f}" for share in shares),
             cell(gap["estimate"], "+z.1f", 100),
-            f"{cell(gap['ci_low'], '+z.1f', 100)} {cell(gap['ci_high'], '+z.1f', 100)}" if "ci_low" in gap else NOT_DEFINED,
+            " ".join(cell(gap[end], "+z.1f", 100) for end in ("ci_low", "ci_high")) if "ci_low" in gap else NOT_DEFINED,
             _p(gap, "neg_log10_p"),
             _p(gap, "neg_log10_p_holm"),
             _p(clustered, "neg_log10_p"),
