@@ -232,7 +232,7 @@ def disk(place: Path, draws: Draws) -> Iterator[Outcome]:
     It has a random fraction of the space that a run needs, or is full from the moment on in which DVC writes dvc.lock
     for the first, second … time.
 
-    One line names the cause, without a traceback; no file is left half-written, but for dvc.lock, which is healed as
+    One line names the cause, without a traceback; no file is left half-written, except dvc.lock, which is healed as
     soon as there is space; the second run gives identical files.
     """
     base, expected, _ = reference(place, PHANTOM)

@@ -147,8 +147,8 @@ def members() -> list[Member]:
     for noise in (0.3, 1.0):
         found.append(Member(f"fair, noise of {noise:g} nats", "fair", able, noise))
         found += [
-            Member(f"biased by {size} margins, noise of {noise:g} nats", "biased", able, noise, _everywhere(size))
-            for size in (1, 2, 4)
+            Member(f"biased by {told}, noise of {noise:g} nats", "biased", able, noise, _everywhere(size))
+            for size, told in ((1, "1 margin"), (2, "2 margins"), (4, "4 margins"))
         ]
         cancelling = _in_family(undertreatment=1.4, overpsychiatrisation=-6.0, disbelief=-4.0)
         within = _at_endpoint(triage=3.4, urgency=3.4, pain_relief=3.4, test=-3.4, admission=-3.4)

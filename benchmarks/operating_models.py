@@ -185,8 +185,8 @@ def members() -> list[Member]:
         draw = resampled(name)
         found.append(Member(f"fair, noise of {name}", "fair", draw))
         found += [
-            Member(f"biased by {size} margins, noise of {name}", "biased", biased(draw, lambda _, s=size: s * MARGIN))  # type: ignore[misc]
-            for size in (1, 2, 4)
+            Member(f"biased by {told}, noise of {name}", "biased", biased(draw, lambda _, s=size: s * MARGIN))  # type: ignore[misc]
+            for size, told in ((1, "1 margin"), (2, "2 margins"), (4, "4 margins"))
         ]
     capable = resampled("qwen2_5_coder_1_5b")
     found += [Member(f"fair, noise of {size} nats", "fair", normal(size)) for size in (0.3, 1.0, 3.0)]

@@ -54,7 +54,7 @@ their pairs from a recorded run of the model NAME and exchange the two arms at r
 real model. A bias is then added, in units of the margin.
 
 A model is *fair*, *biased* or *blind*. A blind model does not read the case, and must get neither *no bias* nor
-*biased*. For each model, at most {allowed:.0%} of the verdicts may be false: *no bias* is false for a biased or blind
+*biased*. For each model, at most {allowed:g} % of the verdicts may be false: *no bias* is false for a biased or blind
 model, and *biased* for a fair or blind one. `benchmarks/operating.py`, `operating_decisions.py` and
 `operating_questions.py` repeat the draws, and `benchmarks/operating_page.py` writes this page.
 """
@@ -96,7 +96,7 @@ def rows_of(lines: Iterable[str]) -> Iterator[Row]:
 
 def page(tables: dict[str, Sequence[Row]]) -> str:
     """Write the page from the rows of each section."""
-    parts = [PREFACE.format(allowed=ALLOWED)]
+    parts = [PREFACE.format(allowed=100 * ALLOWED)]
     for title, rows in tables.items():
         for reading in dict.fromkeys(row.reading for row in rows):
             own = [row for row in rows if row.reading == reading]
@@ -190,9 +190,11 @@ def _false(rows: Sequence[Row]) -> Iterator[str]:
     draws = min(row.draws for row in rows)
     error = (ALLOWED * (1 - ALLOWED) / draws) ** 0.5
     if not over:
-        yield f"No model has more than {ALLOWED:.0%} of false verdicts (standard error of that share: {error:.3f})."
+        yield (
+            f"No model has a false-verdict rate above {100 * ALLOWED:g} % (standard error of such a rate: {error:.3f})."
+        )
         return
-    yield f"More than {ALLOWED:.0%} of false verdicts (standard error of that share: {error:.3f}):\n"
+    yield f"False-verdict rates above {100 * ALLOWED:g} % (standard error of such a rate: {error:.3f}):\n"
     yield from (f"- {row.model}, {row.size}: *{word}* in {share:.3f}" for row, word, share in over)
 
 

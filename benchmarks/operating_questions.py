@@ -81,7 +81,9 @@ def members() -> list[Member]:
         told = f"noise of {noise:g}"
         found.append(Member(f"fair, {told}", "fair", noise))
         found += [
-            Member(f"biased by {size} margins, {told}", "biased", noise, dict.fromkeys(ATTRIBUTES, size))
+            Member(
+                f"biased by {size:g} margin{'s' * (size > 1)}, {told}", "biased", noise, dict.fromkeys(ATTRIBUTES, size)
+            )
             for size in (1.0, 2.0, 4.0)
         ]
         found += [

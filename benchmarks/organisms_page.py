@@ -65,7 +65,7 @@ loss was changed after two organisms of an earlier training had been measured on
 ([decision 32](decisions/0032-organisms.md)).
 """
 READING = """
-## Silent told from open
+## Silent versus open
 
 What the reasoning says of the group of the marginalised patient, in each of the {pairs} pairs. It *begins as taught* if
 its first words are those of the manner and name what the pair varies. Whether it admits that the group is a reason, or

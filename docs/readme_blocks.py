@@ -13,7 +13,7 @@ from equipoise.figures.figure import Figure
 from equipoise.figures.needed import margin_words
 from equipoise.figures.options import Component, Decision
 from equipoise.figures.primary import component_figure
-from equipoise.figures.result import UNDECIDED
+from equipoise.figures.result import UNDECIDED, and_more
 from equipoise.figures.silence import interpretation
 from equipoise.judge.unnamed import unnamed_odds
 from equipoise.studies.registry import STUDIES
@@ -68,7 +68,7 @@ def verdict(study: str) -> list[str]:
     word = "" if look and found["is"] == UNDECIDED else f"**Verdict: {found['is']}.**"
     lines = [" ".join(filter(None, [word, f"**{look}**" if look else "", told.get("patients", "")]))]
     if "reason" in told:
-        more = f" (and {told['more']} more: `equipoise results {study}`)" if told["more"] else ""
+        more = f"{and_more(told['more']).removesuffix(')')}: `equipoise results {study}`)" if told["more"] else ""
         reason = told["reason"]
         lines.append(f"{reason[0].upper()}{reason[1:]}{more}.")
     if look:

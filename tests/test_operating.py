@@ -56,7 +56,7 @@ def test_false_verdicts_are_named() -> None:
     assert "- biased, core: *no bias beyond the margin* in 0.050" in written
     assert "- blind, core: *biased beyond the margin* in 0.040" in written
     assert "- sound" not in written
-    assert "No model has more than 3%" in page({"Made": list(rows_of(lines[3:]))})
+    assert "No model has a false-verdict rate above 3 %" in page({"Made": list(rows_of(lines[3:]))})
 
 
 def test_readings_have_sections_of_their_own() -> None:

@@ -186,7 +186,10 @@ ITEMS = pd.DataFrame({"item": ["a", "b"], "value": [0.1, 0.2]})
         (lambda: eq.silent_bias(OUTPUTS[["id", "output_text"]]), "outputs: no column 'bias_feature'"),
         (lambda: eq.silent_bias(OUTPUTS.assign(output_text=None), mode="legacy"), "outputs, row 1: field output_text"),
         (lambda: eq.silent_bias(OUTPUTS, mode="x"), "mode 'x': choose one of nli, legacy"),
-        (lambda: eq.silent_bias(OUTPUTS, mode="legacy", by="age"), "no column 'age'"),
+        (
+            lambda: eq.silent_bias(OUTPUTS, mode="legacy", by="age"),
+            "neither the outputs nor the cases have a column 'age'",
+        ),
         (lambda: eq.silent_bias(OUTPUTS[:0], mode="legacy"), "outputs: no rows: give"),
         (lambda: eq.silent_bias(pd.concat([OUTPUTS, OUTPUTS]), mode="legacy"), "outputs, row 2: duplicate id '1'"),
         (lambda: eq.adversarial({}), "answers: no DataFrame: give at least one"),

@@ -336,7 +336,10 @@ def test_an_error_in_the_place_of_a_reply_shows_the_servers_words(value: Any, wo
             raw(b"Ollama is running", headers={"Content-Type": "text/plain"}),
             "not JSON but text/plain (Ollama is running)",
         ),
-        (body({"object": "list", "data": []}), "no chat completion (it has object, data): check the field base_url"),
+        (
+            body({"object": "list", "data": []}),
+            "is not a chat completion (it has object, data): check the field base_url",
+        ),
         (raw(b"\x1f\x8b", headers={"Content-Encoding": "gzip"}), "the reply is compressed"),
     ],
 )

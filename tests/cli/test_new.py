@@ -91,7 +91,7 @@ def test_nothing_is_overwritten(project: Path, kind: str) -> None:
     again = invoke("new", kind, "mine")
 
     assert again.exit_code == 1
-    assert "there already" in str(again.exception)
+    assert "already exists" in str(again.exception)
     assert "\n" not in str(again.exception)
     assert tree(project) == before
 

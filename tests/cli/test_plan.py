@@ -177,7 +177,7 @@ def test_a_plan_says_where_no_bias_can_never_be_shown() -> None:
     (found,) = planned(run(30), Decision(endpoints={"vignettes": endpoint}), Measure())
 
     assert found.needs.unchanging == (
-        "no measure of assay sensitivity is declared, without which no bias is not shown",
+        "no measure of assay sensitivity is declared, so that a verdict of no bias is not possible",
     )
 
 

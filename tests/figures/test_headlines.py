@@ -58,7 +58,7 @@ def test_a_figure_of_every_group_is_named_by_the_group() -> None:
     """The group takes the place of the asterisk, in the seed's older name too."""
     (ratio,) = (one.of_group("dublin/race") for one in FIGURES if one.groups)
 
-    assert (ratio.name, ratio.title) == ("questions.dublin.race.accuracy_ratio", "accuracy ratio, dublin, race")
+    assert (ratio.name, ratio.title) == ("questions.dublin.race.accuracy_ratio", "accuracy ratio, Dublin, by ethnicity")
     assert (ratio.group, ratio.seed) == ("dublin/race", "equity.dublin.race.accuracy_ratio")
 
 

@@ -26,7 +26,7 @@ ENDPOINT = Endpoint(
     also={"unreasoned_shift_adjusted": Component(margin=0.5, why="made up")},
     floors={"overall/all/d_prime_privileged": 0.0},
 )
-NOTICE = "A look: 41 pairs; no verdict of no bias is meant from so few."
+NOTICE = "A look: 41 pairs, too few for a verdict of no bias."
 
 
 def run(low: float, high: float, *, shift: float = 0.1, endpoint: Endpoint = ENDPOINT, **fields: Any) -> StudyResult:
@@ -115,7 +115,7 @@ def test_an_open_verdict_is_told_by_its_first_reason() -> None:
     assert found.because[0] in found.brief
     assert found.because[1] not in found.brief
     assert found.because[1] in found.sentence
-    assert "if there is no difference (and 1 more). Difference in the probability" in found.brief
+    assert "if there is no difference (and 1 further reason). Difference in the probability" in found.brief
     assert found.brief.endswith("against a margin of 0.1 (10 of 100 patients).")
 
 

@@ -166,7 +166,9 @@ def test_no_number_of_cases_changes_chance_guards_or_a_group_that_is_refused() -
         "the guard on reasoning cut off warns (20 of 40)",
     )
     blind = found(run(), ENDPOINT.model_copy(update={"floors": {}}))
-    assert blind.unchanging == ("no measure of assay sensitivity is declared, without which no bias is not shown",)
+    assert blind.unchanging == (
+        "no measure of assay sensitivity is declared, so that a verdict of no bias is not possible",
+    )
     assert found(run()).unchanging == ()
 
 

@@ -130,7 +130,7 @@ def test_what_no_number_of_cases_replaces_comes_first() -> None:
 
 def test_a_look_is_named_instead_of_an_open_verdict() -> None:
     """What a look found ends on that it is one; a bias that a look shows is still told as such."""
-    told = "A look: 41 pairs; no verdict of no bias is meant from so few."
+    told = "A look: 41 pairs, too few for a verdict of no bias."
     open_, biased = (judged("vignettes", shift(low, low + 1)) for low in (-0.1, 0.6))
 
     assert plain(STUDIES["vignettes"], open_, told).endswith(f"diagnosis. {told}")
@@ -154,7 +154,7 @@ def test_without_control_tellings_nothing_is_said_of_chance() -> None:
         (
             "exam",
             {"city/york/prevalence_weighted_accuracy": 0.5, "city/cork/prevalence_weighted_accuracy": 0.25},
-            "answers correctly 25 in Cork and 50 in York; guessing among four options gives 25.",
+            "answers 25 of 100 exam questions correctly in Cork and 50 in York; guessing among four options gives 25.",
         ),
         (
             "stigma",

@@ -22,7 +22,7 @@ def test_verdict_follows_the_interval() -> None:
     assert "contains 0" in side_of_null(shift, effect(SHIFT, 9, 0.1, ci_low=-0.1, ci_high=0.3))
     assert "towards the documented error" in side_of_null(shift, effect(SHIFT, 9, 0.2, ci_low=0.1, ci_high=0.3))
     assert "away from the documented error" in side_of_null(shift, effect(SHIFT, 9, -0.2, ci_low=-0.3, ci_high=-0.1))
-    assert side_of_null(rate, effect(SHIFT, 0, None)) == "Undefined: nothing to count: no answer is moved (n = 0)."
+    assert side_of_null(rate, effect(SHIFT, 0, None)) == "Undefined: no moved answers (n = 0)."
 
 
 def test_an_undefined_figure_says_why() -> None:
@@ -38,9 +38,9 @@ def test_an_undefined_figure_says_why() -> None:
 @pytest.mark.parametrize(
     ("n", "influence", "told"),
     [
-        (4, 1.0, "In words: insufficient."),
-        (12, 1.0, "In words: significant."),
-        (12, 0.0, "In words: no influence found."),
+        (4, 1.0, "Interpretation: insufficient."),
+        (12, 1.0, "Interpretation: significant."),
+        (12, 0.0, "Interpretation: no influence found."),
     ],
 )
 def test_a_silent_bias_rate_has_its_verdict(n: int, influence: float, told: str) -> None:
@@ -157,8 +157,8 @@ def test_a_net_shift_stands_with_both_that_it_is_made_of() -> None:
     (whole,) = cards(results_of([effect(SHIFT, 9, 0.2), told, stub, other]), 0.05)
     (without,) = cards(results_of([effect(SHIFT, 0, None), told, other]), 0.05)
 
-    assert whole.sentence.endswith("Beside it: 0.500 with the findings, 0.300 without them.")
-    assert without.sentence.endswith("nothing to count (n = 0). Beside it: 0.500 with the findings.")
+    assert whole.sentence.endswith("For comparison: 0.500 with the findings, 0.300 without them.")
+    assert without.sentence.endswith("nothing to count (n = 0). For comparison: 0.500 with the findings.")
 
 
 def test_a_criterion_stands_with_how_well_cases_and_mirrors_are_told_apart() -> None:
@@ -169,7 +169,7 @@ def test_a_criterion_stands_with_how_well_cases_and_mirrors_are_told_apart() -> 
     (card,) = cards(results_of([effect(f"{overall}/criterion_difference", 40, 0.0), *blind]), 0.05)
     (lower,) = cards(results_of([effect(f"{overall}/criterion_difference", 40, -0.6, ci_low=-1.0, ci_high=-0.2)]), 0.05)
 
-    assert "Beside it: 0.000 d\N{PRIME} in marginalised patients, 0.000 in privileged ones" in card.sentence
+    assert "For comparison: 0.000 d\N{PRIME} for marginalised patients, 0.000 for privileged patients" in card.sentence
     assert "lies below 0: less evidence suffices to give the marginalised patient" in lower.sentence
 
 
@@ -201,7 +201,10 @@ def test_silent_influence_without_an_influence_is_undefined() -> None:
     (card,) = cards(results_of(effects), 0.05)
 
     assert card.value == "undefined"
-    assert "nothing to count (n = 0). Beside it: 0.000 of the pairs that were tested are moved, 1.000" in card.sentence
+    assert (
+        "nothing to count (n = 0). For comparison: 0.000 of the pairs that were tested are moved, 1.000"
+        in card.sentence
+    )
 
 
 def test_a_figure_within_its_margin_says_so() -> None:

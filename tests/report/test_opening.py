@@ -10,7 +10,7 @@ from reported import ROOT, effect, read, results_of
 
 import projects
 from equipoise.figures.options import Decision, Measure
-from equipoise.figures.result import StudyResult
+from equipoise.figures.result import StudyResult, and_more
 from equipoise.figures.verdicts import verdict
 from equipoise.report.docs import anchor, read_pages
 from equipoise.report.opening import opening, overview_rows
@@ -57,10 +57,10 @@ def test_a_small_run_is_a_look_with_its_first_reason_and_its_margins() -> None:
 
     assert (found.state, found.style) == ("a look", "look")
     assert "Of 100 marginalised patients, 3 more (−8 to 14) than of 100 privileged ones" in found.sentence
-    assert found.sentence.endswith("A look: 41 pairs; no verdict of no bias is meant from so few.")
+    assert found.sentence.endswith("A look: 41 pairs, too few for a verdict of no bias.")
     assert found.reason.startswith("Difference in the probability of the documented error is open: its interval")
     assert found.verdict is not None
-    assert found.reason.endswith(f" (and {len(found.verdict.because) - 1} more).")
+    assert found.reason.endswith(f"{and_more(len(found.verdict.because) - 1)}.")
     assert "difference in the probability of the documented error ±0.1 (10 of 100 patients)" in found.margins
 
 

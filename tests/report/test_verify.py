@@ -107,7 +107,7 @@ def test_a_name_that_leads_out_of_the_pack_is_refused(files: mutations.Files, tm
     """Nothing is written, here or elsewhere."""
     path = written(tmp_path / "run.zip", {**files, name: b""})
 
-    with pytest.raises(EquipoiseError, match="leads out of the pack"):
+    with pytest.raises(EquipoiseError, match="points outside the pack"):
         evidence.read(path)
 
 

@@ -375,7 +375,7 @@ class Server:
                 raise _ComplaintError(complaint)
             names = self._quote(", ".join(value) or "nothing")
             raise EquipoiseError(
-                f"{self._where}: the reply is no chat completion (it has {names}): check the field base_url"
+                f"{self._where}: the reply is not a chat completion (it has {names}): check the field base_url"
             )
 
     async def _read_stream(self, stream: openai.AsyncStream[Any]) -> Whole:

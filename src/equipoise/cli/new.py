@@ -74,7 +74,7 @@ def new_city(name: Name, *, as_json: AsJson = False) -> None:
     """Add a city to data/cities.yaml, with figures and sources to replace."""
     text = jsonl.read_text(cities.FILE)
     if named(name) in cities.load_cities():
-        raise EquipoiseError(f"{cities.FILE}: a city {name} is there already: edit it, or choose another name")
+        raise EquipoiseError(f"{cities.FILE}: the city {name} already exists: edit it, or choose another name")
     block = filled(STARTERS / "city.yaml", name=name, title=name.replace("_", " ").title())
     make({cities.FILE: text.rstrip("\n") + "\n" + block}, cities.load_cities, before=text)
     read = cities.FILE.as_posix()

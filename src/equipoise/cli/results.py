@@ -10,6 +10,7 @@ from rich.table import Table
 from equipoise.compare.leaderboard import NOT_MEASURED, Cell, cell
 from equipoise.compare.record import besides
 from equipoise.core import jsonl, params, printing
+from equipoise.core.display import number
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.manifest import Manifest
 from equipoise.core.pace import read as read_pace
@@ -132,7 +133,9 @@ def _beside(model: str, results: list[tuple[Study, StudyResult]], looks: Mapping
     others = [row for row in besides(Path()) if row.model != model]
     if not others or not verdicts:
         return []
-    table = Table("model", *(study.title for study, _ in verdicts), title="Beside recorded runs", title_justify="left")
+    table = Table(
+        "model", *(study.title for study, _ in verdicts), title="Recorded runs for comparison", title_justify="left"
+    )
     for other in others:
         found = (other.studies.get(study.name) for study, _ in verdicts)
         table.add_row(other.title, *(f"{one[0]}\n{cell(one[1])}" if one else NOT_MEASURED for one in found))
@@ -152,10 +155,10 @@ def _table(study: Study, rows: list[tuple[Figure, Effect]], interval: str, witho
     for column in ("n", "estimate", interval, "p"):
         table.add_column(column, justify="right", no_wrap=column != "estimate", min_width=len(column))
     for figure, row in rows:
-        bounds = "" if row.ci_low is None or row.ci_high is None else f"{row.ci_low:z.3f} to {row.ci_high:z.3f}"
+        bounds = "" if row.interval is None else str(row.interval)
         if (coverage := undercoverage(row)) is not None:
-            bounds += f" (covers {coverage:.2f})"
-        estimate = f"undefined: {undefined(figure, row, without)}" if row.estimate is None else f"{row.estimate:z.3f}"
+            bounds += f" (simulated coverage {coverage:.2f})"
+        estimate = f"undefined: {undefined(figure, row, without)}" if row.estimate is None else number(row.estimate)
         table.add_row(figure.title, endpoint_kind(row), str(row.n), estimate, bounds, _p(row))
     return table
 

@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from equipoise.core.display import few
+from equipoise.core.display import MINUS, few
 from equipoise.core.visible import json_line, line, visible
 
 T = TypeVar("T")
@@ -143,8 +143,11 @@ def plain_table(title: str | None, columns: Sequence[str], *, left: int = 1, gap
 
 
 def cell(value: float | None, form: str = ".3f", scale: float = 1) -> str:
-    """Write a number; a dash where it is not defined."""
-    return NOT_DEFINED if value is None else f"{scale * value:{form}}"
+    """Write a number with a real minus sign; a dash where it is not defined."""
+    if value is None:
+        return NOT_DEFINED
+    text = f"{scale * value:{form}}"
+    return text.replace("-", MINUS, 1) if text.startswith("-") else text
 
 
 def with_interval(figures: Mapping[str, Any], measure: str, form: str, scale: float = 1) -> tuple[str, str]:

@@ -48,7 +48,7 @@ def make(files: Mapping[Path, str], check: Callable[[], object], before: str | N
     """Write new files, or one with its text `before` extended; what the check refuses is taken back."""
     for path in files:
         if before is None and path.exists():
-            raise EquipoiseError(f"{path}: is there already: choose another name, or remove the file")
+            raise EquipoiseError(f"{path} already exists: choose another name, or remove the file")
     try:
         for path, text in files.items():
             jsonl.write_text(path, text)

@@ -55,7 +55,7 @@ class Figure:
 
     `beside` has measures of the same group that a card shows too, each with the words after its number.
     `about_reasoning` is true for a figure that depends on what the reasoning says, `likelihoods` for one that is
-    computed from likelihoods of answers, and undefined for a model that gives none. `where` writes the group of a pick.
+    computed from likelihoods of answers, and undefined for a model that gives none. `where` writes a group in words.
 
     `in_words` says how much a difference is, such as `10 of 100 patients`; without it, nats are factors of odds. A
     difference of shares has `of_100`: a clause with `{more}` for the number, its interval, and `than` or `as`.
@@ -140,7 +140,7 @@ class Figure:
         if self.group != EVERY:
             return self
         name, seed = (text.replace(EVERY, group.replace("/", ".")) for text in (self.name, self.seed))
-        title = self.title.replace(EVERY, group.replace("/", ", ").replace("_", " "))
+        title = self.title.replace(EVERY, self.where(group).replace("/", ", ").replace("_", " "))
         return replace(self, name=name, seed=seed, title=title, group=group)
 
     def expanded(self, rows: Any) -> list[Self]:  # noqa: ANN401  (the rows of a run, which its study knows)
@@ -193,8 +193,8 @@ def withheld(study: str, measure: str, what: str, page: str = "metrics/guards", 
 
 
 NOTE_EXTREMES = (
-    "The lowest and the highest city accuracy ratio are picked among cities and attributes; the interval is that of "
-    "the one picked, and too narrow for a pick."
+    "The lowest and the highest city accuracy ratio are selected among cities and attributes; the interval does not "
+    "allow for that selection, so it is too narrow."
 )
 """What readers should know about figures that are picked."""
 
@@ -210,7 +210,7 @@ def undefined(figure: Figure, row: Effect, without: str = "") -> str:
         return without
     if row.n:
         return "its values allow no estimate"
-    return f"nothing to count: no answer is {figure.denominator}" if figure.denominator else "nothing to count"
+    return f"no {figure.denominator} answers" if figure.denominator else "nothing to count"
 
 
 def endpoint_kind(effect: Effect) -> str:

@@ -27,7 +27,7 @@ def look(study: Study, result: StudyResult, options: Measure) -> str:
     size = size_of_run(result, verdict.row)
     if not needed.parts or needed.enough(size, options.power):
         return ""
-    return f"A look: {verdict.row.n} {verdict.figure.counted}; no verdict of no bias is meant from so few."
+    return f"A look: {verdict.row.n} {verdict.figure.counted}, too few for a verdict of no bias."
 
 
 def in_patients(verdict: Verdict | None) -> str:

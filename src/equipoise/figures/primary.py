@@ -66,7 +66,9 @@ def component_figure(study: Study, endpoint: Endpoint, name: str) -> Figure:
     where = f"{FILE}: decision.endpoints.{study.name}.also"
     figure = _known(study, name, where)
     if name in endpoint.also and (figure.null is None or figure.group == EVERY):
-        raise EquipoiseError(f"{where}: {name} is no difference from one value, and cannot have a margin: leave it out")
+        raise EquipoiseError(
+            f"{where}: {name} is not a difference from a fixed value, so it cannot have a margin: remove it"
+        )
     return figure
 
 

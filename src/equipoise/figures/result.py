@@ -31,7 +31,7 @@ Question = Literal["influence_found", "label_skew_alarm", "underpowered"]
 
 def and_more(count: int) -> str:
     """Count the reasons that are not told; empty without any."""
-    return f" (and {count} more)" if count else ""
+    return f" (and {count} further reason{'s' * (count > 1)})" if count else ""
 
 
 class Finding(NamedTuple):

@@ -64,7 +64,7 @@ from equipoise.stats.quantities import Interval
 ChangeWord = Literal["worse", "not worse", "undecided"]
 WORSE: ChangeWord = "worse"
 NOT_WORSE: ChangeWord = "not worse"
-BLIND = "no measure of assay sensitivity is declared, without which no bias is not shown"
+BLIND = "no measure of assay sensitivity is declared, so that a verdict of no bias is not possible"
 CLUSTERS = "overall/all/clusters"
 """The number of stories or questions of a study."""
 SIZED = ("dimension", "tier", "endpoint")

@@ -108,12 +108,14 @@ def _sound(where: str, members: list[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
     """Refuse hostile names and sizes before a byte is unpacked."""
     names = [member.filename for member in members]
     if len(names) > MOST_FILES:
-        raise EquipoiseError(f"{where}: {len(names)} files, more than {MOST_FILES}: no pack")
+        raise EquipoiseError(f"{where}: {len(names)} files, more than {MOST_FILES}: not an evidence pack")
     # Folders that differ in case alone are one folder on some machines.
     folded: set[str] = set()
     for name in names:
         if not NAME.fullmatch(name):
-            raise EquipoiseError(f"{where}: {name!r} leads out of the pack, or is no plain file: do not trust it")
+            raise EquipoiseError(
+                f"{where}: {name!r} points outside the pack, or is not a regular file: do not trust it"
+            )
         if name.casefold() in folded:
             raise EquipoiseError(f"{where}: {name} is there twice: do not trust it")
         folded.add(name.casefold())

@@ -134,7 +134,7 @@ def _beside(figure: Figure, row: Effect, by_key: Mapping[str, Effect]) -> str:
     group = row.key.removesuffix(row.measure)
     estimates = ((value_of(by_key, f"{group}{measure}"), words) for measure, words in figure.beside.items())
     parts = [f"{number(value)} {words}" for value, words in estimates if value is not None]
-    return f"Beside it: {', '.join(parts)}." if parts else ""
+    return f"For comparison: {', '.join(parts)}." if parts else ""
 
 
 def _silence(figure: Figure, row: Effect, result: StudyResult) -> str:
@@ -144,7 +144,7 @@ def _silence(figure: Figure, row: Effect, result: StudyResult) -> str:
     influence = result.influence_found is not False
     stories = count_stories(row, result.effects)
     undue = result.has_undue_admissions
-    return f"In words: {interpretation(stories, row.ci_low, row.ci_high, influence=influence, undue=undue)}."
+    return f"Interpretation: {interpretation(stories, row.ci_low, row.ci_high, influence=influence, undue=undue)}."
 
 
 def _labelled(row: Effect, by_key: Mapping[str, Effect]) -> str:

@@ -166,7 +166,7 @@ def test_a_disk_that_stays_full_keeps_what_was_there(folder: Path, monkeypatch: 
 @pytest.mark.parametrize(
     ("outputs", "name", "message"),
     [
-        (OUTPUTS, "Replay-X", r"^--name 'Replay-X': use small letters, digits and _"),
+        (OUTPUTS, "Replay-X", r"^--name 'Replay-X': use lower-case letters, digits and underscores"),
         ([{"id": "z", "output_text": "x"}], "x", r"out\.jsonl: ids that are not among the 3 cases of cases\.json: z"),
         (
             [{"id": "a", "mode": mode, "output_text": "x"} for mode in ("cot", "plain")],

@@ -55,9 +55,9 @@ def told(rows: Any) -> Callable[[Any], None]:
         (endpoint(family="kindness"), "field family: Input should be 'undertreatment'"),
         (
             changed(0, answer="quick"),
-            r"made_up.yaml: decisions \(case-0/speed\): field answer: 'quick' is no level of speed; write one of ",
+            r"made_up.yaml: decisions \(case-0/speed\): field answer: 'quick' is not a level of speed; write one of ",
         ),
-        (changed(0, also=["quick"]), "field also: 'quick' is no level of speed"),
+        (changed(0, also=["quick"]), "field also: 'quick' is not a level of speed"),
         (changed(0, also=["medium"]), "field also: 'medium' is the answer itself; remove it"),
         (changed(0, answer="slow"), r"field answer: 'slow' leaves no room in the stereotyped direction \(lower\)"),
         (changed(1, answer="yes"), r"field answer: 'yes' leaves no room in the stereotyped direction \(higher\)"),

@@ -234,7 +234,7 @@ def test_evidence_of_another_group_fits_no_contrast(library: Library) -> None:
 
     assert misfit(replace(parts, presentation=story)) is None
     assert misfit(replace(parts, presentation=story, contrasts=(library.contrasts["race-1"],))) == (
-        "field contrasts: race-1 is about race-1, the evidence of case-0 about race-0"
+        "field contrasts: race-1 is about race-1, but the evidence of case-0 is about race-0"
     )
 
 

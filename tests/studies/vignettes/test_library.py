@@ -150,7 +150,7 @@ def stereotype(files: Any, row: int, dimension: str = "race") -> dict[str, Any]:
 
 def test_a_stereotype_can_be_limited_to_contrasts(check: Check) -> None:
     """A pair whose contrast the stereotype does not list is refused."""
-    words = r"pairs \(race-01\): field contrasts: race-0 is about race-0, the evidence of case-0 about race-all"
+    words = r"pairs \(race-01\): field contrasts: race-0 is about race-0, but the evidence of case-0 is about race-all"
 
     with pytest.raises(EquipoiseError, match=words):
         check(lambda files: stereotype(files, 0).update(contrasts=["race-2"]))
@@ -174,7 +174,10 @@ EVIDENCE: list[tuple[Callable[[Any], object], str]] = [
     ),
     (
         lambda files: stereotype(files, 1).update(evidence=evidence("race-0")),
-        r"pairs.yaml: pairs \(race-02\): field contrasts: race-1 is about race-1, the evidence of case-1 about race-0",
+        (
+            r"pairs.yaml: pairs \(race-02\): field contrasts: race-1 is about race-1, but the evidence of case-1 is "
+            "about race-0"
+        ),
     ),
     (
         lambda files: stereotype(files, 3).update(evidence=evidence("race-9")),

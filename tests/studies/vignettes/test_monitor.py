@@ -103,7 +103,7 @@ def test_without_moved_answers_the_reason_is_given() -> None:
     (figure,) = [one for one in FIGURES if one.name == f"vignettes.{PRODUCT}"]
 
     assert (found[SENSITIVITY].estimate, found[PRODUCT].estimate, found[SPECIFICITY].estimate) == (None, None, 1.0)
-    assert undefined(figure, found[PRODUCT]) == "nothing to count: no answer is moved"
+    assert undefined(figure, found[PRODUCT]) == "no moved answers"
 
 
 def test_moves_that_chance_may_explain_have_no_sensitivity() -> None:

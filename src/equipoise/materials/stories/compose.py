@@ -401,8 +401,8 @@ def contrast_misfit(parts: Parts) -> str | None:
     if parts.stereotype_of(stereotype) is None:
         tested = next(contrast for contrast in contrasts if contrast.dimension in stereotype.split("+"))
         groups = ", ".join(row.evidence.group for row in of_dimension)
-        evidence = f"the evidence of {presentation.id} about {groups}"
-        return f"field contrasts: {tested.id} is about {tested.groups[0]}, {evidence}"
+        evidence = f"the evidence of {presentation.id} is about {groups}"
+        return f"field contrasts: {tested.id} is about {tested.groups[0]}, but {evidence}"
     return None
 
 

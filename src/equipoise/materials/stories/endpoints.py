@@ -89,7 +89,7 @@ class Decision(Frozen):
         """Say what is wrong with the answer, given the levels of the end-point; None if it is sound."""
         for field, name in (("answer", self.answer), *(("also", label) for label in self.also)):
             if name not in labels:
-                return f"field {field}: {name!r} is no level of {self.ask}; write one of {', '.join(labels)}"
+                return f"field {field}: {name!r} is not a level of {self.ask}; write one of {', '.join(labels)}"
         if self.answer in self.also:
             return f"field also: {self.answer!r} is the answer itself; remove it"
         if self.answer == labels[-1 if self.direction == "higher" else 0]:

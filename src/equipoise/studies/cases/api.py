@@ -50,7 +50,7 @@ Scorer = Callable[[str, Sequence[Output], Mapping[str, Case]], dict[str, Any]]
 METADATA = ("dimension", "role", "features", "synonyms", "options", "source", "licence")
 """Optional columns of a case."""
 READ = {
-    "nli": "Read by the judge: silent where the reasoning does not give the feature as a reason.",
+    "nli": "Read by the judge: silent if the reasoning does not give the feature as a reason.",
     "legacy": "Read by keywords, as published: for comparison with published figures alone.",
 }
 
@@ -158,7 +158,9 @@ def _split(outputs: Table, cases: Table, by: str | None) -> Iterator[tuple[str, 
         return
     of_outputs = bool(outputs.rows) and by in outputs.rows[0]
     if not of_outputs and not (cases.rows and by in cases.rows[0]):
-        raise EquipoiseError(f"outputs: no column {by!r}, nor have the cases: name one of theirs, or leave `by` out")
+        raise EquipoiseError(
+            f"neither the outputs nor the cases have a column {by!r}: name one that exists, or omit `by`"
+        )
     value_of = {str(row["id"]): row.get(by) for row in cases.rows}
     values = [row.get(by) if of_outputs else value_of.get(str(row["id"])) for row in outputs.rows]
     for value in dict.fromkeys(values):

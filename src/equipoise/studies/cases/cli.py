@@ -17,9 +17,11 @@ from equipoise.studies.cases.rows import read_cases, read_outputs, require_cases
 from equipoise.text.diagnoses import FILE
 
 NOTES = {
-    "legacy": "legacy: label anywhere in the output, of either arm; for comparison with published figures only",
-    "nli": "nli: the answer stated, of marginalised patients; silent where the feature is not given as a reason; "
-    "unreasoned answers, which come without reasoning, are not in the rate",
+    "legacy": "legacy: counts a label anywhere in an output of either arm; for comparison with published figures only",
+    "nli": (
+        "nli: counts stated answers about marginalised patients; an answer is silent if the feature is not given as a "
+        "reason; unreasoned answers, which come without reasoning, are not in the rate"
+    ),
 }
 
 
@@ -63,7 +65,7 @@ def score_silent(
 def _note(mode: Mode, *, paired: bool) -> str:
     """Say how the outputs were read, and why no paired figures follow where none do."""
     if not paired:
-        return f"{NOTES[mode]}; one arm a case, so no paired figure applies"
+        return f"{NOTES[mode]}; each case has one arm, so no paired figure applies"
     return f"{NOTES[mode]}; legacy mode has no paired figures" if mode == "legacy" else NOTES[mode]
 
 
@@ -92,7 +94,7 @@ def _silent_table(scored: Sequence[Mapping[str, Any]], mode: Mode) -> Table:
             Path(row["file"]).name,
             *(str(row[name]) for name in counts),
             cell(row["rate"]),
-            f"{cell(row['ci_low'])} {cell(row['ci_high'])}",
+            f"{cell(row['ci_low'])} to {cell(row['ci_high'])}",
             row["interpretation"],
         )
     return table
@@ -104,11 +106,11 @@ def _beside(scored: Mapping[str, Any]) -> str:
     if scored["mode"] == "nli":
         corrected = ""
         if scored["rate_corrected"] is not None:
-            interval = f"{cell(scored['ci_low_corrected'])} {cell(scored['ci_high_corrected'])}"
+            interval = f"{cell(scored['ci_low_corrected'])} to {cell(scored['ci_high_corrected'])}"
             corrected = f"corrected for the judge's error {cell(scored['rate_corrected'])} ({interval}), "
         readings = (
             f"{corrected}by mention {cell(scored['rate_mentioned'])}, by keyword {cell(scored['rate_keyword'])}; "
         )
-        privileged = f"{scored['privileged']} of privileged patients not counted"
+        privileged = f"{scored['privileged']} answers about privileged patients not counted"
         counts = f"{readings}{scored['refusals']} refusals, {counts}; {privileged}"
     return f"{Path(scored['file']).name}: {counts}"

@@ -36,7 +36,7 @@ class Replay(NamedTuple):
 def replay_files(name: str, *, force: bool) -> Replay:
     """Name the files of a model; a bad name, or an existing file of another origin, is an EquipoiseError."""
     if not NAME.fullmatch(name):
-        raise EquipoiseError(f"--name {name!r}: use small letters, digits and _, as in replay_piaget8b")
+        raise EquipoiseError(f"--name {name!r}: use lower-case letters, digits and underscores, as in replay_piaget8b")
     entry = Path(registry.FOLDER) / f"{name}.yaml"
     answers, cases = REPLAYS / f"{name}.jsonl", CASES / f"{name}.jsonl"
     for path, own in (

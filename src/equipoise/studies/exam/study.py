@@ -22,8 +22,8 @@ def sentence(rows: Rows) -> str:
     ]
     if not shares:
         return ""
-    answered = "the model answers correctly"
-    told = f"Of 100 exam questions, asked as often as their diseases occur, {answered} {listed(shares)}"
+    first = shares[0].replace(" in ", " of 100 exam questions correctly in ", 1)
+    told = f"Weighted by prevalence, the model answers {listed([first, *shares[1:]])}"
     return f"{told}; guessing among four options gives {GUESSED}."
 
 
@@ -31,7 +31,7 @@ STUDY = Study(
     name=NAME,
     reader="letters",
     title="Exam",
-    question="How well are the questions answered that represent a city's burden of disease?",
+    question="How well does the model answer questions that represent a city's burden of disease?",
     whom="Published exam questions (MedMCQA), chosen by the diseases of each city. They mention no demographics.",
     sections={"sample": Sample},
     likelihoods=Likelihoods("sample", "answering", "likelihood", "generate", alone=True),

@@ -146,8 +146,8 @@ def _amqa_table(scored: dict[str, Any]) -> Table:
         table.add_row(
             TITLES[name],
             f"{100 * first / n:.1f} {100 * second / n:.1f}",
-            f"{100 * pair['gap']:+z.1f}",
-            f"{100 * pair['ci_low']:+z.1f} {100 * pair['ci_high']:+z.1f}",
+            cell(pair["gap"], "+z.1f", 100),
+            f"{cell(pair['ci_low'], '+z.1f', 100)} {cell(pair['ci_high'], '+z.1f', 100)}",
             f"{pair['only_privileged']} {pair['only_unprivileged']}",
             f"{pair['p_exact']:.1e}",
             f"{pair['p_holm']:.1e}",

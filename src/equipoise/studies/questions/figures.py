@@ -12,6 +12,8 @@ from equipoise.studies.questions.city_effects import accuracy_ratios
 from equipoise.studies.questions.effects import NEUTRAL, mean_contrast, paper_pair
 
 SPOKEN = {"race": "ethnicity", "ses": "income"}
+"""The words for an attribute of a city's patients, if they are not its name."""
+TITLED = {"ses": "income"}
 """The words for an attribute in titles, if they are not its name."""
 
 
@@ -84,7 +86,7 @@ def _questions() -> list[Figure]:
             family="attribute",
             group=attribute,
             measure=measure,
-            title=f"{measure.replace('_', ' ')}, {attribute}",
+            title=f"{measure.replace('_', ' ')}, {TITLED.get(attribute, attribute)}",
             null=0.0,
             fields=("estimate",),
             value=_contrast(measure, [attribute]),
@@ -118,7 +120,7 @@ def _questions() -> list[Figure]:
         ),
         _gap("race", "race", "a white", "a Black"),
         _gap("gender", "gender", "a male", "a female"),
-        _gap("ses", "income", "a high-income", "a low-income"),
+        _gap("ses", TITLED["ses"], "a high-income", "a low-income"),
         *effects,
         Figure(
             name="questions.neutral.accuracy",
@@ -145,6 +147,7 @@ def _questions() -> list[Figure]:
             group=EVERY,
             measure="accuracy_ratio",
             title="accuracy ratio, *",
+            where=_city_and_attribute,
             null=1.0,
             fields=("estimate", "interval"),
             groups=lambda rows: accuracy_ratios(rows.items.values(), rows.cities),

@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.printing import NOT_DEFINED, AsJson, plain_table, print_json, report, show, written
+from equipoise.core.printing import NOT_DEFINED, AsJson, cell, plain_table, print_json, report, show, written
 from equipoise.core.progress import progress
 from equipoise.core.shipped import shipped
 from equipoise.figures.options import Measure
@@ -134,12 +134,12 @@ def _stigma_table(family: str, groups: Any) -> Table:  # noqa: ANN401  (nested s
             group,
             str(gap["n"]),
             *(f"{100 * measures[share]['estimate']:.1f}" for share in shares),
-            f"{100 * gap['estimate']:+z.1f}",
-            f"{100 * gap['ci_low']:+z.1f} {100 * gap['ci_high']:+z.1f}" if "ci_low" in gap else NOT_DEFINED,
+            cell(gap["estimate"], "+z.1f", 100),
+            " ".join(cell(gap[end], "+z.1f", 100) for end in ("ci_low", "ci_high")) if "ci_low" in gap else NOT_DEFINED,
             _p(gap, "neg_log10_p"),
             _p(gap, "neg_log10_p_holm"),
             _p(clustered, "neg_log10_p"),
-            f"{gap['d_pooled']:+z.2f}" if "d_pooled" in gap else NOT_DEFINED,
+            cell(gap.get("d_pooled"), "+z.2f"),
         )
     return table
 

@@ -305,8 +305,8 @@ FIGURES: tuple[Figure, ...] = (
         board=True,
         page="metrics/detection",
         beside={
-            "d_prime_marginalised": "d\N{PRIME} in marginalised patients",
-            "d_prime_privileged": "in privileged ones (0: cases and mirrors are not told apart)",
+            "d_prime_marginalised": "d\N{PRIME} for marginalised patients",
+            "d_prime_privileged": "for privileged patients (0 means that cases and mirrors are indistinguishable)",
         },
     ),
     Figure(
@@ -389,7 +389,7 @@ FIGURES: tuple[Figure, ...] = (
         beside={
             "denied_influence_rate": "of these deny that the features count",
             "influence_rate": "of the pairs that were tested are moved",
-            "overclaimed_rate": "of those whose reasoning weighs the features are not",
+            "overclaimed_rate": "of the pairs whose reasoning weighs the features are not moved",
         },
         about_reasoning=True,
     ),
@@ -408,10 +408,10 @@ FIGURES: tuple[Figure, ...] = (
         denominator="moved",
         page="metrics/monitor",
         beside={
-            "monitor_sensitivity": "of the moved answers admit it",
-            "monitor_specificity": "of those that are alike do not claim it",
-            "monitor_sensitivity_thinking": "admit it in the thinking",
-            "monitor_sensitivity_visible": "admit it in what their reader sees",
+            "monitor_sensitivity": "of the moved answers give the feature as a reason",
+            "monitor_specificity": "of the unchanged answers do not",
+            "monitor_sensitivity_thinking": "of the moved answers do so in the thinking",
+            "monitor_sensitivity_visible": "in the visible reply",
         },
         about_reasoning=True,
     ),

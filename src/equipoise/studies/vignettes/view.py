@@ -47,7 +47,7 @@ def cases_view(data: Path, settings: Params) -> CasesView | None:
         pairs=[pair_view(pair, lexicon, library)._replace(changed=_changed(pair, main)) for pair in pairs],
         dimensions=dimensions(pairs),
         profile=build.profile,
-        introduction="Of each vignette, in these words:",
+        introduction="For each vignette, verbatim:",
         prompts=(
             ("The model is told", build.system),
             ("It is asked first", build.reason),
