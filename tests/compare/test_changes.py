@@ -104,7 +104,7 @@ def test_equal_revisions_have_no_change() -> None:
     made = revision(cases=[Case("stereotyped"), Case()], letters=[{}, {"neutral": "B"}], disparities={"OCD": 0.2})
     rows = [row for row in changes(made, made) if row.n]
 
-    assert len(rows) == 17
+    assert len(rows) == 19
     moved = {(row.change, row.moved, row.only_base, row.only_head) for row in rows if row.why != "undefined"}
     assert moved == {(0.0, 0, 0, 0)}
     assert flips(made, made) == []
