@@ -285,7 +285,15 @@ def test_pairs_of_saved_outputs_are_compared() -> None:
 
     def saved(name: str, marginalised: AnswerKind) -> Revision:
         arms = [
-            CASE.model_copy(update={"key": f"p{n}/{role}", "pair": f"p{n}", "role": role, "expected": "infarction"})
+            CASE.model_copy(
+                update={
+                    "key": f"p{n}/{role}",
+                    "pair": f"p{n}",
+                    "role": role,
+                    "expected": "infarction",
+                    "prompt": f"Case {n}, {role}",
+                }
+            )
             for n in range(6)
             for role in ROLES
         ]
