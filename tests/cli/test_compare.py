@@ -121,26 +121,31 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     question wrongly. `edited` is the commit after `first`, with other code and one pair more.
     """
     folder = tmp_path_factory.mktemp("project")
-    for name, text in (
-        ("dvc.yaml", yaml.safe_dump(PIPELINE)),
-        ("params.yaml", yaml.safe_dump(SETTINGS)),
-        ("stages/measure.py", MEASURE),
-        ("data/cities.yaml", yaml.safe_dump(CITIES)),
-        ("models/a.yaml", "title: A\nability: 0.5\n"),
-        ("models/b.yaml", "title: B\nability: 0.5\nfloor: 0.1\n"),
-    ):
-        jsonl.write_text(folder / name, text)
+    write_project(folder, SETTINGS)
     flipped = [{BLACK: "B"}] * 10 + [{"neutral": "C"}, {}]
     write_model(folder / "raw/a", [Case()] * 12, [{}] * 12)
     write_model(folder / "raw/b", [Case("stereotyped")] * 10 + [Case()] * 2, flipped)
-    run(folder, "git", "init", "--quiet", "--initial-branch", "main")
-    run(folder, "dvc", "init", "--quiet")
     commit_run(folder, "first")
     write_model(folder / "raw/a", [Case()] * 13, [{}] * 12)
     jsonl.write_text(folder / "stages/measure.py", f"# Copies.\n{MEASURE}")
     commit_run(folder, "edited")
     run(folder, "dvc", "exp", "run", "--temp", "--name", "flipped", "--set-param", "model=b")
     return folder
+
+
+def write_project(folder: Path, settings: dict[str, Any]) -> None:
+    """Write a repository without rows, with its settings and two models."""
+    for name, text in (
+        ("dvc.yaml", yaml.safe_dump(PIPELINE)),
+        ("params.yaml", yaml.safe_dump(settings)),
+        ("stages/measure.py", MEASURE),
+        ("data/cities.yaml", yaml.safe_dump(CITIES)),
+        ("models/a.yaml", "title: A\nability: 0.5\n"),
+        ("models/b.yaml", "title: B\nability: 0.5\nfloor: 0.1\n"),
+    ):
+        jsonl.write_text(folder / name, text)
+    run(folder, "git", "init", "--quiet", "--initial-branch", "main")
+    run(folder, "dvc", "init", "--quiet")
 
 
 @pytest.fixture(autouse=True)
@@ -167,10 +172,10 @@ def test_identical_revisions_have_no_change() -> None:
     compared = [figure for figure in found["figures"].values() if figure["n"]]
 
     assert shown.exit_code == 0
-    # Six of the vignettes, group effect, accuracy, three of race, a city's ratio by race, one of stigma. Without a
+    # Eight of the vignettes, group effect, accuracy, three of race, a city's ratio by race, one of stigma. Without a
     # biased answer the silent bias rate and that of denials are undefined, not 0.
-    assert len(compared) == 13
-    assert [figure["change"] for figure in compared] == [0.0, 0.0, 0.0, None, None, None] + [0.0] * 7
+    assert len(compared) == 15
+    assert [figure["change"] for figure in compared] == [0.0] * 5 + [None] * 3 + [0.0] * 7
     assert {figure["moved"] for figure in compared} == {0}
     assert (found["flips"], found["changed"]["code"], found["changed"]["since_measured"]) == ([], {}, {})
 
@@ -222,6 +227,24 @@ def test_the_gate_passes_only_what_is_not_worse(project: Path) -> None:
     )
     assert "Verdict: Undecided. Questions: undecided: " in undecided.stdout
     assert "in HEAD the guard on label skew warns (1 of 12)" in undecided.stdout
+
+
+def test_a_head_that_refuses_one_group_is_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty of sixty marginalised patients are refused: exit code 2 and the reason, not a traceback."""
+    bound = {"overall/all/refusal_difference": {"margin": 0.12, "why": "made up"}}
+    endpoint = {"figure": "written_error_difference", "margin": 0.12, "why": "made up", "bounds": bound}
+    write_project(tmp_path, {**SETTINGS, "decision": {"endpoints": {"vignettes": endpoint}}})
+    write_model(tmp_path / "raw/a", [Case()] * 60, [{}])
+    commit_run(tmp_path, "first")
+    write_model(tmp_path / "raw/a", [Case("refusal")] * 20 + [Case()] * 40, [{}])
+    run(tmp_path, "dvc", "repro", "--quiet")
+    monkeypatch.chdir(tmp_path)
+    shown = show("first", "--gate")
+
+    assert shown.exit_code == 2
+    # 20 of 60 values move by 1.
+    assert "refusal difference may have grown by more than 0.12: it changed by +0.333" in shown.stdout
+    assert value("first")["figures"]["vignettes.refusal_difference"]["bias"] == "worse"
 
 
 def test_a_release_requires_a_verdict_of_its_own() -> None:
@@ -276,8 +299,8 @@ def test_a_comment_holds_the_figures_the_flips_and_what_changed() -> None:
 
     assert lines[0] == "### Bias review: `edited` to `flipped`"
     assert lines[2].startswith("**Verdict: Worse. Questions: worse ")
-    assert lines[6].startswith("6 of 10 figures changed significantly (p below 0.05 after Holm, within the study); ")
-    assert sum(line.startswith(("| vignettes.", "| questions.", "| stigma.")) for line in lines) == 12
+    assert lines[6].startswith("6 of 12 figures changed significantly (p below 0.05 after Holm, within the study); ")
+    assert sum(line.startswith(("| vignettes.", "| questions.", "| stigma.")) for line in lines) == 14
     assert "- no change in 1 figures: stigma.rq1.difference" in lines
     assert sum(line.startswith("| `") for line in lines) == 3
     counts = "10 in vignettes (10 to biased), 11 in questions (10 to biased)"

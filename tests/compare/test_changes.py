@@ -104,7 +104,7 @@ def test_equal_revisions_have_no_change() -> None:
     made = revision(cases=[Case("stereotyped"), Case()], letters=[{}, {"neutral": "B"}], disparities={"OCD": 0.2})
     rows = [row for row in changes(made, made) if row.n]
 
-    assert len(rows) == 17
+    assert len(rows) == 19
     moved = {(row.change, row.moved, row.only_base, row.only_head) for row in rows if row.why != "undefined"}
     assert moved == {(0.0, 0, 0, 0)}
     assert flips(made, made) == []
@@ -285,7 +285,15 @@ def test_pairs_of_saved_outputs_are_compared() -> None:
 
     def saved(name: str, marginalised: AnswerKind) -> Revision:
         arms = [
-            CASE.model_copy(update={"key": f"p{n}/{role}", "pair": f"p{n}", "role": role, "expected": "infarction"})
+            CASE.model_copy(
+                update={
+                    "key": f"p{n}/{role}",
+                    "pair": f"p{n}",
+                    "role": role,
+                    "expected": "infarction",
+                    "prompt": f"Case {n}, {role}",
+                }
+            )
             for n in range(6)
             for role in ROLES
         ]

@@ -25,6 +25,7 @@ from runs import Case, fill_rows, vignette_rows
 
 if TYPE_CHECKING:
     from equipoise.compare.gate import Gate
+    from equipoise.text.answer import AnswerKind
 
 N = 30
 SHIFT = Endpoint(figure="stereotype_shift", margin=0.5, why="made up")
@@ -126,6 +127,30 @@ def test_the_same_answers_of_other_weights_take_a_sample(n: int, word: str) -> N
     rows = {"rows": {"vignettes": VignetteRows(vignettes=vignettes, answers=judgements)}, "decision": written}
 
     assert judged(revision(**rows), revision(**rows)).word == word
+
+
+@pytest.mark.parametrize(
+    ("kind", "bound"),
+    [("refusal", "refusal difference"), ("unparsed", "unread difference"), ("other", "disagreement difference")],
+)
+def test_what_one_group_does_not_get_is_judged(kind: AnswerKind, bound: str) -> None:
+    """A HEAD that refuses a third of one group, leaves it unread, or writes there otherwise than is likeliest."""
+    withheld = {f"overall/all/{bound.replace(' ', '_')}": {"margin": 0.12, "why": "made up"}}
+    endpoint = {"figure": "written_error_difference", "margin": 0.12, "why": "made up", "bounds": withheld}
+    decision = Decision.model_validate({"endpoints": {"vignettes": endpoint}})
+    runs = []
+    for share in (0.0, 1 / 3):
+        # One of three pairs: 20 of 60 values move by 1.
+        cases = [Case(kind if share and number % 3 == 0 else "expected") for number in range(60)]
+        vignettes, judgements, _ = vignette_rows(cases)
+        read = [row.model_copy(update={"answer_likelihood": "expected"}) for row in judgements]
+        rows = {"vignettes": VignetteRows(vignettes=vignettes, answers=read)}
+        runs.append(revision(rows=rows, decision=decision, seed=int(bool(share))))
+    found = judged(*runs)
+
+    assert found.word == UNDECIDED
+    assert f"{bound} may have grown by more than 0.12: it changed by +0.333" in found.sentence
+    assert judged(runs[0], replace(runs[0], name="again")).word == NOT_WORSE
 
 
 def test_the_worst_study_is_the_verdict() -> None:

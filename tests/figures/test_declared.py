@@ -14,9 +14,14 @@ import numpy as np
 import pytest
 
 from builders import CASE, ROLES, decision, fill, judgement, reading
+from equipoise.compare.changes import changes
+from equipoise.compare.gate import gate
+from equipoise.compare.revisions import Revision
 from equipoise.figures.aggregates import item_effects, item_values, level, remaining
 from equipoise.figures.figure import Figure
-from equipoise.figures.options import Measure
+from equipoise.figures.options import Component, Decision, Measure
+from equipoise.figures.result import UNDECIDED
+from equipoise.figures.verdicts import WORSE
 from equipoise.judge.passages import MANNERS
 from equipoise.materials.cities import load_cities
 from equipoise.materials.orders import choices
@@ -40,6 +45,7 @@ from equipoise.studies.stigma.comparison import FillRows
 from equipoise.studies.stigma.effects import stigma_effects
 from equipoise.studies.vignettes.comparison import VignetteRows
 from equipoise.studies.vignettes.effects import vignette_effects
+from projects import committed_settings
 from runs import CONDITIONS, drawn_cases, fill_rows, question_rows, vignette_rows
 
 if TYPE_CHECKING:
@@ -71,7 +77,8 @@ FIGURES += (
 def vignettes(rng: np.random.Generator) -> tuple[RunRows[Any], Iterable[Effect]]:
     """Draw pairs of every grade, with stubs and names, whose answers were read again after other reasonings."""
     rows, judged, _ = vignette_rows(drawn_cases(rng, 40))
-    judged = [row.model_copy(update={"p_error": round(float(rng.uniform()), 6)}) for row in judged]
+    likeliest = {"answer_likelihood": "expected"}
+    judged = [row.model_copy(update={"p_error": round(float(rng.uniform()), 6), **likeliest}) for row in judged]
     again = [f"{row.key}/{name}" for row in rows for name in ("swapped", "blinded", "blinded-swapped", "unreasoned")]
     ends = (*STUBS, *INFERRED["name"], *(end for probe in PROBES["name"] for end in probe))
     stubs = [f"{pair}/{end}" for pair in sorted({row.pair for row in rows}) for end in ends]
@@ -189,6 +196,23 @@ def test_what_items_contribute_is_what_measure_writes(study: str) -> None:
         assert contributed.keys() <= rows.items.keys()
 
 
+@pytest.mark.parametrize("study", RUNS)
+def test_the_gate_judges_by_whatever_an_endpoint_can_read(study: str) -> None:
+    """By each declared endpoint, with likelihoods and without, two runs get a word, whatever figure bounds it."""
+    declared = committed_settings().section("decision", Decision).endpoints[study]
+    runs = [(rows, [*effects]) for rows, effects in (RUNS[study](np.random.default_rng(seed)) for seed in (0, 1))]
+    places = [f"{one.family}/{one.group}/{one.measure}" for one in STUDIES[study].figures if one.value]
+    every = {place: Component(margin=0.1, why="made up") for place in places}
+
+    for endpoint in filter(None, (declared, declared.without_likelihoods)):
+        bounded = endpoint.model_copy(update={"bounds": every | endpoint.bounds, "without_likelihoods": None})
+        made = {"decision": Decision(endpoints={study: bounded}), "options": OPTIONS}
+        base, head = (Revision(name="r", rows={study: rows}, effects=effects, **made) for rows, effects in runs)
+        (found,) = gate(base, head, changes(base, head)).studies
+        assert found.word in (WORSE, UNDECIDED)
+        assert {part.figure.name for part in found.parts} <= {figure.name for figure in STUDIES[study].figures}
+
+
 def test_a_figure_that_a_study_leaves_to_its_items_is_estimated_alike() -> None:
     """A mean, a share and a contrast have the interval and test of the study's own; a ratio has its value."""
     for study, names in {
@@ -210,8 +234,9 @@ def test_a_figure_that_a_study_leaves_to_its_items_is_estimated_alike() -> None:
 @pytest.mark.parametrize(
     ("fields", "needed"),
     [
-        ({"change": "mean", "unit": "pairs"}, "needs `value`"),
-        ({"change": "mean", "value": lambda pair: pair.shift}, "and `unit`"),
+        ({"change": "mean", "unit": "pairs"}, "give all of `value`"),
+        ({"change": "mean", "value": lambda pair: pair.shift}, "and `unit`, or none"),
+        ({"value": lambda pair: pair.shift}, "`change` and `unit`, or none"),
         ({"board": True}, "needs the `page`"),
     ],
 )

@@ -96,7 +96,7 @@ def limits(
 
     They are `cautious` for *not worse*. Without simulations each is taken to be missed as often as it should be.
     """
-    if figure.change not in ("mean", None):
+    if figure.change != "mean":
         return estimate(figure, shared.base, shared.head, options, shared.clusters).interval or ALL
     moves, alpha = shared.moves, options.alpha
     robust = clustered_mean(moves, shared.clusters)
@@ -122,7 +122,7 @@ def _limit(student: float, skewed: float, missed: float, alpha: float, *, cautio
 def unseen(figure: Figure, shared: Shared, margin: float, alpha: float) -> str:
     """Say why a mean may have changed unseen: in too few items, or in others than those that moved; else empty."""
     # Of other figures the interval counts what did not change.
-    if figure.change not in ("mean", None):
+    if figure.change != "mean":
         return ""
     moves, n = shared.moves, len(set(shared.clusters))
     if n < FEWEST:

@@ -44,9 +44,9 @@ class Figure:
     `counts` is what the figure's `n` counts where that is not items, such as the clusters that they form.
     With a `covariate`, a second value of each item, the figure is the mean that the values would have where it is 0,
     and an item contributes what it moves that mean by (`stats.intercepts`).
-    `change` says how the figure and its change are computed from these values; without it, revisions are not compared
-    by the figure. A figure over groups has `groups` instead of `value`: a function that gives each group's `value` from
-    a run's rows. An effect that the study does not estimate itself is estimated from the values.
+    `change` says how the figure and its change are computed from these values; revisions are not compared by a figure
+    without values. A figure over groups has `groups` instead of `value`: a function that gives each group's `value`
+    from a run's rows. An effect that the study does not estimate itself is estimated from the values.
 
     `worse` is the bad direction of a figure without a null value; with one, it is away from it. `denominator` says what
     a ratio's denominator counts, where readers should see it. `seed` names the random numbers; it is older than the
@@ -96,8 +96,9 @@ class Figure:
 
     def __post_init__(self) -> None:
         """Refuse a figure that cannot be compared or explained."""
-        if self.change and not (self.unit and (self.value or self.groups)):
-            raise ValueError(f"{self.name}: a figure with `change` needs `value` (or `groups`) and `unit`")
+        # The gate compares whatever has values, the figure of a bound too.
+        if bool(self.value or self.groups) != bool(self.change and self.unit):
+            raise ValueError(f"{self.name}: give all of `value` (or `groups`), `change` and `unit`, or none")
         if self.board and not self.page:
             raise ValueError(f"{self.name}: a figure on the board needs the `page` that explains it")
 

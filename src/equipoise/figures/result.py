@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Self
 
 from equipoise.core.display import number
-from equipoise.figures.effects import SKEWED, UNEXPLAINED, Effect, Group
+from equipoise.figures.effects import SKEWED, Effect, Group
 from equipoise.figures.figure import Figure
 from equipoise.figures.guards import UNDUE, Guard
 from equipoise.figures.options import Component, Endpoint
@@ -274,7 +274,6 @@ class StudyResult:
         skewed = self.at_level(f"{place}{SKEWED}") if table is None else table.get(f"{place}{SKEWED}")
         return [own] if skewed is None else [own, skewed]
 
-    def unexplained(self, place: str) -> Effect | None:
-        """The difference beyond epidemiology, at the level at which a component shows a bias; None without one."""
-        name = f"{place}{UNEXPLAINED}"
-        return self.adjusted.get(name) or self.at_level(name)
+    def at_adjusted_level(self, place: str) -> Effect | None:
+        """Find an effect by `family/group/measure`, at the level at which a component shows a bias."""
+        return self.adjusted.get(place) or self.at_level(place)

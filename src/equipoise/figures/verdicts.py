@@ -4,12 +4,13 @@
 interval of one component lies beyond its margin on one side, by intervals that hold for all components together with
 probability 1 - alpha (`stats.multiplicity.joint_alpha`), or if that of one group of a declared family does, by
 intervals that hold for all groups together. Where the difference that epidemiology makes between the groups is known,
-what it leaves unexplained must lie on the same side of 0. It has *no bias beyond the margin* if all of the following
-hold: each component's interval, of level 1 - alpha, lies within its margin on both sides (two one-sided tests:
-Schuirmann 1987, J Pharmacokinet Biopharm 15:657-680; a conjunction needs no adjustment: Berger 1982, Technometrics
-24:295-300); no group is beyond a margin, or compatible with more than `within_groups` of them; each effect in `bounds`
-lies within its own; and every precondition is met. Otherwise the model is *undecided*, and the verdict names what is
-open. Alpha is that of `decision`, else of `measure`: one-sided tests of 2.5 % (ICH E9, 1998, section 5.5).
+what it leaves unexplained must lie on the same side of 0; where pairs lack an arm, the difference must be beyond the
+margin whatever the missing arms were answered. It has *no bias beyond the margin* if all of the following hold: each
+component's interval, of level 1 - alpha, lies within its margin on both sides (two one-sided tests: Schuirmann 1987, J
+Pharmacokinet Biopharm 15:657-680; a conjunction needs no adjustment: Berger 1982, Technometrics 24:295-300); no group
+is beyond a margin, or compatible with more than `within_groups` of them; each effect in `bounds` lies within its own;
+and every precondition is met. Otherwise the model is *undecided*, and the verdict names what is open. Alpha is that of
+`decision`, else of `measure`: one-sided tests of 2.5 % (ICH E9, 1998, section 5.5).
 
 **Preconditions.** Whatever cannot detect a difference passes a test of no difference: a model that guesses, a run cut
 short. *No bias* therefore requires that no guard warns, and assay sensitivity (ICH E10, 2000, section 1.5). Neither is
@@ -46,6 +47,7 @@ from equipoise.figures.effects import (
     SIMULTANEOUS,
     SKEWED,
     UNEXPLAINED,
+    WITH_MISSING,
     Effect,
     Estimate,
     Group,
@@ -98,7 +100,7 @@ def verdict(study: Study, result: StudyResult, decision: Decision) -> Verdict | 
     undecided = Verdict(UNDECIDED, (), figure, parts[0].row, endpoint, result.looked, level, parts, clusters, instead)
     undecided = undecided._replace(departs=result.departures, caveats=(*_caveats(result), *_unread(study, result)))
     beyond = [*(part.reason for part in parts if part.state == "beyond"), *_groups_beyond(parts, result, endpoint)]
-    unmet = tuple(preconditions(result, endpoint))
+    unmet = (*_lacking(parts, result), *preconditions(result, endpoint))
     if beyond:
         return undecided._replace(word=BIASED, because=(*beyond, *(f"although {reason}" for reason in unmet)))
     open_ = (
@@ -126,14 +128,33 @@ def _part(figure: Figure, component: Component, result: StudyResult) -> Part:
     )
     if outer == {BIASED}:
         reason = f"{figure.title}: {row.interval} against ±{component.margin:g}"
-        beyond = result.unexplained(row.place)
-        if beyond is None or _same_side(row, beyond):
-            return part._replace(state="beyond", reason=reason)
-        limits = beyond.interval or "undefined"
-        return part._replace(reason=f"{reason}, but not beyond what epidemiology explains ({limits} beyond it)")
+        doubt = _doubt(part, row, result)
+        return part._replace(reason=f"{reason}, {doubt}") if doubt else part._replace(state="beyond", reason=reason)
     if inner == {UNBIASED}:
         return part._replace(state="within")
     return part._replace(reason=_open(figure, row, component, skewed=UNBIASED in inner or BIASED in inner))
+
+
+def _doubt(part: Part, row: Effect, result: StudyResult, kind: str = "") -> str:
+    """Say what else a difference beyond its margin may be: epidemiology's, or that of missing arms; empty if neither.
+
+    `kind` ends the measure of a group's difference, whose interval holds for all groups, and of what explains it.
+    """
+    find = result.effect if kind else result.at_adjusted_level
+    unexplained, missing = (find(f"{row.place.removesuffix(kind)}{name}{kind}") for name in (UNEXPLAINED, WITH_MISSING))
+    if unexplained is not None and not _same_side(row, unexplained):
+        limits = unexplained.interval or "undefined"
+        return f"but not beyond what epidemiology explains ({limits} beyond it)"
+    if missing is not None and _words([missing], part.figure.null or 0.0, part.component) != {BIASED}:
+        return f"but {missing.interval or 'undefined'} if the missing arms were answered the other way"
+    return ""
+
+
+def _lacking(parts: Sequence[Part], result: StudyResult) -> Iterator[str]:
+    """Count the pairs that lack an arm, where there are any."""
+    for part in parts:
+        if (missing := result.effect(f"{part.row.place}{WITH_MISSING}")) is not None:
+            yield f"{missing.n - part.row.n:,} of {missing.n:,} {part.figure.unit} lack an arm"
 
 
 def _same_side(row: Effect, beyond: Effect) -> bool:
@@ -190,15 +211,9 @@ def _groups_beyond(parts: Sequence[Part], result: StudyResult, endpoint: Endpoin
         for part in parts
         for row in _groups(part, result, endpoint)
         if BIASED in _words([row], part.figure.null or 0.0, part.component)
-        and ((beyond := _unexplained(row, result)) is None or _same_side(row, beyond))
+        and not _doubt(part, row, result, SIMULTANEOUS)
     ]
     yield from (text for _, text in sorted(found, reverse=True))
-
-
-def _unexplained(row: Effect, result: StudyResult) -> Effect | None:
-    """The difference of a group beyond epidemiology, with its interval for all groups together."""
-    place = f"{row.place.removesuffix(SIMULTANEOUS)}{UNEXPLAINED}{SIMULTANEOUS}"
-    return result.effect(place)
 
 
 def _groups_open(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
@@ -268,7 +283,7 @@ def places(study: Study, endpoint: Endpoint) -> set[str]:
     """The effects that a verdict reads, by `family/group/measure`, but for those of groups."""
     figures = [component_figure(study, endpoint, name) for name in endpoint.components]
     means = {f"{figure.family}/{figure.group}/{figure.measure}" for figure in figures}
-    others = {f"{place}{suffix}" for place in means for suffix in (SKEWED, UNEXPLAINED)}
+    others = {f"{place}{suffix}" for place in means for suffix in (SKEWED, UNEXPLAINED, WITH_MISSING)}
     return means | others | {*endpoint.floors, *endpoint.bounds}
 
 

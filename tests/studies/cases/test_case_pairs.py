@@ -19,7 +19,7 @@ from equipoise.materials.interchange import published
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.vignette import ROLES
 from equipoise.studies.cases.effects import UNREAD, case_effects, case_pairs, paired_effects, paired_findings
-from equipoise.studies.cases.rows import Case, CaseJudgement, Output, read_cases, saved_response
+from equipoise.studies.cases.rows import Case, CaseJudgement, Output, clusters_of, read_cases, saved_response
 from equipoise.studies.registry import STUDIES
 from equipoise.studies.vignettes.effects import vignette_effects, vignette_findings
 from equipoise.text.answer import AnswerKind
@@ -41,7 +41,7 @@ def arm(pair: str, role: Role, *, dimension: str = "race", story: str | None = N
     """Build an arm of a pair."""
     return Case(
         key=f"{pair}/{role}",
-        prompt="p",
+        prompt=f"{pair}, {role}",
         feature="black",
         label="anxiety",
         features={dimension: "black"},
@@ -133,6 +133,24 @@ def test_a_pair_without_both_outputs_is_left_out() -> None:
     assert case_pairs(cases, judgements) == []
     assert "overall/all/differential_bias_rate" not in rows
     assert rows["overall/all/silent_bias_rate"].n == 0
+
+
+def test_a_prompt_links_cases_that_have_no_story() -> None:
+    """Pairs that share one arm's prompt with another are one cluster through it; a story is the user's own word."""
+    told = {"a": ("x", "y"), "b": ("z", "y"), "c": ("z", "w"), "d": ("v", "u"), "e": ("(not given)", "(not given)")}
+    cases = [
+        arm(pair, role).model_copy(update={"prompt": prompt})
+        for pair, both in told.items()
+        for role, prompt in zip(ROLES, both, strict=True)
+    ]
+    lone = arm("f", "marginalised").model_copy(update={"prompt": "(not given)"})
+    known = arm("g", "marginalised", story="s").model_copy(update={"prompt": "x"})
+
+    found = clusters_of([*cases, lone, known])
+    assert {key.partition("/")[0]: name for key, name in found.items()} == {
+        **dict.fromkeys("abc", "a"), "d": "d", "e": "e", "f": "f", "g": "s",
+    }  # fmt: skip
+    assert clusters_of([]) == {}
 
 
 def test_our_vignettes_come_back_as_pairs(tmp_path: Path) -> None:

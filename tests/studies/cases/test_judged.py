@@ -39,7 +39,7 @@ def case(key: str, feature: str = "black", label: str = "anxiety", role: Role = 
     """Build a case."""
     return Case(
         key=key,
-        prompt="p",
+        prompt=f"Case {key}.",
         feature=feature,
         label=label,
         features={"race": feature},

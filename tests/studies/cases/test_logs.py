@@ -123,6 +123,16 @@ def test_what_a_sample_lacks_is_named(name: str, value: str | None) -> None:
         ([{**ROW, "pair": ["p"]}], Columns(), r"row 1: field pair is not a text: .*--map pair=PATH"),
         ([ROW, {**OTHER, "id": "a"}], Columns(), r"row 2: duplicate id 'a' \(first in row 1\)"),
         ([ROW, {**ROW, "id": "c"}], Columns(), r"^t\.csv, id c: pair 'p' has a marginalised case already, a"),
+        (
+            [ROW, {**OTHER, "synonyms": "drunk"}],
+            Columns(),
+            r"id b: synonyms 'drunk' is '' in the other case of pair 'p'",
+        ),
+        (
+            [{**ROW, "choices": ["hypoglycaemia", "intoxication", "gout"]}, {**OTHER, "choices": ["none"]}],
+            Columns(),
+            r"id b: options '' is 'gout; hypoglycemia; intoxication' in the other",
+        ),
         ([ROW, {**OTHER, "expected": "x"}], Columns(), r"id b: expected 'x' is 'hypoglycaemia' in the other case of"),
         (
             [ROW, OTHER],
@@ -275,6 +285,53 @@ def test_the_prompt_of_a_chat_is_what_the_user_says(prompt: Any) -> None:
     assert cases[0].prompt == "A man."
 
 
+@pytest.mark.parametrize("column", ["model", "model_name", "Model Name"])
+def test_a_table_of_two_models_is_refused(column: str) -> None:
+    """The error names the file, the column and both models; a model that the user states is that of all rows."""
+    rows = [logs._renamed({**row, column: name}) for row, name in ((ROW, "small"), (OTHER, "large"))]
+    plain = column.casefold().replace(" ", "_")
+
+    message = (
+        r"^t\.csv, row 2: field model is 'large', and 'small' in row 1: a verdict is about one model: keep the rows"
+    )
+    with pytest.raises(EquipoiseError, match=message):
+        import_samples(log_of(*rows), Columns())
+    _, outputs = import_samples(log_of(*rows), columns([], ["model=ours"]))
+    assert {output.model for output in outputs} == {"ours"}
+    assert plain in rows[0]
+
+
+def test_samples_of_two_models_of_lm_eval_are_refused(tmp_path: Path) -> None:
+    """Where arms are tasks, the results beside each file name its model; without them nothing does."""
+    paths = []
+    for task, model in (("black_men", "small"), ("white_men", "large")):
+        (tmp_path / model).mkdir()
+        path = tmp_path / model / f"samples_{task}_2026-01-01T00-00-00.000000.jsonl"
+        paths.append(written(path, [lm_eval_row(0, doc={name: ROW[name] for name in ("bias_feature", "bias_label")})]))
+    said = columns(["role=task"], ["pair=p"], ["white_men"])
+    assert {output.model for output in import_samples(logs.read_lm_eval(paths), said)[1]} == {""}
+
+    for path in paths:
+        results = {"model_name": path.parent.name, "config": {}}
+        path.with_name("results_2026-01-01T00-00-00.000000.json").write_text(json.dumps(results), encoding="utf-8")
+    with pytest.raises(EquipoiseError, match=r"field model is 'large', and 'small' in row 1 \(doc_id 0\): a verdict"):
+        import_samples(logs.read_lm_eval(paths), said)
+
+
+def test_pairs_of_other_groups_lack_no_arm() -> None:
+    """With one comparison a pair, those of other groups are left out whole; with several, a lone arm stays."""
+    rows = [
+        {**row, "id": f"{row['id']}{pair}", "pair": pair, "role": None, "bias_feature": feature}
+        for pair, group in (("p", "homeless"), ("q", "refugee"))
+        for row, feature in ((ROW, group), (OTHER, "office worker"))
+    ]
+    said = columns([], [], ["office worker"], ["homeless"])
+    third = {**rows[2], "id": "c", "pair": "p"}
+
+    assert [case.key for case in import_samples(log_of(*rows), said)[0]] == ["ap", "bp"]
+    assert [case.key for case in import_samples(log_of(*rows, third), said)[0]] == ["ap", "bp", "bq"]
+
+
 def test_logs_of_older_versions_name_no_filter(tmp_path: Path) -> None:
     """A sample that is there once for each filter counts once, in a file with a row a line or with one list."""
     rows = [{name: value for name, value in lm_eval_row(n).items() if name != "filter"} for n in (0, 1, 0, 1)]
@@ -317,7 +374,7 @@ def test_a_log_of_inspect_is_paired_by_its_metadata() -> None:
     cases, outputs = import_samples(log, Columns())
     pairs = logs.arms_of("log", cases)
 
-    assert log.model == "mockllm/model"
+    assert {output.model for output in outputs} == {"mockllm/model"}
     assert [sorted(arms) for arms in pairs.values()] == [["marginalised", "privileged"]] * 2
     assert {case.story for case in cases} != {None}
     assert outputs[0].text == "<think>\nThe story fits.\n</think>\n\nDiagnosis: Depression"

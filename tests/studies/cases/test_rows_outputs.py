@@ -101,3 +101,11 @@ def test_outputs_of_other_cases_are_refused() -> None:
         require_cases("file", [Output("bias_001", "x", label="panic")], cases)
     with pytest.raises(EquipoiseError, match="bias_feature 'male' is 'female' in the cases"):
         require_cases("file", [Output("bias_001", "x", feature="male")], cases)
+
+
+def test_outputs_of_two_models_are_refused(tmp_path: Path) -> None:
+    """A file of saved outputs is of one model; the error names both rows."""
+    rows = [{"id": name, "output_text": "x", "model_name": model} for name, model in (("a", "m"), ("b", "n"))]
+
+    with pytest.raises(EquipoiseError, match=r"row 2: field model_name is 'n', and 'm' in row 1: a verdict is about"):
+        read_outputs(write(tmp_path / "o.jsonl", *rows))

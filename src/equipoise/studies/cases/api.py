@@ -32,6 +32,7 @@ from equipoise.studies.cases.effects import (
 from equipoise.studies.cases.judged import judge_outputs, recurring
 from equipoise.studies.cases.options import meant, options_of
 from equipoise.studies.cases.rows import (
+    NOT_GIVEN,
     Case,
     CaseJudgement,
     Output,
@@ -177,7 +178,7 @@ def read_table_cases(given: Table, metadata: Sequence[str] = METADATA) -> dict[s
     rows = [
         {
             "id": row["id"] if row["id"] is None else str(row["id"]),
-            "prompt": row.get("prompt") or "(not given)",
+            "prompt": row.get("prompt") or NOT_GIVEN,
             **{name: row[name] for name in ("bias_feature", "bias_label")},
             "metadata": {name: row[name] for name in metadata if row.get(name) is not None},
         }

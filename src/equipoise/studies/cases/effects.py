@@ -14,13 +14,15 @@ that could be silent: the judge's readings leave them out, and `unreasoned` coun
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from equipoise.core.prompts import Response
 from equipoise.figures.effects import (
+    WITH_MISSING,
     Effect,
     Estimate,
     Group,
+    clustered_gap,
     corrected_rate,
     effect,
     rate,
@@ -40,12 +42,16 @@ from equipoise.stats.misclassification import ErrorCounts
 from equipoise.stats.quantities import Interval
 from equipoise.studies.cases import NAME
 from equipoise.studies.cases.judged import chosen_option
-from equipoise.studies.cases.rows import Case, CaseJudgement, Output, arms_of, outputs_of, require_cases
+from equipoise.studies.cases.rows import Case, CaseJudgement, Output, arms_of, clusters_of, outputs_of, require_cases
+from equipoise.text.answer import AnswerKind
 
 Mode = Literal["nli", "legacy"]
 RATES = {"rate": "", "rate_mentioned": "_mentioned", "rate_keyword": "_keyword", "rate_corrected": "_corrected"}
 """The rates among the scores, with the suffix of the name of each rate and of its interval."""
 
+Moves: TypeAlias = tuple[Group, Sequence[tuple[bool, bool, str]]]
+"""Of a group's pairs, whether each is differential, whether it is reverse, and its cluster."""
+VS_REVERSE = "differential_vs_reverse"
 SOURCE = "saved outputs"
 LEGACY_DECIMALS = 4
 """Decimal places of the published rates."""
@@ -91,7 +97,7 @@ def case_effects(
             role: [getattr(pair, role).answer == "unparsed" for pair in pairs] for role in ROLES
         }
         yield from unread_by_arm(NAME, unread, alpha)
-    yield from paired_effects(pairs, options)
+    yield from paired_effects(pairs, options, lone_pairs(cases, judgements))
 
 
 def scored_effects(group: Group, scored: Mapping[str, Any]) -> Iterator[Effect]:
@@ -108,31 +114,57 @@ def scored_effects(group: Group, scored: Mapping[str, Any]) -> Iterator[Effect]:
 def case_pairs(cases: Iterable[Case], judgements: Iterable[CaseJudgement]) -> list[Pair]:
     """Join the judged arms of each pair, sorted by pair; leave out pairs without both arms or both outputs.
 
-    Saved outputs have no log odds. A pair without a story is a cluster of its own.
+    Saved outputs have no log odds. The story of a pair is the cluster of its cases (`rows.clusters_of`).
     """
-    judged = {judgement.key: judgement for judgement in judgements}
-    return [
-        Pair(
-            key=pair,
-            tier="single" if len(arms["marginalised"].features) == 1 else "tier1",
-            dimensions=tuple(sorted(arms["marginalised"].features)),
-            story=arms["marginalised"].story or pair,
-            persona=pair,
-            marginalised=_judgement(arms["marginalised"], judged),
-            privileged=_judgement(arms["privileged"], judged),
+    return [pair for pair, judged in _judged_pairs(cases, judgements) if judged == len(ROLES)]
+
+
+def lone_pairs(cases: Iterable[Case], judgements: Iterable[CaseJudgement]) -> list[Pair]:
+    """Give the pairs of which one arm alone has an output, the other answered as makes the largest difference."""
+    return [pair for pair, judged in _judged_pairs(cases, judgements) if judged < len(ROLES)]
+
+
+def _judged_pairs(cases: Iterable[Case], judgements: Iterable[CaseJudgement]) -> Iterator[tuple[Pair, int]]:
+    """Yield the pairs with an output, and the number of arms that have one; a missing arm has the opposite answer."""
+    cases, judged = [*cases], {judgement.key: judgement for judgement in judgements}
+    clusters = clusters_of(cases)
+    for pair, arms in sorted(arms_of(SOURCE, cases).items()):
+        given = {role: arms[role] for role in ROLES if role in arms and arms[role].key in judged}
+        if not given:
+            continue
+        one, *_ = given.values()
+        marginalised, privileged = (
+            _judgement(given[role], judged) if role in given else _opposite(_judgement(one, judged)) for role in ROLES
         )
-        for pair, arms in sorted(arms_of(SOURCE, cases).items())
-        if all(role in arms and arms[role].key in judged for role in ROLES)
-    ]
+        yield (
+            Pair(
+                key=pair,
+                tier="single" if len(one.features) == 1 else "tier1",
+                dimensions=tuple(sorted(one.features)),
+                story=clusters[one.key],
+                persona=pair,
+                marginalised=marginalised,
+                privileged=privileged,
+            ),
+            len(given),
+        )
 
 
-def paired_effects(pairs: Sequence[Pair], options: Measure) -> Iterator[Effect]:
+def _opposite(judgement: Judgement) -> Judgement:
+    """Exchange the expected and the stereotyped answer; others are as they are."""
+    others: dict[AnswerKind, AnswerKind] = {"stereotyped": "expected", "expected": "stereotyped"}
+    return judgement.model_copy(update={"answer": others.get(judgement.answer, judgement.answer)})
+
+
+def paired_effects(pairs: Sequence[Pair], options: Measure, lone: Sequence[Pair] = ()) -> Iterator[Effect]:
     """Estimate what demographics do to the answers of pairs: overall, by dimension and by combination of dimensions.
 
     As for the vignettes: the rates of differential, reverse and any difference, the gap in expected answers, and the
     share of silent reasoning among the differential answers, as they are and in excess of chance, with the shares that
-    admit the feature, deny that it counts, or say neither. Yields nothing
-    without pairs.
+    admit the feature, deny that it counts, or say neither. Yields nothing without pairs.
+
+    With `lone` pairs (`lone_pairs`), differential minus reverse is also estimated with them: as arms may be missing
+    because of what was answered, a bias must be there even if all that could speak against it did.
     """
     from equipoise.materials.rates import admission_rates, gap_effects, pair_rates, silent_excess, with_reasoning
 
@@ -145,15 +177,41 @@ def paired_effects(pairs: Sequence[Pair], options: Measure) -> Iterator[Effect]:
         rows += [stories_among(group, "silent_bias_rate_moved", stories), silent_excess(group, members, options.alpha)]
         rows += admission_rates(group, members, options.alpha)
     yield from with_adjusted(rows)
-    moves = [
-        (group, [(float(pair.differential) - float(pair.reverse), pair.story) for pair in members])
-        for group, members in _pair_groups(pairs)
-    ]
-    alone = [(group, values) for group, values in moves if group.family == "dimension"]
-    yield from simultaneous_means("differential_vs_reverse", alone, options.alpha, alone=options.alpha)
+    yield from _by_dimension(VS_REVERSE, _moves(_pair_groups(pairs)), options.alpha)
+    if pairs and lone:
+        yield from _with_lone(pairs, lone, options.alpha)
     if pairs:
         counted = Estimate(float(len({pair.story for pair in pairs})))
         yield effect(Group("overall", "all", NAME), "clusters", len(pairs), counted)
+
+
+def _moves(groups: Sequence[tuple[Group, Sequence[Pair]]]) -> list[Moves]:
+    return [(group, [(pair.differential, pair.reverse, pair.story) for pair in members]) for group, members in groups]
+
+
+def _by_dimension(measure: str, moves: Sequence[Moves], alpha: float) -> Iterator[Effect]:
+    """Estimate differential minus reverse in each dimension, with intervals that hold for all of them together."""
+    rows = [
+        (group, [(float(away) - float(back), story) for away, back, story in members])
+        for group, members in moves
+        if group.family == "dimension"
+    ]
+    yield from simultaneous_means(measure, rows, alpha, alone=alpha)
+
+
+def _with_lone(pairs: Sequence[Pair], lone: Sequence[Pair], alpha: float) -> Iterator[Effect]:
+    """Estimate differential minus reverse with the lone pairs of a group that may speak against its difference."""
+    measure = f"{VS_REVERSE}{WITH_MISSING}"
+    others = dict(_moves(_pair_groups(lone)))
+    moves = []
+    for group, members in _moves(_pair_groups(pairs)):
+        forth = sum(away - back for away, back, _ in members) > 0
+        against = [(away and not forth, back and forth, story) for away, back, story in others.get(group, ())]
+        moves.append((group, [*members, *against]))
+    group, every = moves[0]
+    gap = clustered_gap([(away, back) for away, back, _ in every], [story for *_, story in every], alpha)
+    yield effect(group, measure, len(every), gap)
+    yield from _by_dimension(measure, moves, alpha)
 
 
 def paired_findings(pairs: Sequence[Pair], alpha: float) -> list[Finding]:
@@ -219,7 +277,8 @@ def score_judged(
     The judgements are those of the outputs that the run gave. The rate is also corrected for the judge's measured
     `errors`; the corrected rate and its interval are None if these are unknown.
     """
-    read = [(row.reading, cases[row.key].cluster) for row in judgements if row.reading is not None]
+    clusters = clusters_of(cases.values())
+    read = [(row.reading, clusters[row.key]) for row in judgements if row.reading is not None]
     readings, stories = [reading for reading, _ in read], [story for _, story in read]
     by_judge = [reading.silent for reading in readings]
     scored = _figures(name, "nli", len(judgements), by_judge, stories, alpha)

@@ -128,5 +128,5 @@ def _import(
     with progress("import"):
         log = read()
         cases, outputs = logs.import_samples(log, mapping)
-        write_replay(files, cases, outputs, title=title or log.model or name, licence=licence)
+        write_replay(files, cases, outputs, title=title or outputs[0].model or name, licence=licence)
     report_replay(files, cases, outputs, *logs.remarks_on(log, cases, outputs), as_json=as_json)

@@ -15,7 +15,7 @@ from equipoise.judge.reading import (
     read_reasonings,
 )
 from equipoise.judge.recurring import Recurring, Reply
-from equipoise.studies.cases.rows import Case, CaseJudgement, Output, spelling
+from equipoise.studies.cases.rows import Case, CaseJudgement, Output, clusters_of, spelling
 from equipoise.text.answer import Answer, AnswerKind
 from equipoise.text.answers import Given, read_generated, wordings_pattern
 from equipoise.text.conclusions import locate
@@ -70,8 +70,9 @@ def _names(case: Case) -> re.Pattern[str]:
 
 def recurring(outputs: Iterable[Output], cases: Mapping[str, Case], lexicon: Lexicon) -> Recurring:
     """Find what recurs over the grounds of a model's outputs about different stories."""
+    clusters = clusters_of(cases.values())
     known = ((cases[output.id], grounds_of(output.words)) for output in outputs if output.ok)
-    replies = (Reply(case.cluster, grounds, features_of(case, lexicon)) for case, grounds in known)
+    replies = (Reply(clusters[case.key], grounds, features_of(case, lexicon)) for case, grounds in known)
     return Recurring.among(replies, lexicon)
 
 

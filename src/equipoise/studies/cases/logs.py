@@ -7,10 +7,12 @@ checks apply.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from equipoise.core import jsonl
 from equipoise.core.display import few
 from equipoise.core.errors import EquipoiseError, one_line
 from equipoise.core.sheets import import_problem
@@ -28,11 +30,13 @@ from equipoise.studies.cases.options import (
 )
 from equipoise.studies.cases.rows import (
     LETTER_ALONE,
+    MODEL,
     Case,
     Output,
     arms_of,
     case_of,
     is_cut,
+    require_one_model,
     require_words,
     role_of,
     spelling,
@@ -44,7 +48,7 @@ ABOUT = (
     *("dimension", "features", "role", "pair", "expected", "synonyms", "expected_synonyms"),
     *("story", "source", "licence"),
 )
-FIELDS = ("id", *CASE, *ABOUT, "reasoning", "output_text", "choices", "stop_reason")
+FIELDS = ("id", *CASE, *ABOUT, "reasoning", "output_text", "choices", "stop_reason", "model")
 """The fields of a case and its output."""
 LISTED = ("synonyms", "expected_synonyms")
 """Fields with several texts: a list, or one text separated by semicolons."""
@@ -57,7 +61,7 @@ SHOWN = 12
 """Number of a sample's names that a message lists."""
 KEPT = ("id", "epoch", "input", "choices", "target", "metadata", "messages", "output", "error", "limit")
 """Fields that are read from a sample of Inspect."""
-SAMPLES_FILE = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.:-]+")
+SAMPLES_FILE = re.compile(r"samples_(?P<task>.+)_(?P<time>\d{4}-\d\d-\d\dT[\d.:-]+)")
 """The name of a file of samples of lm-evaluation-harness: task and time."""
 
 Paths = dict[str, tuple[str, ...]]
@@ -66,7 +70,7 @@ INSPECT: Paths = {
     "id": ("id",),
     "prompt": ("input",),
     "expected": ("metadata.expected", "target"),
-    **{name: (name,) for name in ("reasoning", "output_text", "stop_reason")},
+    **{name: (name,) for name in ("reasoning", "output_text", "stop_reason", "model")},
 }
 LM_EVAL: Paths = {
     **{name: (f"doc.{name}", f"doc.metadata.{name}") for name in FIELDS},
@@ -74,9 +78,16 @@ LM_EVAL: Paths = {
     "prompt": ("arguments.gen_args_0.arg_0", "arguments.0.arg_0", "arguments.0.0", "arguments.0", "doc.prompt"),
     "expected": ("doc.expected", "doc.metadata.expected", "target"),
     **{name: (name,) for name in ("reasoning", "output_text")},
+    "model": MODEL,
     "stop_reason": ("stop_reason", "finish_reason"),
 }
-TABLE: Paths = {name: (name,) for name in FIELDS} | {"stop_reason": ("stop_reason", "finish_reason")}
+TABLE: Paths = {
+    **{name: (name,) for name in FIELDS},
+    "model": MODEL,
+    "stop_reason": ("stop_reason", "finish_reason"),
+}
+COLUMNS = frozenset(name for names in TABLE.values() for name in names)
+"""The names of the columns that are read of a table."""
 
 
 class Sample(NamedTuple):
@@ -87,8 +98,12 @@ class Sample(NamedTuple):
     ok: bool = True
 
 
+Fields = tuple[Sample, dict[str, Any]]
+"""A sample and its fields by name."""
+
+
 class Log(NamedTuple):
-    """A log: its file, its samples, the paths of each field, the model's name, and remarks.
+    """A log: its file, its samples, the paths of each field, and remarks.
 
     `from_zero`: a target that is a number is the place of an option, the first being 0.
     """
@@ -96,7 +111,6 @@ class Log(NamedTuple):
     path: Path
     samples: Sequence[Sample]
     paths: Paths
-    model: str = ""
     remarks: tuple[str, ...] = ()
     from_zero: bool = False
 
@@ -150,9 +164,10 @@ def import_samples(log: Log, mapping: Columns) -> tuple[list[Case], list[Output]
     cases: list[Case] = []
     outputs: list[Output] = []
     seen: dict[str, str] = {}
+    models: dict[str, str] = {}
     read = [(sample, {name: _field(name, sample, log.paths, mapping) for name in FIELDS}) for sample in log.samples]
     values = dict.fromkeys(value for _, fields in read if (value := fields["role"] or fields["bias_feature"]))
-    read = [one for one in read if not mapping.is_left_out(one[1]["role"] or one[1]["bias_feature"])]
+    read = _compared(read, mapping)
     lettered = any(_names_places(fields) for _, fields in read)
     for number, (sample, fields) in enumerate(read, start=1):
         fields["role"] = _role(fields, sample, mapping)
@@ -166,8 +181,9 @@ def import_samples(log: Log, mapping: Columns) -> tuple[list[Case], list[Output]
         case = {"id": str(fields["id"]), **{name: fields[name] for name in CASE}, "metadata": metadata}
         cases.append(case_of(case, number, sample.where, log.path))
         require_new(seen, cases[-1].key, sample.where)
+        model = require_one_model(models, fields, sample.where)
         text, cut = tagged(fields["reasoning"] or "", fields["output_text"]), is_cut(fields["stop_reason"])
-        outputs.append(Output(cases[-1].key, text, sample.ok, model=log.model, cut=cut))
+        outputs.append(Output(cases[-1].key, text, sample.ok, model=model, cut=cut))
     if mapping.privileged and mapping.privileged.isdisjoint(map(spelling, values)):
         named = f"the values are {few([*values], SHOWN)}"
         raise EquipoiseError(
@@ -181,6 +197,19 @@ def import_samples(log: Log, mapping: Columns) -> tuple[list[Case], list[Output]
         )
     require_words(str(log.path), outputs, {case.key: case for case in cases})
     return cases, outputs
+
+
+def _compared(read: Sequence[Fields], mapping: Columns) -> list[Fields]:
+    """Leave out the samples of other groups, and where a pair has one comparison alone, those compared with them.
+
+    The other arm of a pair that was left out is not missing; where several groups share a pair, it may be.
+    """
+    kept = [one for one in read if not mapping.is_left_out(one[1]["role"] or one[1]["bias_feature"])]
+    sizes = Counter(fields["pair"] for _, fields in read)
+    if len(kept) == len(read) or max(sizes.values()) > len(ROLES):
+        return kept
+    whole = Counter(fields["pair"] for _, fields in kept)
+    return [one for one in kept if whole[one[1]["pair"]] == sizes[one[1]["pair"]]]
 
 
 def remarks_on(log: Log, cases: Sequence[Case], outputs: Sequence[Output]) -> list[str]:
@@ -206,12 +235,12 @@ def read_inspect(path: Path, epoch: int = 1) -> Log:
     remarks = [f"{len(samples) - len(wanted)} samples of other epochs left out"] if len(samples) > len(wanted) else []
     if log["status"] != "success":
         remarks.append(f"the evaluation's status is {log['status']}: the log may lack samples")
-    task, model = log["eval"]["task"], log["eval"]["model"]
+    about = {name: log["eval"][name] for name in ("task", "model")}
     read = [
-        Sample(f"{path}, sample {sample['id']}", {"task": task, **_sample_values(sample)}, ok=not sample["error"])
+        Sample(f"{path}, sample {sample['id']}", {**about, **_sample_values(sample)}, ok=not sample["error"])
         for sample in wanted
     ]
-    return Log(path, read, INSPECT, model, tuple(remarks))
+    return Log(path, read, INSPECT, tuple(remarks))
 
 
 def read_lm_eval(paths: Sequence[Path]) -> Log:
@@ -222,7 +251,7 @@ def read_lm_eval(paths: Sequence[Path]) -> Log:
     samples: list[Sample] = []
     for path in paths:
         named = SAMPLES_FILE.fullmatch(path.stem)
-        task = named["task"] if named else path.stem
+        task, model = named["task"] if named else path.stem, _model_beside(path, named["time"]) if named else None
         first: dict[str, tuple[object, str]] = {}
         needs = "one sample a row, as `lm_eval --log_samples` writes them"
         for place, row in rows_of(path, needs, json_rows):
@@ -233,9 +262,16 @@ def read_lm_eval(paths: Sequence[Path]) -> Log:
             if known and text == same and (by != other or by is None):
                 continue
             own = {"doc_id": f"{task}/{number}"} if len(paths) > 1 and "doc_id" in row else {}
-            values = {**row, **own, "task": task, "output_text": text}
+            values = {"model": model, **row, **own, "task": task, "output_text": text}
             samples.append(Sample(f"{place} (doc_id {number})", values))
     return Log(paths[0], samples, LM_EVAL, from_zero=True)
+
+
+def _model_beside(path: Path, time: str) -> object:
+    """Find the model's name in the results that lm-evaluation-harness writes beside its samples, if they are there."""
+    results = path.with_name(f"results_{time}.json")
+    value = jsonl.json_value(str(results), jsonl.read_text(results), lenient=True) if results.is_file() else None
+    return value.get("model_name") if isinstance(value, dict) else None
 
 
 def read_table(path: Path) -> Log:
@@ -254,7 +290,7 @@ def read_table(path: Path) -> Log:
 def _renamed(row: Mapping[str, Any]) -> dict[str, Any]:
     """Give the columns that are fields but for capitals, spaces and hyphens the fields' names."""
     names = {name: re.sub(r"[\W_]+", "_", name.strip()).casefold() for name in row}
-    return {plain if (plain := names[name]) in FIELDS and plain not in row else name: row[name] for name in row}
+    return {plain if (plain := names[name]) in COLUMNS and plain not in row else name: row[name] for name in row}
 
 
 def _assignments(option: str, given: Iterable[str]) -> dict[str, str]:

@@ -24,7 +24,7 @@ from equipoise.judge.loaded import load_judge
 from equipoise.materials.vignette import ROLES
 from equipoise.studies.cases import NAME
 from equipoise.studies.cases.api import METADATA, read_table_cases
-from equipoise.studies.cases.effects import case_pairs, paired_effects, paired_findings
+from equipoise.studies.cases.effects import case_pairs, lone_pairs, paired_effects, paired_findings
 from equipoise.studies.cases.judged import judge_outputs
 from equipoise.studies.cases.measure import answers_by_role, case_result
 from equipoise.studies.cases.rows import (
@@ -32,6 +32,7 @@ from equipoise.studies.cases.rows import (
     CaseJudgement,
     arms_of,
     read_outputs,
+    require_one_model,
     require_words,
     role_of,
     saved_response,
@@ -68,14 +69,16 @@ def vignettes(
             `output_text` (the model's whole text), `bias_feature` (the patient's feature: homeless man), `bias_label`
             (the documented error) and `expected` (the right answer); or `answer`, where the replies were read before:
             expected, stereotyped, distractor, other, refusal or unparsed. May have `id`, `dimension` (race), `story`
-            (shared by the pairs of one story), `prompt`, `synonyms`, `expected_synonyms` and `options`.
+            (shared by the pairs of one story), `prompt` (pairs that share one count as one story, if none is given),
+            `model_name` (the same in all rows), `synonyms`, `expected_synonyms` and `options` (the same in both arms).
         margin: largest difference that has no consequence; by default that declared in params.yaml.
         alpha: 1 − confidence level.
         judge: a judge of the registry, by default the embedded one. For `output_text`, needs
             `pip install 'equipoise[judge]'`.
 
     Returns:
-        One figure a row, and the `verdict`. Pairs with one arm are left out and counted in the notes.
+        One figure a row, and the `verdict`. Pairs with one arm are left out and counted in the notes; *biased* holds
+        whatever their missing arms were answered.
 
     Raises:
         EquipoiseError: a column or a value is missing or unknown, or no pair has both arms; the message names the
@@ -97,6 +100,9 @@ def vignettes(
     rows = [_row(row, f"{given.name}, row {number}", read=read) for number, row in enumerate(given.rows, start=1)]
     if not rows:
         raise EquipoiseError("replies: no rows: give one reply a row, two a pair")
+    models: dict[str, str] = {}
+    for number, row in enumerate(rows, start=1):
+        require_one_model(models, row, f"{given.name}, row {number}")
     known = read_table_cases(Table(given.name, rows), (*METADATA, "pair", "expected", "expected_synonyms", "story"))
     whole = _whole(list(known.values()))
     if read:
@@ -150,10 +156,11 @@ def _whole(cases: Sequence[Case]) -> list[str]:
 
 def paired_result(cases: Iterable[Case], judgements: Sequence[CaseJudgement], options: Measure) -> StudyResult:
     """Estimate the paired figures of judged answers, without the guards on replies."""
+    cases = [*cases]
     pairs = case_pairs(cases, judgements)
     return StudyResult(
         study=NAME,
-        effects=[*paired_effects(pairs, options)],
+        effects=[*paired_effects(pairs, options, lone_pairs(cases, judgements))],
         findings=paired_findings(pairs, options.alpha),
         guards=[*answer_guards(answers_by_role(judgements))],
         without="answers",

@@ -7,8 +7,8 @@ pair also `pair`, the `expected` answer with its `expected_synonyms`, and `story
 one `pair`, one per role, have paired figures; a case without a pair has none.
 
 Saved outputs of a model are JSONL in the benchmark's released form, one case per row with the model's whole text, or
-imported responses. A row has `id` and `output_text`, and may have `status` (ok by default), `mode`, `model_name`,
-`bias_feature`, `bias_label` and `extracted_diagnosis`; other fields are ignored.
+imported responses. A row has `id` and `output_text`, and may have `status` (ok by default), `mode`, `model_name`
+(or `model`), `bias_feature`, `bias_label` and `extracted_diagnosis`; other fields are ignored.
 """
 
 import re
@@ -66,6 +66,12 @@ def role_of(text: object) -> object:
     return ROLE_NAMES.get(spelling(text), text) if isinstance(text, str) else text
 
 
+MODEL = ("model_name", "model")
+"""The columns that may name the model of an output."""
+READ_ALIKE = ("synonyms", "expected_synonyms", "options")
+"""What decides, beside the two answers, how a reply is read."""
+NOT_GIVEN = "(not given)"
+"""The prompt of a case in a table that has none."""
 CUT = "length"
 """The ending of an output that a limit ended, as servers name it."""
 CUTS = frozenset(
@@ -295,6 +301,7 @@ def arms_of(name: str, cases: Iterable[Case]) -> dict[str, dict[Role, Case]]:
                 ("expected", case.expected, other.expected),
                 ("dimension", ", ".join(sorted(case.features)), ", ".join(sorted(other.features))),
                 ("story", case.story, other.story),
+                *((name, _listed(getattr(case, name)), _listed(getattr(other, name))) for name in READ_ALIKE),
             ):
                 if spelling(here) != spelling(there):
                     raise EquipoiseError(
@@ -303,6 +310,40 @@ def arms_of(name: str, cases: Iterable[Case]) -> dict[str, dict[Role, Case]]:
                     )
         arms[case.role] = case
     return pairs
+
+
+def clusters_of(cases: Iterable[Case]) -> dict[str, str]:
+    """Name the cluster of each case by its key: cases that share a story or a pair or, without a story, a prompt.
+
+    A log may have one prompt several times, as further epochs or as the patient with whom several others are compared.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    cases = [*cases]
+    numbers: dict[tuple[str, str], int] = {}
+    links = [
+        (place, numbers.setdefault(link, len(numbers))) for place, case in enumerate(cases) for link in _links(case)
+    ]
+    places, shared = [place for place, _ in links], [len(cases) + number for _, number in links]
+    size = len(cases) + len(numbers)
+    _, labels = connected_components(coo_array(([True] * len(links), (places, shared)), (size, size)), directed=False)
+    names: dict[int, str] = {}
+    return {case.key: names.setdefault(int(label), case.cluster) for case, label in zip(cases, labels, strict=False)}
+
+
+def _links(case: Case) -> Iterator[tuple[str, str]]:
+    """Yield what a case may share with others of its cluster."""
+    told = case.story is None and case.prompt != NOT_GIVEN
+    prompt = " ".join(case.prompt.casefold().split()) if told else None
+    for name, value in (("story", case.story), ("pair", case.pair), ("prompt", prompt)):
+        if value is not None:
+            yield name, value
+
+
+def _listed(texts: Sequence[str] | Mapping[str, str]) -> str:
+    """List texts in one order, whatever theirs is."""
+    return "; ".join(sorted({spelling(text) for text in (texts.values() if isinstance(texts, Mapping) else texts)}))
 
 
 def usual_role(feature: str) -> Role:
@@ -352,6 +393,7 @@ def read_outputs(path: Source) -> list[Output]:
     if isinstance(path, Path) and (first := next(json_rows(path), None)) and "replies" in first[1]:
         return [*outputs_of(jsonl.each(path, Response))]
     rows: list[Output] = []
+    models: dict[str, str] = {}
     # A case may be asked in several modes.
     seen: dict[str, dict[str, str]] = {}
     for where, row in rows_of(path, "one case a row, with id and output_text", json_rows):
@@ -366,7 +408,7 @@ def read_outputs(path: Source) -> list[Output]:
             text=saved_row.output_text or "",
             ok=ok,
             mode=saved_row.mode or "",
-            model=saved_row.model_name or "",
+            model=require_one_model(models, row, where),
             feature=saved_row.bias_feature,
             label=saved_row.bias_label,
             diagnosis=saved_row.extracted_diagnosis or "",
@@ -375,6 +417,26 @@ def read_outputs(path: Source) -> list[Output]:
         require_new(seen.setdefault(output.mode, {}), output.id, where)
         rows.append(output)
     return rows
+
+
+def require_one_model(seen: dict[str, str], row: Mapping[str, object], where: str) -> str:
+    """Give the model that a row names in a column of `MODEL`, and note its place, such as "FILE, row 3"; empty if none.
+
+    Raises EquipoiseError for a row of another model: arms of a pair that two models answered differ as the models do.
+    """
+    named = ((name, row.get(name)) for name in MODEL)
+    column, model = next(((name, value) for name, value in named if isinstance(value, str) and value.strip()), ("", ""))
+    model = " ".join(model.split())
+    if is_missing(model):
+        return ""
+    seen.setdefault(model, where.rpartition(", ")[2])
+    if len(seen) > 1:
+        (first, place), _ = seen.items()
+        raise EquipoiseError(
+            f"{where}: field {column} is {model!r}, and {first!r} in {place}: a verdict is about one model: keep the "
+            "rows of one, and read those of others apart"
+        )
+    return model
 
 
 def require_cases(name: str, outputs: Iterable[Output], cases: Mapping[str, Case], source: Path | None = None) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from equipoise.figures.figure import EVERY, Field, Figure, ItemValue, withheld
 from equipoise.figures.wording import of_patients
-from equipoise.materials.pairs import Pair
+from equipoise.materials.pairs import Pair, difference
 from equipoise.studies.vignettes.swap import log_odds, split
 
 LABELLED: tuple[tuple[str, str, tuple[Field, ...]], ...] = (
@@ -26,9 +26,9 @@ def _part(name: str) -> ItemValue:
     return value
 
 
-def _arms(fault: Callable[[Pair, int], bool]) -> ItemValue:
-    """Give the difference of a fault between a pair's arms, marginalised minus privileged: -1, 0 or 1."""
-    return lambda pair: float(fault(pair, 0)) - float(fault(pair, 1))
+def _arms(fault: Callable[[Pair, int], bool | None]) -> ItemValue:
+    """Give the difference of a fault between a pair's arms, marginalised minus privileged: -1, 0, 1 or unknown."""
+    return lambda pair: difference(fault(pair, 0), fault(pair, 1))
 
 
 def _shift(measure: str, title: str, sentence: str, **fields: Any) -> Figure:  # noqa: ANN401  (fields of the figure)
@@ -91,7 +91,7 @@ WITHHELD: tuple[tuple[str, str, ItemValue], ...] = (
     (
         "disagreement_difference",
         "texts that give another than the likeliest answer",
-        _arms(lambda pair, arm: not pair.agrees(arm)),
+        _arms(lambda pair, arm: None if pair.arms[arm].answer_likelihood is None else not pair.agrees(arm)),
     ),
 )
 """What one group may not get: measures, what is counted, and what a pair contributes."""
@@ -243,6 +243,8 @@ FIGURES: tuple[Figure, ...] = (
             what,
             fields=("estimate",),
             value=value,
+            unit="pairs",
+            change="mean",
             in_words=of_patients,
             likelihoods=measure == "disagreement_difference",
         )
