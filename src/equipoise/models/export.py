@@ -206,7 +206,7 @@ def export(name: str, entry: OnnxEntry, root: Path, store: Path, probes: Sequenc
     with new_folder(store, folder) as target:
         save_tokenizer(tokenizer, target)
         opset = write(model, target, _blocks(entry, weights, model))
-        fidelity = chat_fidelity(name, entry, model, tokenizer, template, target, probes)
+        fidelity = chat_fidelity(name, model, tokenizer, template, target, probes)
         letters, tokens = fidelity.letters, fidelity.tokens
         require(
             name,
@@ -392,7 +392,6 @@ def require(name: str, *, faithful: bool, finding: str, fix: str) -> None:
 
 def chat_fidelity(
     name: str,
-    entry: OnnxEntry,
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
     template: Template,
