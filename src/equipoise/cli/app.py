@@ -56,7 +56,7 @@ def load(words: str) -> Any:  # noqa: ANN401  (typer keeps the type to itself)
     return typer.main.get_command(app)
 
 
-def _told(command: Command, function: Any) -> dict[str, str]:  # noqa: ANN401  (each has its own parameters)
+def _told(command: Command, function: Any) -> dict[str, Any]:  # noqa: ANN401  (each has its own parameters)
     """Give the help of a command, in which brackets are no markup: equipoise[inspect]."""
     return {"help": escape(inspect.getdoc(function) or ""), "epilog": escape(command.epilog)}
 

@@ -93,7 +93,8 @@ def _next(study: Study, result: StudyResult, options: Measure, settings: Params,
     """Name the command for a verdict with its size and time, and what more cases would not change."""
     if result.verdict is None:
         return
-    rows = study.comparison and study.comparison.read(RunFiles(Run(study.name, data, settings)))
+    compared = study.comparison
+    rows = None if compared is None else compared.read(RunFiles(Run(study.name, data, settings)))
     needed = needs(study, result.verdict.endpoint, result, options, spreads_of(study, rows))
     if study.sizes is None:
         larger = f"{study.larger.replace('`', '')}; " if study.larger else ""

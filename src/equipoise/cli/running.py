@@ -70,7 +70,10 @@ def _in_checkout(command: Command, function: Callable[..., None]) -> Callable[..
 
 
 def _heal() -> str:
-    """Heal dvc.lock, remove dangling links, and say so on standard error; return why it cannot be healed, which need not stop a command."""
+    """Heal dvc.lock, remove dangling links, and say so on standard error.
+
+    Returns why the lock cannot be healed, which need not stop a command.
+    """
     from equipoise.core import dvc_lock
     from equipoise.pipeline.ready import remove_dangling
 

@@ -74,7 +74,8 @@ def silent_bias(
             May have `status` (`ok`, unless the run failed) and `extracted_diagnosis`, which `legacy` reads too.
         cases: one case a row: `id`, `bias_feature` (in plain words: black, homeless), `bias_label` (the diagnosis that
             would be biased); may have `prompt`, `dimension` (race), `role` (marginalised or privileged), `synonyms` (a
-            list), and the options of multiple choice as `options` or columns A to D. Without it, `outputs` has these columns itself.
+            list), and the options of multiple choice, as `options` or in columns A to D. Without it, `outputs` has
+            these columns itself.
         mode: `nli` asks the judge what the reasoning does with the feature, `legacy` looks for its words.
         by: a column of `outputs` or `cases`, such as `dimension` or `model_name`, whose values are scored apart.
         judge: a judge of the registry, by default the embedded one. Needs `pip install 'equipoise[judge]'`.

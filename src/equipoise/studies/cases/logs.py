@@ -547,8 +547,8 @@ def _generated(row: Mapping[str, Any], where: str) -> str:
             raise EquipoiseError(f"{where}: field resps has {len(several)} replies: import a run with `repeats: 1`")
         case None if "results" in row:
             raise EquipoiseError(
-                f"{where}: this is the file of results, which has no replies: give the samples_*.jsonl beside it, which "
-                "`lm_eval --log_samples` writes"
+                f"{where}: this is the file of results, which has no replies: give the samples_*.jsonl beside it, "
+                "which `lm_eval --log_samples` writes"
             )
         case _:
             raise EquipoiseError(

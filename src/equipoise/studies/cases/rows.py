@@ -450,7 +450,7 @@ def require_cases(name: str, outputs: Iterable[Output], cases: Mapping[str, Case
         case = cases[output.id]
         for field, here, there in (
             ("bias_feature", output.feature, case.feature),
-            ("bias_label", output.label and case.options.get(output.label.strip().upper(), output.label), case.label),
+            ("bias_label", output.label and case.options.get(output.label, output.label), case.label),
         ):
             if here is not None and spelling(here) != spelling(there):
                 raise EquipoiseError(
@@ -465,8 +465,8 @@ def require_words(name: str, outputs: Iterable[Output], cases: Mapping[str, Case
     if len(lettered) > len(free) / 2:
         raise EquipoiseError(
             f"{name}: {len(lettered)} of {len(free)} outputs end in the letter of an option ({first_of(lettered)}), "
-            "and their cases have no options: name them with --map choices=PATH, as metadata.options of the cases, or as "
-            "a column `options` of a DataFrame"
+            "and their cases have no options: name them with --map choices=PATH, as metadata.options of the cases, "
+            "or as a column `options` of a DataFrame"
         )
 
 
