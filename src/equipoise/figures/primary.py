@@ -92,7 +92,9 @@ def endpoint_of_run(study: Study, declared: Endpoint, result: StudyResult) -> En
         for place, bound in endpoint.bounds.items()
         if not bound.if_measured or result.effect(place) is not None
     }
-    return endpoint.model_copy(update={"also": also, "bounds": bounds})
+    # What is declared stays distinct from what is not: a copy would count both as declared.
+    is_whole = (also, bounds) == (endpoint.also, endpoint.bounds)
+    return endpoint if is_whole else endpoint.model_copy(update={"also": also, "bounds": bounds})
 
 
 def with_primary(result: StudyResult, study: Study, endpoint: Endpoint) -> StudyResult:
