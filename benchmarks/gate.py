@@ -91,7 +91,9 @@ def judge(shape: Shape, changes: Array, rng: np.random.Generator) -> ChangeWord:
     """Judge changes, in margins, from a run without bias, as the gate judges a component."""
     nats = shape.margin == NATS
     base = 0.2 * shape.margin * rng.normal(size=len(changes)) if nats else np.zeros(len(changes))
-    figure = Figure(name="x.y", measure="y", title="y", null=0.0, places=2 if nats else 3)
+    figure = Figure(
+        name="x.y", measure="y", title="y", null=0.0, places=2 if nats else 3, value=float, unit="items", change="mean"
+    )
     values = [side.round(6).tolist() for side in (base, base + shape.margin * changes)]
     shared = Shared(values[0], values[1], [str(number) for number in range(len(changes))])
     component = Component(margin=shape.margin, why="simulated")

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 from gate import ALPHA, SHAPES, judge, read, table  # noqa: E402
 
-SHARE = Figure(name="x.y", measure="y", title="y", null=0.0, unit="questions")
+SHARE = Figure(name="x.y", measure="y", title="y", null=0.0, value=float, unit="questions", change="mean")
 OPTIONS = Measure()
 ROWS = {(row.shape, row.n): row for row in read()}
 
