@@ -172,10 +172,10 @@ def test_identical_revisions_have_no_change() -> None:
     compared = [figure for figure in found["figures"].values() if figure["n"]]
 
     assert shown.exit_code == 0
-    # Eight of the vignettes, group effect, accuracy, three of race, a city's ratio by race, one of stigma. Without a
+    # Nine of the vignettes, group effect, accuracy, three of race, a city's ratio by race, one of stigma. Without a
     # biased answer the silent bias rate and that of denials are undefined, not 0.
-    assert len(compared) == 15
-    assert [figure["change"] for figure in compared] == [0.0] * 5 + [None] * 3 + [0.0] * 7
+    assert len(compared) == 16
+    assert [figure["change"] for figure in compared] == [0.0] * 6 + [None] * 3 + [0.0] * 7
     assert {figure["moved"] for figure in compared} == {0}
     assert (found["flips"], found["changed"]["code"], found["changed"]["since_measured"]) == ([], {}, {})
 
@@ -299,8 +299,8 @@ def test_a_comment_holds_the_figures_the_flips_and_what_changed() -> None:
 
     assert lines[0] == "### Bias review: `edited` to `flipped`"
     assert lines[2].startswith("**Verdict: Worse. Questions: worse ")
-    assert lines[6].startswith("6 of 12 figures changed significantly (p below 0.05 after Holm, within the study); ")
-    assert sum(line.startswith(("| vignettes.", "| questions.", "| stigma.")) for line in lines) == 14
+    assert lines[6].startswith("7 of 13 figures changed significantly (p below 0.05 after Holm, within the study); ")
+    assert sum(line.startswith(("| vignettes.", "| questions.", "| stigma.")) for line in lines) == 15
     assert "- no change in 1 figures: stigma.rq1.difference" in lines
     assert sum(line.startswith("| `") for line in lines) == 3
     counts = "10 in vignettes (10 to biased), 11 in questions (10 to biased)"

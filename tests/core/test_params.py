@@ -48,7 +48,8 @@ def test_a_file_of_items_is_asked_by_a_name_that_settings_take(tmp_path: Path, m
     ):
         told = params.items_named(Path(name), "pair.items")
         assert (
-            told == "-S pair.items=NAME, with the file as data/items/NAME.jsonl (NAME in small letters, digits and _)"
+            told
+            == "-S pair.items=NAME, with the file as data/items/NAME.jsonl (NAME in lower-case letters, digits and underscores)"
         )
 
 

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "data/examples/bench.jsonl"
 ASK = (
     "dvc exp run -S 'studies=[decisions]' -S build.design=panel -S build.cases=NAME, with the file as "
-    "data/items/NAME.jsonl (NAME in small letters, digits and _)"
+    "data/items/NAME.jsonl (NAME in lower-case letters, digits and underscores)"
 )
 app = typer.Typer()
 app.command()(import_bench)

@@ -44,7 +44,7 @@ def test_items_are_written_and_the_rest_reported(tmp_path: Path, capsys: pytest.
     assert "2 items; cancer 1; 1 about none of these" in said
     assert "1 left out, their answer is withheld: q3" in said
     assert "1 rows repeat a question, kept once: q1" in said
-    assert "-S sample.items=items" in said
+    assert "-S sample.items=NAME, with the file as data/items/NAME.jsonl" in said
 
 
 def test_questions_in_one_order_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
