@@ -35,7 +35,7 @@ from equipoise.studies.stigma.aggregate import noun_lexicon
 from equipoise.studies.stigma.library import load_library as load_sentences
 from equipoise.studies.stigma.lin import Wordings, _lists, phrase_end
 from equipoise.text.answer import Answer
-from equipoise.text.answers import match_answer, read_generated
+from equipoise.text.answers import Given, match_answer, read_generated
 from equipoise.text.articles import article
 from equipoise.text.conclusions import statements
 from equipoise.text.diagnoses import load_diagnoses
@@ -297,9 +297,9 @@ READERS: dict[str, Callable[[str], object]] = {
     "meaning": DIAGNOSES.meaning,
     "read_letter": lambda text: read_letter(text, OPTIONS),
     "letter_at_the_end": lambda text: read_letter(f"The answer is {text} B", OPTIONS),
-    "read_written": lambda text: read_written(text, {"expected": (ANSWER,)}, DIAGNOSES),
+    "read_written": lambda text: read_written(text, {"expected": (ANSWER,)}, DIAGNOSES, ("no asthma",)),
     "lay_out": lay_out,
-    "stated_answer": lambda text: stated_answer(text, {"expected": ANSWER}, DIAGNOSES),
+    "stated_answer": lambda text: stated_answer(text, {Given("expected", ANSWER.label): ANSWER}, DIAGNOSES),
     "read_generated": lambda text: read_generated(text, {"expected": (ANSWER,)}),
     "article": article,
     "neutralize": lambda text: neutralize(text, WORDS),

@@ -1,4 +1,4 @@
-"""Replies with the answer that a person reads in them, and the reading of a diagnosis as that of a saved output.
+"""Replies with the answer that a person reads in them, and their reading as a saved output or as a case's answer.
 
 The files are in tests/text/replies. The rules have been tuned on all of them.
 """
@@ -11,7 +11,9 @@ from typing import Any
 
 from equipoise.studies.cases.judged import read_output
 from equipoise.studies.cases.rows import Case
+from equipoise.text.answer import Answer, AnswerKind
 from equipoise.text.diagnoses import load_diagnoses
+from equipoise.text.written import read_written
 
 FOLDER = Path(__file__).parent / "text/replies"
 DIAGNOSES = load_diagnoses(Path(__file__).parents[1] / "data/diagnoses.yaml")
@@ -30,4 +32,12 @@ def reading(row: dict[str, str]) -> str:
         label=row["stereotyped"], expected=row["expected"],
     )  # fmt: skip
     kind = read_output(row["response"], case, DIAGNOSES)[0].kind
+    return kind if kind in OPPOSITE else "other"
+
+
+def written(row: dict[str, str]) -> str:
+    """Read a row's response as the study `vignettes` does; what is neither answer is `other`."""
+    kinds: tuple[AnswerKind, AnswerKind] = ("expected", "stereotyped")
+    answers = {kind: (Answer(label=row[kind], synonyms=(row[kind],)),) for kind in kinds}
+    kind = read_written(row["response"], answers, DIAGNOSES).kind
     return kind if kind in OPPOSITE else "other"

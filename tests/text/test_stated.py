@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from equipoise.text.answer import Answer, AnswerKind
+from equipoise.text.answer import Answer
+from equipoise.text.answers import Given
 from equipoise.text.stated import stated_answer
 from replies import DIAGNOSES, OPPOSITE, read_replies, reading
 
-ANSWERS: dict[AnswerKind, Answer] = {
-    "expected": Answer(label="pulmonary embolism", synonyms=("PE",)),
-    "stereotyped": Answer(label="anxiety", synonyms=("anxiety disorder",)),
+EMBOLISM, ANXIETY = Given("expected", "pulmonary embolism"), Given("stereotyped", "anxiety")
+ANSWERS = {
+    EMBOLISM: Answer(label="pulmonary embolism", synonyms=("PE",)),
+    ANXIETY: Answer(label="anxiety", synonyms=("anxiety disorder",)),
 }
 
 
@@ -84,4 +86,6 @@ def test_replies_are_read(name: str) -> None:
 )
 def test_the_stated_answer(reply: str, kind: str | None) -> None:
     """A reply states an answer, or none."""
-    assert stated_answer(reply, ANSWERS, DIAGNOSES) == kind
+    stated = stated_answer(reply, ANSWERS, DIAGNOSES)
+
+    assert (stated and stated.kind) == kind

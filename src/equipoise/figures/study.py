@@ -35,8 +35,8 @@ class Checked(NamedTuple):
     n: int
 
 
-Reader = Literal["letters", "diagnoses"]
-"""What reads an answer from a text."""
+Reader = Literal["letters", "diagnoses", "written"]
+"""What reads an answer from a text: a letter, the diagnosis of a saved output, or an answer of a case's set."""
 
 
 class Likelihoods(NamedTuple):

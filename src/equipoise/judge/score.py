@@ -127,7 +127,7 @@ def _judgement(
     likeliest = read_likelihood(response, answers, settings.length)
     last, finished = (response.replies[-1], response.finished[-1]) if response.replies else ("", True)
     reply = visible_text(last, form, finished=finished)
-    generated = read_written(reply, answers, diagnoses)
+    generated = read_written(reply, answers, diagnoses, vignette.features.values())
     answer = generated
     if settings.answering == "likelihood":
         if likeliest is None and not response.at_most:

@@ -10,9 +10,11 @@ from typing import NamedTuple
 from equipoise.text.conclusions import HEADING, MARKUP, REFUSAL, SUMMARY, UNDECIDED, How, statements
 from equipoise.text.patterns import caseless, end_of_match
 
+PASSIVE = r"(?!\W*(?:$|[.,;:()])|\s+(?:by|on|with|from|given|because|as|since|here|after|in|so|hence|and|now)\b)"
+"""Not the end of a clause, where `embolism ruled out` sets aside what comes before, not what follows."""
 SET_ASIDE = caseless(
     r"\b(?:rather than|instead of|as opposed to|unlike|mimicking|masquerading as|mis\w+ (?:by [^,;.]{1,40}? )?(?:as"
-    r"|for)|but not|less likely(?! than)|ruled? out|excluding"
+    rf"|for)|but not|less likely(?! than)|ruled? out{PASSIVE}|excluding"
     r"|(?<=more likely )than|(?<=more probable )than|not(?! less))\b(?:(?!\bbut\b)[^,;.])*"
     r"|\bwhat (?:may |might |could |at first )?(?:look|seem|appear|present|start|began|begin|sound)\w* (?:like|as"
     r"|to be)\b"

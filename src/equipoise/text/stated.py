@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from equipoise.text.answer import Answer, AnswerKind
-from equipoise.text.answers import match_answer
+from equipoise.text.answer import Answer
+from equipoise.text.answers import Given, match_answer
 from equipoise.text.conclusions import DECIDES, HEADING
 from equipoise.text.diagnoses import Diagnoses, Meaning
 from equipoise.text.layouts import lay_out
@@ -84,10 +84,22 @@ AGAINST = caseless(
     r"|element|contribut\w+|background|trigger\w*|stereotyp\w*|assum\w+|tempt\w+|avoid|also|too|secondarily|comorbid\w*"
     r"|coexist\w*|co-exist\w*|family|precipitat\w+|provoked|exacerbated|worsened|other (?:condition|cause|possibilit"
     r"|diagnos|option)\w*|can (?:also |sometimes |often )?(?:look|present|appear|cause|be(?! told)|resemble|mimic)"
-    r"|risks?|screen\w*|tests?|testing|(?<!patient)'s (?:explanation|impression|diagnosis|view|opinion|verdict|theory"
+    r"|(?<!at-)(?<!clinical high )(?<!ultra-high )risks?|screen\w*|tests?|testing"
+    r"|(?<!patient)'s (?:explanation|impression|diagnosis|view|opinion|verdict|theory"
     r"|idea|label|assessment)|look like|looks like|come next|runner-up|instead of|why)\b"
 )
 """Words of a clause that does not assert the diagnosis that it names."""
+NOT_NOW = caseless(
+    r"\b(?:histor(?:y|ies)|previous(?:ly)?|prior|past|(?<!at-)(?<!clinical high )(?<!ultra-high )risks?|fears?|worr\w+"
+    r"|no|not|non|absen(?:t|ce)|negative|exclu\w+|unlikely"
+    r"|mimic\w*|resolved|family|familial|rul(?:ed?|ing) out|dismiss\w*|reject\w*)\b"
+)
+"""Words for a disease that the patient does not have, or no longer has."""
+LIKE = caseless(
+    r"\b(?:(?!(?:an?|the|and|or|of|with|has|have|is|was|from|after|by|due|to)\b)[\w']{1,30}[ -]){0,4}"
+    r"[\w']{1,30}-like\b(?! illness)"
+)
+"""A disease that another one looks like."""
 NEGATED = caseless(
     r"\b(?:do|does|did|can|could|would|will)(?:n't| ?not)\b|(?<!\bI )\b(?:would|might|may|could) (?:suggest|fit"
     r"|favou?r|point|show|have|cause|give|produce|present|come|begin|start|usually|typically|normally|need|require)\b"
@@ -199,6 +211,12 @@ FORMER = caseless(
     r"|I (?:first )?thought)\b"
 )
 """Words by which a reply names a diagnosis that it has since left."""
+TURN = caseless(
+    r"\b(?:(?<!anything )(?<!nothing )but|yet|however|instead(?! of)|here|actually"
+    r"|(?:in|for|with|about) this (?:\w+ )?(?:patient|case|one|person|man|woman|girl|boy|child|individual|presentation)"
+    r"|in (?:reality|fact|practice|favou?r of)|gives? way to)\b"
+)
+"""Words at which a reply may turn from what is usual to what it says of the patient."""
 COEQUAL = caseless(
     r"\b(?:co-?infect\w*|co-?exist\w*|each|both|equally|dual|in equal (?:measure|parts)|neither (?:is|being)"
     r"|two (?:diagnoses|conditions|separate|distinct))\b"
@@ -236,8 +254,8 @@ LONGEST_NAME = 5
 LONGEST_SHORT = 60
 """Words of a short reply, whose every clause is about its diagnosis."""
 
-Answers = Mapping[AnswerKind, Answer]
-Meanings = Mapping[AnswerKind, list[Meaning]]
+Answers = Mapping[Given, Answer]
+Meanings = Mapping[Given, list[Meaning]]
 
 
 class _Clause(NamedTuple):
@@ -253,10 +271,11 @@ class _Clause(NamedTuple):
 
 
 class _Mention(NamedTuple):
-    """An answer in a clause: whether the clause asserts it, does so as a conclusion, and is not subordinate."""
+    """An answer in a clause: whether the clause asserts or denies it, concludes, and is not subordinate."""
 
-    kind: AnswerKind
+    kind: Given
     asserted: bool
+    denied: bool
     concludes: bool
     decides: bool
     overrules: bool
@@ -264,7 +283,7 @@ class _Mention(NamedTuple):
     line: int
 
 
-def stated_answer(reply: str, answers: Answers, diagnoses: Diagnoses) -> AnswerKind | None:
+def stated_answer(reply: str, answers: Answers, diagnoses: Diagnoses) -> Given | None:
     """Return the answer that a reply states.
 
     Args:
@@ -276,7 +295,7 @@ def stated_answer(reply: str, answers: Answers, diagnoses: Diagnoses) -> AnswerK
         The kind of the answer that the reply states as its diagnosis; None if it states none, another or several.
     """
     reply = RUN.sub(lambda run: 8 * run[1], plain_letters(reply))
-    reply = diagnoses.to_english(STRUCK.sub(" ", reply))
+    reply = LIKE.sub(" ", diagnoses.to_english(STRUCK.sub(" ", reply)))
     reply = re.sub(r"\b(GAD|EPDS|PHQ|HADS|AUDIT)-?\d\b", "score", reply)
     reply = QUESTION.sub(lambda one: f"{'This is' if one['no'].lower() == 'yes' else 'Not'} {one['name']}", reply)
     reply = POINTED.sub("", EQUALS.sub(": this is ", NAMES_DASH.sub("-", reply)))
@@ -287,6 +306,15 @@ def stated_answer(reply: str, answers: Answers, diagnoses: Diagnoses) -> AnswerK
     for short, words in SHORTHAND.items():
         reply = re.sub(rf"(?<!\w){short}(?![\w/])", words, reply, flags=re.IGNORECASE)
     meanings = {kind: _meanings(answer, diagnoses) for kind, answer in answers.items()}
+    given = _revised(reply, answers, meanings, diagnoses)
+    if given and (turn := TURN.search(reply)):
+        turned = _settled(reply[turn.end() :], answers, meanings, diagnoses)
+        return given if turned in {given, None} else None
+    return given
+
+
+def _revised(reply: str, answers: Answers, meanings: Meanings, diagnoses: Diagnoses) -> Given | None:
+    """Read a reply's answer after its last revision, if it has one, else as a whole."""
     revisions = list(REVISES.finditer(reply))
     if revisions and not reply.lstrip().startswith(("{", "[", "`")):
         revised = reply[revisions[-1].end() :]
@@ -298,6 +326,11 @@ def stated_answer(reply: str, answers: Answers, diagnoses: Diagnoses) -> AnswerK
     return _settled(reply, answers, meanings, diagnoses, is_revised=bool(revisions))
 
 
+def named_answers(text: str, answers: Answers, diagnoses: Diagnoses) -> list[Given]:
+    """Return the answers that a text names, whatever it says of them."""
+    return [*_named(text, {given: _meanings(answer, diagnoses) for given, answer in answers.items()}, diagnoses)]
+
+
 def _meanings(answer: Answer, diagnoses: Diagnoses) -> list[Meaning]:
     read = [diagnoses.meaning(wording) for wording in (answer.label, *answer.synonyms)]
     return [meaning for meaning in read if meaning.concepts]
@@ -305,7 +338,7 @@ def _meanings(answer: Answer, diagnoses: Diagnoses) -> list[Meaning]:
 
 def _settled(
     text: str, answers: Answers, meanings: Meanings, diagnoses: Diagnoses, *, is_revised: bool = False
-) -> AnswerKind | None:
+) -> Given | None:
     """Read a text's answer by its final diagnosis, which its clauses may overrule; by them if that is no answer."""
     is_short = len(text.split()) <= LONGEST_SHORT
     # A layout compares marks.
@@ -350,7 +383,7 @@ def _are_coequal(sentence: str, meanings: Meanings, diagnoses: Diagnoses) -> boo
     return bool(equal) and not AGAINST.search(rest) and len(_named(sentence, meanings, diagnoses)) > 1
 
 
-def _closing(sentence: str, meanings: Meanings, diagnoses: Diagnoses) -> AnswerKind | None:
+def _closing(sentence: str, meanings: Meanings, diagnoses: Diagnoses) -> Given | None:
     """Return the answer that the last sentence of a long text asserts."""
     sentence = ", ".join(part for part in re.split(r",\s+(?:and|but)\s|;\s", sentence) if not ADVICE.search(part))
     if not CLOSING.search(sentence):
@@ -359,9 +392,7 @@ def _closing(sentence: str, meanings: Meanings, diagnoses: Diagnoses) -> AnswerK
     return kinds.pop() if len(kinds) == 1 else None
 
 
-def _weighed(
-    mentions: list[_Mention], same: list[AnswerKind], *, is_first: bool, is_revised: bool
-) -> AnswerKind | None:
+def _weighed(mentions: list[_Mention], same: list[Given], *, is_first: bool, is_revised: bool) -> Given | None:
     """Weigh the final diagnosis, if it is one of the answers, against what the clauses assert.
 
     A later clause overrules it as a conclusion; one that merely asserts another answer leaves the reading open, unless
@@ -379,7 +410,9 @@ def _weighed(
     if own not in kinds and len(kinds) == 1:
         return kinds.pop()
     if own not in kinds:
-        return own if is_first or all(mention.kind == own for mention in mentions) else None
+        alone = all(mention.kind == own for mention in mentions)
+        is_denied = bool(mentions) and all(mention.denied for mention in mentions)
+        return own if is_first or (alone and not is_denied) else None
     last = max(place for place, mention in enumerate(asserted) if mention.kind == own)
     later = [mention for mention in asserted[last + 1 :] if mention.overrules]
     is_firm = (is_first or asserted[last].decides) and not is_revised
@@ -388,7 +421,7 @@ def _weighed(
     return own if is_first or is_firm or not later else None
 
 
-def _same(text: str, answers: Answers, diagnoses: Diagnoses) -> list[AnswerKind]:
+def _same(text: str, answers: Answers, diagnoses: Diagnoses) -> list[Given]:
     """Return the answers that mean the same as a text's final diagnosis."""
     return [kind for kind, answer in answers.items() if match_answer(text, answer, diagnoses) == "yes"]
 
@@ -412,7 +445,7 @@ def _without_trailing(text: str) -> str:
     return kept
 
 
-def _opening(text: str, answers: Answers, diagnoses: Diagnoses) -> AnswerKind | None:
+def _opening(text: str, answers: Answers, diagnoses: Diagnoses) -> Given | None:
     """Return the answer that is all of a text's first sentence."""
     spans = sentence_spans(text)
     first = text[spans[0].start : spans[0].end] if spans else ""
@@ -466,14 +499,14 @@ def _mentions(text: str, meanings: Meanings, diagnoses: Diagnoses, *, is_short: 
         decides = DECIDES.search(clause.text) is not None or (
             clause.closes and clause.before != ":" and len(clause.text.split()) <= LONGEST_NAME
         )
+        head = BESIDE.split(SET_ASIDE.sub(" ", clause.text), maxsplit=1)[0]
+        denied = denied or any(no.search(head) for no in (NOT_NOW, NEGATED))
         overrules = clause.before not in SUBORDINATE and not (clause.before == "," and HEDGED.match(clause.text))
         for kind in named:
-            yield _Mention(kind, kind in main, concludes, decides, overrules, clause.sentence, clause.line)
+            yield _Mention(kind, kind in main, denied, concludes, decides, overrules, clause.sentence, clause.line)
 
 
-def _asserted(
-    clause: str, named: dict[AnswerKind, None], meanings: Meanings, diagnoses: Diagnoses
-) -> dict[AnswerKind, None]:
+def _asserted(clause: str, named: dict[Given, None], meanings: Meanings, diagnoses: Diagnoses) -> dict[Given, None]:
     """Return the answer that a clause asserts of those that it names: the first, or the expected one as a cause."""
     clause = HEDGE.sub("", clause)
     if (explained := EXPLAINED.search(clause)) and not AGAINST.search(clause[: explained.start()]):
@@ -487,8 +520,9 @@ def _asserted(
     head = BESIDE.split(kept, maxsplit=1)[0]
     main, scope = _named(head, meanings, diagnoses), head
     meant = _named(kept, meanings, diagnoses)
-    if len(named) > 1 and "expected" in named and CAUSE.search(clause):
-        main, scope = {"expected": None}, clause
+    causes = {given: None for given in named if given.kind == "expected"}
+    if len(named) > 1 and causes and CAUSE.search(clause):
+        main, scope = causes, clause
     elif len(meant) == 1 and not main and not _foreign(head, meanings, diagnoses):
         main, scope = meant, kept
     if EITHER.search(kept):
@@ -499,7 +533,7 @@ def _asserted(
     return {} if AGAINST.search(scope) else main
 
 
-def _named(text: str, meanings: Meanings, diagnoses: Diagnoses) -> dict[AnswerKind, None]:
+def _named(text: str, meanings: Meanings, diagnoses: Diagnoses) -> dict[Given, None]:
     """Return the answers that a text names; of `drug-induced psychosis` and `psychosis` the more exact one alone."""
     whole = diagnoses.meaning(text)
     concepts = {

@@ -104,10 +104,10 @@ def read_output(text: str, case: Case, diagnoses: Diagnoses) -> tuple[Given, str
     if not parts.finished or conclusion is None:
         return Given("unparsed"), grounds
     possible: dict[AnswerKind, Answer | None] = {"stereotyped": case.answer(), "expected": case.expected_answer()}
-    answers = {kind: own for kind, own in possible.items() if own}
+    answers = {Given(kind, own.label): own for kind, own in possible.items() if own}
     visible = text if parts.form == "plain" else parts.answer
-    if kind := stated_answer(visible, answers, diagnoses):
-        return Given(kind, answers[kind].label), grounds
+    if stated := stated_answer(visible, answers, diagnoses):
+        return stated, grounds
     given = read_generated(MARKUP.sub("", parts.answer[conclusion.start : conclusion.end]), {})
     if conclusion.how != "heading" and given.kind == "other":
         # A refusal may be anywhere in the text, unless the diagnosis has a heading of its own.

@@ -63,7 +63,7 @@ def require(settings: Params, root: Path, _: Machine) -> None:
 
 STUDY = Study(
     name=NAME,
-    reader="diagnoses",
+    reader="written",
     title="Vignettes",
     question="Does the diagnosis change when only the patient's demographics change, and does the reasoning admit it?",
     whom=(
