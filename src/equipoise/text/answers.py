@@ -39,6 +39,27 @@ SPELLINGS = (
 """British spellings and the expressions that match either spelling: hyponatraemia, tumour, generalised, sulphate."""
 
 
+NEAR = 60
+"""Characters around a wording that are searched for what denies it."""
+IDIOM = caseless(
+    r"\bno (?:doubt|question|hesitation|uncertainty)\b"
+    r"|\b(?:(?:from|between|of) )?\d+ ?(?:to|and|[–-]) ?\d+\b|(?:/|\bout of |\bof )\d+\b"
+)
+"""Words that name no answer: no doubt, a scale of 1 to 5, 4 of 5."""
+DETERMINER = caseless(r"(?<=[a-z] )no (?!because|since|as\b)[a-z]")
+"""A `no` that belongs to the next word: there is no reason."""
+DENIED = caseless(
+    r"(?:\b(?:no|not(?! only| just| merely)|non|never|neither|nor|without|cannot|rather than|instead of|than|avoid\w*"
+    r"|against|excluding|unlike|no longer)|n't)\b(?:(?!\bbut\b)[^.,;:!?\n])*$"
+)
+"""Text before a wording that denies it."""
+REFUTED = caseless(
+    r"[^.,;:!?\n]*?(?:\b(?:not|never|unnecessary|unsafe|inappropriate|wrong|incorrect|excluded|excessive|ruled out"
+    r"|unlikely|dismissed|rejected|insufficient|unneeded|unwarranted|unjustified)|n't)\b|\s*\?\s*no\b"
+)
+"""Text after it that does."""
+
+
 class Given(NamedTuple):
     """An answer as read: its kind, and its label in the case's set (empty where it is not in the set)."""
 
@@ -49,21 +70,19 @@ class Given(NamedTuple):
 def read_generated(text: str, answers: AnswerSet) -> Given:
     """Read the answer from a generated text.
 
-    The first label or synonym in the text decides; if two begin at the same place, the longer one. An answer outside
-    the set is `other`, a text that names no diagnosis is `unparsed`.
+    The one answer that the text names by a label or a synonym, and does not deny, is its answer; where two wordings
+    begin at the same place, the longer one is meant. A text that names several answers, whatever it says of them, or
+    denies the only one, is `unparsed`, as is one that names no diagnosis. An answer outside the set is `other`.
     """
-    text = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    text = IDIOM.sub(" ", text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
     if not re.search(r"\w", text):
         return Given("unparsed")
-    matches = [
-        (match.start(), -len(wording), Given(kind, answer.label))
-        for kind, group in answers.items()
-        for answer in group
-        for wording in (answer.label, *answer.synonyms)
-        if (match := _compile_wordings((wording,)).search(text))
-    ]
-    if matches:
-        return min(matches)[2]
+    found = wordings_pattern(answers).finditer(text) if answers else ()
+    marks = [mark for mark in found if not DETERMINER.match(text, mark.start())]
+    named = {mark[0] for mark in marks if not _is_denied(text, mark)}
+    given = {one for wording in named for one in _given_by(wording, answers)}
+    if marks:
+        return given.pop() if len(given) == 1 else Given("unparsed")
     if REFUSAL.search(text):
         return Given("refusal")
     return Given("unparsed" if UNDECIDED.search(text) else "other")
@@ -166,6 +185,20 @@ def match_answer(reply: str, answer: Answer, diagnoses: Diagnoses) -> Match:
         return "unclear"
     meanings = [diagnoses.meaning(wording) for wording in _wordings(answer)]
     return _compare(named, [meaning for meaning in meanings if meaning.concepts], diagnoses)
+
+
+def _is_denied(text: str, mark: re.Match[str]) -> bool:
+    """Whether the clause of a wording denies it."""
+    before, after = text[max(0, mark.start() - NEAR) : mark.start()], text[mark.end() : mark.end() + NEAR]
+    return DENIED.search(before) is not None or REFUTED.match(after) is not None
+
+
+def _given_by(wording: str, answers: AnswerSet) -> Iterator[Given]:
+    """Yield the answer that has a wording, as written in a text."""
+    for kind, group in answers.items():
+        for answer in group:
+            if _compile_wordings((answer.label, *answer.synonyms)).fullmatch(wording):
+                yield Given(kind, answer.label)
 
 
 @lru_cache(maxsize=8192)
