@@ -147,6 +147,36 @@ UNFINISHED = [
 ]
 
 
+@pytest.mark.parametrize(
+    "response",
+    [
+        "The textbook answer is A, but for this patient B.",
+        "A would be correct in most patients; here B.",
+        "Normally the answer is A; in this case B.",
+        "The answer is A. However, in this patient B.",
+        "The best answer is A; B in this patient.",
+        "Answer: A is ruled out, so B",
+    ],
+)
+def test_a_response_that_turns_to_another_letter_is_unread(response: str) -> None:
+    """It names what is usual first, and another option for the patient: a wrong letter is worse than none."""
+    assert read_letter(response, DRUG).letter is None
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "The answer is A. B is wrong here.",
+        "The answer is A. In this case, B does not fit.",
+        "A. Many choose B here because the drugs are alike.",
+        "The answer is A, but B is also possible.",
+    ],
+)
+def test_a_turn_to_a_letter_that_is_not_given_changes_nothing(response: str) -> None:
+    """The other option is denied, others' or merely possible."""
+    assert read_letter(response, DRUG).letter == "A"
+
+
 @pytest.mark.parametrize(("response", "letter"), GIVEN)
 def test_letter_is_read(response: str, letter: str) -> None:
     """A response that gives one option is read as that option."""

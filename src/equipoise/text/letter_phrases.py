@@ -89,6 +89,21 @@ CONCLUDING = caseless(
     r"|lands? (?:us )?on|hence the|arrive at|only|puts?|(?:rather than|instead of)\s+[^.,;:\n]{1,40}(?=,))\b"
     rf"|\bi\.e\.|\bviz\.|=>|[→⇒:–—]|->|####|\[\[|<<)\s*[:,]?\s*{LEAD_END}"
 )
+THIS_ONE = (
+    r"(?:here|(?:in|for|with|about|of) (?:this|the present|our)(?: \w+)? (?:patient|case|one|person|man|woman|girl|boy"
+    r"|child|individual|presentation|situation)|in (?:reality|practice))\b"
+)
+TURNED = caseless(
+    rf"\b(?:but|yet|however|instead|(?:but |yet |however,? )?{THIS_ONE})\s*[:,]?\s*"
+    r"(?:(?:the answer|it|that|this|I|we)(?:'s|'d| is| would be| becomes| (?:would )?(?:choose|pick|say"
+    rf"|go (?:with|for)))?\s*:?\s*)?{LEAD_END}"
+)
+"""A turn from what is usual that leads to another letter: 'A in most patients, but here B'."""
+OF_THIS_ONE = caseless(rf"[)\]\"']*(?: (?:is|would be)(?: the \w+(?: one)?)?|(?: is)? the \w+(?: one)?)?,? {THIS_ONE}")
+"""What follows a letter that is said to hold for the patient: 'B in this patient'."""
+REFUTES = caseless(
+    r"[)\]\"']*\s+(?:is|was|has been|can be|must be)\s+(?:ruled out|excluded|dismissed|rejected|discarded)\b"
+)
 CLAUSE_END = caseless(
     r"[)\]}\"'”’>»]*\s*(?:$|[.!,;:\n(\[{—–✓✔✅☀-➿\U0001f300-\U0001faff]|-\s|\b(?:because|since|as|given|based|due|for"
     r"|here|and not|not\b|innit|though|anyway|on|first|next|to a T|then|instead|after all|in the end|any day"
@@ -97,6 +112,8 @@ CLAUSE_END = caseless(
     r"|plausible|probable|consistent)|(?:the|a|my) (?:best|most|more|correct|only|clear|obvious|likely|right|better"
     r"|strongest|answer|choice))\b)"
 )
+THIS_LETTER = re.compile(rf"(?i:{THIS_ONE})[\s:,(]{{1,4}}(?P<letter>[A-J])\b(?={CLAUSE_END.pattern})")
+"""A letter after 'for this patient', where it is not marked: it may be the patient's."""
 UNMEANT = caseless(
     r"(?:\b(?:incorrect|wrong|worst(?: \w+)?|least(?: \w+)?|(?:would|could|might|may) (?:favou?r|suggest|indicate"
     r"|support|point to)|second|third|excluded|eliminated|rejected|ruled out|step \d|distractors?)\s*|\b(?:instead of"

@@ -78,8 +78,28 @@ def _read(raw: str, words: Mapping[str, str]) -> tuple[str | None, str]:
     for name, rule in RULES:
         letter = rule(reply)
         if letter is not None:
-            return letter, name
+            return (None, UNPARSED) if _is_countered(reply, letter) else (letter, name)
     return None, UNPARSED
+
+
+def _is_countered(reply: Reply, letter: str) -> bool:
+    """Whether the text turns from a letter to another that it gives the patient, or denies it wherever it names it."""
+    own = [mark for mark in reply.marks if mark.letter == letter]
+    if not own:
+        return False
+    later = (mark for mark in reply.marks if mark.start > own[0].start and mark.letter != letter)
+    others = {match["letter"] for match in phrases.THIS_LETTER.finditer(reply.text, own[0].end)} & reply.options.keys()
+    turned = others - {letter} or any(_is_turned_to(reply, mark) for mark in later)
+    return bool(turned) or all(mark.by_letter and phrases.REFUTES.match(reply.text, mark.end) for mark in own)
+
+
+def _is_turned_to(reply: Reply, mark: Mark) -> bool:
+    """Whether the text turns to an option from what is usual, and does not deny it."""
+    text = reply.text
+    turned = _is_led_to(text, mark, phrases.TURNED) and phrases.CLAUSE_END.match(text, mark.end)
+    begins = phrases.SENTENCE_START.search(text[max(0, mark.start - phrases.NEAR) : mark.start])
+    of_this_one = begins and phrases.OF_THIS_ONE.match(text, mark.end)
+    return bool(turned or of_this_one) and not _is_denied(reply, mark)
 
 
 def _marked(text: str, words: Mapping[str, str]) -> Reply:
