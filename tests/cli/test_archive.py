@@ -172,7 +172,7 @@ def test_a_change_of_code_renews_the_archive_of_lists_alone(
 
 
 MODEL = {
-    "rows": {"cmd": "grep model params.yaml > rows", "deps": ["params.yaml"], "outs": ["rows"]},
+    "rows": {"cmd": "grep ^model: params.yaml > rows", "deps": ["params.yaml"], "outs": ["rows"]},
     "figure": {"cmd": "cp rows metrics/a.json", "deps": ["rows"], "metrics": [{"metrics/a.json": {"cache": False}}]},
 }
 

@@ -47,10 +47,8 @@ def test_a_file_of_items_is_asked_by_a_name_that_settings_take(tmp_path: Path, m
         "data/items/x/a.jsonl",
     ):
         told = params.items_named(Path(name), "pair.items")
-        assert (
-            told
-            == "-S pair.items=NAME, with the file as data/items/NAME.jsonl (NAME in lower-case letters, digits and underscores)"
-        )
+        rule = "lower-case letters, digits and underscores"
+        assert told == f"-S pair.items=NAME, with the file as data/items/NAME.jsonl (NAME in {rule})"
 
 
 def test_the_chosen_model_is_registered() -> None:
