@@ -88,7 +88,8 @@ def items_named(path: Path, setting: str) -> str:
     is_there = os.path.realpath(path.parent) == os.path.realpath(ITEMS)
     if is_there and re.fullmatch(r"[a-z0-9_]+\.jsonl", path.name):
         return f"-S {setting}={path.stem}"
-    return f"-S {setting}=NAME, with the file as {ITEMS}/NAME.jsonl (NAME in lower-case letters, digits and underscores)"
+    rule = "lower-case letters, digits and underscores"
+    return f"-S {setting}=NAME, with the file as {ITEMS}/NAME.jsonl (NAME in {rule})"
 
 
 def with_values(text: str, values: Mapping[str, str | int | None]) -> str:

@@ -46,15 +46,15 @@ IDIOM = caseless(
     r"|\b(?:(?:from|between|of) )?\d+ ?(?:to|and|[–-]) ?\d+\b|(?:/|\bout of |\bof )\d+\b"
 )
 """Words that name no answer: no doubt, a scale of 1 to 5, 4 of 5."""
-DETERMINER = caseless(r"(?<=[a-z] )no (?!because|since|as\b)[a-z]")
+DETERMINER = caseless(r"(?:(?<=[a-z] )|(?<=\())no (?!because|since|as\b)[a-z]")
 """A `no` that belongs to the next word: there is no reason."""
 DENIED = caseless(
     r"(?:\b(?:no|not(?! only| just| merely)|non|never|neither|nor|without|cannot|rather than|instead of|than|avoid\w*"
-    r"|against|excluding|unlike|no longer)|n't)\b(?:(?!\bbut\b)[^.,;:!?\n])*$"
+    r"|against|excluding|unlike|no longer)|n't)\b(?:(?!\bbut\b)[^.,;:!?()\n])*$"
 )
 """Text before a wording that denies it."""
 REFUTED = caseless(
-    r"[^.,;:!?\n]*?(?:\b(?:not|never|unnecessary|unsafe|inappropriate|wrong|incorrect|excluded|excessive|ruled out"
+    r"[^.,;:!?()\n]*?(?:\b(?:not|never|unnecessary|unsafe|inappropriate|wrong|incorrect|excluded|excessive|ruled out"
     r"|unlikely|dismissed|rejected|insufficient|unneeded|unwarranted|unjustified)|n't)\b|\s*\?\s*no\b"
 )
 """Text after it that does."""

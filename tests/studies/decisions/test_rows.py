@@ -264,6 +264,8 @@ def test_a_text_names_its_level(text: str, chosen: str, expected: float | None) 
     [
         (("no", "yes"), "There is no doubt: yes.", "yes"),
         (("no", "yes"), "Yes, there is no reason to wait.", "yes"),
+        (("no", "yes"), "for this patient (no mental illness) yes.", "yes"),
+        (("standard", "urgent"), "for this patient (no mental illness) urgent.", "urgent"),
         (("standard", "urgent"), "Not urgent: standard.", "standard"),
         (("standard", "urgent"), "urgent rather than standard.", "urgent"),
         (("1", "2", "3", "4", "5"), "On a scale of 1 to 5, 4", "4"),
