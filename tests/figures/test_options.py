@@ -1,4 +1,4 @@
-"""Tests of the section `measure` and of the judge's error."""
+"""Tests of the section `measure`, of the bounds of groups, and of the judge's error."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import ValidationError
 
-from equipoise.figures.options import Measure
+from equipoise.figures.options import Endpoint, Measure
 from equipoise.judge.errors import judge_errors
 from equipoise.models.registry import JUDGES as FOLDER
 from equipoise.stats.misclassification import ErrorCounts
@@ -38,6 +38,19 @@ def test_the_section_takes_the_settings_of_every_study() -> None:
     for wrong in (*small, {"alfa": 0.1}, {"n_bootstrap": 1_000_001}):
         with pytest.raises(ValidationError):
             Measure.model_validate(wrong)
+
+
+def test_families_may_have_bounds_of_their_own() -> None:
+    """A number bounds the groups of every family, a mapping those that it names, which must be declared."""
+    declared = {"figure": "gap", "margin": 0.05, "why": "made up", "families": ["attribute", "background"]}
+    each = Endpoint.model_validate(declared | {"within_groups": {"background": 3.0}}).components["gap"]
+    every = Endpoint.model_validate(declared | {"within_groups": 2.0}).components["gap"]
+    bounds = [one.for_groups(name) for one in (each, every) for name in ("attribute", "background")]
+
+    # 3 x 0.05, and 2 x 0.05.
+    assert [bound and bound.margin for bound in bounds] == [None, pytest.approx(0.15), 0.1, 0.1]
+    with pytest.raises(ValidationError, match="within_groups bounds city, which families does not list"):
+        Endpoint.model_validate(declared | {"within_groups": {"city": 2.0}})
 
 
 @pytest.mark.parametrize(("block", "errors"), [("", None), (ERROR, ErrorCounts(41, 50, 88, 110))])
