@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import warnings
 from pathlib import Path
@@ -159,6 +160,8 @@ def test_what_is_no_usable_gguf_file_is_refused(weights: Path, tmp_path: Path) -
 
     assert "other.gguf: is not a GGUF file: give one, or a checkpoint's folder" in refusal("--gguf", str(other))
     assert "part.gguf: is damaged (" in refusal("--gguf", str(part))
+    os.mkfifo(tmp_path / "pipe.gguf")
+    assert "pipe.gguf: not a regular file: save what it gives" in refusal("--gguf", str(tmp_path / "pipe.gguf"))
     assert "gone.gguf: cannot be read (No such file" in refusal("--gguf", str(tmp_path / "gone.gguf"))
     assert "a tensor's type is not supported (Q8_1): take a file of" in refusal("--gguf", str(packed))
     assert "a tensor's type is not supported (" in refusal("--gguf", str(unknown))

@@ -162,6 +162,7 @@ def _open_gguf(file: Path, where: str) -> GGUFReader:
     from equipoise.models import gguffile
 
     try:
+        jsonl.require_file(file)
         with file.open("rb") as opened:
             begins = opened.read(len(MAGIC))
     except OSError as error:

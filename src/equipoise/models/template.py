@@ -24,7 +24,8 @@ from subprocess import DEVNULL, PIPE
 from threading import Lock
 from typing import Any, NamedTuple
 
-from equipoise.core.errors import EquipoiseError, one_line
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.jsonl import read_text
 from equipoise.text import thinking
 
 TODAY = date(2025, 1, 1)
@@ -182,10 +183,9 @@ class _Given(NamedTuple):
 def read_template(name: str, title: str, path: Path) -> Template:
     """Read the chat template that a registry entry names, for text completions; the server adds what begins a text."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        message = f"models/{name}.yaml: field template: {path} cannot be read ({one_line(error)}): correct it"
-        raise EquipoiseError(message) from error
+        text = read_text(path)
+    except EquipoiseError as error:
+        raise EquipoiseError(f"models/{name}.yaml: field template: {error}") from error
     return Template(title, _Given(text, {"bos_token": ""}), {})
 
 
