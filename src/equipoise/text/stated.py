@@ -90,7 +90,8 @@ AGAINST = caseless(
 )
 """Words of a clause that does not assert the diagnosis that it names."""
 NOT_NOW = caseless(
-    r"\b(?:histor(?:y|ies)|previous(?:ly)?|prior|past|(?<!at-)(?<!clinical high )(?<!ultra-high )risks?|fears?|worr\w+"
+    r"\b(?:histor(?:y|ies)|previous(?:ly)?|prior|past|(?<!at-)(?<!clinical high )(?<!ultra-high )risks?(?! factors?\b)"
+    r"|fears?|worr\w+"
     r"|no|not|non|absen(?:t|ce)|negative|exclu\w+|unlikely"
     r"|mimic\w*|resolved|family|familial|rul(?:ed?|ing) out|dismiss\w*|reject\w*)\b"
 )
