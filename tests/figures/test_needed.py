@@ -122,6 +122,15 @@ def test_the_deviation_within_groups_is_that_of_the_intervals() -> None:
     assert part.bound == 0.2
 
 
+def test_groups_in_which_nothing_varies_are_no_part() -> None:
+    """Written answers that are alike in every pair have no intervals by group: they were measured all the same."""
+    overall = [row for row in run().effects if row.family == "overall"]
+    needed = found(StudyResult(study="vignettes", effects=[*overall, *groups(10, deviation=0.0)]))
+
+    assert not any(part.title.startswith("every dimension") for part in needed.parts)
+    assert not any(title.startswith("every dimension") for title in needed.unmeasured)
+
+
 def test_groups_are_within_their_margin_as_often_as_in_simulations() -> None:
     """Of draws of three groups of 12 normal values of deviation 0.1, so many have every interval within ±0.15."""
     rng = np.random.default_rng(1)

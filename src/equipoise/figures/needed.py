@@ -293,7 +293,7 @@ class _Taken:
     def of_family(self, family: str, figure: Figure, bound: Component) -> Part | str:
         """The part of one family with its groups' bound; their pooled deviation follows from the intervals' width.
 
-        Empty where the component has no groups in the family: a cue gap has none by dimension.
+        Empty where the component has no groups in the family (a cue gap has no dimensions), or nothing varies in them.
         """
         ours = [row for row in self.result.effects if row.family == family]
         rows = [row for row in ours if row.measure == f"{figure.measure}{POOLED}"]
@@ -304,8 +304,10 @@ class _Taken:
         planned = [row for row in rows if is_covered(row, bound)] or rows
         widths = [(row.n, (one.high - one.low) / 2) for row in planned if (one := row.interval) is not None]
         df = sum(row.n for row in rows) - len(rows)
-        if not widths or df < 2:  # noqa: PLR2004  (as for the intervals)
+        if df < 2:  # noqa: PLR2004  (as for the intervals)
             return title
+        if not widths:
+            return ""
         # Where a group that varies more than others has an interval of its own, all are planned with the mean variance.
         reach = math.sqrt(fmean(count * width**2 for count, width in widths))
         quantile = float(t_quantile(self.options.alpha, df))
