@@ -6,7 +6,7 @@ import pytest
 from rich.text import Text
 
 from equipoise.core import printing
-from equipoise.core.display import LONGEST, brief, number, signed
+from equipoise.core.display import number, signed
 
 TITLE = "Figures"
 NAME = "difference in the probability of the documented error"
@@ -28,18 +28,6 @@ def test_a_figure_that_rounds_to_zero_has_no_sign() -> None:
     # -0.0004 rounds to -0.000; -0.0006 to -0.001.
     assert (number(-0.0004), number(0.0), number(-0.0006)) == ("0.000", "0.000", "\N{MINUS SIGN}0.001")
     assert (signed(-0.0004), signed(0.0006)) == ("0.000", "+0.001")
-
-
-def test_a_long_message_keeps_its_beginning_and_its_end() -> None:
-    """What a value of thousands of characters pushes out of sight is said before and after it."""
-    short = f"params.yaml: {'a' * 100}: correct it"
-    long = brief(f"params.yaml: field kind: {'a' * 20_000}: correct it")
-
-    assert brief(short) == short
-    assert long.startswith("params.yaml: field kind: aaa")
-    assert long.endswith("aaa: correct it")
-    assert " … " in long
-    assert len(long) <= LONGEST + 3
 
 
 def test_a_table_with_room_stays_a_table(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

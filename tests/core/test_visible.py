@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.core.visible import code, json_line, line, markdown, visible
+from equipoise.core.visible import LONGEST, brief, code, json_line, line, markdown, visible
 
 TEXTS = st.text(alphabet=st.characters())
 STEERING = re.compile(
@@ -90,3 +90,15 @@ def test_json_keeps_the_value_and_hides_nothing(text: str) -> None:
 
     assert json.loads(written) == {"text": text}
     assert not STEERING.search(written)
+
+
+def test_a_long_message_keeps_its_beginning_and_its_end() -> None:
+    """What a value of thousands of characters pushes out of sight is said before and after it."""
+    short = f"params.yaml: {'a' * 100}: correct it"
+    long = brief(f"params.yaml: field kind: {'a' * 20_000}: correct it")
+
+    assert brief(short) == short
+    assert long.startswith("params.yaml: field kind: aaa")
+    assert long.endswith("aaa: correct it")
+    assert " … " in long
+    assert len(long) <= LONGEST + 3

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 
 MINUS = "\N{MINUS SIGN}"
-LONGEST, LAST = 2000, 500
-"""Characters of a message, and how many of its last ones are kept."""
 
 
 def number(value: float) -> str:
@@ -24,13 +22,6 @@ def first_of(names: Sequence[str], shown: int = 3) -> str:
     """List the first names, and count the rest."""
     more = f" and {len(names) - shown} more" if len(names) > shown else ""
     return ", ".join(names[:shown]) + more
-
-
-def brief(message: str) -> str:
-    """Leave out the middle of a long message, such as one that quotes a long value: it ends with the fix."""
-    if len(message) <= LONGEST:
-        return message
-    return f"{message[: LONGEST - LAST]} … {message[-LAST:]}"
 
 
 def few(names: Sequence[str], shown: int = 3) -> str:

@@ -13,11 +13,10 @@ from functools import wraps
 from pathlib import Path
 from typing import ParamSpec
 
-from equipoise.core.display import brief
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.extras import extras_named
 from equipoise.core.progress import aside, progress
-from equipoise.core.visible import line
+from equipoise.core.visible import brief, line
 
 __all__ = ["aside", "one_line", "progress", "run"]
 P = ParamSpec("P")

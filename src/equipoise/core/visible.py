@@ -8,6 +8,8 @@ applying it once.
 import json
 import re
 
+LONGEST, LAST = 2000, 500
+"""Characters of a message, and how many of its last ones are kept."""
 DELETE = 0x7F
 SHORT = 0x10000
 """Codes below this have four digits."""
@@ -49,6 +51,13 @@ def visible(text: str) -> str:
 def line(text: str) -> str:
     """Give a text as one line, for an error or a cell: its line ends and tabs are signs too."""
     return text.translate(ONE_LINE)
+
+
+def brief(message: str) -> str:
+    """Leave out the middle of a long message, such as one that quotes a long value: it ends with the fix."""
+    if len(message) <= LONGEST:
+        return message
+    return f"{message[: LONGEST - LAST]} … {message[-LAST:]}"
 
 
 def markdown(text: str) -> str:
