@@ -159,7 +159,6 @@ def test_the_list_imports_no_command() -> None:
         "equipoise.cli.running",
         "equipoise.core",
         "equipoise.core.command",
-        "equipoise.core.display",
         "equipoise.core.errors",
         "equipoise.core.extras",
         "equipoise.core.progress",
