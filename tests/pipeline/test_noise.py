@@ -37,7 +37,7 @@ NOISE = 1e-5
 SEEDS = 20
 MOST = 0.01
 """Share of the values that may change, on average over the seeds."""
-VALUES_A_STUDY, VALUES = 60, 250
+VALUES_A_STUDY, VALUES = 64, 250
 
 
 def leaves(table: Any, path: str = "") -> Iterator[tuple[str, float]]:
