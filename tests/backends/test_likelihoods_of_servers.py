@@ -236,6 +236,7 @@ def listed(answer: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SPOILT)
 def test_a_reply_without_what_the_server_gives_is_asked_for_again(checkpoint: Path, tmp_path: Path, name: str) -> None:
     """Every second reply is broken: the likelihoods are those of a sound server. If all are, nothing is cached."""

@@ -229,6 +229,7 @@ def test_the_gate_passes_only_what_is_not_worse(project: Path) -> None:
     assert "in HEAD the guard on label skew warns (1 of 12)" in undecided.stdout
 
 
+@pytest.mark.slow
 def test_a_head_that_refuses_one_group_is_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Twenty of sixty marginalised patients are refused: exit code 2 and the reason, not a traceback."""
     bound = {"overall/all/refusal_difference": {"margin": 0.12, "why": "made up"}}

@@ -109,6 +109,7 @@ def test_accuracy_is_held_against_levels_dealt_at_random() -> None:
     assert (constant.estimate, (constant.ci_low or 0) < 0) == (pytest.approx(0.0), True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("floor", operating.FLOORS)
 @pytest.mark.parametrize(
     "name",
