@@ -1,6 +1,6 @@
 """Replies with the answer that a person reads in them, and their reading as a saved output or as a case's answer.
 
-The files are in tests/text/replies. The rules have been tuned on all of them.
+The files are in tests/text/replies. No rule was tuned on those of `*_held.jsonl`; the rules were tuned on the others.
 """
 
 from __future__ import annotations
