@@ -2,8 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self
 
@@ -59,6 +59,8 @@ SPELLINGS = (
 """British spellings and their American forms; a word of neither kind changes in the same way in every text."""
 SHORTEST_STEM = 4
 LONGEST_ABBREVIATION = 5
+KEPT = 4096
+"""Texts whose meaning is kept."""
 CUES = "cues"
 """Row of a language's phrases that tell that a text is in it."""
 
@@ -129,15 +131,12 @@ class Diagnoses(Frozen):
 
     def meaning(self, text: str) -> Meaning:
         """Read a text: the longest wordings first, then the stems of the remaining words."""
-        return self._read(text, "")
+        return self._read_once(text)
 
     def are_opposed(self, first: Meaning, second: Meaning) -> bool:
         """Whether two meanings have words that exclude each other: acute and chronic, bacterial and viral."""
-        for row in self._opposites:
-            places = [{place for place, word in enumerate(row) if word in text.words} for text in (first, second)]
-            if all(places) and not places[0] & places[1]:
-                return True
-        return False
+        rows = zip(self._sides(first.words), self._sides(second.words), strict=True)
+        return any(one and other and one.isdisjoint(other) for one, other in rows)
 
     def are_related(self, first: Meaning, second: Meaning) -> bool:
         """Whether one of two meanings names a diagnosis that includes a diagnosis of the other."""
@@ -145,7 +144,9 @@ class Diagnoses(Frozen):
 
     def is_narrower(self, first: Meaning, second: Meaning) -> bool:
         """Whether the first meaning names a diagnosis that is included in a diagnosis of the second."""
-        return any(not first.groups.isdisjoint(self._narrower_names(name)) for name in second.groups)
+        return any(
+            not first.groups.isdisjoint(self._narrower[name]) for name in second.groups if name in self._narrower
+        )
 
     def share_diagnosis(self, first: Meaning, second: Meaning) -> bool:
         """Whether two meanings name a diagnosis in common; a word such as `renal` does not count."""
@@ -157,7 +158,7 @@ class Diagnoses(Frozen):
 
     def diagnoses_in(self, meaning: Meaning) -> frozenset[str]:
         """Return the first wordings of the diagnoses that a meaning names; a word such as `renal` does not count."""
-        return meaning.groups - {group[0] for group in self.words}
+        return meaning.groups - self._word_groups
 
     def wordings(self, name: str) -> tuple[str, ...]:
         """Return all wordings of the diagnosis with this name; empty if the lexicon does not have the name."""
@@ -167,6 +168,20 @@ class Diagnoses(Frozen):
     def to_english(self, text: str) -> str:
         """Rewrite the names of diagnoses in other languages, and the phrases around them."""
         return self._translator.to_english(text)
+
+    @cached_property
+    def _read_once(self) -> Callable[[str], Meaning]:
+        """Read a text, and keep what was read: a reply is compared with each answer, an answer with each reply."""
+        return lru_cache(maxsize=KEPT)(partial(self._read, within=""))
+
+    @cached_property
+    def _sides(self) -> Callable[[str], list[frozenset[int]]]:
+        """Return the places of each row of opposites whose words are in a text."""
+
+        def sides(words: str) -> list[frozenset[int]]:
+            return [frozenset(place for place, word in enumerate(row) if word in words) for row in self._opposites]
+
+        return lru_cache(maxsize=KEPT)(sides)
 
     @cached_property
     def _translator(self) -> Translator:
@@ -182,6 +197,15 @@ class Diagnoses(Frozen):
                 names.add(narrower)
                 waiting += self.kinds.get(narrower, ())
         return names
+
+    @cached_property
+    def _narrower(self) -> dict[str, set[str]]:
+        """Map each broader diagnosis to all narrower ones."""
+        return {name: self._narrower_names(name) for name in self.kinds}
+
+    @cached_property
+    def _word_groups(self) -> frozenset[str]:
+        return frozenset(group[0] for group in self.words)
 
     @cached_property
     def _wordings(self) -> dict[tuple[str, ...], str]:

@@ -5,6 +5,7 @@ first cover how a statement accepts a diagnosis as likely, sets it aside or with
 """
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from equipoise.text.conclusions import HEADING, MARKUP, REFUSAL, SUMMARY, UNDECIDED, How, statements
@@ -192,6 +193,7 @@ class Named(NamedTuple):
     alternates: tuple[str, ...] = ()
 
 
+@lru_cache(maxsize=64)
 def final_diagnosis(reply: str) -> Named | None:
     """Return the final diagnosis of a reply, the first if it ranks several; None if it names none.
 

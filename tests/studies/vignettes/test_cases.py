@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
 from equipoise.core.stage import one_line
-from equipoise.studies.vignettes import coverage
-from equipoise.studies.vignettes.cli import cases
+from equipoise.studies.vignettes import cli, coverage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[3]
 KEYS = ["pairs", "stories", "grade_a", "grade_b", "grade_c"]
 app = typer.Typer()
-app.command()(one_line(cases))
+app.command()(one_line(cli.cases))
 
 
 @pytest.fixture
@@ -29,6 +31,21 @@ def data(tmp_path: Path) -> Path:
     rows = (ROOT / "data/items/authored.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     (tmp_path / "items/authored.jsonl").write_text("".join(rows[:3]), encoding="utf-8")
     return tmp_path
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _read_once() -> Iterator[None]:
+    """Read the wordings of the authored cases in the first run alone: it takes most of one."""
+    kept: list[list[str]] = []
+
+    def misreadings(*authored: Any) -> list[str]:
+        if not kept:
+            kept.append(list(coverage.misreadings(*authored)))
+        return kept[0]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cli, "misreadings", misreadings)
+        yield
 
 
 @pytest.fixture
