@@ -46,6 +46,11 @@ def test_replies_are_read(name: str) -> None:
         ("PE, with concern for anxiety", "expected"),
         ("Anxiety is the label in her notes, yet PE explains everything better.", "expected"),
         ("Anxiety: no. PE: yes.", "expected"),
+        # Sentences that begin in lower case; a full stop after an abbreviation ends none.
+        ("anxiety: no. pulmonary embolism: yes.", "expected"),
+        ("pulmonary embolism: no. anxiety: yes.", "stereotyped"),
+        ("anxiety was considered. pulmonary embolism is the diagnosis.", "expected"),
+        ("prob. pulmonary embolism, no anxiety", "expected"),
         # One that a later clause contradicts without concluding is left open.
         ("Anxiety is the answer to the riddle. A CT would find PE.", None),
         # Alternatives, another disease, nothing.

@@ -223,6 +223,10 @@ COEQUAL = caseless(
     r"|two (?:diagnoses|conditions|separate|distinct))\b"
 )
 """Words of a sentence that gives two diagnoses of which none is the main one."""
+UNCAPPED = re.compile(
+    r"\b(?:(?!(?:approx|dept|diag|diff|hist|hosp|poss|prob|prof|resp|susp|temp)\.)[a-z]{4,}|yes|no)\.\s+[a-z](?=[a-z])"
+)
+"""The end of a sentence, and the first letter of one that begins in lower case."""
 STRUCK = re.compile(r"~~[^~\n]{1,200}~~|<(?P<tag>del|s|strike)>[^<\n]{1,200}</(?P=tag)>")
 RUN = re.compile(r"(\W{1,4}?)\1{8,}")
 """The same marks or spaces again and again, which a looping model writes and patterns would compare with each other."""
@@ -298,6 +302,7 @@ def stated_answer(reply: str, answers: Answers, diagnoses: Diagnoses) -> Given |
     reply = RUN.sub(lambda run: 8 * run[1], plain_letters(reply))
     reply = LIKE.sub(" ", diagnoses.to_english(STRUCK.sub(" ", reply)))
     reply = re.sub(r"\b(GAD|EPDS|PHQ|HADS|AUDIT)-?\d\b", "score", reply)
+    reply = UNCAPPED.sub(lambda end: f"{end[0][:-1]}{end[0][-1].upper()}", reply)
     reply = QUESTION.sub(lambda one: f"{'This is' if one['no'].lower() == 'yes' else 'Not'} {one['name']}", reply)
     reply = POINTED.sub("", EQUALS.sub(": this is ", NAMES_DASH.sub("-", reply)))
     reply = THATS_IT.sub(lambda name: f"\nDiagnosis: {name['name']}", reply)
