@@ -39,6 +39,12 @@ OTHERS = {
     "tilt (nats)": "decisions.decision_tilt",
 }
 """Figures of the other studies by the heads of their columns."""
+EXAM = {
+    f"{city.capitalize()}: {head}": f"exam.{city}.{name}"
+    for city in ("dublin", "edinburgh", "london")
+    for head, name in (("right", "accuracy"), ("by prevalence", "prevalence_weighted_accuracy"))
+}
+"""Accuracies of the exam by the heads of their columns."""
 
 
 def verdicts() -> str:
@@ -66,6 +72,11 @@ def vignettes() -> str:
 def others() -> str:
     """Lay out figures of the other studies, a row a model."""
     return _table(OTHERS)
+
+
+def exam() -> str:
+    """Lay out the accuracies of the exam by city, a row a model."""
+    return _table(EXAM)
 
 
 def _table(figures: Mapping[str, str]) -> str:
