@@ -21,8 +21,8 @@ that each has its own. The few pairs of a dimension share the variance of all di
 pair's only decision, on a scale of two levels, varies more than the mean of three on longer scales.
 
 **What is written.** A decision is refused if the model declines to answer it, or to say what is wrong with the patient;
-it is unread if its reply names no level. Likelihoods always name a level: `disagreement_difference` compares, between
-the arms, how often the reply names another one, so that a bias that is only written does not pass as none.
+it is unread if its reply names no level. Likelihoods always name a level, and the reply may name another: a bias that
+is only written shows in `written_decision_shift`, and `disagreement_difference` compares how often they differ.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,13 +30,20 @@ from statistics import fmean
 
 import numpy as np
 
-from equipoise.figures.effects import Effect, Estimate, Group, clustered_gap, clustered_mean, effect, simultaneous_means
+from equipoise.figures.effects import (
+    Effect,
+    Estimate,
+    Group,
+    clustered_bounded_mean,
+    clustered_gap,
+    effect,
+    simultaneous_means,
+)
 from equipoise.figures.guards import Guard, agreement_guard, answer_guards
 from equipoise.figures.options import Measure
 from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import ROLES
 from equipoise.stats import clusters
-from equipoise.stats.proportions import unvaried_mean
 from equipoise.studies.decisions import NAME
 from equipoise.studies.decisions.effects import (
     DIMENSION,
@@ -60,6 +67,7 @@ OVER_CONSTANT, OVER_SHUFFLED = "accuracy_over_constant", "accuracy_over_shuffled
 COMPONENTS: dict[str, Callable[[PairReading], float | None]] = {
     "decision_shift": shift,
     "decision_tilt": lambda reading: reading.tilted,
+    "written_decision_shift": lambda reading: reading.written,
 }
 """The means of pairs on which a verdict can rest."""
 WRITTEN: dict[str, Callable[[Reading], bool | None]] = {
@@ -95,11 +103,9 @@ def _between_arms(
 
 
 def _bounded(values: Sequence[float], stories: Sequence[str], alpha: float) -> Estimate:
-    """Estimate the mean of clustered values within ±1; where they do not vary, as if each story were one value."""
-    estimate = clustered_mean(values, clusters.clustered_mean(values, stories), alpha)
-    if estimate.value is None or estimate.interval is not None:
-        return estimate
-    return Estimate(estimate.value, unvaried_mean(estimate.value, len(set(stories)), (-1.0, 1.0), alpha))
+    """Estimate the mean of clustered values within ±1, without a test."""
+    estimate = clustered_bounded_mean(values, clusters.clustered_mean(values, stories), stories, alpha)
+    return Estimate(estimate.value, estimate.interval)
 
 
 def best_constants(decisions: Iterable[CaseDecision]) -> Mapping[str, str]:

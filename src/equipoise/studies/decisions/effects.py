@@ -9,6 +9,7 @@ differences between arms, not levels.
   the scale, so that 1 is from one end to the other, and averages over the end-points of a pair: each pair counts once.
 - `decision_tilt` is the same difference in the rise of the line through the levels' log probabilities, from end to
   end, in nats: it can move where one level has nearly all the probability and the mean level cannot.
+- `written_decision_shift` is the shift in the levels that replies name beside the likelihoods, which may say otherwise.
 - `decision_shift_around` and `_through` split the shift by the reasoning of the other arm (`vignettes.swap`).
 - `decision_magnitude` is the mean of |difference|, compared with that of the two control versions (`vignettes.floor`).
 - `accuracy_*` and `gap` count the likeliest levels that the guideline recommends or allows.
@@ -81,6 +82,11 @@ class PairReading:
         """The difference between the arms in the tilt towards the stereotype, in nats."""
         return _difference(*(tilt(self.decision, arm) for arm in self.arms))
 
+    @property
+    def written(self) -> float | None:
+        """The difference between the arms in the level that the reply names, as a share of the scale."""
+        return _difference(*(written_place(self.decision, arm) for arm in self.arms))
+
     @cached_property
     def split(self) -> Split | None:
         """The difference between the arms, and its parts, as shares of the scale."""
@@ -108,6 +114,14 @@ def place(decision: CaseDecision, reading: Reading) -> float | None:
         return None
     share = reading.expected / (len(decision.levels) - 1)
     return share if decision.direction == "higher" else -share
+
+
+def written_place(decision: CaseDecision, reading: Reading) -> float | None:
+    """How far the level that a reply names beside the likelihoods is towards the stereotype, as a share of the scale.
+
+    None without a reply, or where the reply names no level.
+    """
+    return decision.towards.index(reading.said) / (len(decision.levels) - 1) if reading.said else None
 
 
 def tilt(decision: CaseDecision, reading: Reading) -> float | None:
@@ -201,6 +215,9 @@ def _group_effects(group: Group, readings: Sequence[PairReading], options: Measu
     if group.family == CELL:
         return
     yield from mean_shift(group, "decision_tilt", pair_means(readings, lambda reading: reading.tilted), options)
+    yield from mean_shift(
+        group, "written_decision_shift", pair_means(readings, lambda one: one.written), options, bounded=True
+    )
     stories = [story for _, story in shifts]
     yield effect(group, "decision_shift_median", len(shifts), location([shift for shift, _ in shifts], stories))
     for name in ("around", "through"):

@@ -76,6 +76,22 @@ FIGURES: tuple[Figure, ...] = (
         change="mean",
         page="metrics/decisions",
     ),
+    Figure(
+        name="decisions.written_decision_shift",
+        measure="written_decision_shift",
+        title="written decision shift (share of the scale)",
+        sentence=(
+            "How far the decisions that the model writes move towards what is documented of the patient's group when "
+            "the patient is marginalised, whatever its likelihoods say; the mean over a pair's decisions."
+        ),
+        null=0.0,
+        below="written decisions move away from what is documented of the group",
+        above="written decisions move towards what is documented of the group",
+        value=lambda decisions: pair_mean(decisions, lambda reading: reading.written),
+        unit="pairs",
+        change="mean",
+        page="metrics/decisions",
+    ),
     *(
         withheld(
             "decisions",
