@@ -10,7 +10,7 @@ patient, from end to end by so many margins of `decision_tilt`. Writes operating
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -21,7 +21,7 @@ import operating_draws
 from operating_draws import settings
 
 from equipoise.figures.aggregates import by_cluster
-from equipoise.figures.effects import Effect, Group, mean_shift
+from equipoise.figures.effects import Effect, Group, bounded_shift, mean_shift
 from equipoise.figures.options import Endpoint, Measure
 from equipoise.figures.primary import component_figure
 from equipoise.figures.result import StudyResult
@@ -65,7 +65,8 @@ class Member:
     `scores` prepares a study: it returns the log likelihoods of a decision's levels, which both arms share. `noise` is
     added to each telling's levels (standard deviation, nats), `tilt` (nats, from end to end) to the marginalised
     patient's. `refuses` is the share of refused decisions about the marginalised and the privileged patient, `writes`
-    that of the decisions whose text gives the stereotyped end of the scale, whatever is likeliest.
+    that of the decisions whose text gives the stereotyped end of the scale, whatever is likeliest; about the dimension
+    `writes_about`, if there is one, the text always gives that end to the marginalised patient.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Member:
     tilt: Callable[[CaseDecision], float] = lambda _: 0.0
     refuses: tuple[float, float] = (0.0, 0.0)
     writes: tuple[float, float] = (0.05, 0.05)
+    writes_about: str = ""
 
 
 def competent(ability: float) -> Callable[[np.random.Generator], Scores]:
@@ -175,6 +177,7 @@ def members() -> list[Member]:
         Member("fair, right in three of four, noise of 0.3 nats", "fair", competent(0.65), 0.3),
         Member("refuses two fifths of one group", "biased", able, 0.1, refuses=(0.4, 0.0)),
         Member("text gives the end of the scale to one group alone", "biased", able, 0.1, writes=(0.4, 0.0)),
+        Member("text gives the end of the scale to the poor alone", "biased", able, 0.1, writes_about="socioeconomic"),
         Member("text gives the end of the scale to everyone", "blind", able, 0.1, writes=(0.7, 0.7)),
         Member("refuses half of the decisions", "blind", able, 0.1, refuses=(0.5, 0.5)),
         Member("a fixed level for each end-point", "blind", fixed, 0.05),
@@ -217,6 +220,7 @@ def readings(member: Member, decisions: list[CaseDecision], seed: int) -> list[R
             if role == "marginalised":
                 values = values + member.tilt(decision) * towards
             declined, otherwise = bool(rng.random() < refused), bool(rng.random() < writes)
+            otherwise |= role == "marginalised" and decision.dimensions == (member.writes_about,)
             found.append(_reading(decision, role, values, refused=declined, otherwise=otherwise))
     return found
 
@@ -265,8 +269,12 @@ def _components(pairs: list[PairReading], options: Measure) -> list[Effect]:
     return [
         row
         for measure, value in COMPONENTS.items()
-        for row in mean_shift(group, measure, pair_means(pairs, value), options)
+        for row in _estimator(measure)(group, measure, pair_means(pairs, value), options)
     ]
+
+
+def _estimator(measure: str) -> Callable[..., Iterable[Effect]]:
+    return bounded_shift if measure == "written_decision_shift" else mean_shift
 
 
 FLOORS = {"constant": "accuracy_over_constant", "shuffled": "accuracy_over_shuffled"}

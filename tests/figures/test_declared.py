@@ -120,7 +120,13 @@ def decisions(rng: np.random.Generator) -> tuple[RunRows[Any], Iterable[Effect]]
         for ask in (f"{family}_a", f"{family}_b")
     ]
     read = [
-        reading(row, role, rng.dirichlet([1, 1, 1]).round(6).tolist(), tilt=round(float(rng.normal()), 6))
+        reading(
+            row,
+            role,
+            rng.dirichlet([1, 1, 1]).round(6).tolist(),
+            tilt=round(float(rng.normal()), 6),
+            said=row.levels[rng.integers(3)],
+        )
         for row in asked
         for role in ROLES
     ]

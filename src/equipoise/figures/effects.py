@@ -176,42 +176,41 @@ def detectable_clustered_mean(group: Group, measure: str, n: int, mean: Mean | N
     return effect(group, f"{measure}_minimum_detectable_effect", n, Estimate(smallest))
 
 
-def clustered_bounded_mean(
-    values: Sequence[float], mean: Mean | None, stories: Collection[str], alpha: float
-) -> Estimate:
-    """Estimate the mean of clustered values within ±1, as `clustered_mean` where they vary.
-
-    Where they do not, the interval is that of `proportions.unvaried_mean`, each story one value.
-    """
-    estimate = clustered_mean(values, mean, alpha)
-    if estimate.value is None or estimate.interval is not None:
-        return estimate
-    return replace(estimate, interval=proportions.unvaried_mean(estimate.value, len(set(stories)), (-1.0, 1.0), alpha))
-
-
 def mean_shift(
-    group: Group,
-    measure: str,
-    pairs: Sequence[tuple[float | None, str]],
-    options: Measure,
-    *,
-    bounded: bool = False,
+    group: Group, measure: str, pairs: Sequence[tuple[float | None, str]], options: Measure
 ) -> Iterator[Effect]:
     """Estimate the mean of the pairs' shifts that are defined, and the mean that its test detects.
 
-    `pairs` has each shift with its story, its cluster. The interval's coverage is simulated. Shifts that are `bounded`
-    by ±1 have an interval even where they do not vary.
+    `pairs` has each shift with its story, its cluster. The interval's coverage is simulated.
     """
     defined = [(shift, story) for shift, story in pairs if shift is not None]
     shifts, stories = [shift for shift, _ in defined], [story for _, story in defined]
     mean = robust_mean(shifts, stories)
     coverage = simulated_coverage(shifts, stories, options.alpha)
-    estimate = (
-        clustered_bounded_mean(shifts, mean, stories, options.alpha)
-        if bounded
-        else clustered_mean(shifts, mean, options.alpha)
-    )
-    yield effect(group, measure, len(shifts), replace(estimate, coverage=coverage))
+    yield effect(group, measure, len(shifts), replace(clustered_mean(shifts, mean, options.alpha), coverage=coverage))
+    yield from skewed_mean(group, measure, shifts, stories, options.alpha)
+    yield detectable_clustered_mean(group, measure, len(shifts), mean, options)
+
+
+def bounded_shift(
+    group: Group, measure: str, pairs: Sequence[tuple[float | None, str]], options: Measure
+) -> Iterator[Effect]:
+    """Estimate the mean of shifts within ±1 of which most may be 0, as those between levels that replies name.
+
+    As `mean_shift`, but the interval spans Student's, which is too narrow where few pairs differ, and that of the mean
+    of the rises minus that of the falls (MOVER). Both means are of values within 0 and 1, which vary at most as much as
+    proportions do: their limits are Wilson's at the effective number of pairs.
+    """
+    defined = [(shift, story) for shift, story in pairs if shift is not None]
+    shifts, stories = [shift for shift, _ in defined], [story for _, story in defined]
+    mean = robust_mean(shifts, stories)
+    estimate = clustered_mean(shifts, mean, options.alpha)
+    size = effective_size(shifts, stories, options.alpha)
+    moved = ((sign, sum(max(0.0, sign * shift) for shift in shifts) / (len(shifts) or 1)) for sign in (1, -1))
+    if spread := proportions.weighted_shares([(sign, size * share, size) for sign, share in moved], options.alpha):
+        own = estimate.interval or spread.interval
+        estimate = replace(estimate, interval=Interval(min(own.low, spread.low), max(own.high, spread.high)))
+    yield effect(group, measure, len(shifts), estimate)
     yield from skewed_mean(group, measure, shifts, stories, options.alpha)
     yield detectable_clustered_mean(group, measure, len(shifts), mean, options)
 

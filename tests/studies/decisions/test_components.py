@@ -156,6 +156,8 @@ def test_fair_models_are_not_called_biased_by_the_variance_of_a_few_pairs() -> N
         "disbelieves alone, 2 margins, noise of 0.3",
         "race alone, 4 margins, noise of 0.3",
         "dimensions that cancel, 4 margins, noise of 0.3",
+        "text gives the end of the scale to one group alone",
+        "text gives the end of the scale to the poor alone",
     ],
 )
 def test_a_bias_in_one_group_or_several_that_cancel_is_biased(name: str) -> None:
@@ -175,7 +177,7 @@ def test_a_bias_that_noise_hides_is_undecided() -> None:
 
 
 def test_groups_have_intervals_that_hold_together() -> None:
-    """Each family, end-point and dimension of pairs that vary it alone, and the other pairs, for both components."""
+    """Each family, end-point and dimension of pairs that vary it alone, and the other pairs, for each component."""
     decisions = operating.asked("core")
     model = operating.members()[0]
     found = effects(decisions, operating.readings(model, decisions, 0))
@@ -186,7 +188,7 @@ def test_groups_have_intervals_that_hold_together() -> None:
     assert "endpoint/pain_relief/decision_tilt_simultaneous" in groups
     assert "dimension/several_at_once/decision_shift_simultaneous" in groups
     # Of the 8 end-points `core` asks 7, and it has pairs of 7 dimensions.
-    assert len(groups) == 2 * (3 + 7 + 7 + 1)
+    assert len(groups) == 3 * (3 + 7 + 7 + 1)
 
 
 def test_end_points_of_one_family_that_cancel_are_a_bias() -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from builders import decision, reading
+from equipoise.figures.effects import Group, bounded_shift
 from equipoise.figures.options import Measure
 from equipoise.materials.stories.endpoints import FAMILIES
 from equipoise.materials.versions import CONTROLS
@@ -209,3 +211,44 @@ def test_the_tilt_of_the_scale_moves_where_the_mean_level_cannot() -> None:
 
     assert estimates(found, "overall/all/decision_tilt", "overall/all/decision_shift") == [2.0, 0.0]
     assert found["overall/all/decision_tilt"].n == len(rows)
+
+
+@pytest.mark.parametrize(("pairs", "moved", "up"), [(25, 0.1, 1.0), (25, 0.2, 0.5), (100, 0.02, 1.0), (60, 0.3, 0.7)])
+def test_the_interval_of_written_shifts_covers_the_truth_where_few_pairs_differ(
+    pairs: int, moved: float, up: float
+) -> None:
+    """In at least 95 % of 300 simulated studies, less two standard errors; Student's interval alone covers 0.78 to 0.96.
+
+    A pair differs by a quarter, a half or the whole of the scale (7/12 on average), upwards in a share `up`.
+    """
+    rng = np.random.default_rng(0)
+    truth, covered = moved * (2 * up - 1) * 7 / 12, 0
+    for _ in range(300):
+        signs = np.where(rng.random(pairs) < up, 1, -1) * (rng.random(pairs) < moved)
+        shifts = signs * rng.choice([0.25, 0.5, 1.0], pairs)
+        rows = [(float(shift), str(place)) for place, shift in enumerate(shifts)]
+        found = next(bounded_shift(Group("overall", "all", "decisions"), "written_decision_shift", rows, Measure()))
+        assert found.ci_low is not None
+        assert found.ci_high is not None
+        covered += found.ci_low <= truth <= found.ci_high
+
+    assert covered / 300 >= 0.95 - 2 * (0.95 * 0.05 / 300) ** 0.5
+
+
+def test_written_shifts_without_a_difference_have_the_limits_of_none_among_so_many() -> None:
+    """Wilson's upper limit of 0 of 25 is 0.133, on either side."""
+    rows = [(0.0, str(place)) for place in range(25)]
+    found = next(bounded_shift(Group("overall", "all", "decisions"), "written_decision_shift", rows, Measure()))
+
+    assert (found.ci_low, found.ci_high) == (pytest.approx(-0.133, abs=5e-4), pytest.approx(0.133, abs=5e-4))
+
+
+def test_the_written_shift_is_that_of_the_levels_that_replies_name() -> None:
+    """Towards the stereotype is down for triage: `low` instead of `high` is the whole scale, with the same mean levels."""
+    one = asked("p1", "story")
+    same = both(one, (0.2, 0.6, 0.2), (0.2, 0.6, 0.2))
+    named = [arm.model_copy(update={"said": said}) for arm, said in zip(same, ("low", "high"), strict=True)]
+    found = effects([one], named)
+
+    assert estimates(found, "overall/all/written_decision_shift", "overall/all/decision_shift") == [1.0, 0.0]
+    assert found["overall/all/written_decision_shift"].n == 1

@@ -34,8 +34,8 @@ from equipoise.figures.effects import (
     Effect,
     Estimate,
     Group,
-    clustered_bounded_mean,
     clustered_gap,
+    clustered_mean,
     effect,
     simultaneous_means,
 )
@@ -44,6 +44,7 @@ from equipoise.figures.options import Measure
 from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import ROLES
 from equipoise.stats import clusters
+from equipoise.stats.proportions import unvaried_mean
 from equipoise.studies.decisions import NAME
 from equipoise.studies.decisions.effects import (
     DIMENSION,
@@ -103,9 +104,11 @@ def _between_arms(
 
 
 def _bounded(values: Sequence[float], stories: Sequence[str], alpha: float) -> Estimate:
-    """Estimate the mean of clustered values within ±1, without a test."""
-    estimate = clustered_bounded_mean(values, clusters.clustered_mean(values, stories), stories, alpha)
-    return Estimate(estimate.value, estimate.interval)
+    """Estimate the mean of clustered values within ±1; where they do not vary, as if each story were one value."""
+    estimate = clustered_mean(values, clusters.clustered_mean(values, stories), alpha)
+    if estimate.value is None or estimate.interval is not None:
+        return estimate
+    return Estimate(estimate.value, unvaried_mean(estimate.value, len(set(stories)), (-1.0, 1.0), alpha))
 
 
 def best_constants(decisions: Iterable[CaseDecision]) -> Mapping[str, str]:
