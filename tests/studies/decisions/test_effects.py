@@ -217,7 +217,7 @@ def test_the_tilt_of_the_scale_moves_where_the_mean_level_cannot() -> None:
 def test_the_interval_of_written_shifts_covers_the_truth_where_few_pairs_differ(
     pairs: int, moved: float, up: float
 ) -> None:
-    """In at least 95 % of 300 simulated studies, less two standard errors; Student's interval alone covers 0.78 to 0.96.
+    """In at least 95 % of 300 simulated studies, less two standard errors; Student's interval covers 0.78 to 0.96.
 
     A pair differs by a quarter, a half or the whole of the scale (7/12 on average), upwards in a share `up`.
     """
@@ -244,7 +244,7 @@ def test_written_shifts_without_a_difference_have_the_limits_of_none_among_so_ma
 
 
 def test_the_written_shift_is_that_of_the_levels_that_replies_name() -> None:
-    """Towards the stereotype is down for triage: `low` instead of `high` is the whole scale, with the same mean levels."""
+    """`low` instead of `high` is the whole scale of a triage towards the stereotype, with the same mean levels."""
     one = asked("p1", "story")
     same = both(one, (0.2, 0.6, 0.2), (0.2, 0.6, 0.2))
     named = [arm.model_copy(update={"said": said}) for arm, said in zip(same, ("low", "high"), strict=True)]
