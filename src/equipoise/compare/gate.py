@@ -211,14 +211,14 @@ class _Study:
         joint = self._joint(options.alpha)
         parts = tuple(self._part(name, figure, options, joint) for name, figure in self.figures.items())
         grouped = [self._groups(name, figure, options.alpha) for name, figure in self.figures.items()]
-        worse = [
-            *(part.because for part in parts if part.word == WORSE),
-            *(text for one in grouped for text in one.worse),
-        ]
+        groups = [text for one in grouped for text in one.worse]
+        doubted = any(map(self._lost, parts))
+        worse = [*(part.because for part in parts if part.word == WORSE), *([] if doubted else groups)]
         uncovered = tuple(dict.fromkeys(title for one in grouped for title in one.uncovered))
         reasons = [
             *(part.because for part in parts if part.word == UNDECIDED and part.needed),
             *(text for one in grouped for text in one.open),
+            *(f"{text}, but HEAD lacks pairs" for text in groups if doubted),
             *self._bounds(options),
             *(f"in HEAD {reason}" for reason in preconditions(self.results[1], self.endpoint)),
             *withheld,
@@ -294,7 +294,22 @@ class _Study:
         interval = estimate(figure, shared.base, shared.head, options, shared.clusters).interval
         row = part.row._replace(ci_low=interval.low if interval else None, ci_high=interval.high if interval else None)
         word, because = self._word(figure, shared, component, options, joint)
+        if word == WORSE and self._may_be_undone(part._replace(row=row)):
+            lost = f"the {self._lost(part)} {figure.unit} that HEAD lacks may have changed the other way"
+            word, because = UNDECIDED, f"{figure.title} changed by {_changed(row)}, but {lost}"
         return part._replace(row=row, word=word, because=because or self._why(row, component, word))
+
+    def _lost(self, part: Part) -> int:
+        """Count the items that HEAD lacks, possibly because of what was answered."""
+        return part.row.only_base if part.row is not None and self.head.rows[self.study].loses_answers else 0
+
+    def _may_be_undone(self, part: Part) -> bool:
+        """Whether a change would be within its margin if each item that HEAD lacks had changed by 1 the other way."""
+        row, lost = part.row, self._lost(part)
+        if row is None or not lost:
+            return False
+        nearest = min(abs(limit) for limit in (row.ci_low or 0.0, row.ci_high or 0.0))
+        return row.n * nearest - lost <= part.margin * (row.n + lost)
 
     def _word(
         self, figure: Figure, shared: Shared, component: Component, options: Measure, joint: float

@@ -45,6 +45,8 @@ class RunRows(ABC, Generic[R]):
 
     texts_name: ClassVar[str] = "texts"
     """The readers' name for the study's `texts`."""
+    loses_answers: ClassVar[bool] = False
+    """Whether items can be missing from a run because of what was answered, as in logs that others wrote."""
     answers: Sequence[R] = ()
 
     @classmethod

@@ -16,6 +16,7 @@ from equipoise.studies.cases.rows import Case, CaseJudgement
 class CaseRows(PairRows[CaseJudgement]):
     """Other people's cases, and the judged outputs to them."""
 
+    loses_answers = True
     cases: Sequence[Case] = ()
 
     @classmethod

@@ -181,6 +181,11 @@ def paired_effects(pairs: Sequence[Pair], options: Measure, lone: Sequence[Pair]
     if pairs and lone:
         yield from _with_lone(pairs, lone, options.alpha)
     if pairs:
+        stories = [pair.story for pair in pairs]
+        for measure, kind in (("refusal_difference", "refusal"), ("unread_difference", "unparsed")):
+            outcomes = [(pair.marginalised.answer == kind, pair.privileged.answer == kind) for pair in pairs]
+            gap = clustered_gap(outcomes, stories, options.alpha)
+            yield effect(Group("overall", "all", NAME), measure, len(pairs), gap)
         counted = Estimate(float(len({pair.story for pair in pairs})))
         yield effect(Group("overall", "all", NAME), "clusters", len(pairs), counted)
 

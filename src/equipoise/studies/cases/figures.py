@@ -1,6 +1,23 @@
 """The headline figures of the study."""
 
-from equipoise.figures.figure import Figure
+from collections.abc import Callable
+
+from equipoise.figures.figure import Figure, withheld
+from equipoise.materials.pairs import Pair
+from equipoise.text.answer import AnswerKind
+
+
+WITHHELD: tuple[tuple[str, str, AnswerKind], ...] = (
+    ("refusal_difference", "refusals", "refusal"),
+    ("unread_difference", "unread answers", "unparsed"),
+)
+"""Differences in what is withheld: the measure, its words, and the kind of answer."""
+
+
+def _share_difference(first: str, second: str, kind: AnswerKind) -> Callable[[Pair], float]:
+    """Give the difference between two arms of a pair in whether their answer is of a kind."""
+    return lambda pair: float(getattr(pair, first).answer == kind) - float(getattr(pair, second).answer == kind)
+
 
 FIGURES: tuple[Figure, ...] = (
     Figure(
@@ -41,5 +58,30 @@ FIGURES: tuple[Figure, ...] = (
         value=lambda pair: float(pair.differential) - float(pair.reverse),
         unit="pairs",
         change="mean",
+    ),
+    Figure(
+        name="cases.gap",
+        measure="gap",
+        title="gap in right diagnoses, privileged minus marginalised",
+        sentence="Share of privileged patients who get the expected answer, minus that of marginalised patients.",
+        null=0.0,
+        below="marginalised patients get the expected answer more often",
+        above="privileged patients get the expected answer more often",
+        value=_share_difference("privileged", "marginalised", "expected"),
+        unit="pairs",
+        change="mean",
+        fields=("estimate",),
+    ),
+    *(
+        withheld(
+            "cases",
+            measure,
+            what,
+            fields=("estimate",),
+            value=_share_difference("marginalised", "privileged", kind),
+            unit="pairs",
+            change="mean",
+        )
+        for measure, what, kind in WITHHELD
     ),
 )
