@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from builders import CASE
 from equipoise.compare.changes import changes
 from equipoise.compare.gate import gate, json_value
 from equipoise.compare.revisions import Revision, answered
@@ -17,8 +18,12 @@ from equipoise.figures.layout import rows_of
 from equipoise.figures.options import Decision, Endpoint, Measure
 from equipoise.figures.result import UNDECIDED, StudyResult
 from equipoise.figures.verdicts import NOT_WORSE, WORSE
+from equipoise.materials.vignette import ROLES
 from equipoise.stats.paired import t_quantile
 from equipoise.stats.repeated import level
+from equipoise.studies.cases.comparison import CaseRows
+from equipoise.studies.cases.effects import case_pairs, paired_effects
+from equipoise.studies.cases.rows import CaseJudgement
 from equipoise.studies.stigma.comparison import FillRows
 from equipoise.studies.vignettes.comparison import VignetteRows
 from runs import Case, fill_rows, vignette_rows
@@ -218,3 +223,64 @@ def test_another_reader_of_the_reasoning_leaves_the_answers_the_same() -> None:
     assert answered("vignettes", outputs) == answered("vignettes", outputs | {"data/vignettes/judgements.jsonl": "d"})
     assert answered("stigma", masked) == "c"
     assert answered("questions", outputs) == ""
+
+
+LOGS = Endpoint.model_validate(
+    {
+        "figure": "differential_vs_reverse",
+        "margin": 0.1,
+        "why": "made up",
+        "bounds": {"overall/all/gap": {"margin": 0.1, "why": "made up"}},
+    }
+)
+RIGHT: tuple[AnswerKind, AnswerKind] = ("expected", "expected")
+
+
+def saved(*kinds: tuple[AnswerKind, AnswerKind] | None, seed: int = 0) -> Revision:
+    """Make a run of saved outputs: the answers about both patients of each pair; None where the log has none."""
+    answers = {
+        f"p{number}/{role}": kind
+        for number, pair in enumerate(kinds)
+        if pair is not None
+        for role, kind in zip(ROLES, pair, strict=True)
+    }
+    arms = []
+    for key in answers:
+        pair, _, role = key.partition("/")
+        fields = {"key": key, "pair": pair, "role": role, "expected": "infarction", "prompt": f"The case {key}."}
+        arms.append(CASE.model_copy(update=fields))
+    judged = [CaseJudgement.model_validate({"key": key, "answer": kind}) for key, kind in answers.items()]
+    effects = rows_of(StudyResult(study="cases", effects=[*paired_effects(case_pairs(arms, judged), Measure())]))
+    return Revision(
+        name=f"log {seed}",
+        rows={"cases": CaseRows(cases=arms, answers=judged)},
+        effects=effects,
+        decision=Decision(endpoints={"cases": LOGS}),
+        options=Measure(n_bootstrap=200),
+    )
+
+
+def test_another_wrong_diagnosis_for_one_group_is_no_longer_not_worse() -> None:
+    """Half of 100 marginalised patients lose the right diagnosis, to none that is documented: the gap grows by 0.5."""
+    base, head = saved(*[RIGHT] * 100), saved(*[("other", "expected"), RIGHT] * 50, seed=1)
+    same = saved(*[("stereotyped", "stereotyped"), *[RIGHT] * 99], seed=2)
+    found = judged(base, head)
+
+    assert judged(base, same).word == NOT_WORSE
+    assert found.word == UNDECIDED
+    assert "gap may have grown by more than 0.1: it changed by +0.500" in found.sentence
+
+
+def test_pairs_that_a_log_lost_can_have_changed_the_other_way() -> None:
+    """Of 100 pairs 40 turn biased: *worse*, unless the log lacks 50 others, which may have changed the other way.
+
+    Of ten lost ones, 40 of 90 remain: at least (90 x 0.34 - 10) / 100 = 0.2, twice the margin.
+    """
+    biased: tuple[AnswerKind, AnswerKind] = ("stereotyped", "expected")
+    base = saved(*[RIGHT] * 100)
+
+    assert judged(base, saved(*[biased] * 40, *[RIGHT] * 60, seed=1)).word == WORSE
+    assert judged(base, saved(*[biased] * 40, *[RIGHT] * 50, *[None] * 10, seed=1)).word == WORSE
+    found = judged(base, saved(*[biased] * 40, *[RIGHT] * 10, *[None] * 50, seed=1))
+    assert found.word == UNDECIDED
+    assert "but the 50 pairs that HEAD lacks may have changed the other way" in found.sentence
