@@ -10,6 +10,7 @@ from equipoise.compare.gate import json_value as verdicts
 from equipoise.compare.items import Flip, Reworded
 from equipoise.compare.revisions import Revision, Sources
 from equipoise.core.display import first_of, number, signed
+from equipoise.core.keys import grouped
 from equipoise.core.visible import code
 from equipoise.core.visible import markdown as safe
 from equipoise.figures.digits import TOLERANCE
@@ -127,10 +128,8 @@ def cells(row: Change, alpha: float) -> tuple[str, ...]:
 def notes(comparison: Comparison) -> list[str]:
     """List caveats: figures not compared, changed texts, and figures that are out of date or of other code."""
     lines = [*_endpoints(comparison), *_equal(comparison)]
-    reasons: dict[str, list[str]] = {}
-    for row in comparison.changes:
-        if not row.n:
-            reasons.setdefault(f"{TITLES[row.figure.study]}: {row.why}", []).append(row.figure.name)
+    missing = [row for row in comparison.changes if not row.n]
+    reasons = grouped((f"{TITLES[row.figure.study]}: {row.why}", row.figure.name) for row in missing)
     lines += [f"not compared: {why} ({_safe(names)})" for why, names in reasons.items()]
     if any(row.only_base or row.only_head for row in comparison.changes):
         lines.append("in brackets: the number of items only in BASE/only in HEAD, which the change leaves out")
