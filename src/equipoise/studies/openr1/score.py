@@ -8,14 +8,12 @@ Source: Laban, Schnabel, Bennett & Hearst (2022), TACL 10:163-177, section 3.2.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
-
-from numpy.typing import NDArray
+from typing import NamedTuple
 
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Response
-from equipoise.judge.located import cached_probabilities
+from equipoise.judge.located import Probabilities, cached_probabilities
 from equipoise.judge.model import ENTAILMENT
 from equipoise.models.registry import ReasoningForm
 from equipoise.pipeline.rows import cluster_of, responses_of
@@ -44,9 +42,6 @@ def score(run: Run) -> None:
     jsonl.write(run.judgements, rows)
 
 
-Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
-
-
 CHUNK = 32
 """Pairs of messages whose sentences are judged in one call: enough to fill batches, few enough for the memory."""
 
@@ -73,7 +68,7 @@ def agreements(
     *,
     threshold: float,
     form: ReasoningForm = "auto",
-    progress: Callable[[int, int], object] = lambda done, total: None,  # noqa: ARG005  (names for the caller)
+    progress: Callable[[int, int], object] = lambda *_: None,
     where: str = "messages",
 ) -> list[Agreement]:
     """Compare the replies of every pair of messages with each other and with the gold answer.
