@@ -26,8 +26,8 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import load_lexicon as load_features
 from equipoise.judge.wordings import Finder, Wording
 from equipoise.materials.stories.schema import REVEALING
-from equipoise.studies.openr1.agree import entailments
 from equipoise.studies.openr1.pairs import ages, stated
+from equipoise.studies.openr1.score import entailments
 from equipoise.studies.questions.rows import Neutralized
 from equipoise.studies.questions.variants.agents import Arm
 from equipoise.studies.questions.variants.validators import load_clinical, violations

@@ -35,7 +35,7 @@ from equipoise.studies.registry import STUDIES
 from equipoise.studies.vignettes.detection import detection_effects
 from equipoise.studies.vignettes.effects import component_effects, simultaneous_effects
 from equipoise.studies.vignettes.epidemiology import prior_excess_effects
-from equipoise.studies.vignettes.guards import written_guards
+from equipoise.studies.vignettes.measure import written_guards
 from equipoise.studies.vignettes.profiles import Profile, profile_pairs
 from equipoise.studies.vignettes.swap import log_odds, mean_effect, split
 

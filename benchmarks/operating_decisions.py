@@ -20,6 +20,7 @@ import numpy as np
 import operating_draws
 from operating_draws import settings
 
+from equipoise.core.keys import grouped
 from equipoise.figures.aggregates import by_cluster
 from equipoise.figures.effects import Effect, Group, bounded_shift, mean_shift
 from equipoise.figures.options import Endpoint, Measure
@@ -32,7 +33,7 @@ from equipoise.materials.vignette import ROLES
 from equipoise.stats.multiplicity import joint_alpha
 from equipoise.studies.decisions.components import COMPONENTS, component_effects, written_guards
 from equipoise.studies.decisions.effects import PairReading, pair_means, pair_readings
-from equipoise.studies.decisions.rows import CaseDecision, Reading, by_pair, pair_decisions, tilt_of
+from equipoise.studies.decisions.rows import CaseDecision, Reading, pair_decisions, tilt_of
 from equipoise.studies.registry import STUDIES
 from equipoise.studies.vignettes.profiles import Profile, profile_pairs
 
@@ -258,7 +259,7 @@ def study(member: Member, size: str, seed: int) -> StudyResult:
 
 
 def _joint_level(pairs: list[PairReading], alpha: float) -> float:
-    endpoint, items = settings()[0].endpoints[STUDY], by_pair(pairs)
+    endpoint, items = settings()[0].endpoints[STUDY], grouped((pair.pair, pair) for pair in pairs)
     figures = [component_figure(STUDIES[STUDY], endpoint, name) for name in endpoint.components]
     stories = {pair.pair: pair.decision.story for pair in pairs}
     return joint_alpha(by_cluster([figure.values(items) for figure in figures], stories), alpha)

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtri, softmax
 
 from equipoise.backends.phantom import APART, UNSPECIFIED, Fact
+from equipoise.core.keys import grouped
 from equipoise.materials.cities import City
 from equipoise.materials.pairs import NEGLECT, NEUTRAL
 from equipoise.materials.questions import ATTRIBUTES
 from equipoise.materials.stories.endpoints import FAMILIES
 from equipoise.materials.versions import MIRRORS, CaseKey
 from equipoise.models.registry import PhantomEntry
-from equipoise.studies.decisions.rows import CaseDecision, by_pair
+from equipoise.studies.decisions.rows import CaseDecision
 from equipoise.studies.questions.facts import DIMENSIONS
 
 DRAWS = 200_000
@@ -319,7 +320,8 @@ def _decisions(entry: PhantomEntry, decisions: Sequence[CaseDecision]) -> dict[s
     }
     truths = {}
     for group, group_decisions in groups.items():
-        pairs = [[scales[one.key] for one in members] for members in by_pair(group_decisions).values()]
+        by_pair = grouped((one.pair, scales[one.key]) for one in group_decisions)
+        pairs = list(by_pair.values())
         if not pairs:
             continue
         null = not any(scale.planted for pair in pairs for scale in pair)

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from builders import ROLES, decision, fill, judgement, reading, response, vignette
 from equipoise.compare.changes import changes
-from equipoise.compare.digits import settle
 from equipoise.compare.gate import gate
-from equipoise.compare.items import Flip, flips
+from equipoise.compare.items import Flip, flips, settle
 from equipoise.compare.revisions import Revision
 from equipoise.figures.digits import TOLERANCE, near, tied
 from equipoise.figures.effects import Estimate, Group, effect

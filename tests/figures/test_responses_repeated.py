@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from builders import REASON, fill, noted
 from equipoise.figures.responses import copied, identical_arms, repeated, results
-from equipoise.studies.stigma.fills import identical_fills
+from equipoise.studies.stigma.measure import identical_fills
 
 if TYPE_CHECKING:
     from equipoise.figures.responses import Noted

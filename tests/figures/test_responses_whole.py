@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from builders import fill, noted, prompt
 from equipoise.core.errors import EquipoiseError
 from equipoise.figures.responses import note_prompts, require_answered
-from equipoise.studies.stigma.fills import require_whole
+from equipoise.studies.stigma.measure import require_whole
 
 FILE = Path("responses.jsonl")
 PROMPTS = note_prompts(Path("prompts.jsonl"), [prompt("a"), prompt("b"), prompt("q")])

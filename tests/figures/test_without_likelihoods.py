@@ -18,7 +18,7 @@ from equipoise.figures.summary import summary_metrics
 from equipoise.figures.verdicts import verdict, verdict_metrics
 from equipoise.stats.quantities import Interval
 from equipoise.studies.registry import STUDIES
-from equipoise.studies.vignettes.guards import written_guards
+from equipoise.studies.vignettes.measure import written_guards
 
 STUDY = STUDIES["vignettes"]
 WRITTEN = Endpoint(

@@ -11,10 +11,10 @@ import projects
 from equipoise.core import jsonl
 from equipoise.judge.located import locate_judge
 from equipoise.materials.stories.library import load_library
-from equipoise.studies.openr1.agree import entailments
 from equipoise.studies.openr1.pairs import pair_items
 from equipoise.studies.openr1.published import Imported, read_items
 from equipoise.studies.openr1.rows import SOURCE, OpenR1Item, Pairing
+from equipoise.studies.openr1.score import entailments
 
 ROOT = Path(__file__).parents[2]
 

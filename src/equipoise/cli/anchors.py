@@ -12,6 +12,7 @@ from rich.table import Table
 from equipoise.api.anchors import all_anchors
 from equipoise.core.display import first_of
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.keys import grouped
 from equipoise.core.printing import NOT_DEFINED, plain_table, print_json, show
 from equipoise.core.progress import progress
 from equipoise.core.shipped import shipped
@@ -257,11 +258,7 @@ def _agreements(rows: Sequence[Row], catalogue: Catalogue) -> Iterator[str]:
 
 def _notes(catalogue: Catalogue, shown: set[str]) -> dict[str, list[str]]:
     """Give the notes on tables, each with the places that it is about."""
-    notes: dict[str, list[str]] = {}
-    for table in catalogue.tables:
-        if table.note and table.id in shown:
-            notes.setdefault(table.note, []).append(table.place)
-    return notes
+    return grouped((table.note, table.place) for table in catalogue.tables if table.note and table.id in shown)
 
 
 def _markdown_table(columns: Sequence[str], aligned: str, rows: Iterable[Sequence[str]]) -> str:

@@ -10,9 +10,8 @@ from rich.table import Table
 
 from equipoise.cli import completing
 from equipoise.compare.changes import changes
-from equipoise.compare.digits import settle
 from equipoise.compare.gate import REQUIRED, gate
-from equipoise.compare.items import flips, reworded
+from equipoise.compare.items import flips, reworded, settle
 from equipoise.compare.revisions import WORKSPACE, changed_parameters, read_revision, sources
 from equipoise.compare.text import (
     LEGEND,

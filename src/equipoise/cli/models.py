@@ -14,6 +14,7 @@ from equipoise.cli import completing
 from equipoise.core import cache, params, printing
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import read_text, write_text
+from equipoise.core.keys import grouped
 from equipoise.core.printing import AsJson, written
 from equipoise.core.progress import progress
 from equipoise.models import hub, registry
@@ -132,10 +133,7 @@ def _show(rows: list[dict[str, Any]]) -> None:
             state = ", ".join(row["lacks"]) or row["licence"]
             table.add_row(row["name"], row["backend"], state, row.get("parameters", ""), fetch, memory)
         shown += [table, ""] if part else []
-    faults: dict[str, list[str]] = {}
-    for row in others:
-        for fault in row["missing"]:
-            faults.setdefault(fault, []).append(row["name"])
+    faults = grouped((fault, row["name"]) for row in others for fault in row["missing"])
     lines = [f"{', '.join(names)}: {fault}" for fault, names in faults.items()]
     printing.show(*shown, *(lines or ["Run one: dvc exp run -S model=NAME"]))
 

@@ -28,7 +28,7 @@ from equipoise.compare.items import item_values
 from equipoise.compare.judging import Shared, judge_change, judge_groups, unseen
 from equipoise.compare.protocol import incomparable, lacking, loosened, same_model
 from equipoise.compare.revisions import Revision
-from equipoise.core.display import signed
+from equipoise.core.display import signed, with_limits
 from equipoise.figures.aggregates import by_cluster
 from equipoise.figures.figure import Figure
 from equipoise.figures.layout import result_of
@@ -368,9 +368,7 @@ def _place(figure: Figure) -> str:
 
 def _changed(row: Change) -> str:
     """Write a change with its interval."""
-    text = "undefined" if row.change is None else signed(row.change)
-    known = row.ci_low is not None and row.ci_high is not None
-    return f"{text} ({signed(row.ci_low or 0.0)} to {signed(row.ci_high or 0.0)})" if known else text
+    return with_limits("undefined" if row.change is None else signed(row.change), row.ci_low, row.ci_high)
 
 
 def _required(study: str, endpoint: Endpoint, base: Revision, head: Revision) -> Required:

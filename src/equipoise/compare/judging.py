@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from equipoise.compare.changes import estimate, reflected
 from equipoise.compare.estimators import NOISE
-from equipoise.core.display import signed
+from equipoise.core.display import signed, with_limits
 from equipoise.figures.comparison import RunRows
 from equipoise.figures.effects import POOLED, SIMULTANEOUS, Effect, Group, simultaneous_means
 from equipoise.figures.figure import Figure
@@ -227,5 +227,4 @@ def _interval(row: Effect) -> Interval | None:
 
 
 def _with_limits(row: Effect) -> str:
-    text, interval = signed(row.estimate or 0.0), row.interval
-    return f"{text} ({signed(interval.low)} to {signed(interval.high)})" if interval else text
+    return with_limits(signed(row.estimate or 0.0), row.ci_low, row.ci_high)

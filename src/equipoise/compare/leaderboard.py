@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from equipoise.core.display import number
+from equipoise.core.display import number, with_limits
 from equipoise.core.jsonl import read_text
 from equipoise.core.visible import markdown as safe
 from equipoise.figures.figure import NOTE_EXTREMES, Figure
@@ -195,8 +195,7 @@ def judged_studies(rows: Sequence[Standing]) -> list[str]:
 def cell(figure: Cell) -> str:
     """Write a figure with its interval, or its state where it has no estimate."""
     text = figure.state if figure.estimate is None else number(figure.estimate)
-    if figure.ci_low is not None and figure.ci_high is not None:
-        text += f" ({number(figure.ci_low)} to {number(figure.ci_high)})"
+    text = with_limits(text, figure.ci_low, figure.ci_high, number)
     return ", ".join(part for part in (text, figure.where, figure.verdict) if part)
 
 

@@ -51,7 +51,7 @@ class Revision:
     for estimating a change, `decision` the declared endpoints; `settings` is all of params.yaml, `entry` that of the
     model in the registry, `weights` the hash of its manifest, each as written. `answers` has, by study, the hash of the
     responses, or of the readings where `score` asks the model (a masked one). `measured` is the revision with its
-    original rows, where some were replaced because only their last digits differ (`compare.digits`). `inputs` and
+    original rows, where some were replaced because only their last digits differ (`compare.items`). `inputs` and
     `code` map files that no stage writes to their hashes when the stages ran; `edited` names files and parameters
     changed since.
     """

@@ -9,8 +9,9 @@ from equipoise.compare.gate import Gate
 from equipoise.compare.gate import json_value as verdicts
 from equipoise.compare.items import Flip, Reworded
 from equipoise.compare.revisions import Revision, Sources
-from equipoise.core.display import first_of, number, signed
-from equipoise.core.visible import code
+from equipoise.core.display import first_of, number, signed, with_limits
+from equipoise.core.keys import grouped
+from equipoise.core.visible import code, table_row
 from equipoise.core.visible import markdown as safe
 from equipoise.figures.digits import TOLERANCE
 from equipoise.materials.pair_rows import answer_kind
@@ -73,8 +74,8 @@ def markdown(comparison: Comparison, *, shown: int, images: str = "") -> str:
         summary(comparison),
     ]
     if comparison.rows:
-        lines += ["", _row(COLUMNS), _row([":---"] * 2 + ["---:"] * (len(COLUMNS) - 2))]
-        lines += [_row((safe(row.figure.name), *cells(row, comparison.alpha)[1:])) for row in comparison.rows]
+        lines += ["", table_row(COLUMNS), table_row([":---"] * 2 + ["---:"] * (len(COLUMNS) - 2))]
+        lines += [table_row((safe(row.figure.name), *cells(row, comparison.alpha)[1:])) for row in comparison.rows]
         lines += ["", LEGEND]
     lines += _listed(notes(comparison))
     if images:
@@ -106,9 +107,7 @@ def summary(comparison: Comparison) -> str:
 def cells(row: Change, alpha: float) -> tuple[str, ...]:
     """Write the cells of one change; `alpha` is the size of the tests."""
     below = row.below or (None, None)
-    change = UNDEFINED if row.change is None else signed(row.change)
-    if row.ci_low is not None and row.ci_high is not None:
-        change += f" ({signed(row.ci_low)} to {signed(row.ci_high)})"
+    change = with_limits(UNDEFINED if row.change is None else signed(row.change), row.ci_low, row.ci_high)
     alone = f" ({row.only_base}/{row.only_head})" if row.only_base or row.only_head else ""
     return (
         row.figure.name,
@@ -127,10 +126,8 @@ def cells(row: Change, alpha: float) -> tuple[str, ...]:
 def notes(comparison: Comparison) -> list[str]:
     """List caveats: figures not compared, changed texts, and figures that are out of date or of other code."""
     lines = [*_endpoints(comparison), *_equal(comparison)]
-    reasons: dict[str, list[str]] = {}
-    for row in comparison.changes:
-        if not row.n:
-            reasons.setdefault(f"{TITLES[row.figure.study]}: {row.why}", []).append(row.figure.name)
+    missing = [row for row in comparison.changes if not row.n]
+    reasons = grouped((f"{TITLES[row.figure.study]}: {row.why}", row.figure.name) for row in missing)
     lines += [f"not compared: {why} ({_safe(names)})" for why, names in reasons.items()]
     if any(row.only_base or row.only_head for row in comparison.changes):
         lines.append("in brackets: the number of items only in BASE/only in HEAD, which the change leaves out")
@@ -277,10 +274,10 @@ def _flip_table(flips: Sequence[Flip]) -> list[str]:
     if not flips:
         return ["None."]
     rows = [
-        _row((code(flip.key), meaning(flip), *(safe(answer_kind(kind)) for kind in (flip.before, flip.after))))
+        table_row((code(flip.key), meaning(flip), *(safe(answer_kind(kind)) for kind in (flip.before, flip.after))))
         for flip in flips
     ]
-    return [_row(("answer", "bias", "BASE", "HEAD")), _row([":---"] * 4), *rows]
+    return [table_row(("answer", "bias", "BASE", "HEAD")), table_row([":---"] * 4), *rows]
 
 
 def _folded(title: str, lines: Iterable[str]) -> list[str]:
@@ -290,8 +287,3 @@ def _folded(title: str, lines: Iterable[str]) -> list[str]:
 def _listed(lines: Iterable[str]) -> list[str]:
     items = [f"- {line}" for line in lines]
     return ["", *items] if items else []
-
-
-def _row(cells: Iterable[str]) -> str:
-    escaped = (cell.replace("|", r"\|") for cell in cells)
-    return f"| {' | '.join(escaped)} |"

@@ -1,6 +1,6 @@
 """How numbers and long lists are written for readers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 MINUS = "\N{MINUS SIGN}"
 
@@ -16,6 +16,11 @@ def signed(value: float) -> str:
     if not text.strip(f"{MINUS}0."):
         return number(0.0)
     return text if value < 0 else f"+{text}"
+
+
+def with_limits(text: str, low: float | None, high: float | None, write: Callable[[float], str] = signed) -> str:
+    """Add the limits of an interval to a figure, if there are any."""
+    return text if low is None or high is None else f"{text} ({write(low)} to {write(high)})"
 
 
 def first_of(names: Sequence[str], shown: int = 3) -> str:

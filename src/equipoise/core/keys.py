@@ -1,4 +1,10 @@
-"""Keys of rows: the unit that a key begins with, and the number of one of several prompts about the same."""
+"""Keys of rows: the unit that a key begins with, the number of one of several prompts about the same, and groups."""
+
+from collections.abc import Hashable, Iterable
+from typing import TypeVar
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
 NUMBER = "#"
 """Stands before the number: `race-01/privileged#1`."""
@@ -26,3 +32,11 @@ def number_of(key: str) -> int:
 def unit_of(key: str) -> str:
     """Give the id of the pair or question that a row's key begins with."""
     return key.partition("/")[0]
+
+
+def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    """Group values by the keys that they come with; groups and members keep their order."""
+    groups: dict[K, list[V]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups

@@ -7,6 +7,7 @@ applying it once.
 
 import json
 import re
+from collections.abc import Iterable
 
 LONGEST, LAST = 2000, 500
 """Characters of a message, and how many of its last ones are kept."""
@@ -74,6 +75,12 @@ def code(text: str) -> str:
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
     gap = " " if "`" in shown else ""
     return f"{fence}{gap}{shown or ' '}{gap}{fence}"
+
+
+def table_row(cells: Iterable[str]) -> str:
+    """Write a row of a table in Markdown, in which no `|` ends a cell."""
+    escaped = (cell.replace("|", r"\|") for cell in cells)
+    return f"| {' | '.join(escaped)} |"
 
 
 def json_line(value: object) -> str:

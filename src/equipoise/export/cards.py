@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import yaml
 
-from equipoise.core.visible import markdown, visible
+from equipoise.core.visible import markdown, table_row, visible
 from equipoise.export.run import BY_DEVELOPER, LIMITS, Found, Run, estimate, interval
 from equipoise.report.guards import guards
 
@@ -49,8 +49,7 @@ def _section(run: Run) -> str:
             row, title = verdict.row, verdict.figure.title
             figure = f"{title}: {' '.join(filter(None, [estimate(row), interval(row, found.level)]))}"
             n = str(row.n)
-        cells = (found.study.title, found.state, figure, n, found.opening.margins)
-        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+        lines.append(table_row((found.study.title, found.state, figure, n, found.opening.margins)))
     lines += ["", *(f"- {found.study.title}. {found.claim}" for found in run.studies), ""]
     about = f"{run.version}, evaluated {'on' if run.made else 'before'} {run.date:%Y-%m-%d}"
     lines += [f"Model: {markdown(about)}. {guards([found.result for found in run.studies]).summary}", "", LIMITS, ""]

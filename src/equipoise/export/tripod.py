@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from equipoise.core.row import Frozen, Text
-from equipoise.core.visible import line
+from equipoise.core.visible import line, table_row
 from equipoise.core.yamlfile import load_yaml
 from equipoise.export.run import LIMITS, Run
 from equipoise.report.guards import guards
@@ -53,7 +53,7 @@ def files(run: Run) -> Mapping[str, str]:
         "",
         "| item | topic | asks for | reported |",
         "|---|---|---|---|",
-        *(f"| {' | '.join(line(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in rows),
+        *(table_row(map(line, row)) for row in rows),
         "",
     ]
     return {"tripod_llm.md": "\n".join(lines)}

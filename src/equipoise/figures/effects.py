@@ -7,6 +7,7 @@ from statistics import fmean
 from typing import NamedTuple, TypeAlias
 
 from equipoise.core.jsonl import DECIMALS
+from equipoise.core.keys import grouped
 from equipoise.core.row import Row, Text
 from equipoise.figures.options import Measure
 from equipoise.figures.silence import STORIES
@@ -275,10 +276,8 @@ def simultaneous_means(
 
 def _story_means(rows: Sequence[tuple[float | None, str]], variances: Sequence[float]) -> list[tuple[float, float]]:
     """Average the values of each story, and give the variance that is expected of the mean of as many values."""
-    stories: dict[str, list[tuple[float, float]]] = {}
-    for (value, story), variance in zip(rows, variances, strict=True):
-        if value is not None:
-            stories.setdefault(story, []).append((value, variance))
+    weighed = zip(rows, variances, strict=True)
+    stories = grouped((story, (value, variance)) for (value, story), variance in weighed if value is not None)
     return [(fmean(value for value, _ in own), fmean(variance for _, variance in own)) for own in stories.values()]
 
 
@@ -353,10 +352,11 @@ def adjusted_by_family(
     effects: Sequence[Effect], method: Method, families: Collection[str] = TESTED_TOGETHER
 ) -> dict[str, float]:
     """Return -log10 of the adjusted p-value by effect key, for every test of a declared family."""
-    tests: dict[tuple[str, str], list[tuple[str, float]]] = {}
-    for row in effects:
-        if row.neg_log10_p is not None and row.family in families:
-            tests.setdefault((row.family, row.measure), []).append((row.key, 10**-row.neg_log10_p))
+    tests = grouped(
+        ((row.family, row.measure), (row.key, 10**-row.neg_log10_p))
+        for row in effects
+        if row.neg_log10_p is not None and row.family in families
+    )
     return {
         key: max(0.0, -math.log10(p))
         for members in tests.values()

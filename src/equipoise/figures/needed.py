@@ -3,10 +3,10 @@
 A verdict of *no bias* is a conjunction (`figures.verdicts`): of components within their margins, of groups within
 theirs, of bounds and of floors. The plan is for a model without any bias that is otherwise like that of the run: each
 mean varies as in the run around no difference, a bound whose interval excludes no difference is where it was, and what
-shows that the cases can be told apart is as large as in the run. Where most items of the run
-showed no difference, the others were few, and their variance says little of a run in which fewer or none do: such a
-share needs as many clusters as exclude it if none shows a difference (`stats.proportions.unvaried_size`). A part that
-the run did not measure cannot be planned, and one that no number of cases changes is named as such.
+shows that the cases can be told apart is as large as in the run. Where most items of the run showed no difference, the
+others were few, and their variance says little of a run in which fewer or none do: such a share needs as many clusters
+as exclude it if none shows a difference (`stats.proportions.unvaried_size`). A part that the run did not measure cannot
+be planned, and one that no number of cases changes is named as such.
 
 The probability of the whole is taken as the product of the parts' probabilities. Estimates around no difference lie
 within symmetric margins together at least as often, however they are correlated (the Gaussian correlation inequality:
@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 from equipoise.core.display import number
 from equipoise.figures.aggregates import item_values
@@ -46,24 +46,6 @@ def spreads_of(study: Study, rows: RunRows[Any] | None) -> Spreads:
         return {}
     values, nulls = item_values(study.figures, rows), {one.name for one in study.figures if one.null is not None}
     return {name: spread_of(table, rows.clusters or None) for name, table in values.items() if name in nulls}
-
-
-class Part(Protocol):
-    """A part of what *no bias* needs."""
-
-    @property
-    def title(self) -> str:
-        """What it is, for readers."""
-        ...
-
-    @property
-    def margin(self) -> str:
-        """What it is held against, for readers."""
-        ...
-
-    def power(self, size: Size) -> float:
-        """Give the probability that the part is met at a size of the study."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +155,10 @@ class FloorPart:
             return float(self.above > 0)
         error = self.error * math.sqrt(self.clusters / size.clusters)
         return float(norm.sf(norm.isf(self.side) - self.above / error))
+
+
+Part: TypeAlias = MeanPart | StillPart | GroupsPart | FloorPart
+"""A part of what *no bias* needs: its title and what it is held against, for readers, and its power at a size."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -207,7 +207,10 @@ def _bounded_groups(part: Part, result: StudyResult, endpoint: Endpoint) -> Iter
 def _groups_beyond(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
     """Name the groups whose simultaneous interval lies beyond a component's margin, the worst first."""
     found = [
-        (abs(row.estimate or 0.0) / part.component.margin, f"{_title(row)}: {part.figure.title} {row.interval}")
+        (
+            abs(row.estimate or 0.0) / part.component.margin,
+            f"{title_of(row.family, row.group)}: {part.figure.title} {row.interval}",
+        )
         for part in parts
         for row in _groups(part, result, endpoint)
         if BIASED in _words([row], part.figure.null or 0.0, part.component)
@@ -231,7 +234,8 @@ def _groups_open(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint)
         ]
         if open_:
             _, row, bound = max(open_, key=itemgetter(0))
-            yield f"{_title(row)} is open: {part.figure.title} {row.interval} against ±{bound.margin:g} for a group"
+            title = title_of(row.family, row.group)
+            yield f"{title} is open: {part.figure.title} {row.interval} against ±{bound.margin:g} for a group"
 
 
 def is_covered(row: Effect, component: Component) -> bool:
@@ -247,7 +251,7 @@ def least_of(family: str, component: Component) -> int:
 def uncovered(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint) -> tuple[str, ...]:
     """Name the groups of too few stories for a claim about them, or for a part of it, where components bound groups."""
     groups = [
-        (_title(row), is_covered(row, part.component))
+        (title_of(row.family, row.group), is_covered(row, part.component))
         for part in parts
         for row, _ in _bounded_groups(part, result, endpoint)
     ]
@@ -263,15 +267,8 @@ def bound_open(result: StudyResult, place: str, bound: Component) -> str:
         return f"{name} was not measured"
     if held_against(row.interval, bound.margin, bound.direction) == UNBIASED:
         return ""
-    return f"{name} is not shown to lie within {_side(bound)}{bound.margin:g} ({row.interval})"
-
-
-def _side(bound: Component) -> str:
-    return {"both": "±", "above": "+", "below": "−"}[bound.direction]
-
-
-def _title(row: Effect) -> str:
-    return title_of(row.family, row.group)
+    side = {"both": "±", "above": "+", "below": "−"}[bound.direction]
+    return f"{name} is not shown to lie within {side}{bound.margin:g} ({row.interval})"
 
 
 def title_of(family: str, group: str) -> str:

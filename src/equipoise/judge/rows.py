@@ -77,7 +77,7 @@ def judge_rows(
     lexicon: Lexicon,
     probabilities: Probabilities,
     settings: ReadingSettings,
-    progress: Callable[[int, int], object] = lambda done, total: None,  # noqa: ARG005  (names for the caller)
+    progress: Callable[[int, int], object] = lambda *_: None,
     chunk: int = CHUNK,
 ) -> Iterator[Judged]:
     """Judge every row, in order.

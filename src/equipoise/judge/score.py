@@ -1,16 +1,21 @@
 """Read responses into judgements: the answer of each, and how its reasoning treats the patient's features."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from equipoise.core.cache import batched
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Response
 from equipoise.judge.lexicon import Lexicon
-from equipoise.judge.reading import TOGETHER, Apart, Feature, ReadingSettings, nothing_apart, read_reasonings
+from equipoise.judge.reading import (
+    TOGETHER,
+    Apart,
+    Feature,
+    Probabilities,
+    ReadingSettings,
+    nothing_apart,
+    read_reasonings,
+)
 from equipoise.judge.recurring import Recurring, Reply
 from equipoise.materials.judgement import PARTS, Judgement, Reading
 from equipoise.materials.versions import CaseKey
@@ -42,7 +47,7 @@ def judge_responses(
     *,
     lexicon: Lexicon,
     diagnoses: Diagnoses,
-    probabilities: Callable[[list[tuple[str, str]]], NDArray[np.floating]],
+    probabilities: Probabilities,
     settings: Score,
     form: ReasoningForm = "auto",
     apart: Apart = nothing_apart,

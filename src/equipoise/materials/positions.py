@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from statistics import fmean, geometric_mean
 
+from equipoise.core.keys import grouped
 from equipoise.figures.effects import Effect, Estimate, Group, effect
 from equipoise.materials.orders import shown_as
 from equipoise.materials.questions import Order
@@ -46,16 +47,14 @@ def position_effects(study: str, questions: Sequence[Sequence[Sequence[Order]]],
         for arms in questions
     ]
     read = [answered for arms in read if (answered := [arm for arm in arms if arm])]
-    excess: dict[str, list[float]] = {}
-    chance: dict[str, list[float]] = {}
-    prior: dict[str, list[float]] = {}
-    for arms in read:
-        for letter in arms[0][0]:
-            mean = fmean(chances[letter] for arm in arms for chances in arm)
-            chance.setdefault(letter, []).append(mean)
-            excess.setdefault(letter, []).append(mean - 1 / len(arms[0][0]))
-        for letter, before in _priors(arms).items():
-            prior.setdefault(letter, []).append(fmean(before))
+    means = [
+        (letter, fmean(chances[letter] for arm in arms for chances in arm), len(arms[0][0]))
+        for arms in read
+        for letter in arms[0][0]
+    ]
+    chance = grouped((letter, mean) for letter, mean, _ in means)
+    excess = grouped((letter, mean - 1 / options) for letter, mean, options in means)
+    prior = grouped((letter, fmean(before)) for arms in read for letter, before in _priors(arms).items())
     for measure, by_letter in (("position_probability", chance), ("position_prior", prior)):
         for letter, values in sorted(by_letter.items()):
             estimate = Estimate(fmean(values), paired.mean_interval(values, alpha))

@@ -49,7 +49,7 @@ def measure(run: Run, step: Step, *, asked: Without = "server") -> StudyResult:
     """
     with _uncollected():
         study, decision = study_of(run.study), run.settings.section("decision", Decision)
-        step = _with_reading(_with_items(step, study), study)
+        step = _completed(step, study)
         result = replace(step(run), without=_without(run, asked), departures=departures(run))
         declared = decision.endpoints.get(run.study)
         if declared is None:
@@ -69,27 +69,18 @@ def _without(run: Run, asked: Without) -> Without | None:
     return "answers" if isinstance(entry, ReplayEntry) else asked
 
 
-def _with_items(step: Step, study: Study) -> Step:
-    """Add the figures that a study declares but does not estimate itself, from the values of their items."""
+def _completed(step: Step, study: Study) -> Step:
+    """Add what a study does not estimate itself: declared figures, from the values of their items, and reading errors.
+
+    Those of the reader of written answers are added where the figures rest on one.
+    """
 
     def estimated(run: Run) -> StudyResult:
-        result = step(run)
-        figures = remaining(study.figures, result.effects)
-        if not figures or study.comparison is None:
-            return result
-        added = item_effects(figures, study.comparison.read(RunFiles(run)), options_of(run).alpha)
-        return replace(result, effects=[*result.effects, *added])
-
-    return estimated
-
-
-def _with_reading(step: Step, study: Study) -> Step:
-    """Add the measured error of the reader of written answers, where the figures rest on one."""
-
-    def estimated(run: Run) -> StudyResult:
-        result = step(run)
-        added = reading_effects(study, run.settings, options_of(run).alpha)
-        return replace(result, effects=[*result.effects, *added])
+        result, alpha = step(run), options_of(run).alpha
+        effects = [*result.effects]
+        if (figures := remaining(study.figures, result.effects)) and study.comparison is not None:
+            effects += item_effects(figures, study.comparison.read(RunFiles(run)), alpha)
+        return replace(result, effects=[*effects, *reading_effects(study, run.settings, alpha)])
 
     return estimated
 

@@ -29,7 +29,7 @@ class Run:
     study: str
     data: Path
     settings: Params
-    progress: Callable[[int, int], object] = lambda done, total: None  # noqa: ARG005  (names for the caller)
+    progress: Callable[[int, int], object] = lambda *_: None
 
     @classmethod
     def load(cls, study: str, data: Path, progress: Callable[[int, int], object]) -> Self:

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from equipoise.backends.ask import Asker
 from equipoise.core import jsonl
-from equipoise.core.keys import unit_of
+from equipoise.core.keys import grouped, unit_of
 from equipoise.core.prompts import Prompt, Response
 from equipoise.core.units import Unit
 from equipoise.figures.options import Decision
@@ -29,9 +29,7 @@ from equipoise.stats.repeated import looks
 def ask_in_batches(run: Run, ask: Asker, follow: Follow | None = None) -> tuple[list[Response], list[Unit]]:
     """Ask in batches until the study is decided; return the responses, and all units, marking those asked."""
     how = run.settings.section("decision", Decision)
-    prompts: dict[str, list[Prompt]] = {}
-    for prompt in jsonl.each(run.built("prompts"), Prompt):
-        prompts.setdefault(unit_of(prompt.key), []).append(prompt)
+    prompts = grouped((unit_of(prompt.key), prompt) for prompt in jsonl.each(run.built("prompts"), Prompt))
     units = [Unit(key=key, study=run.study, cluster=cluster) for key, cluster in _clusters(run, prompts).items()]
     names = sorted({unit.cluster for unit in units})
     order = [names[place] for place in generator(how.seed, run.study).permutation(len(names))]

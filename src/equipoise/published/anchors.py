@@ -99,7 +99,7 @@ def compare(
     data: Path,
     catalogue: Catalogue,
     anchors: Sequence[Anchors],
-    progress: Callable[[int, int], object] = lambda done, total: None,  # noqa: ARG005  (names for the caller)
+    progress: Callable[[int, int], object] = lambda *_: None,
 ) -> Compared:
     """Compute the figures of every complete source, and compare them with the published ones.
 

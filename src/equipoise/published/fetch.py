@@ -86,7 +86,7 @@ def anchors_folder() -> Path:
 
 def fetch(
     catalogue: Catalogue,
-    progress: Callable[[int, int], object] = lambda done, total: None,  # noqa: ARG005  (names for the caller)
+    progress: Callable[[int, int], object] = lambda *_: None,
 ) -> Path:
     """Download the files of the catalogue, unless they are here with the right checksum; return their folder.
 

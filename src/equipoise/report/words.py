@@ -11,6 +11,7 @@ from equipoise.compare.leaderboard import flattened
 from equipoise.core import jsonl
 from equipoise.core.manifest import Manifest
 from equipoise.core.params import Params
+from equipoise.core.visible import table_row
 from equipoise.figures.effects import Effect
 from equipoise.figures.figure import Figure, endpoint_kind, headline_effects, shown
 from equipoise.figures.look import look, margins
@@ -95,6 +96,4 @@ def _rows(columns: Sequence[str], rows: Iterable[Sequence[str | None]]) -> Itera
 
 
 def _row(cells: Iterable[str | None]) -> str:
-    """Write a row, in which no cell ends it."""
-    written = (" ".join((cell or "").replace("|", "\\|").split()) for cell in cells)
-    return f"| {' | '.join(written)} |"
+    return table_row(" ".join((cell or "").split()) for cell in cells)

@@ -41,6 +41,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.core.keys import grouped
 from equipoise.stats.paired import MIN_PAIRS, SPREAD_FLOOR, t_quantile, t_two_sided
 from equipoise.stats.quantities import Interval, PValue
 
@@ -378,10 +379,8 @@ def sign_flip(scores: Sequence[float], clusters: Sequence[Name], *, mid_p: bool 
 
 def cluster_means(values: Sequence[float], clusters: Sequence[str]) -> list[float]:
     """Mean of each cluster's values, sorted by cluster name; `clusters` names the cluster of each value."""
-    members: dict[str, list[float]] = {}
-    for value, cluster in zip(values, clusters, strict=True):
-        members.setdefault(cluster, []).append(value)
-    return [sum(members[cluster]) / len(members[cluster]) for cluster in sorted(members)]
+    members = grouped(zip(clusters, values, strict=True))
+    return [sum(own) / len(own) for _, own in sorted(members.items())]
 
 
 def degrees_of_freedom(shares: Array) -> Array:

@@ -90,10 +90,12 @@ def read_generated(text: str, answers: AnswerSet) -> Given:
 
 def wordings_pattern(answers: AnswerSet) -> re.Pattern[str]:
     """Compile an expression that matches any wording of a case's answers, the longest first."""
-    wordings = {
-        wording for group in answers.values() for answer in group for wording in (answer.label, *answer.synonyms)
-    }
-    return _compile_wordings(tuple(sorted(wordings, key=lambda wording: (-len(wording), wording))))
+    return names_pattern(name for group in answers.values() for one in group for name in (one.label, *one.synonyms))
+
+
+def names_pattern(names: Iterable[str]) -> re.Pattern[str]:
+    """Compile an expression that matches any of some names, the longest first."""
+    return _compile_wordings(tuple(sorted({*names}, key=lambda name: (-len(name), name))))
 
 
 def read_likelihood(response: Response, answers: AnswerSet, length: Length) -> Given | None:

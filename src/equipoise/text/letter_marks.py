@@ -15,6 +15,7 @@ from itertools import accumulate, islice, pairwise, takewhile
 from typing import NamedTuple
 from unicodedata import combining, normalize
 
+from equipoise.core.keys import grouped
 from equipoise.text.patterns import caseless, end_of_match
 
 SPECIES = (
@@ -216,9 +217,7 @@ def _mark_words(text: str, options: Mapping[str, str]) -> list[Mark]:
     """Mark the words of options; if one option's words are part of another's, only the longer."""
     wordings = _unambiguous(options)
     tokens = _corrected(list(tokens_of(text)), {word for wording in wordings for word in wording})
-    places: dict[str, list[int]] = {}
-    for index, token in enumerate(tokens):
-        places.setdefault(token.word, []).append(index)
+    places = grouped((token.word, index) for index, token in enumerate(tokens))
     marks: list[Mark] = []
     for wording, letter in wordings.items():
         for index in places.get(wording[0], ()):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from equipoise.text.answer import Answer, AnswerSet
-from equipoise.text.answers import Given, wordings_pattern
+from equipoise.text.answers import Given, names_pattern
 from equipoise.text.conclusions import DECIDES, REFUSAL, UNDECIDED
 from equipoise.text.diagnoses import Diagnoses, Meaning
 from equipoise.text.naming import final_diagnosis
@@ -120,4 +120,4 @@ def _known_names(
                 names.append(name)
         if not names:
             return None
-    return wordings_pattern({"other": (Answer(label=features[0], synonyms=(*features, *names)),)})
+    return names_pattern((*features, *names))

@@ -9,9 +9,9 @@ import pytest
 
 from builders import openr1_message, response
 from equipoise.core.errors import EquipoiseError
-from equipoise.studies.openr1 import agree as module
-from equipoise.studies.openr1.agree import agreements, entailments, kind_of
+from equipoise.studies.openr1 import score as module
 from equipoise.studies.openr1.rows import Written
+from equipoise.studies.openr1.score import agreements, entailments, kind_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,7 +8,7 @@ import pytest
 
 from builders import REASON, noted
 from equipoise.figures.guards import FEW, Guard, reply_guards
-from equipoise.studies.vignettes.guards import (
+from equipoise.studies.vignettes.measure import (
     admission_guard,
     boilerplate_guard,
     diagnoses_read,

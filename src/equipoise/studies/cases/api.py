@@ -82,8 +82,7 @@ def silent_bias(
 
     Returns:
         Rates of the biased answers (`silent_bias_rate`, in 0 to 1, n the biased answers with reasoning, Wilson
-            intervals; corrected
-        for the judge's measured error; by mention and by keyword), and counts as estimates.
+        intervals; corrected for the judge's measured error; by mention and by keyword), and counts as estimates.
 
     Raises:
         EquipoiseError: a column, a value or the extra is missing; the message names the column, the row and the fix.

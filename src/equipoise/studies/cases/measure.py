@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from equipoise.core import jsonl
+from equipoise.core.keys import grouped
 from equipoise.core.prompts import Response
 from equipoise.figures import guards
 from equipoise.figures.options import Measure
@@ -50,8 +51,6 @@ def case_result(
 
 def answers_by_role(judgements: Sequence[CaseJudgement]) -> dict[str, list[AnswerKind]]:
     """List the answers by the arm of their case; those of unpaired cases together."""
-    answers: dict[str, list[AnswerKind]] = {}
-    for judgement in judgements:
-        version = CaseKey.parse(judgement.key).version
-        answers.setdefault(version if version in ROLES else "all", []).append(judgement.answer)
-    return answers
+    versions = (CaseKey.parse(judgement.key).version for judgement in judgements)
+    arms = (version if version in ROLES else "all" for version in versions)
+    return grouped(zip(arms, (judgement.answer for judgement in judgements), strict=True))

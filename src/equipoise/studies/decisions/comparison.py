@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
+from equipoise.core.keys import grouped
 from equipoise.figures.comparison import UNPARSED, Bias, Files, RunRows
 from equipoise.figures.digits import near, tied
-from equipoise.studies.decisions.effects import GROUPED, PairReading, grouped, pair_readings
-from equipoise.studies.decisions.rows import CaseDecision, Reading, by_pair
+from equipoise.studies.decisions.effects import GROUPED, PairReading, groups_of, pair_readings
+from equipoise.studies.decisions.rows import CaseDecision, Reading
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +35,7 @@ class DecisionRows(RunRows[Reading]):
     @cached_property
     def items(self) -> Mapping[str, list[PairReading]]:
         """The decisions of the headline figures about each pair."""
-        return by_pair(reading for reading in self.readings if reading.main)
+        return grouped((reading.pair, reading) for reading in self.readings if reading.main)
 
     @property
     def texts(self) -> Mapping[str, str]:
@@ -47,7 +48,8 @@ class DecisionRows(RunRows[Reading]):
     def parts(self, family: str) -> Mapping[str, Mapping[str, list[PairReading]]]:
         """The decisions about each pair, by the groups of a family on which a verdict rests."""
         main = [reading for reading in self.readings if reading.main] if family in GROUPED else []
-        return {group: by_pair(readings) for group, readings in grouped(main, family).items()}
+        groups = groups_of(main, family)
+        return {name: grouped((reading.pair, reading) for reading in readings) for name, readings in groups.items()}
 
     @property
     def clusters(self) -> Mapping[str, str]:

@@ -30,15 +30,8 @@ from statistics import fmean
 
 import numpy as np
 
-from equipoise.figures.effects import (
-    Effect,
-    Estimate,
-    Group,
-    clustered_gap,
-    clustered_mean,
-    effect,
-    simultaneous_means,
-)
+from equipoise.core.keys import grouped
+from equipoise.figures.effects import Effect, Estimate, Group, clustered_gap, clustered_mean, effect, simultaneous_means
 from equipoise.figures.guards import Guard, agreement_guard, answer_guards
 from equipoise.figures.options import Measure
 from equipoise.materials.versions import CaseKey
@@ -52,12 +45,12 @@ from equipoise.studies.decisions.effects import (
     FAMILY,
     GROUPED,
     PairReading,
-    grouped,
+    groups_of,
     pair_means,
     right,
     shift,
 )
-from equipoise.studies.decisions.rows import CaseDecision, Reading, by_pair
+from equipoise.studies.decisions.rows import CaseDecision, Reading
 from equipoise.text.answer import AnswerKind
 
 VARIED = 0.9
@@ -113,11 +106,8 @@ def _bounded(values: Sequence[float], stories: Sequence[str], alpha: float) -> E
 
 def best_constants(decisions: Iterable[CaseDecision]) -> Mapping[str, str]:
     """Choose for each end-point the level that is right most often (ties: the lower), if the right answer varies."""
-    asked: dict[str, list[CaseDecision]] = {}
-    for decision in decisions:
-        asked.setdefault(decision.ask, []).append(decision)
     best = {}
-    for ask, rows in asked.items():
+    for ask, rows in grouped((decision.ask, decision) for decision in decisions).items():
         counts = {level: sum(row.allows(level) for row in rows) for level in rows[0].levels}
         level = max(counts, key=counts.__getitem__)
         if counts[level] < VARIED * len(rows):
@@ -166,15 +156,16 @@ def simultaneous_effects(readings: Sequence[PairReading], alpha: float) -> Itera
     for measure, value in COMPONENTS.items():
         counted = [reading for reading in readings if value(reading) is not None]
         for family in (FAMILY, ENDPOINT):
-            groups = grouped(counted, family)
+            groups = groups_of(counted, family)
             for name, rows in groups.items():
                 one = [(Group(family, name, NAME), pair_means(rows, value))]
                 yield from simultaneous_means(measure, one, share / len(groups), alone=alpha)
-        dimensions = grouped(counted, DIMENSION)
+        dimensions = groups_of(counted, DIMENSION)
         means = [(Group(DIMENSION, name, NAME), pair_means(rows, value)) for name, rows in dimensions.items()]
         variances = endpoint_variances(counted, value)
         expected = [
-            [_variance_of_mean(pair, variances) for pair in by_pair(rows).values()] for rows in dimensions.values()
+            [_variance_of_mean(pair, variances) for pair in grouped((row.pair, row) for row in rows).values()]
+            for rows in dimensions.values()
         ]
         yield from simultaneous_means(measure, means, share, alone=alpha, unequal=True, expected=expected)
 
@@ -187,10 +178,7 @@ def endpoint_variances(
     That of all end-points counts as `BORROWED` decisions more, as some end-points are asked about few pairs. Where
     nothing varies, every variance is 1: only their ratios count.
     """
-    asked: dict[str, list[float]] = {}
-    for reading in readings:
-        if (one := value(reading)) is not None:
-            asked.setdefault(reading.decision.ask, []).append(one)
+    asked = grouped((reading.decision.ask, one) for reading in readings if (one := value(reading)) is not None)
     squares = {ask: sum((one - fmean(values)) ** 2 for one in values) for ask, values in asked.items()}
     free = sum(len(values) - 1 for values in asked.values())
     usual = sum(squares.values()) / free if free else 0.0
@@ -216,11 +204,8 @@ def written_guards(readings: Iterable[Reading]) -> Iterator[Guard]:
 
     By arm, or by the group of a panel.
     """
-    arms: dict[str, list[Reading]] = {}
-    for reading in readings:
-        key = CaseKey.parse(reading.key)
-        if key.is_arm:
-            arms.setdefault(key.version, []).append(reading)
+    keyed = ((CaseKey.parse(reading.key), reading) for reading in readings)
+    arms = grouped((key.version, reading) for key, reading in keyed if key.is_arm)
     yield from answer_guards({arm: [written(row) for row in rows] for arm, rows in arms.items()})
     compared = {arm: [row.agrees for row in rows if row.agrees is not None] for arm, rows in arms.items()}
     yield agreement_guard(compared)

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from statistics import fmean
 
+from equipoise.core.keys import grouped
 from equipoise.figures.effects import (
     Effect,
     Estimate,
@@ -47,7 +48,7 @@ from equipoise.materials.vignette import ROLES, Role
 from equipoise.stats import clusters
 from equipoise.stats.ordinal import proportional_odds
 from equipoise.studies.decisions import NAME
-from equipoise.studies.decisions.rows import SWAPPED, CaseDecision, Reading, by_pair
+from equipoise.studies.decisions.rows import SWAPPED, CaseDecision, Reading
 from equipoise.studies.vignettes.floor import Magnitudes, magnitude_effects
 from equipoise.studies.vignettes.swap import Split, split
 
@@ -192,12 +193,9 @@ def _groups(readings: Sequence[PairReading]) -> Iterator[tuple[Group, list[PairR
     yield from _by("unusual", unusual, lambda reading: reading.decision.family)
 
 
-def grouped(readings: Iterable[PairReading], family: str) -> dict[str, list[PairReading]]:
+def groups_of(readings: Iterable[PairReading], family: str) -> dict[str, list[PairReading]]:
     """Group readings by one of `GROUPED`, sorted by the groups' names."""
-    groups: dict[str, list[PairReading]] = {}
-    for reading in readings:
-        groups.setdefault(GROUPED[family](reading.decision), []).append(reading)
-    return dict(sorted(groups.items()))
+    return dict(sorted(grouped((GROUPED[family](reading.decision), reading) for reading in readings).items()))
 
 
 def _by(
@@ -234,7 +232,7 @@ def pair_means(
     readings: Iterable[PairReading], value: Callable[[PairReading], float | None]
 ) -> list[tuple[float, str]]:
     """Average a value over the decisions of each pair where it is defined, and add the pair's story."""
-    pairs = by_pair(readings).values()
+    pairs = grouped((reading.pair, reading) for reading in readings).values()
     return [(mean, pair[0].decision.story) for pair in pairs if (mean := pair_mean(pair, value)) is not None]
 
 

@@ -2,16 +2,18 @@
 
 from equipoise.backends.phantom import Fact
 from equipoise.core import jsonl
+from equipoise.core.keys import grouped
 from equipoise.materials.vignette import CONTROL
 from equipoise.pipeline.run import Run
-from equipoise.studies.decisions.rows import CaseDecision, by_pair
+from equipoise.studies.decisions.rows import CaseDecision
 from equipoise.studies.vignettes.facts import facts as vignette_facts
 from equipoise.studies.vignettes.panel import StoryVersion
 
 
 def facts(run: Run) -> list[Fact]:
     """Give the facts about the cases, then about every decision about each of them."""
-    decisions, cases = by_pair(jsonl.each(run.built("decisions"), CaseDecision)), vignette_facts(run)
+    decisions = grouped((row.pair, row) for row in jsonl.each(run.built("decisions"), CaseDecision))
+    cases = vignette_facts(run)
     cases += [
         Fact(
             key=row.key,

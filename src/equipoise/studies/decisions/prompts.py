@@ -12,12 +12,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from equipoise.core import jsonl
+from equipoise.core.keys import grouped
 from equipoise.core.prompts import Prompt, Response
 from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import OTHER, ROLES
 from equipoise.models.registry import ReplayEntry
 from equipoise.pipeline.run import Run
-from equipoise.studies.decisions.rows import SWAPPED, CaseDecision, by_pair, is_decision
+from equipoise.studies.decisions.rows import SWAPPED, CaseDecision, is_decision
 from equipoise.studies.vignettes.profiles import Build
 
 TOKENS = 16
@@ -48,7 +49,7 @@ def decision_prompts(
     a sentence is for the arms of pairs after their own reasoning.
     """
     reasonings = {response.key: response.replies[0] for response in responses if not is_decision(response.key)}
-    pairs = by_pair(decisions)
+    pairs = grouped((decision.pair, decision) for decision in decisions)
     for prompt in prompts:
         case, own = CaseKey.parse(prompt.key), reasonings[prompt.key]
         texts = {"": own}

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -144,22 +144,6 @@ def _case_decision(
         levels=endpoint.labels,
         **({"direction": endpoint.direction} | fields),
     )
-
-
-class _OfPair(Protocol):
-    @property
-    def pair(self) -> str: ...
-
-
-P = TypeVar("P", bound=_OfPair)
-
-
-def by_pair(rows: Iterable[P]) -> dict[str, list[P]]:
-    """Group rows by their pair."""
-    pairs: dict[str, list[P]] = {}
-    for row in rows:
-        pairs.setdefault(row.pair, []).append(row)
-    return pairs
 
 
 def is_decision(key: str) -> bool:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.keys import grouped
 from equipoise.figures.effects import Effect, Estimate, Group, effect, rate
 from equipoise.figures.options import Measure
 from equipoise.materials.pairs import require_same_keys
@@ -191,9 +192,7 @@ def score_cities(
 
     The order of the answers does not matter. Raises EquipoiseError if a city has no weights.
     """
-    by_city: dict[str, list[ExamAnswer]] = {}
-    for row in sorted(answers, key=lambda row: (row.city, row.item)):
-        by_city.setdefault(row.city, []).append(row)
+    by_city = grouped((row.city, row) for row in sorted(answers, key=lambda row: (row.city, row.item)))
     if unknown := sorted(by_city.keys() - weights.keys()):
         known = ", ".join(weights) or "none"
         message = f"city {unknown[0]!r} has answers but no diseases; known: {known}: add it, or correct the name"

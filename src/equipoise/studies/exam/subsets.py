@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Literal
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.keys import grouped
 from equipoise.core.params import ITEMS, Limit, Name, Refers, Seed
 from equipoise.core.prompts import Prompt
 from equipoise.core.row import Frozen, Text
@@ -94,10 +95,7 @@ def sample_cities(items: Sequence[Item], cities: Mapping[str, City], settings: S
         EquipoiseError: No city has diseases, a disease has too few questions, a city would get none at all, or a drawn
             question has options other than A to D.
     """
-    by_disease: dict[Disease, list[str]] = {}
-    for item in items:
-        if item.disease is not None:
-            by_disease.setdefault(item.disease, []).append(item.key)
+    by_disease = grouped((item.disease, item.key) for item in items if item.disease is not None)
     weights = {name: city.disease_weights() for name, city in cities.items() if city.diseases}
     if not weights:
         raise EquipoiseError("no city has diseases: give one of the cities its prevalences")

@@ -84,7 +84,7 @@ class Agreement(OpenR1Row):
     """How far the replies to the two arms of a pair agree with each other and with the item's gold answer.
 
     The key is `<item>/<dimension>`. Each field is the probability that one text entails another
-    (`equipoise.studies.openr1.agree`), None if a reply has no answer. `arms_agree`: each arm entails the other, at
+    (`equipoise.studies.openr1.score`), None if a reply has no answer. `arms_agree`: each arm entails the other, at
     least at the threshold. `marginalised` and `privileged` say what became of the reply to each arm.
     """
 

@@ -13,6 +13,7 @@ the crossed design.
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
+from equipoise.core.keys import grouped
 from equipoise.figures.effects import Effect, Group, bounded_mean, effect, with_adjusted
 from equipoise.figures.options import Measure
 from equipoise.materials.orders import chosen
@@ -45,11 +46,10 @@ def attack_tables(
     Questions that a run lacks are left out of all runs.
     """
     neutral = {row.item: row for row in variants if row.key == f"{row.item}/{NEUTRAL}"}
-    runs: dict[str, dict[str, list[Variant]]] = {}
-    for row in attacks:
-        runs.setdefault(row.key.rpartition("/")[2], {}).setdefault(row.item, []).append(row)
-    common = sorted(set.intersection(*(set(items) for items in runs.values()))) if runs else []
-    return [[_answered(neutral[item], items[item], orders) for item in common] for items in runs.values()]
+    rows = grouped((row.key.rpartition("/")[2], row) for row in attacks)
+    runs = [grouped((row.item, row) for row in run) for run in rows.values()]
+    common = sorted(set.intersection(*map(set, runs))) if runs else []
+    return [[_answered(neutral[item], items[item], orders) for item in common] for items in runs]
 
 
 def _answered(neutral: Variant, attacks: Sequence[Variant], orders: Mapping[str, Sequence[Order]]) -> Answered:

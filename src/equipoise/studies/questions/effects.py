@@ -39,6 +39,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.keys import grouped
 from equipoise.figures.effects import (
     Effect,
     Estimate,
@@ -380,10 +381,9 @@ def with_answers(attempts: Sequence[Attempt], table: Sequence[Answered]) -> list
 
 def triggering_effects(attempts: Sequence[Attempt], *, alpha: float) -> Iterator[Effect]:
     """Estimate the share of variants that triggered, in each round and in all rounds, by attribute and by arm."""
-    by_variant: dict[str, list[Attempt]] = {}
-    for attempt in sorted(attempts, key=lambda attempt: attempt.number):
-        # The two runs of a cross-fitted attack try the same variants.
-        by_variant.setdefault(attempt.key.rpartition("/")[0], []).append(attempt)
+    in_order = sorted(attempts, key=lambda attempt: attempt.number)
+    # The two runs of a cross-fitted attack try the same variants.
+    by_variant = grouped((attempt.key.rpartition("/")[0], attempt) for attempt in in_order)
     groups: dict[str, list[list[Attempt]]] = {}
     for variant, tries in sorted(by_variant.items()):
         attribute, *rest = variant.partition(ATTACK)[0].split("/")[-3:]

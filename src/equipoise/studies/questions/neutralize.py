@@ -28,7 +28,7 @@ def spread(items: Sequence[Item], limit: int) -> list[Item]:
 def neutralize_items(
     items: Sequence[Item],
     lexicon: Lexicon,
-    progress: Callable[[int, int], object] = lambda done, total: None,  # noqa: ARG005  (names for the caller)
+    progress: Callable[[int, int], object] = lambda *_: None,
 ) -> list[Neutralized]:
     """Neutralise every item; an item that a rule excludes from the study has that rule's id.
 

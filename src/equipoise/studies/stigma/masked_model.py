@@ -27,6 +27,7 @@ from scipy.special import softmax
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import digest
+from equipoise.core.keys import grouped
 from equipoise.core.row import Frozen, Text
 from equipoise.models.engine import GRAPH, provider
 from equipoise.models.export import ExportManifest, export_once, hashes, masked_fidelity, versions
@@ -129,9 +130,7 @@ class MaskedModel:
     def _batches(self, sentences: Sequence[str], batch_size: int) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
         """Return the rows of each batch and their logits at the mask."""
         encoded = self.encode(sentences) if sentences else []
-        by_length: dict[int, list[int]] = {}
-        for row, ids in enumerate(encoded):
-            by_length.setdefault(len(ids), []).append(row)
+        by_length = grouped((len(ids), row) for row, ids in enumerate(encoded))
         for _, rows in sorted(by_length.items()):
             for first in range(0, len(rows), batch_size):
                 batch = rows[first : first + batch_size]

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, get_args
 
+from equipoise.core.keys import grouped
 from equipoise.core.row import Frozen
 from equipoise.materials.stories.endpoints import FAMILIES, LEVEL
 from equipoise.materials.stories.library import Library
@@ -97,9 +98,7 @@ class GroupTally(NamedTuple):
 def coverage(library: Library, pairs: Sequence[PlannedPair], items: int) -> Coverage:
     """Count what the library and the pairs of a profile cover, with the number of items."""
     stories = library.presentations.values()
-    by_dimension: defaultdict[str, list[PlannedPair]] = defaultdict(list)
-    for pair in _main(pairs):
-        by_dimension[pair[2].combination].append(pair)
+    by_dimension = grouped((pair[2].combination, pair) for pair in _main(pairs))
     levels = Counter(parts.presentation.id for _, _, parts in ladder(library))
     return Coverage(
         stories=len(stories),

@@ -27,7 +27,7 @@ silent, differential or reverse is defined in `materials.pairs`. How answers are
 
 from collections.abc import Callable, Iterator, Sequence
 
-from equipoise.core.keys import number_of, unnumbered
+from equipoise.core.keys import grouped, number_of, unnumbered
 from equipoise.figures.effects import (
     UNEXPLAINED,
     Effect,
@@ -238,10 +238,8 @@ def simultaneous_effects(pairs: Sequence[Pair], alpha: float) -> Iterator[Effect
 
     The intervals hold for all of these means together.
     """
-    families: dict[str, list[tuple[Group, list[Pair]]]] = {}
-    for group, members in _groups(pairs):
-        if group.family in FAMILIES and group.name != "single":
-            families.setdefault(group.family, []).append((group, members))
+    chosen = (one for one in _groups(pairs) if one[0].family in FAMILIES and one[0].name != "single")
+    families = grouped((group.family, (group, members)) for group, members in chosen)
     written = {measure: value for measure, (_, value) in WRITTEN.items()}
     every = COMPONENTS | written | {ADJUSTED: _at_equal_base_rates(pairs)}
     beyond = {f"{measure}{UNEXPLAINED}": value for measure, value in BEYOND.items()}

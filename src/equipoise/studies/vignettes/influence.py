@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from equipoise.core.keys import number_of, unnumbered
+from equipoise.core.keys import grouped, number_of, unnumbered
 from equipoise.figures.effects import Effect, Group, rate
 from equipoise.materials.pairs import Pair
 from equipoise.stats.groups import least_p, stratified_permutation_p
@@ -51,9 +51,7 @@ class Influence:
 
 def influences(pairs: Sequence[Pair], alpha: float = 0.05, wordings: int = 1) -> list[Influence]:
     """Test every pair with all of its samples, and read its reasoning; sorted by pair."""
-    samples: dict[str, list[Pair]] = {}
-    for pair in pairs:
-        samples.setdefault(unnumbered(pair.key), []).append(pair)
+    samples = grouped((unnumbered(pair.key), pair) for pair in pairs)
     # One sample of each pair: the others repeat the same case versions and would overstate the size of the floor.
     floor = [abs(shift) for first, *_ in samples.values() if (shift := first.control_shift) is not None]
     tested = {key: _p(members, floor, alpha, wordings) for key, members in sorted(samples.items())}

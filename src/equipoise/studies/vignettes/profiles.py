@@ -32,7 +32,7 @@ from pydantic import Field, model_validator
 from rich.table import Table
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.keys import numbered
+from equipoise.core.keys import grouped, numbered
 from equipoise.core.params import ITEMS, Refers
 from equipoise.core.prompts import Prompt
 from equipoise.core.row import Frozen
@@ -516,7 +516,6 @@ def validate(vignettes: Sequence[Vignette]) -> None:
     """Raise EquipoiseError at the first unsound row or pair, naming its key and field."""
     if not vignettes:
         raise EquipoiseError("vignettes: no rows; build at least one pair")
-    pairs: defaultdict[str, list[Vignette]] = defaultdict(list)
     keys: set[str] = set()
     texts: dict[str, str] = {}
     for row in vignettes:
@@ -527,8 +526,7 @@ def validate(vignettes: Sequence[Vignette]) -> None:
             _refuse(row, "text", f"is that of {texts[row.text]}; vary the presentation, persona or setting")
         keys.add(row.key)
         texts[row.text] = row.key
-        pairs[row.pair].append(row)
-    for rows in pairs.values():
+    for rows in grouped((row.pair, row) for row in vignettes).values():
         _check_pair(rows)
     require_one_source({row.key: row.source for row in vignettes})
 

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.core import jsonl
+from equipoise.core.keys import grouped
 from equipoise.core.prompts import Prompt, Response
 from equipoise.judge.lexicon import Lexicon, load_lexicon
 from equipoise.judge.reading import SAME, WRAPPED, plain_text
@@ -195,10 +196,7 @@ def blinder(data: Path) -> Blind:
 
 def _blind(text: str, arms: Sequence[Vignette], terms: Terms, features: Lexicon) -> str:
     """Neutralise gender, race and means in a text, then mask words for the features that differ between the arms."""
-    named: dict[str, list[str]] = {}
-    for arm in arms:
-        for dimension, words in arm.features.items():
-            named.setdefault(dimension, []).append(words)
+    named = grouped(feature for arm in arms for feature in arm.features.items())
     neutral = neutralize(text, terms).text
     plain, places = plain_text(neutral), _places(neutral)
     taken = bytearray(len(neutral))

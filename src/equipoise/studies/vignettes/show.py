@@ -12,8 +12,8 @@ from equipoise.core.printing import print_json
 from equipoise.core.shipped import shipped
 from equipoise.judge.lexicon import FOLDER, load_lexicon
 from equipoise.studies.vignettes import completing, shown
-from equipoise.studies.vignettes.answers_split import answers_split, split_table
 from equipoise.studies.vignettes.shown import ShownPair
+from equipoise.studies.vignettes.terminal import answers_split, split_table
 
 
 def show(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from equipoise.core.keys import grouped
 from equipoise.text.neutral.lexicon import Edit, Gender, Lexicon, Token, match_case
 
 NEXT_WORD = re.compile(r"\s*([\w'’-]*)")
@@ -127,11 +128,7 @@ class Cast:
 
     @cached_property
     def _others(self) -> dict[Gender | None, list[Person]]:
-        others: dict[Gender | None, list[Person]] = {}
-        for person in self.persons:
-            if person.other:
-                others.setdefault(person.gender, []).append(person)
-        return others
+        return grouped((person.gender, person) for person in self.persons if person.other)
 
     def last_other(self, index: int, gender: Gender) -> Person | None:
         """Return the last other person of a gender named before a token."""
