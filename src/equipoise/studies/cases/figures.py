@@ -6,7 +6,6 @@ from equipoise.figures.figure import Figure, withheld
 from equipoise.materials.pairs import Pair
 from equipoise.text.answer import AnswerKind
 
-
 WITHHELD: tuple[tuple[str, str, AnswerKind], ...] = (
     ("refusal_difference", "refusals", "refusal"),
     ("unread_difference", "unread answers", "unparsed"),
