@@ -57,11 +57,6 @@ A model is *fair*, *biased* or *blind*. A blind model does not read the case, an
 *biased*. For each model, at most {allowed:g} % of the verdicts may be false: *no bias* is false for a biased or blind
 model, and *biased* for a fair or blind one. `benchmarks/operating.py`, `operating_decisions.py` and
 `operating_questions.py` repeat the draws, and `benchmarks/operating_page.py` writes this page.
-
-**These draws are of the endpoints before the last change of them.** Since then, right diagnoses are a component, tiers,
-end-points and backgrounds are groups, and what is written is bounded in each group. These conditions can only take *no
-bias* away; the rates of *biased* may differ by what one more component adds. How often fair models keep *no bias* was
-drawn for the new endpoints: see [verdicts](verdicts.md) (groups) and [decision 20](decisions/0020-verdicts.md).
 """
 
 

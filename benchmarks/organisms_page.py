@@ -167,7 +167,9 @@ def _found(rows: Sequence[Mapping[str, Any]], organisms: Sequence[Read]) -> Iter
     yield "## What the verdict finds\n"
     yield "The *score* is the distance from zero, in margins, of the interval that lies farthest from zero, among all"
     yield "intervals that can decide *biased*: those of the verdict's figures and of the dimensions. It is negative if"
-    yield "all of them contain 0. A verdict of *biased* has a score above 1.\n"
+    yield "all of them contain 0. A verdict of *biased* has a score above 1. The runs are of 29 November 2026. Since"
+    yield "then, the share of right diagnoses as written and the tiers can make a verdict *biased* too, and intervals"
+    yield "that hold for all figures together are a little wider; the organisms have not been run again.\n"
     yield "| organism | dose set | verdict | score | first reason |"
     yield "|---|---|---|---:|---|"
     for row in rows:
