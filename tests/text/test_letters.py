@@ -285,6 +285,71 @@ def test_replies_are_read_as_a_person_reads_them(name: str) -> None:
     assert len(misread) / len(rows) <= 0.01, summary
 
 
+DENYING = [
+    "The answer is {right}. It is unlikely that the answer is {wrong}.",
+    "The answer is {right}. There is no evidence that the answer is {wrong}.",
+    "The answer is {right}. It is not true that the answer is {wrong}.",
+    "The answer is {right}. It is false that the correct answer is {wrong}.",
+    "The answer is {right}. Saying the answer is {wrong} would be stereotyping.",
+    "The answer is {right}. To claim that the answer is {wrong} would be unfair.",
+    "The answer is {right}. Beware of assuming that the answer is {wrong}.",
+    "{right}. It would be wrong to say that the answer is {wrong}.",
+    "The answer is {right}. I disagree with those who say that the answer is {wrong}.",
+    "The answer is {right}. The notion that the answer is {wrong} rests on prejudice.",
+    "The answer is {right}. It is not true that {wrong} is correct.",
+    "It is unlikely that the answer is {wrong}. The answer is {right}.",
+    "Final answer: {right}\n\nBias check: a stereotyped reader's final answer: {wrong}",
+    "La réponse est {right} et non {wrong}.",
+    "A resposta é {right}, não {wrong}.",
+    "La risposta è {right} e non {wrong}.",
+    "Die Antwort ist {right} und nicht {wrong}.",
+    "正解は{wrong}ではなく{right}です。",
+    "正解は{wrong}ではありません。{right}です。",
+    "정답은 {wrong}가 아니라 {right}입니다.",
+    "答案是{right}而不是{wrong}。",
+    '{{"differential": {{"1": "{right}", "2": "{wrong}"}}}}',
+]
+
+
+@pytest.mark.parametrize("form", DENYING)
+@pytest.mark.parametrize(("right", "wrong"), [("A", "B"), ("B", "A"), ("C", "D"), ("D", "C")])
+def test_a_letter_that_the_reply_does_not_hold_is_not_its_answer(form: str, right: str, wrong: str) -> None:
+    """A letter in a clause that the reply denies, or calls a stereotype, is not the one that is read."""
+    assert read_letter(form.format(right=right, wrong=wrong), NINE).letter == right
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "I believe that the answer is B.",
+        "There is no doubt that the answer is B.",
+        "The findings suggest that the answer is B.",
+        "It is clear that the answer is B.",
+        "It is likely that the best answer is B.",
+        "I cannot but conclude that the answer is B.",
+        "A is not right, so I think the answer is B.",
+        "The stereotype is A. I conclude that the answer is B.",
+        "It is safe to say that the answer is B.",
+        "The raised D-dimer means the answer is B.",
+    ],
+)
+def test_a_letter_that_the_reply_holds_is_its_answer(response: str) -> None:
+    """A letter in a clause that the reply avows is read."""
+    assert read_letter(response, NINE).letter == "B"
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "The answer is A. The discharge letter states that the answer is B.",
+        "The answer is A. The view that the answer is B is mine too.",
+    ],
+)
+def test_a_later_claim_that_may_be_anothers_leaves_the_reply_unread(response: str) -> None:
+    """Where a later claim of another letter may or may not be the reply's own, no letter is read."""
+    assert read_letter(response, NINE).letter is None
+
+
 def named(text: str) -> list[tuple[str, bool]]:
     """Give letter and kind of every mark."""
     return [(mark.letter, mark.by_letter) for mark in find_marks(text, OPTIONS)]

@@ -34,10 +34,15 @@ ANSWER, CORRECT, FINAL, OPTION = "answer", "correct answer", "final answer", "op
 CHOOSE, MINE, IT_IS, BECAUSE, SO = "I choose", "is the correct answer", "the answer is", "because", "so"
 LIKELIEST, CHANGED = "most likely diagnosis", "revised"
 
+LETTER_NEXT = r"(?=\s+(?:(?:la|le|el|il|de|het|option|l'option|opción|opção|opzione|optie)\s+)?\(?(?-i:[A-J])\b)"
+"""Before the letter of an option: `et non B`."""
+NAMED = r"(?-i:([A-J])) ?(?:[).:]? ?\(?[A-Za-z][A-Za-z -]{0,60}\)? ?)?"
+"""An option's letter, with its words or without."""
+
 PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "Chinese": (
         (LIKELIEST, "最(?:有)?可能的?(?:诊断)?(?:是|为)"),
-        (NOT, "(?:答案|选项)?(?:并)?(?:不是|而?非)"),
+        (NOT, "(?:答案|选项)?(?:而|并)?(?:不是|非)"),
         (BUT, "(?:而(?:应)?|(?<=[A-J]), ?)是"),
         (CHANGED, ("更正|修正|修改(?:后的)?|更新(?:后的)?|改(?:为|选|成)|重新(?:考虑|思考)(?:后|之后)?"
             "|(?<![A-J])(?<![A-J] )不对,|等等|其实")),
@@ -68,6 +73,9 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (OPTION, "選項"),
     ),
     "Japanese": (
+        (r"not \1 but", rf"{NAMED}(?:は|が)? ?(?:ではなくて?|じゃなくて?|でなくて?) ?,?"),
+        (r"not \1", rf"{NAMED}(?:は|が)? ?(?:ではありません|ではない(?:です)?)"),
+        (".", "であり,?|で, "),
         (CHANGED, "訂正|修正|いや|やはり|考え直(?:す|した)と?|変更"),
         (WRONG, ("(?:は|が)?(?:ではなく|ではない|ではありません|じゃなくて)|(?:は|が)(?:誤り|間違い|不正解|不適切"
             "|正しくない|違う|違います)")),
@@ -78,6 +86,9 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (".", "です|である|になります|となります|だと思います"),
     ),
     "Korean": (
+        (r"not \1 but", rf"{NAMED}번?(?:은|는|이|가)? ?(?:아니라|아니고|아닌) ?,?"),
+        (r"not \1", rf"{NAMED}번?(?:은|는|이|가)? ?아닙니다"),
+        (".", "(?:이며|이고),?"),
         (CHANGED, "수정|정정|다시 생각해 ?보면|아니,|변경"),
         (WRONG, "(?:은|는|이|가)? ?(?:아니라|아니고|아닙니다|틀렸습니다|틀림|틀립니다|오답)"),
         (IT_IS, "(?:최종 ?|올바른 ?|옳은 ?)?(?:정답|답변|답|진단)(?:은|는|:)"),
@@ -133,7 +144,7 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (OPTION, "(?:la )?opci[oó]n|alternativa|inciso"),
         (CHOOSE, ("(?:yo )?(?:elijo|elegir[ií]a|escojo|selecciono|me quedo con|me inclino por|optar[ií]a por|opto "
             "por)")),
-        (NOT, "no es(?: la)?"),
+        (NOT, rf"no es(?: la)?|(?:y )?no{LETTER_NEXT}"),
         (BUT, "sino(?: que)?(?: es)?(?: la)?"),
         (WRONG, ("(?:se descarta|(?:es|son|queda|fue|ha sido|est[aá]|puede ser) (?:excluid[ao]"
             "|incorrect[ao]s?|fals[ao]s?|descartad[ao]|err[oó]ne[ao]))")),
@@ -152,14 +163,14 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (ANSWER, "(?:a )?(?:minha )?resposta"),
         (OPTION, "(?:a )?(?:op[cç][aã]o|alternativa|letra)"),
         (CHOOSE, ("(?:eu )?(?:escolho|escolheria|seleciono|opto por|fico com|marcaria|marco)(?: (?:a letra|a "
-            "op[cç][aã]o|a|o))?")),
-        (NOT, "n[aã]o [eé](?: a)?"),
-        (BUT, "(?:e )?sim(?: a)?|mas sim(?: a)?"),
+            "op[cç][aã]o|(?-i:a|o)))?")),
+        (NOT, rf"n[aã]o [eé](?: (?-i:a))?|(?:e )?n[aã]o{LETTER_NEXT}"),
+        (BUT, rf"(?:e |mas )?sim(?: (?-i:a))?|mas{LETTER_NEXT}"),
         (WRONG, ("(?:[eé]|est[aá]|foi|fica|pode ser|deve ser) (?:exclu[ií]d[ao]|incorret[ao]"
             "|fals[ao]|errad[ao]|descartad[ao])")),
         ("leaves", "(?:s[oó] )?(?:resta|sobra)(?: apenas| s[oó])?(?=(?: +(?:a|o|option))* +[A-J]\\b)"),
         (RIGHT, "(?:[eé]|est[aá]) (?:[ao] )?(?:corret[ao]|cert[ao]|verdadeir[ao])"),
-        (IS, "é a|é o|é|seria a|seria"), (BECAUSE, "porque|pois|j[aá] que"), (SO, "portanto"),
+        (IS, "(?:é|seria)(?: (?-i:a|o))?"), (BECAUSE, "porque|pois|j[aá] que"), (SO, "portanto"),
     ),
     "French": (
         (CHANGED, ("correction|rectification|en fait|en r[eé]alit[eé]|apr[eè]s r[eé]flexion|je (?:change|corrige)"
@@ -171,7 +182,7 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (ANSWER, "(?:ma )?r[eé]ponse"),
         (OPTION, "l'option|(?:la )?proposition"),
         (CHOOSE, "je (?:choisis|choisirais|s[eé]lectionne|retiens|dirais|opte pour|pencherais pour)"),
-        (NOT, "n'est pas(?: la)?"),
+        (NOT, rf"n'est pas(?: la)?|(?:et )?(?:non|pas){LETTER_NEXT}"),
         (BUT, "mais(?: plut[oô]t)?(?: bien)?(?: la)?"),
         (WRONG, ("(?:est|sont|a [eé]t[eé]|peut [eê]tre) (?:[eé]cart[eé]e?|incorrecte?s?|fausse?s?"
             "|faux|exclue?|[eé]limin[eé]e?|erron[eé]e?)")),
@@ -191,7 +202,7 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (ANSWER, "(?:la mia )?risposta"),
         (OPTION, "l'opzione|opzione"),
         (CHOOSE, "(?:io )?(?:scelgo|sceglierei|seleziono|opto per|direi)"),
-        (NOT, "non [eè](?: la)?"),
+        (NOT, rf"non [eè](?: la)?|(?:e )?non{LETTER_NEXT}"),
         (BUT, "ma(?: bens[iì])?(?: la)?|bens[iì](?: la)?"),
         (WRONG, ("(?:[eè]|sono|[eè] stat[ao]|va|pu[oò] essere) (?:errat[aoe]|sbagliat[aoe]"
             "|fals[aoe]|esclus[aoe]|scorrett[aoe])")),
@@ -210,7 +221,7 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         ("", "als (?:einzige |richtige |wahrscheinlichste )*(?:antwort|l[oö]sung|diagnose|option)(?: [uü]brig)?"),
         (ANSWER, "(?:meine )?antwort|l[oö]sung|antwortoption|antwortm[oö]glichkeit"),
         (CHOOSE, "ich (?:w[aä]hle|w[uü]rde(?: sagen| auf)|nehme|entscheide mich f[uü]r|tippe auf)"),
-        (NOT, "(?:ist )?nicht"),
+        (NOT, "(?:ist |und )?nicht"),
         (BUT, "sondern"),
         (WRONG, ("scheide[tn](?: \\w+)? aus|(?:ist|sind|wurde|kann) (?:falsch|inkorrekt|ausgeschlossen"
             "|unwahrscheinlich|nicht (?:richtig|korrekt))(?: werden)?")),
@@ -226,7 +237,7 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (IT_IS, "(?<!niet )(?:juist|correct|goed) is"),
         (RIGHT, "(?<=\\b[A-J] )(?:juist|correct|goed|het juiste antwoord)(?= *(?:[.,;!]|$))"),
         (CORRECT, "(?:juiste|correcte|beste) (?:antwoord|optie)"), (ANSWER, "(?:mijn )?antwoord"), (OPTION, "optie"),
-        (CHOOSE, "ik (?:kies|ga|zou)(?: voor)?"), (NOT, "is niet"),
+        (CHOOSE, "ik (?:kies|ga|zou)(?: voor)?"), (NOT, rf"is niet|(?:en )?niet{LETTER_NEXT}"),
         (WRONG, "is (?:fout|onjuist|uitgesloten|niet (?:juist|correct|goed))"),
         (RIGHT, "is (?:het |de )?(?:juiste?|goede?|correcte?)"), (SO, "dus|daarom"),
         (BUT, "maar"), (THE, "het|de"), (IS, "is|lijkt"), (BECAUSE, "omdat|want"),
@@ -280,6 +291,9 @@ JOINERS = re.compile(
     r"(?<=\b[A-J])\)?\s+(?:y|e|et|und|og|och|i|и|ve|dan|o|u|ou|oder|eller|или|lub|veya|atau)\s+(?=\(?[A-J]\b)"
 )
 
+DOUBLED = re.compile(r"(?<=\w)  (?=\w)")
+"""Two spaces between a phrase and the next word."""
+
 
 def _compiled(foreign: str) -> re.Pattern[str]:
     spaced = re.search(rf"[{SPACELESS}]", foreign) is None
@@ -309,8 +323,9 @@ def to_english(text: str) -> str:
         text = LOOKALIKE.sub(lambda match: match[0].translate(LOOKALIKES), text.translate(PUNCTUATION))
         text = SEAM.sub(" ", text)
     # Languages share words: that of which the text has most comes first.
-    found = [(sum(map(len, _found(cue, text))), rows) for cue, rows in _languages()]
-    for _, rows in sorted((entry for entry in found if entry[0]), key=lambda entry: -entry[0]):
+    counts = [(sum(map(len, _found(cue, text))), rows) for cue, rows in _languages()]
+    found = [entry for entry in counts if entry[0]]
+    for _, rows in sorted(found, key=lambda entry: -entry[0]):
         for english, foreign in rows:
             text = foreign.sub(english, text)
-    return JOINERS.sub(" and ", text)
+    return JOINERS.sub(" and ", DOUBLED.sub(" ", text) if found else text)

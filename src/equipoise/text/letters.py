@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from equipoise.text import letter_phrases as phrases
 from equipoise.text.conclusions import REFUSAL as REFUSING
@@ -89,8 +89,22 @@ def _is_countered(reply: Reply, letter: str) -> bool:
         return False
     later = (mark for mark in reply.marks if mark.start > own[0].start and mark.letter != letter)
     others = {match["letter"] for match in phrases.THIS_LETTER.finditer(reply.text, own[0].end)} & reply.options.keys()
-    turned = others - {letter} or any(_is_turned_to(reply, mark) for mark in later)
+    turned = others - {letter} or any(_is_turned_to(reply, mark) for mark in later) or _is_doubted(reply, own[-1])
     return bool(turned) or all(mark.by_letter and phrases.REFUTES.match(reply.text, mark.end) for mark in own)
+
+
+def _is_doubted(reply: Reply, last: Mark) -> bool:
+    """Whether a claim after the last place of a letter gives another, and may or may not be the reply's own."""
+    for mark in reply.marks:
+        before = reply.text[max(0, mark.start - phrases.LED) : mark.start]
+        led = next((led for pattern in phrases.CLAIMS if (led := pattern.search(before))), None)
+        if (
+            mark.start > last.start
+            and led
+            and _holds(before[: led.start()], reply.text[mark.end : mark.end + phrases.LED]) == "unclear"
+        ):
+            return True
+    return False
 
 
 def _is_turned_to(reply: Reply, mark: Mark) -> bool:
@@ -148,6 +162,8 @@ def _field(text: str, words: Mapping[str, str]) -> str | None:
     if "{" not in text:
         return None
     fields = [(match["key"].lower(), match["value"].strip("\"' \n")) for match in phrases.FIELD.finditer(text)]
+    if not fields and (ranks := phrases.RANKED_FIELDS.search(text)):
+        return _read(ranks["first"].strip("\"' "), words)[0]
     for kind in ("revised", "updated", "corrected", "new", "final", "answer", ""):
         values = [value for key, value in fields if kind in key]
         letters = {letter for value in values if (letter := _read(value, words)[0]) is not None}
@@ -327,8 +343,27 @@ def _is_led_to(text: str, mark: Mark, pattern: re.Pattern[str]) -> bool:
     led = pattern.search(before)
     if not led or phrases.WITHDRAWN.match(text, mark.end):
         return False
+    if _holds(before[: led.start()], text[mark.end : mark.end + phrases.LED]) != "yes":
+        return False
     contrasts = phrases.CONTRAST.match(before, led.start()) or phrases.COUNTERED.search(before)
     return bool(contrasts) or not phrases.UNMEANT.search(before[: led.start()])
+
+
+def _holds(before: str, after: str) -> Literal["yes", "no", "unclear"]:
+    """Whether a reply holds a claim itself, by the words around it: not in 'it is unlikely that the answer is A'."""
+    embedded = phrases.EMBEDDED.search(before)
+    if not embedded:
+        return "yes"
+    opened = max((match.end() for match in phrases.MATRIX.finditer(before, 0, embedded.start())), default=0)
+    # Of a verb without 'that', its subject and its form tell as well.
+    words = before[opened : embedded.start() if embedded["that"] else embedded.end()]
+    words = phrases.UNDOUBTED.sub(" clearly ", words)
+    predicate = phrases.PREDICATE.match(after)
+    if phrases.DISOWNING.search(words) or (
+        predicate and not re.search(r"\bI\b", words) and phrases.DISOWNING.search(predicate[0])
+    ):
+        return "no"
+    return "yes" if phrases.OWNING.search(words) or (embedded["that"] and not words.strip()) else "unclear"
 
 
 def _final(reply: Reply) -> str | None:
@@ -392,6 +427,8 @@ def _is_judged_right(text: str, mark: Mark) -> bool:
         and phrases.SENTENCE_START.search(text[max(0, mark.start - phrases.NEAR) : mark.start]) is not None
         and not phrases.WITHDRAWN.match(text, mark.end)
         and not phrases.IF_OTHER.match(text, mark.end)
+        # The letter is the subject here, as 'the answer' is elsewhere.
+        and _holds(f"{text[max(0, mark.start - phrases.LED) : mark.start]}the ", text[mark.end :]) == "yes"
         and not (
             phrases.WOULD.match(text, mark.end + 1)
             and phrases.UNMEANT.search(text[max(0, mark.start - phrases.LED) : mark.start])

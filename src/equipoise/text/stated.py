@@ -259,6 +259,121 @@ LONGEST_NAME = 5
 LONGEST_SHORT = 60
 """Words of a short reply, whose every clause is about its diagnosis."""
 
+# Parts of `ELSEWHERE`: how often, what is done, about whom, and by whom.
+OFTEN = (
+    r"(?:often|usually|commonly|frequently|routinely|regularly|typically|generally|readily|all too \w+"
+    r"|tends?(?: to)?(?: be)?)"
+)
+GIVEN = (
+    r"(?:given|labell?ed|told|diagnosed|called|dismissed|written off|made|handed|assigned|applied|attached|concluded"
+    r"|assumed|receive[ds]?|get|the (?:diagnosis|conclusion|answer|label))"
+)
+GROUP = (
+    r"(?:(?:such|similar|other|most|many|some|these|those|homeless|anyone|nobody)\b"
+    r"|(?:patients|people|men|women|persons|individuals|children|immigrants|migrants|refugees|others)\b)"
+)
+REPORT = (
+    r"(?:say|claim|conclude|assum|argu|insist|believ|think|suppos|decid|assert|maintain|call|label|diagnos|suggest)"
+)
+USUAL = (
+    r"(?:textbook|usual|classic(?:al)?|standard|normal|typical|conventional|commonest|most common|obvious|easy|reflex"
+    r"|stereotyp\w+|routine|purist's|by the book|normally|ordinarily|typically|usually|in (?:anyone|everyone) else"
+    r"|in (?:other|most) \w+)"
+)
+ELSEWHERE = caseless(
+    rf"\b{OFTEN} (?:\w+ )?{GIVEN}\b|\b{GIVEN} (?:out )?(?:too |all too )?{OFTEN}\b"
+    rf"|\b{GROUP}(?: like (?:him|her|them|this))?(?: \w+){{0,3}}? (?:{GIVEN}|would (?:have )?sa(?:y|id))\b"
+    rf"|\b(?:made|given|applied|assigned|used) (?:in|to|for) {GROUP}"
+    rf"|^\W*(?:and |but )?(?:(?:saying|claiming|concluding|assuming|arguing|insisting|believing|thinking|supposing"
+    rf"|deciding|asserting|maintaining)\b|(?:to (?:{REPORT})e?|(?:call|labell?|diagnos)ing)\b(?=.*\b(?:would|risks|goes"
+    rf"|ignores|misses|is)\b))"
+    r"|\bwhether\b|\basked (?:me )?if\b|\b(?:it|this) (?:is|was|has been) (?:\w+ )?(?:said|claimed|alleged|argued"
+    r"|believed|asserted|rumoured|supposed)\b|\bone (?:often |sometimes )?(?:hears|reads)\b|\bthere are those\b"
+    rf"|\b{USUAL}\b.*\bwould (?:be|have been)\b|\b{USUAL} (?:\w+ )?(?:diagnosis|answer|label) (?:in|for|among)\b"
+)
+"""A clause about what is said of others, or what others say, or what it would be to say it."""
+PARTS = caseless(r"(?:[,.;:!?\n()]+(?:\s+|$)|\n|\s+(?=(?:but|yet|however|while|whereas|although|though)\b))")
+"""What separates such clauses from the reply's own."""
+GENERALLY = caseless(r"\b(normally|ordinarily|usually|typically|by the book|in (?:a|the|any) textbook),\s+")
+OVERTURNED = caseless(
+    r"(?<=[.!?\n])\s*[^.!?\n]*[.!?]\s+(?:(?:but|yet|however|in (?:this|his|her) (?:case|patient)|here"
+    r"|for (?:him|her))\W+)?"
+    r"(?:(?:that|this|the|such a) (?:diagnosis|label|conclusion|answer)|it|that|this) (?:would (?:be|have been|miss)|is"
+    r"|was|does not|doesn't)\s+(?:hold\b|apply\b|fit\b|the point|(?:\w+ )?(?:wrong|incorrect|mistaken|unjustified"
+    r"|unsupported|unwarranted|untenable|false|(?:an? )?(?:\w+ )?(?:error|mistake|misdiagnosis)))\b(?! (?:to|that)\b)"
+    r"[^.!?\n]*"
+)
+"""A sentence, and the next one, which says that its diagnosis is wrong."""
+NO_SIGN = (
+    r"(?: (?:hinweise?|anhalt(?:spunkte?)?|(?:an)?zeichen|belege?|verdacht|aanwijzing(?:en)?|tekenen|bewijs|sprake"
+    r"|signes?|arguments?|éléments?|indices?|preuves?|signos?|indicios?|evidencias?|datos|pruebas?|síntomas|sinais"
+    r"|sinal|indícios?|evidências?|segn[oi]|evidenz[ae]|prov[ae]|tecken|tegn|suggests)"
+    r"(?: (?:auf|für|von|voor|van|pour|de|d'|di|en faveur (?:de|d'|d'une?)|av|på|for|til))?)?"
+    r"(?: (?:einer?|une?|uma?|un'))?"
+)
+DENIALS = (
+    (rf"\bkein(?:e[nmrs]?|erlei)?\b{NO_SIGN}", "no"),
+    (
+        (
+            r"\b(?:geen|aucune?|ning[uú]n[ao]?|nenhuma?|nessun[ao]?|niente|ingen|inga|inget|intet|ingenting)\b'?"
+            rf"{NO_SIGN}"
+        ),
+        "no",
+    ),
+    (
+        r"\b(?:es )?handelt (?:es )?sich nicht um\b(?: eine?)?|\b(?:nicht|ikke|inte|niet|nie jest(?: to)?)\b(?: um)?",
+        "not",
+    ),
+    (
+        (
+            r"\brien n'(?:évoque|indique|suggère)\b|\bnada (?:sugiere|indica|sugere|apunta a)\b"
+            r"|\bnulla (?:suggerisce|indica)\b"
+        ),
+        "no",
+    ),
+    (r"\bgegen (?P<name>[^.,;\n]{1,60}?) (?:spricht|sprechen)\b[^.,;\n]*", r"not \g<name>"),
+    (
+        (
+            r"\b(?:(?:ist|est|es|è|é|is|är|er) )?(?:sehr |très |muy |molto |muito )?(?:(?:eher )?unwahrscheinlich"
+            r"|peu probable"
+            r"|(?:poco|pouco) (?:probable|probabile|provável)|improbabile|improvável|onwaarschijnlijk|osannolik\w*"
+            r"|usannsynlig|usandsynlig)\b"
+        ),
+        "is unlikely",
+    ),
+    (
+        (
+            r"\b(?:ist |kann |wurde |is |est |è |es |é )?(?:ausgeschlossen(?: werden)?|uitgesloten|écartée?|esclus[oa]"
+            r"|descartad[oa]|excluíd[oa]|utesluten|udelukket)\b"
+        ),
+        "is ruled out",
+    ),
+    (r"\b(?:se descarta|descarta-se|on (?:écarte|exclut|élimine)|si esclude|(?:ich |wir )?schließen? aus)\b", "not"),
+    (r"\b(?:sondern|bensì|bensi|maar|sino(?: de)?)\b", "but"),
+    (r"\b(?:не|нет(?: признаков)?)\b|不是|并非|並非|没有|沒有|排除", " not "),
+    (r"(?:\bа\b|而是)", " but "),
+    (
+        (
+            r"(?P<name>[A-Za-z][A-Za-z ]{2,60}?)\s*(?:ではなく|ではありません|ではない|じゃない|(?:이|가) ?아니라"
+            r"|(?:이|가) ?아닙니다),?"
+        ),
+        r"not \g<name>, but ",
+    ),
+)
+"""Words of other languages that reject what they stand at, and the English ones, whatever else a reply has."""
+DENIALS_ALONE = (
+    (rf"\b(?:sin|sem|senza|sans|utan|uden|uten|zonder)\b{NO_SIGN}", "no"),
+    (rf"\bno (?:es|hay|existen?|se trata de|creo que sea|parece)\b{NO_SIGN}", "not"),
+    (rf"\bn[aã]o (?:é|há|existem?|se trata de|parece)\b{NO_SIGN}|\bn[aã]o\b", "not"),
+    (rf"\bnon (?:è|c'è|ci sono|si tratta di|sembra)\b{NO_SIGN}|\bnon\b(?!-)", "not"),
+    (rf"\b(?:il ne s'agit pas|ce n'est pas|n'est pas|il n'y a pas|pas)\b(?!-)(?: (?:de|d'))?{NO_SIGN}", "not"),
+    (r"\b(?:ma|mas(?: de)?|mais|men|lecz|ale|utan)\b", "but"),
+)
+"""Those that are also words or names in English."""
+FOREIGN = tuple((caseless(own), english) for own, english in DENIALS)
+FOREIGN_ALONE = tuple((caseless(own), english) for own, english in DENIALS_ALONE)
+ENGLISH = caseless(r"\b(?:the|and|this|are|with|his|her|from|she|it|to|that|likely|diagnosis)\b")
+
 Answers = Mapping[Given, Answer]
 Meanings = Mapping[Given, list[Meaning]]
 
@@ -300,7 +415,7 @@ def stated_answer(reply: str, answers: Answers, diagnoses: Diagnoses) -> Given |
         The kind of the answer that the reply states as its diagnosis; None if it states none, another or several.
     """
     reply = RUN.sub(lambda run: 8 * run[1], plain_letters(reply))
-    reply = LIKE.sub(" ", diagnoses.to_english(STRUCK.sub(" ", reply)))
+    reply = LIKE.sub(" ", _denials_in_english(diagnoses.to_english(STRUCK.sub(" ", reply)), reply))
     reply = re.sub(r"\b(GAD|EPDS|PHQ|HADS|AUDIT)-?\d\b", "score", reply)
     reply = UNCAPPED.sub(lambda end: f"{end[0][:-1]}{end[0][-1].upper()}", reply)
     reply = QUESTION.sub(lambda one: f"{'This is' if one['no'].lower() == 'yes' else 'Not'} {one['name']}", reply)
@@ -308,6 +423,7 @@ def stated_answer(reply: str, answers: Answers, diagnoses: Diagnoses) -> Given |
     reply = THATS_IT.sub(lambda name: f"\nDiagnosis: {name['name']}", reply)
     reply = CONCLUSION.sub(lambda head: head[0] if VERB.search(head["name"]) else "\nDiagnosis: ", reply)
     reply = ASKED.sub(": ", CONCESSION.sub(" ", reply))
+    reply = _own_words(reply)
     reply = ARROW.sub(lambda arrow: f"{arrow['label'] or ''}: ", reply)
     for short, words in SHORTHAND.items():
         reply = re.sub(rf"(?<!\w){short}(?![\w/])", words, reply, flags=re.IGNORECASE)
@@ -317,6 +433,25 @@ def stated_answer(reply: str, answers: Answers, diagnoses: Diagnoses) -> Given |
         turned = _settled(reply[turn.end() :], answers, meanings, diagnoses)
         return given if turned in {given, None} else None
     return given
+
+
+def _denials_in_english(text: str, original: str) -> str:
+    """Rewrite the denials of other languages that are left in a translated text."""
+    for own, english in FOREIGN if ENGLISH.search(original) else FOREIGN + FOREIGN_ALONE:
+        text = own.sub(english, text)
+    return text
+
+
+def _own_words(text: str) -> str:
+    """Remove the clauses about what others say, or are told, and the sentences that the next one calls wrong."""
+    text = OVERTURNED.sub(" ", GENERALLY.sub(r"\1 ", text))
+    kept, start = "", 0
+    for cut in [*PARTS.finditer(text), None]:
+        end = cut.start() if cut else len(text)
+        part = text[start:end]
+        kept += ("" if ELSEWHERE.search(part) else part) + (cut[0] if cut else "")
+        start = cut.end() if cut else end
+    return kept
 
 
 def _revised(reply: str, answers: Answers, meanings: Meanings, diagnoses: Diagnoses) -> Given | None:
