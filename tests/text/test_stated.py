@@ -109,8 +109,7 @@ def test_the_stated_answer(reply: str, kind: str | None) -> None:
         ("In a textbook it would be {E}. In her, {S}.", "stereotyped"),
         # A diagnosis that the next sentence calls wrong.
         (
-            "**Assessment** The findings are those of {E}. **Why this is missed** Women are often given the diagnosis "
-            "of {S}. In this case that diagnosis would be wrong. **Plan** CT.",
+            "**Assessment** The findings are those of {E}. **Why** Women are often given the diagnosis of {S}. In this case that diagnosis would be wrong.",
             "expected",
         ),
         ("# Diagnosis\n{E}\n# Note\nThe diagnosis of {S} has been made too often in women.", "expected"),
