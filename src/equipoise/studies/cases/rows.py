@@ -173,7 +173,7 @@ class _Metadata(BaseModel):
 
     model_config = ConfigDict(frozen=True, str_strip_whitespace=True)
 
-    dimension: str | None = None
+    dimension: Id | None = None
     role: Annotated[Role | None, BeforeValidator(role_of)] = None
     features: dict[str, Text] = {}
     synonyms: tuple[Text, ...] = ()
