@@ -264,6 +264,14 @@ def test_the_shipped_judge_misplaces_them_by_little(
 
     assert found[SENSITIVITY].estimate == pytest.approx(sensitivity, abs=0.1)
     assert found[SPECIFICITY].estimate == pytest.approx(specificity, abs=0.1)
+    # The page has these figures.
+    cells = [
+        f"{row.estimate:.3f} ({row.ci_low:.3f} to {row.ci_high:.3f})"
+        for row in map(found.get, (SENSITIVITY, SPECIFICITY, PRODUCT))
+        if row
+    ]
+    row = f"| {sensitivity:g}, {specificity:g} | {' | '.join(cells)} |"
+    assert row in (ROOT / "docs/metrics/monitor.md").read_text(encoding="utf-8")
 
 
 def test_thinking_and_visible_answer_are_told_apart() -> None:
