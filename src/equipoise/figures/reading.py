@@ -26,7 +26,7 @@ class Errors(NamedTuple):
 MEASURED: dict[Reader, Errors] = {
     "letters": Errors(217, 1, 15),
     "diagnoses": Errors(224, 3, 14),
-    "written": Errors(224, 4, 14),
+    "written": Errors(224, 3, 15),
 }
 """Errors on the replies that no rule was tuned on, `tests/text/replies/*_held.jsonl`, as tests count them."""
 
