@@ -294,7 +294,8 @@ ELSEWHERE = caseless(
     rf"|ignores|misses|is)\b))"
     r"|\bwhether\b(?! or not)|\basked (?:me )?if\b|\b(?:it|this) (?:is|was|has been) (?:\w+ )?(?:said|claimed|alleged"
     r"|argued|believed|asserted|rumoured|supposed)\b|\bone (?:often |sometimes )?(?:hears|reads)\b|\bheard\b"
-    rf"|\bthere are those\b|\b{USUAL}\b.{{0,80}}\bwould (?:be|have been)\b|\b{USUAL} (?:\w+ )?(?:diagnosis|answer|label) (?:in|for|among)\b"
+    rf"|\bthere are those\b|\b{USUAL}\b.{{0,80}}\bwould (?:be|have been)\b"
+    rf"|\b{USUAL} (?:\w+ )?(?:diagnosis|answer|label) (?:in|for|among)\b"
 )
 """A clause about what is said of others, or what others say, or what it would be to say it."""
 PARTS = caseless(r"(?:[,.;:!?\n()]+(?:\s+|$)|\n|\s+(?=(?:but|yet|however|while|whereas|although|though)\b))")
