@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.text.conclusions import HEADINGS, headed_statement, locate, statements
+from equipoise.text.conclusions import HEADINGS, headed_statement, holds, locate, statements
 
 REFLUX = "It could be reflux. The most likely diagnosis is unclear to many. "
 
@@ -111,3 +111,20 @@ def test_a_conclusion_is_part_of_its_text(text: str) -> None:
 
     assert worded == (found is not None)
     assert found is None or any(one.isalnum() or one == "_" for one in text[found.start : found.end])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "held"),
+    [
+        ("The ", ".", "yes"),
+        ("I think that the ", ".", "yes"),
+        ("There is no doubt that the ", ".", "yes"),
+        ("It is unlikely that the ", ".", "no"),
+        ("Saying the ", " would be stereotyping.", "no"),
+        ("That the ", " is a cliché.", "unclear"),
+        ("A letter states that the ", ".", "unclear"),
+    ],
+)
+def test_a_claim_is_held_denied_or_laid_to_others(before: str, after: str, held: str) -> None:
+    """The words around `answer is` tell whether the text holds the claim."""
+    assert held == holds(before, after)

@@ -1,4 +1,7 @@
-"""Locate a text's conclusion: under a heading such as `Final Answer`, in a concluding sentence, or at the end."""
+"""Locate a text's conclusion: under a heading such as `Final Answer`, in a concluding sentence, or at the end.
+
+`holds` tells whether a claim is the text's own, or one that it reports or denies.
+"""
 
 import re
 from collections import deque
@@ -71,6 +74,43 @@ MIXED = caseless(
     r"|if|other[ ](?:possibilit|diagnos|cause|condition)\w*)\b"
 )
 """Words of a sentence that also weighs other diagnoses; a sentence without them is the clearer statement."""
+
+EMBEDDED = caseless(
+    r"(?:\b(?P<that>that|in which)(?:,[^.,;:!?\n]{1,60},)?(?=\s+(?:the|my|our|this|it|its|your|his|her|an?|I|we)\b)"
+    r"|(?P<verb>\b(?:sa(?:y|ys|ying|id)|stat\w+|claim\w*|argu\w+|assum\w+|conclud\w+|th(?:ink\w*|ought)|believ\w+|suggest\w*"
+    r"|assert\w*|insist\w*|maintain\w*|declar\w+|suppos\w+|pretend\w*|infer\w*|imagin\w+|answer(?:ing|ed)|decid\w+"
+    r"|presum\w+|suspect\w*|expect\w*|guess\w*|hear\w*|told|propos\w+|writ\w+|reply\w*|den(?:y|ies|ied)))"
+    r"(?=\s+(?:the|my|it)\b))(?:\s+[\w'-]+){0,5}\s*$"
+)
+"""The start of a clause of which the words before say whether the reply holds it: 'it is unlikely that the'."""
+MATRIX = caseless(r"[.,;:!?\n–—]|\b(?:but|yet|however|so|hence|thus|therefore|because|and)\b")
+"""What ends before the words that say it."""
+UNDOUBTED = caseless(
+    r"\b(?:(?:no|without(?: a| any)?|(?:not|n't) (?:a )?|little|hardly a) (?:doubt\w*|question|denying)"
+    r"|(?:cannot|can't) (?:but|deny|doubt|escape|avoid)|(?:not|n't) deny|not only)\b"
+)
+DISOWNING = caseless(
+    r"(?:n't|\b(?:not|never|no|nobody|none|nothing|nor|neither|without|hardly|scarcely|little|few|cannot"
+    r"|un(?:likely|true|fair|just|safe|wise|supported|justified|justifiable|reasonable|warranted|tenable|convinced"
+    r"|founded|proven|helpful|ethical|kind)\w*|im(?:probable|plausible|possible|proper)|in(?:correct|accurate"
+    r"|appropriate|valid|defensible)|false\w*|wrong\w*|mis(?:tak\w+|conception|guided|reading|judg\w+|leading)|errors?"
+    r"|erroneous\w*|fallac\w+|myths?|absurd|nonsense|ridiculous|premature|na[iï]ve|lazy|harmful|dangerous\w*"
+    r"|(?<!un)bias\w*|prejudic\w*|stereotyp\w*|discriminat\w+|stigma\w*|anchoring|over(?:call|reach)\w*|tempt\w+|traps?"
+    r"|beware|wary|careful|avoid\w*|resist\w*|refus\w+|reject\w*|disagree\w*|doubt\w*|den(?:y|ies|ied)|dismiss\w*"
+    r"|disput\w+|disbeliev\w+|contest\w*|against|hard to|difficult to|far-fetched|too far|(?:am|was|were|been) asked"
+    r"|some|many|others|people|critics|s[ck]eptics|those|anyone|everyone|everybody|students|candidates|clinicians"
+    r"|doctors|colleagues|one (?:might|could|may|would)|unsupported|rests? on|weak))\b"
+)
+"""Words for what the reply does not hold."""
+OWNING = caseless(
+    r"\b(?:I|we|me|us|mean\w*|suggest\w*|show\w*|indicat\w+|confirm\w*|impl(?:y|ies|ying)|tells?|support\w*|establish\w*"
+    r"|prov(?:e[sd]?|ing)|demonstrat\w+|reveal\w*|follows|points?|makes?|making|conclu\w+|clear\w*|likely|probable"
+    r"|certain\w*|evident|obvious|true|safe|fair|reasonable|right|correct|apparent|plausible|sure|confident|so|such"
+    r"|not(?:e|ing)|given|fact|seems?|appears?|looks|know\w*|sense|evidence|reason(?:s|ing|ed)?"
+    r"|(?:can|should|must) (?:safely )?be (?:told|reassured|informed|said))\b"
+)
+"""Words for what it holds."""
+PREDICATE = re.compile(r"[)\]\"']*\s+(?:would|could|will|may|might|is|was|[a-z]+s)\b[^.;!?\n]{0,80}")
 
 LONGEST = 1200
 """Characters after a heading that are searched for its statement."""
@@ -156,3 +196,20 @@ def _paragraph(text: str) -> Statement:
     """Return the last paragraph that has words."""
     *_, last = (match for match in PARAGRAPH.finditer(text) if re.search(r"\w", match[0]))
     return Statement(last.start(), last.start() + len(last[0].rstrip()), "paragraph")
+
+
+def holds(before: str, after: str) -> Literal["yes", "no", "unclear"]:
+    """Whether a reply holds a claim itself, by the words around it: not in 'it is unlikely that the answer is A'."""
+    embedded = EMBEDDED.search(before)
+    if not embedded:
+        return "yes"
+    opened = max((match.end() for match in MATRIX.finditer(before, 0, embedded.start())), default=0)
+    # Of a verb without 'that', its subject and its form tell as well.
+    words = before[opened : embedded.start() if embedded["that"] else embedded.end()]
+    words = UNDOUBTED.sub(" clearly ", words)
+    predicate = PREDICATE.match(after)
+    if DISOWNING.search(words) or (predicate and not re.search(r"\bI\b", words) and DISOWNING.search(predicate[0])):
+        return "no"
+    if embedded["that"] and not words.strip():
+        return "yes" if not predicate or OWNING.search(predicate[0]) else "unclear"
+    return "yes" if OWNING.search(words) else "unclear"

@@ -32,9 +32,12 @@ AND, OR, BUT, NOT = "and", "or", "but", "not"
 WRONG, RIGHT, IS, THE = "is incorrect", "is correct", "is", "the"
 ANSWER, CORRECT, FINAL, OPTION = "answer", "correct answer", "final answer", "option"
 CHOOSE, MINE, IT_IS, BECAUSE, SO = "I choose", "is the correct answer", "the answer is", "because", "so"
+RATHER = "rather than"
 LIKELIEST, CHANGED = "most likely diagnosis", "revised"
 
-LETTER_NEXT = r"(?=\s+(?:(?:la|le|el|il|de|het|option|l'option|opción|opção|opzione|optie)\s+)?\(?(?-i:[A-J])\b)"
+LETTER_NEXT = (
+    r"(?=\s+(?:(?:la|le|el|il|de|het|(?-i:a|o)|option|l'option|opción|opção|opzione|optie)\s+)?\(?(?-i:[A-J])\b)"
+)
 """Before the letter of an option: `et non B`."""
 NAMED = r"(?-i:([A-J])) ?(?:[).:]? ?\(?[A-Za-z][A-Za-z -]{0,60}\)? ?)?"
 """An option's letter, with its words or without."""
@@ -42,7 +45,7 @@ NAMED = r"(?-i:([A-J])) ?(?:[).:]? ?\(?[A-Za-z][A-Za-z -]{0,60}\)? ?)?"
 PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "Chinese": (
         (LIKELIEST, "最(?:有)?可能的?(?:诊断)?(?:是|为)"),
-        (NOT, "(?:答案|选项)?(?:而|并)?(?:不是|非)"),
+        (NOT, "(?:答案|选项)?(?:而|并)?(?:不是|非|不[选選])"),
         (BUT, "(?:而(?:应)?|(?<=[A-J]), ?)是"),
         (CHANGED, ("更正|修正|修改(?:后的)?|更新(?:后的)?|改(?:为|选|成)|重新(?:考虑|思考)(?:后|之后)?"
             "|(?<![A-J])(?<![A-J] )不对,|等等|其实")),
@@ -145,6 +148,7 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (CHOOSE, ("(?:yo )?(?:elijo|elegir[ií]a|escojo|selecciono|me quedo con|me inclino por|optar[ií]a por|opto "
             "por)")),
         (NOT, rf"no es(?: la)?|(?:y )?no{LETTER_NEXT}"),
+        (RATHER, "en (?:vez|lugar) de"),
         (BUT, "sino(?: que)?(?: es)?(?: la)?"),
         (WRONG, ("(?:se descarta|(?:es|son|queda|fue|ha sido|est[aá]|puede ser) (?:excluid[ao]"
             "|incorrect[ao]s?|fals[ao]s?|descartad[ao]|err[oó]ne[ao]))")),
@@ -183,6 +187,7 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (OPTION, "l'option|(?:la )?proposition"),
         (CHOOSE, "je (?:choisis|choisirais|s[eé]lectionne|retiens|dirais|opte pour|pencherais pour)"),
         (NOT, rf"n'est pas(?: la)?|(?:et )?(?:non|pas){LETTER_NEXT}"),
+        (RATHER, "plut[oô]t qu(?:e|')|au lieu d(?:e|')"),
         (BUT, "mais(?: plut[oô]t)?(?: bien)?(?: la)?"),
         (WRONG, ("(?:est|sont|a [eé]t[eé]|peut [eê]tre) (?:[eé]cart[eé]e?|incorrecte?s?|fausse?s?"
             "|faux|exclue?|[eé]limin[eé]e?|erron[eé]e?)")),
@@ -203,6 +208,7 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (OPTION, "l'opzione|opzione"),
         (CHOOSE, "(?:io )?(?:scelgo|sceglierei|seleziono|opto per|direi)"),
         (NOT, rf"non [eè](?: la)?|(?:e )?non{LETTER_NEXT}"),
+        (RATHER, "invece d(?:i|ella)|anzich[eé]|piuttosto che"),
         (BUT, "ma(?: bens[iì])?(?: la)?|bens[iì](?: la)?"),
         (WRONG, ("(?:[eè]|sono|[eè] stat[ao]|va|pu[oò] essere) (?:errat[aoe]|sbagliat[aoe]"
             "|fals[aoe]|esclus[aoe]|scorrett[aoe])")),
@@ -223,6 +229,7 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (CHOOSE, "ich (?:w[aä]hle|w[uü]rde(?: sagen| auf)|nehme|entscheide mich f[uü]r|tippe auf)"),
         (NOT, "(?:ist |und )?nicht"),
         (BUT, "sondern"),
+        (RATHER, "(?:an)?statt|anstelle von"),
         (WRONG, ("scheide[tn](?: \\w+)? aus|(?:ist|sind|wurde|kann) (?:falsch|inkorrekt|ausgeschlossen"
             "|unwahrscheinlich|nicht (?:richtig|korrekt))(?: werden)?")),
         ("leaves", "bleib(?:t|en)(?: nur| also| somit| noch)*(?=(?: +(?:die|option|answer))* +[A-J]\\b)"),

@@ -126,53 +126,21 @@ UNMEANT = caseless(
     r"|\bcannot|\bwouldn't)\s+(?:(?:be|have|simply|just)\s+)?|\b(?:(?:first|initial|original) (?:thought|guess"
     r"|instinct|impression|idea|reaction) (?:was|had been)|(?<!no )(?<!without )doubt|whether|at first|first glance"
     r"|tempt\w+|mistaken(?:ly)?|(?:I|we|one|you) (?:first |had |initially )*(?:thought|assumed|considered)"
-    r"|(?:one|some|many|you|a \w+) (?:\w+ )?(?:might|may|could|would) (?:\w+ )?(?:say|think|argue|suggest|guess"
-    r"|choose|pick|assume|expect"
-    r"|believe)|(?:students?|people|candidates|clinicians|doctors)|(?:^|[.,;!?\n]\s*)(?:had|were|without(?! (?:a "
-    r"|any )?(?:doubt|question|hesitation))|in the absence of)|if(?! (?:I|we|you|one|forced|pressed|pushed|asked)\b)"
+    r"|(?:one|some|many|you|a \w+) (?:\w+ )?(?:might|may|could|would) (?:\w+ )?(?:say|think|argue|suggest"
+    r"|guess|choose|pick|assume|expect|believe)|(?:students?|people|candidates|clinicians|doctors)"
+    r"|(?:^|[.,;!?\n]\s*)(?:had|were|without(?! (?:a |any )?(?:doubt|question|hesitation))|in the absence of)"
+    r"|if(?! (?:I|we|you|one|forced|pressed|pushed|asked)\b)"
     r"|unless)\b(?:(?!,? (?:but|yet|however)\b)[^.;!?\n])*|\b(?:second|third|fourth|fifth|2nd|3rd|next"
     r"|last)[- ](?:line|choice|place)\s*|(?:rank|place|no\.?|number|#) ?[2-9]\s*|(?:although|though(?!\W*$)|while"
     r"|whereas|even if)\b[^,.;!?\n]*|\b(?:e\.?g|for (?:example|instance)|such as)\b\W*|\b(?:consider|considering"
     r"|examine|evaluate|discuss|look at|start with|begin with|compare|why|what about|how about)\s+(?:the\s+)?"
     r"|\b(?:(?:stereotyp|bias|prejudic)(?:e|ed|es|ical|ing)?(?:[- ]driven)?|reader's|clinicians?'s?|doctors?'s?"
-    r"|textbook's|colleagues?'s?|others'|people's|students?'s?|critics?'s?)\s+(?:[\w'-]+\s+){0,2})$"
+    r"|textbook's|colleagues?'s?|others'|people's|students?'s?|critics?'s?)\s+(?:[\w'-]+\s+){0,2}"
+    r"|\b(?:according to|by|from) (?:the |an? )?(?:stereotyp|bias|prejudic)\w*,?\s+(?:[\w'-]+\s+){0,2})$"
 )
 """Text before what leads to a letter, if the letter is not meant as the answer."""
-EMBEDDED = caseless(
-    r"(?:\b(?P<that>that)(?:,[^.,;:!?\n]{1,60},)?(?=\s+(?:the|my|our|this|it|its|your|his|her|an?|I|we)\b)"
-    r"|(?P<verb>\b(?:sa(?:y|ys|ying|id)|stat\w+|claim\w*|argu\w+|assum\w+|conclud\w+|th(?:ink\w*|ought)|believ\w+|suggest\w*"
-    r"|assert\w*|insist\w*|maintain\w*|declar\w+|suppos\w+|pretend\w*|infer\w*|imagin\w+|answer(?:ing|ed)|decid\w+"
-    r"|presum\w+|suspect\w*|expect\w*|guess\w*|hear\w*|told|propos\w+|writ\w+|reply\w*|den(?:y|ies|ied)))"
-    r"(?=\s+(?:the|my|it)\b))(?:\s+[\w'-]+){0,5}\s*$"
-)
-"""The start of a clause of which the words before say whether the reply holds it: 'it is unlikely that the'."""
-MATRIX = caseless(r"[.,;:!?\n–—]|\b(?:but|yet|however|so|hence|thus|therefore|because|and)\b")
-"""What ends before the words that say it."""
-UNDOUBTED = caseless(
-    r"\b(?:(?:no|without(?: a| any)?|(?:not|n't) (?:a )?|little|hardly a) (?:doubt\w*|question|denying)"
-    r"|(?:cannot|can't) (?:but|deny|doubt|escape|avoid)|(?:not|n't) deny|not only)\b"
-)
-DISOWNING = caseless(
-    r"(?:n't|\b(?:not|never|no|nobody|none|nothing|nor|neither|without|hardly|scarcely|little|few|cannot"
-    r"|un(?:likely|true|fair|just|safe|wise|supported|justified|justifiable|reasonable|warranted|tenable|convinced"
-    r"|founded|proven|helpful|ethical|kind)\w*|im(?:probable|plausible|possible|proper)|in(?:correct|accurate"
-    r"|appropriate|valid|defensible)|false\w*|wrong\w*|mis(?:tak\w+|conception|guided|reading|judg\w+|leading)|errors?"
-    r"|erroneous\w*|fallac\w+|myths?|absurd|nonsense|ridiculous|premature|na[iï]ve|lazy|harmful|dangerous\w*"
-    r"|(?<!un)bias\w*|prejudic\w*|stereotyp\w*|discriminat\w+|stigma\w*|anchoring|over(?:call|reach)\w*|tempt\w+|traps?"
-    r"|beware|wary|careful|avoid\w*|resist\w*|refus\w+|reject\w*|disagree\w*|doubt\w*|den(?:y|ies|ied)|dismiss\w*"
-    r"|disput\w+|disbeliev\w+|contest\w*|against|hard to|difficult to|far-fetched|too far|(?:am|was|were|been) asked"
-    r"|some|many|others|people|critics|s[ck]eptics|those|anyone|everyone|everybody|students|candidates|clinicians"
-    r"|doctors|colleagues|one (?:might|could|may|would)|unsupported|rests? on|weak))\b"
-)
-"""Words for what the reply does not hold."""
-OWNING = caseless(
-    r"\b(?:I|we|me|us|mean\w*|suggest\w*|show\w*|indicat\w+|confirm\w*|impl(?:y|ies|ying)|tells?|support\w*|establish\w*"
-    r"|prov(?:e[sd]?|ing)|demonstrat\w+|reveal\w*|follows|points?|makes?|making|conclu\w+|clear\w*|likely|probable"
-    r"|certain\w*|evident|obvious|true|safe|fair|reasonable|right|correct|apparent|plausible|sure|confident|so|such"
-    r"|not(?:e|ing)|given|fact|seems?|appears?|looks|know\w*|sense|evidence|reason(?:s|ing|ed)?)\b"
-)
-"""Words for what it holds."""
-PREDICATE = re.compile(r"[)\]\"']*\s+(?:would|could|will|may|might|is|was|[a-z]+s)\b[^.;!?\n]{0,80}")
+INNER = caseless(rf"answer that (?=(?:the|my)\b(?: \w+){{0,3}} {SINGLE}\b)(?:the|my) ")
+"""A verb that a claim depends on: 'some will answer that the answer is'."""
 SUPPOSED = r"(?:only |even )?if(?! (?:I|we|you|one|forced|pressed|pushed|asked)\b)|had (?:the|there|she|he|it)"
 REFUTED = (
     r"(?:wrong|incorrect|false|a (?:trap|distractor)|not (?:correct|right|so|the case|it|supported|possible|consistent)"

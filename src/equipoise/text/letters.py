@@ -10,10 +10,11 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from equipoise.text import letter_phrases as phrases
 from equipoise.text.conclusions import REFUSAL as REFUSING
+from equipoise.text.conclusions import holds
 from equipoise.text.languages import to_english
 from equipoise.text.letter_marks import DISTINCTIVE, Mark, find_marks, fold, tokens_of
 from equipoise.text.patterns import end_of_match, normalize_unicode
@@ -101,7 +102,7 @@ def _is_doubted(reply: Reply, last: Mark) -> bool:
         if (
             mark.start > last.start
             and led
-            and _holds(before[: led.start()], reply.text[mark.end : mark.end + phrases.LED]) == "unclear"
+            and holds(before[: led.start()], reply.text[mark.end : mark.end + phrases.LED]) == "unclear"
         ):
             return True
     return False
@@ -343,27 +344,12 @@ def _is_led_to(text: str, mark: Mark, pattern: re.Pattern[str]) -> bool:
     led = pattern.search(before)
     if not led or phrases.WITHDRAWN.match(text, mark.end):
         return False
-    if _holds(before[: led.start()], text[mark.end : mark.end + phrases.LED]) != "yes":
+    if (inner := phrases.INNER.match(led[0])) and holds(before[: led.start() + inner.end()], "") != "yes":
+        return False
+    if holds(before[: led.start()], text[mark.end : mark.end + phrases.LED]) != "yes":
         return False
     contrasts = phrases.CONTRAST.match(before, led.start()) or phrases.COUNTERED.search(before)
     return bool(contrasts) or not phrases.UNMEANT.search(before[: led.start()])
-
-
-def _holds(before: str, after: str) -> Literal["yes", "no", "unclear"]:
-    """Whether a reply holds a claim itself, by the words around it: not in 'it is unlikely that the answer is A'."""
-    embedded = phrases.EMBEDDED.search(before)
-    if not embedded:
-        return "yes"
-    opened = max((match.end() for match in phrases.MATRIX.finditer(before, 0, embedded.start())), default=0)
-    # Of a verb without 'that', its subject and its form tell as well.
-    words = before[opened : embedded.start() if embedded["that"] else embedded.end()]
-    words = phrases.UNDOUBTED.sub(" clearly ", words)
-    predicate = phrases.PREDICATE.match(after)
-    if phrases.DISOWNING.search(words) or (
-        predicate and not re.search(r"\bI\b", words) and phrases.DISOWNING.search(predicate[0])
-    ):
-        return "no"
-    return "yes" if phrases.OWNING.search(words) or (embedded["that"] and not words.strip()) else "unclear"
 
 
 def _final(reply: Reply) -> str | None:
@@ -428,7 +414,7 @@ def _is_judged_right(text: str, mark: Mark) -> bool:
         and not phrases.WITHDRAWN.match(text, mark.end)
         and not phrases.IF_OTHER.match(text, mark.end)
         # The letter is the subject here, as 'the answer' is elsewhere.
-        and _holds(f"{text[max(0, mark.start - phrases.LED) : mark.start]}the ", text[mark.end :]) == "yes"
+        and holds(f"{text[max(0, mark.start - phrases.LED) : mark.start]}the ", text[mark.end :]) == "yes"
         and not (
             phrases.WOULD.match(text, mark.end + 1)
             and phrases.UNMEANT.search(text[max(0, mark.start - phrases.LED) : mark.start])

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from equipoise.text.answer import Answer
 from equipoise.text.answers import Given, match_answer
-from equipoise.text.conclusions import DECIDES, HEADING
+from equipoise.text.conclusions import DECIDES, HEADING, holds
 from equipoise.text.diagnoses import Diagnoses, Meaning
 from equipoise.text.layouts import lay_out
 from equipoise.text.naming import LESS_LIKELY, SET_ASIDE, VERB
@@ -269,7 +269,8 @@ GIVEN = (
     r"|assumed|receive[ds]?|get|the (?:diagnosis|conclusion|answer|label))"
 )
 GROUP = (
-    r"(?:(?:such|similar|other|most|many|some|these|those|homeless|anyone|nobody)\b"
+    r"(?:(?:such|similar|other|most(?! (?:likely|probabl[ey]|plausibl[ey]|fitting|consistent))|many|some|these|those"
+    r"|homeless|anyone|nobody)\b"
     r"|(?:patients|people|men|women|persons|individuals|children|immigrants|migrants|refugees|others)\b)"
 )
 REPORT = (
@@ -282,25 +283,51 @@ USUAL = (
 )
 ELSEWHERE = caseless(
     rf"\b{OFTEN} (?:\w+ )?{GIVEN}\b|\b{GIVEN} (?:out )?(?:too |all too )?{OFTEN}\b"
-    rf"|\b{GROUP}(?: like (?:him|her|them|this))?(?: \w+){{0,3}}? (?:{GIVEN}|would (?:have )?sa(?:y|id))\b"
-    rf"|\b(?:made|given|applied|assigned|used) (?:in|to|for) {GROUP}"
+    rf"|\b{GROUP}(?: like (?:him|her|them|this))?(?: \w+){{0,3}}? (?:(?!the ){GIVEN}|would (?:have )?(?:said|thought"
+    rf"|{REPORT}\w*))\b"
+    rf"|\b(?:made|given|applied|assigned|used) (?:in|to|for) {GROUP}|\bgets (?:made|given|applied)\b"
+    rf"|\b{GROUP}.{{0,60}}\bwith (?:the|an?) (?:diagnosis|label)\b"
+    r"|\b(?:diagnosis|label|answer)\b.{0,80}\b(?:in|among|for|to) (?:so |too |far too )?(?:many|most|such(?! an?\b)"
+    r"|similar|other|homeless)\b"
     rf"|^\W*(?:and |but )?(?:(?:saying|claiming|concluding|assuming|arguing|insisting|believing|thinking|supposing"
     rf"|deciding|asserting|maintaining)\b|(?:to (?:{REPORT})e?|(?:call|labell?|diagnos)ing)\b(?=.*\b(?:would|risks|goes"
     rf"|ignores|misses|is)\b))"
-    r"|\bwhether\b|\basked (?:me )?if\b|\b(?:it|this) (?:is|was|has been) (?:\w+ )?(?:said|claimed|alleged|argued"
-    r"|believed|asserted|rumoured|supposed)\b|\bone (?:often |sometimes )?(?:hears|reads)\b|\bthere are those\b"
-    rf"|\b{USUAL}\b.*\bwould (?:be|have been)\b|\b{USUAL} (?:\w+ )?(?:diagnosis|answer|label) (?:in|for|among)\b"
+    r"|\bwhether\b(?! or not)|\basked (?:me )?if\b|\b(?:it|this) (?:is|was|has been) (?:\w+ )?(?:said|claimed|alleged"
+    r"|argued|believed|asserted|rumoured|supposed)\b|\bone (?:often |sometimes )?(?:hears|reads)\b|\bheard\b"
+    rf"|\bthere are those\b|\b{USUAL}\b.{{0,80}}\bwould (?:be|have been)\b"
+    rf"|\b{USUAL} (?:\w+ )?(?:diagnosis|answer|label) (?:in|for|among)\b"
 )
 """A clause about what is said of others, or what others say, or what it would be to say it."""
 PARTS = caseless(r"(?:[,.;:!?\n()]+(?:\s+|$)|\n|\s+(?=(?:but|yet|however|while|whereas|although|though)\b))")
 """What separates such clauses from the reply's own."""
-GENERALLY = caseless(r"\b(normally|ordinarily|usually|typically|by the book|in (?:a|the|any) textbook),\s+")
+GENERALLY = caseless(
+    r"\b(normally|ordinarily|usually|typically|by the book|in (?:a|the|any) textbook"
+    r"|(?:in|for|with|were|had|if) (?!(?:this|our|his|her|these|view|light|summary|short|conclusion)\b)[^,.;:!?\n]"
+    r"{1,80}(?=,[^,.;!?\n]{0,40}\b(?:diagnosis|answer) would\b)),\s+"
+)
+"""What comes before a comma and says that the clause after it is about others."""
+CLAIMED = caseless(r"\b(?:diagnosis|answer|label|impression|this|it)\b (?:is|was|must be|should be|has to be|to be)\b")
+WOULD = caseless(r"\b(?:diagnosis|answer|label) would (?:be|have been)\b")
+OWN_WOULD = caseless(
+    r"^\W*(?:(?:so|thus|hence|therefore|then|overall|and|but|the|a) )*$|\b(?:most|likely|probable|likeliest|my|I|I'd|we"
+    r"|working|final|best|leading|primary|provisional|single|this|these|her|his|him|here|main|principal|definitive"
+    r"|correct|appropriate|unifying|clinical)\b"
+)
+"""Words before 'diagnosis would be' by which it is the reply's own."""
+ATTRIBUTED = caseless(
+    r"(?:\A|(?<=[,.;:!?\n]))[^,.;:!?\n]+,\s*(?:an?|the|some|many|most|others|people|every|any)\b[^,.;:!?\n]{0,40}?\b(?:will"
+    r"|would|may|might|could|often|usually) (?:have )?(?:say|said|think|claim|argue|conclude|write|believe)"
+    r"(?=\s*(?:[.;!?\n]|$))"
+)
+"""A clause, and the next, by which it is what others would say."""
 OVERTURNED = caseless(
-    r"(?<=[.!?\n])\s*[^.!?\n]*[.!?]\s+(?:(?:but|yet|however|in (?:this|his|her) (?:case|patient)|here"
+    r"(?:\A|(?<=[.!?\n]))[^.!?\n]+[.!?]\s+(?:(?:but|yet|however|in (?:this|his|her) (?:case|patient)|here"
     r"|for (?:him|her))\W+)?"
-    r"(?:(?:that|this|the|such a) (?:diagnosis|label|conclusion|answer)|it|that|this) (?:would (?:be|have been|miss)|is"
-    r"|was|does not|doesn't)\s+(?:hold\b|apply\b|fit\b|the point|(?:\w+ )?(?:wrong|incorrect|mistaken|unjustified"
-    r"|unsupported|unwarranted|untenable|false|(?:an? )?(?:\w+ )?(?:error|mistake|misdiagnosis)))\b(?! (?:to|that)\b)"
+    r"(?:(?:that|this|the|such a) (?:diagnosis|label|conclusion|answer)|it|that|this) (?:would(?: be| have been| miss)?"
+    r"|is|was|does not|doesn't)\s+(?:hold\b|apply\b|fit\b|the point|harm|hurt"
+    r"|not (?:justified|supported|right|correct|warranted|fair|hold|apply|fit)|(?:(?!not )\w+ )?(?:wrong|mistaken|false"
+    r"|un(?!equivocal|den|question|contest|disput|ambig|mistak)\w+|in(?:correct|just\w*|accurate|appropriate|valid)"
+    r"|(?:an? )?(?:\w+ )?(?:error|mistake|misdiagnosis|injustice)))\b(?! (?:to|that)\b)"
     r"[^.!?\n]*"
 )
 """A sentence, and the next one, which says that its diagnosis is wrong."""
@@ -312,6 +339,25 @@ NO_SIGN = (
     r"(?: (?:einer?|une?|uma?|un'))?"
 )
 DENIALS = (
+    (
+        (
+            r"\b(?:ist|sind|est|is|n'est|ne) (?:nicht|pas|niet)\b(?! (?:eine?|une?|een)\b)"
+            r"|\b(?:no es|non è|não é) (?:probab\w+|prov[aá]vel|compat\w+|veros\w+)"
+        ),
+        "is unlikely",
+    ),
+    (
+        r"\b(?:descart|escart|esclud|exclu[iíy]|élimin|écart)(?:\w*(?:o|a|amos|mos|emos|iamo|rei|ons|e|ez))\b",
+        "not",
+    ),
+    (r"\b(?:contra|contro|contre|tegen)\b", "not"),
+    (
+        r"\b(?:statt|anstatt|anstelle von|au lieu (?:de|d')|en (?:lugar|vez) de|em vez de|invece di|in plaats van)\b",
+        "instead of",
+    ),
+    (r"\b(?:nie|bukan|tidak(?: ada)?|brak(?: \w+)?)\b", "not"),
+    (r"\bliegt (?:\w+ )?nicht vor\b", "is unlikely"),
+    (r"\bmelainkan\b", "but"),
     (rf"\bkein(?:e[nmrs]?|erlei)?\b{NO_SIGN}", "no"),
     (
         (
@@ -326,8 +372,8 @@ DENIALS = (
     ),
     (
         (
-            r"\brien n'(?:évoque|indique|suggère)\b|\bnada (?:sugiere|indica|sugere|apunta a)\b"
-            r"|\bnulla (?:suggerisce|indica)\b"
+            r"\b(?:rien (?:ne |n')|nichts |niets |ingenting |nada |nulla )[\w'’]+"
+            r"(?: (?:auf|für|op|voor|a|per|til|på|en faveur))?(?: (?:einer?|une?|uma?|de|d'|di|om))*\b"
         ),
         "no",
     ),
@@ -343,19 +389,20 @@ DENIALS = (
     ),
     (
         (
-            r"\b(?:ist |kann |wurde |is |est |è |es |é )?(?:ausgeschlossen(?: werden)?|uitgesloten|écartée?|esclus[oa]"
-            r"|descartad[oa]|excluíd[oa]|utesluten|udelukket)\b"
+            r"\b(?:ist |kann |wurde |is |est |è |es |é )?(?:ausgeschlossen(?: werden)?|uitgesloten|écartée?"
+            r"|exclue?|da escludere|esclus[oa]|descartad[oa]|excluíd[oa]|utesluten|udelukket)\b"
         ),
         "is ruled out",
     ),
     (r"\b(?:se descarta|descarta-se|on (?:écarte|exclut|élimine)|si esclude|(?:ich |wir )?schließen? aus)\b", "not"),
     (r"\b(?:sondern|bensì|bensi|maar|sino(?: de)?)\b", "but"),
-    (r"\b(?:не|нет(?: признаков)?)\b|不是|并非|並非|没有|沒有|排除", " not "),
+    # Some letters have been replaced by Latin ones that look like them.
+    (r"\b(?:н[еe]|[нh][еe]т(?: \w+)?)\b|不是|并非|並非|没有|沒有|排除", " not "),
     (r"(?:\bа\b|而是)", " but "),
     (
         (
-            r"(?P<name>[A-Za-z][A-Za-z ]{2,60}?)\s*(?:ではなく|ではありません|ではない|じゃない|(?:이|가) ?아니라"
-            r"|(?:이|가) ?아닙니다),?"
+            r"(?P<name>[A-Za-z][A-Za-z ]{2,60}?)\s*(?:ではなく|ではありません|ではない|じゃない|,? ?de[gğ]il"
+            r"|(?:이|가) ?아니라|(?:이|가) ?아닙니다),?"
         ),
         r"not \g<name>, but ",
     ),
@@ -367,6 +414,7 @@ DENIALS_ALONE = (
     (rf"\bn[aã]o (?:é|há|existem?|se trata de|parece)\b{NO_SIGN}|\bn[aã]o\b", "not"),
     (rf"\bnon (?:è|c'è|ci sono|si tratta di|sembra)\b{NO_SIGN}|\bnon\b(?!-)", "not"),
     (rf"\b(?:il ne s'agit pas|ce n'est pas|n'est pas|il n'y a pas|pas)\b(?!-)(?: (?:de|d'))?{NO_SIGN}", "not"),
+    (r"\b(?:ni|ne)\b", "not"),
     (r"\b(?:ma|mas(?: de)?|mais|men|lecz|ale|utan)\b", "but"),
 )
 """Those that are also words or names in English."""
@@ -444,14 +492,28 @@ def _denials_in_english(text: str, original: str) -> str:
 
 def _own_words(text: str) -> str:
     """Remove the clauses about what others say, or are told, and the sentences that the next one calls wrong."""
-    text = OVERTURNED.sub(" ", GENERALLY.sub(r"\1 ", text))
+    text = ATTRIBUTED.sub(" ", OVERTURNED.sub(" ", GENERALLY.sub(r"\1 ", text)))
     kept, start = "", 0
     for cut in [*PARTS.finditer(text), None]:
         end = cut.start() if cut else len(text)
         part = text[start:end]
-        kept += ("" if ELSEWHERE.search(part) else part) + (cut[0] if cut else "")
+        kept += ("" if _is_of_others(part) else part) + (cut[0] if cut else "")
         start = cut.end() if cut else end
     return kept
+
+
+def _is_of_others(clause: str) -> bool:
+    """Whether a clause gives a diagnosis that others have, or that others give."""
+    if ELSEWHERE.search(clause):
+        return True
+    if (would := WOULD.search(clause)) and not OWN_WOULD.search(clause[: would.start()]):
+        return True
+    claimed = CLAIMED.search(clause)
+    if not claimed:
+        return False
+    before = clause[: claimed.start()]
+    subject = "the " if claimed[0].lower().startswith(("this", "it")) else ""
+    return holds(before + subject, clause[claimed.end() :]) != "yes"
 
 
 def _revised(reply: str, answers: Answers, meanings: Meanings, diagnoses: Diagnoses) -> Given | None:
