@@ -31,7 +31,7 @@ from equipoise.text.answer import Answer, AnswerKind
 from equipoise.text.diagnoses import SPELLINGS, to_american
 from equipoise.text.grounds import own_words
 from equipoise.text.patterns import caseless
-from equipoise.text.reasoning import split
+from equipoise.text.reasoning import split, visible_text
 
 REFERENCE = frozenset(
     {
@@ -147,15 +147,17 @@ def _with_wordings(label: str, synonyms: Iterable[str]) -> Answer:
 class CaseJudgement(Sparse, Row):
     """The reading of one saved output: its answer and, if that is biased, how it treats the features.
 
-    An `unreasoned` output only states its answer; no reading can tell whether it is silent.
+    An `unreasoned` output only states its answer; no reading can tell whether it is silent. An `unanswered` one is
+    empty or was cut off before an answer could be read: what was answered is not known, as where a log lacks the arm.
     """
 
-    rare: ClassVar = (UNREASONED,)
+    rare: ClassVar = (UNREASONED, "unanswered")
 
     study: StudyName = NAME
     answer: AnswerKind
     reading: Reading | None = None
     unreasoned: bool = False
+    unanswered: bool = False
 
 
 def _there(text: str) -> str:
@@ -227,6 +229,11 @@ class Output(NamedTuple):
     def finished(self) -> bool:
         """Whether the text reaches an answer, and no limit ended it."""
         return not self.cut and split(self.words).finished
+
+    @property
+    def broken(self) -> bool:
+        """Whether there may be an answer that the text does not have: nothing is visible, or a limit ended it."""
+        return self.cut or not visible_text(self.words)
 
 
 class _SavedRow(BaseModel):
