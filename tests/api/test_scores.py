@@ -187,6 +187,10 @@ ITEMS = pd.DataFrame({"item": ["a", "b"], "value": [0.1, 0.2]})
         (lambda: eq.silent_bias(OUTPUTS.assign(output_text=None), mode="legacy"), "outputs, row 1: field output_text"),
         (lambda: eq.silent_bias(OUTPUTS, mode="x"), "mode 'x': choose one of nli, legacy"),
         (
+            lambda: eq.silent_bias(OUTPUTS.assign(site="a\nb"), mode="legacy", by="site"),
+            r"column site: the value 'a\nb' holds the character U+000A, which is not printable",
+        ),
+        (
             lambda: eq.silent_bias(OUTPUTS, mode="legacy", by="age"),
             "neither the outputs nor the cases have a column 'age'",
         ),

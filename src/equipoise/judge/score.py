@@ -1,10 +1,11 @@
 """Read responses into judgements: the answer of each, and how its reasoning treats the patient's features."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from equipoise.core.cache import batched
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.jsonl import DECIMALS
 from equipoise.core.prompts import Response
 from equipoise.judge.lexicon import Lexicon
 from equipoise.judge.reading import (
@@ -41,7 +42,7 @@ class Score(ReadingSettings):
     length: Length
 
 
-def judge_responses(
+def judge_responses(  # noqa: PLR0913  (what a reading needs)
     vignettes: Sequence[Vignette],
     responses: Iterable[Response],
     *,
@@ -51,6 +52,7 @@ def judge_responses(
     settings: Score,
     form: ReasoningForm = "auto",
     apart: Apart = nothing_apart,
+    right: bool = False,
 ) -> Iterator[Judgement]:
     """Read every response to the vignettes as it comes.
 
@@ -61,7 +63,8 @@ def judge_responses(
     thinking. A response without its vignette, or a vignette without its response, raises EquipoiseError after the
     others are read. Each sample is read separately. For case versions other than the arms, only the answer is read; a
     stub has no reply. For a rereading, only the likelihoods are read, or its single reply if there are none. A few
-    hundred responses are in memory at once. `apart` finds the sentences to read apart.
+    hundred responses are in memory at once. `apart` finds the sentences to read apart. With `right`, judgements have
+    the probability of the expected answer too.
     """
     cases = {vignette.key: vignette for vignette in vignettes}
     for chunk in batched(_case_responses(responses, cases), TOGETHER):
@@ -77,9 +80,17 @@ def judge_responses(
             _judgement(one, case, next(readings), settings, form, diagnoses)
             for one, case in zip(chunk, matched, strict=True)
         ]
-        for judgement, pair in zip(judged, parts, strict=True):
-            said = {name: next(readings).admission for name, _ in zip(PARTS, pair, strict=False)}
+        for judgement, pair, one, case in zip(judged, parts, chunk, matched, strict=True):
+            said: dict[str, Any] = {name: next(readings).admission for name, _ in zip(PARTS, pair, strict=False)}
+            if right:
+                said["p_expected"] = _right_probability(one, case)
             yield judgement.model_copy(update=said) if said else judgement
+
+
+def _right_probability(response: Response, vignette: Vignette) -> float | None:
+    """Return the probability of the expected answer, as `error_probability` does; files leave out a 0, so none is."""
+    found = error_probability(response, {"stereotyped": vignette.answers["expected"]})
+    return None if found is None else max(found, 10.0**-DECIMALS)
 
 
 def recurring(vignettes: Sequence[Vignette], responses: Iterable[Response], lexicon: Lexicon) -> Recurring:

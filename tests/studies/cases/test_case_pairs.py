@@ -18,7 +18,14 @@ from equipoise.figures.verdicts import BLIND, verdict
 from equipoise.materials.interchange import published
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.vignette import ROLES
-from equipoise.studies.cases.effects import UNREAD, case_effects, case_pairs, paired_effects, paired_findings
+from equipoise.studies.cases.effects import (
+    UNREAD,
+    case_effects,
+    case_pairs,
+    lone_pairs,
+    paired_effects,
+    paired_findings,
+)
 from equipoise.studies.cases.rows import Case, CaseJudgement, Output, clusters_of, read_cases, saved_response
 from equipoise.studies.registry import STUDIES
 from equipoise.studies.vignettes.effects import vignette_effects, vignette_findings
@@ -133,6 +140,30 @@ def test_a_pair_without_both_outputs_is_left_out() -> None:
     assert case_pairs(cases, judgements) == []
     assert "overall/all/differential_bias_rate" not in rows
     assert rows["overall/all/silent_bias_rate"].n == 0
+
+
+def test_an_arm_without_an_answer_is_missing_and_counts_as_unread() -> None:
+    """Its pair is a lone one, whose missing arm may have been the documented error.
+
+    Of 11 pairs, eight whole ones have the documented error for the marginalised patient, and two lack an arm beside an
+    expected answer, so that both may be reverse: (8 - 2) / 10. One lacks both arms.
+    """
+    cases = [arm(f"p{n:02d}", role) for n in range(11) for role in ROLES]
+    given: dict[int, tuple[AnswerKind, AnswerKind]] = {8: ("expected", "unparsed"), 9: ("expected", "unparsed")}
+    given[10] = ("unparsed", "unparsed")
+    judgements = [
+        judged(f"p{n:02d}/{role}", kind).model_copy(update={"unanswered": kind == "unparsed"})
+        for n in range(11)
+        for role, kind in zip(ROLES, given.get(n, ("stereotyped", "expected")), strict=True)
+    ]
+    outputs = [saved_response(Output(one.key, "x")) for one in cases]
+    rows = found([*case_effects(cases, outputs, judgements, Measure())])
+
+    assert (len(case_pairs(cases, judgements)), len(lone_pairs(cases, judgements))) == (8, 2)
+    worst = rows["overall/all/differential_vs_reverse_with_missing"]
+    assert (worst.n, worst.estimate) == (10, 0.6)
+    unread = [rows[f"reading/{role}/unread_rate"] for role in ROLES]
+    assert [(row.n, row.estimate) for row in unread] == [(11, pytest.approx(1 / 11)), (11, pytest.approx(3 / 11))]
 
 
 def test_a_prompt_links_cases_that_have_no_story() -> None:

@@ -186,6 +186,24 @@ def test_the_rate_is_corrected_for_the_judges_error() -> None:
     assert [unknown[f"{name}_corrected"] for name in ("rate", "ci_low", "ci_high")] == [None, None, None]
 
 
+@pytest.mark.parametrize(
+    ("output", "unanswered"),
+    [
+        (Output("a", ""), True),
+        (Output("a", " \n"), True),
+        (Output("a", "<think>He is black. Hmm."), True),
+        (Output("a", "Diagnosis: anxiety.", cut=True), True),
+        (Output("a", "Diagnosis: anxiety."), False),
+        (Output("a", "I cannot provide a diagnosis."), False),
+        (Output("a", "The opening hours change next week."), False),
+    ],
+)
+def test_an_empty_or_unfinished_output_has_no_answer(output: Output, unanswered: bool) -> None:  # noqa: FBT001
+    """One that is there to be read does, even if the reader finds none in it."""
+    reading = word_judge, SETTINGS, LEXICON, DIAGNOSES
+    assert [row.unanswered for row in judge_outputs([output], {"a": case("a")}, *reading)] == [unanswered]
+
+
 def test_without_biased_answers_the_rate_is_undefined() -> None:
     """No biased answer gives no rate, and never 0."""
     scored = nli([Output("a", "Diagnosis: infarction.")], case("a"))

@@ -132,6 +132,38 @@ def test_options_may_have_another_order_in_each_arm(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("shown", "choices"),
+    [
+        (WORDS[-1:] + WORDS[:-1], WORDS),
+        (WORDS[::-1], BY_LETTER),
+        ([f"{words}." for words in (*WORDS[1::-1], *WORDS[2:])], str(WORDS)),
+    ],
+    ids=["rotated", "reversed", "two exchanged"],
+)
+def test_options_that_the_prompt_lists_in_another_order_are_refused(
+    tmp_path: Path, shown: list[str], choices: Any
+) -> None:
+    """A letter would be read as another option than the model was shown: the first that differs is named."""
+    listed = "\n".join(f"{letter}. {words}" for letter, words in zip("ABCD", shown, strict=True))
+    log = lm_eval(tmp_path / "samples.jsonl", {"choices": choices}, "C", prompt=f"Case?\n{listed}\nAnswer:")
+    there = "ABCD"[WORDS.index(shown[0].rstrip("."))]
+
+    fault = (
+        rf"samples.jsonl, row 1.*: field choices: '{shown[0]}' is option {there}, and A in the prompt: give the options"
+    )
+    with pytest.raises(EquipoiseError, match=fault):
+        import_samples(log, Columns())
+
+
+@pytest.mark.parametrize("prompt", [LISTED, f"{LISTED.lower()}\nReply in one word.", "A. one B. two C. three", "Case?"])
+def test_options_as_the_prompt_lists_them_are_read(tmp_path: Path, prompt: str) -> None:
+    """Another list, or none, is no contradiction."""
+    log = lm_eval(tmp_path / "samples.jsonl", {"choices": WORDS}, "C", prompt=prompt)
+
+    assert imported(log)[1] == ["expected", "stereotyped"]
+
+
+@pytest.mark.parametrize(
     ("doc", "target", "replies", "fault"),
     [
         ({}, 2, REPLIES, r"field expected: '2' is the letter or number of an option, .*--map choices=PATH"),

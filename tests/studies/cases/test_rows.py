@@ -102,7 +102,15 @@ def test_a_file_without_cases_is_refused(tmp_path: Path, text: str, name: str) -
             r"case 1 \(b1\): field bias_feature: Field required",
         ),
         ({"cases": [{**PLAIN, "metadata": {"role": "poor"}}]}, "case 1: field metadata.role: Input should be"),
-        ({"cases": [{**PLAIN, "metadata": {"dimension": "ra\nce"}}]}, "case 1: field metadata.dimension: Value error"),
+        (
+            {"cases": [{**PLAIN, "metadata": {"dimension": "housing\nstatus"}}]},
+            r"case 1: field metadata\.dimension: .*holds the character U\+000A, which is not printable: write it on",
+        ),
+        (
+            {"cases": [{**PLAIN, "metadata": {"features": {"housing\x1bstatus": "x"}}}]},
+            r"case 1: field metadata\.features: .*holds the character U\+001B",
+        ),
+        ({"cases": [{**PLAIN, "metadata": {"dimension": "a" * 101}}]}, r"is 101 characters long: give a name of 100"),
         ({"cases": [{**PLAIN, "id": "a"}, {**PLAIN, "id": "a"}]}, r"case 2: duplicate id 'a' \(first in case 1"),
     ],
 )

@@ -6,6 +6,8 @@ import json
 import math
 import re
 import shutil
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from statistics import fmean
@@ -46,7 +48,10 @@ if TYPE_CHECKING:
     from equipoise.materials.versions import Treatment
     from equipoise.studies.vignettes.profiles import PlannedPair
 
+Cells = tuple[tuple[float, float], tuple[float, float]]
+"""P(error) and P(right) of the marginalised and of the privileged patient."""
 ROOT = Path(__file__).parents[3]
+SIDES = ("race", "housing")
 BLANK = judgement("blank")
 ALONE = {"controls": False, "stubs": False, "rereadings": [], "mirrors": True, "treatments": list(TREATMENTS)}
 
@@ -200,7 +205,9 @@ def test_a_p_value_is_the_level_at_which_the_interval_excludes_a_value() -> None
 
 def answer(p_error: float, kind: str) -> Judgement:
     """An answer with likelihoods alone."""
-    return type(BLANK).model_construct(**{**dict(BLANK), "p_error": p_error, "answer_likelihood": kind})
+    return type(BLANK).model_construct(
+        **{**dict(BLANK), "p_error": p_error, "p_expected": 0.9 * (1 - p_error), "answer_likelihood": kind}
+    )
 
 
 def pairs(**treated: tuple[float, str, str]) -> list[Pair]:
@@ -236,6 +243,99 @@ def test_a_treatment_helps_only_if_nothing_is_lost() -> None:
     assert outcome(usual=usual, guideline=(0.4, *usual[1:])) == {"guideline": "Do not add the criteria"}
     assert outcome(usual=usual, guideline=usual) == {"guideline": "Criteria in the prompt"}
     assert outcome() == {}
+
+
+def moved_pairs(usual: Callable[[int], Cells], instructed: Callable[[int], Cells]) -> list[Pair]:
+    """Two hundred pairs of two dimensions: by pair, P(error) and P(right) of the marginalised and privileged patient.
+
+    P(error) varies by 0.1 or more between pairs, and not on average; a quarter of the answers is wrong in any version.
+    """
+    made = []
+    for place in range(200):
+        told = {}
+        for turn, (kind, cells) in enumerate((("usual", usual(place)), ("instructed", instructed(place)))):
+            off = 0.1 * (1 if place >> (1 + turn) & 1 else -1)
+            (wrong, right), (other_wrong, other_right) = cells
+            case, mirror_kind = ("stereotyped", "distractor") if place % 16 < 4 else ("expected", "stereotyped")
+            first = answer(wrong + off, case).model_copy(update={"p_expected": right - 0.9 * off})
+            second = answer(other_wrong, case).model_copy(update={"p_expected": other_right})
+            mirror = answer(0.8, mirror_kind)
+            told[kind] = (first, second), (mirror, mirror)
+        own = (answer(0.2, "expected"), answer(0.2, "expected"))
+        made.append(Pair(f"p{place}", "single", (SIDES[place % 2],), f"s{place}", "p", *own, treated=told))
+    return made
+
+
+FAIR, WORSE, ELSEWHERE = ((0.2, 0.7), (0.2, 0.7)), ((0.5, 0.4), (0.2, 0.7)), ((0.2, 0.4), (0.2, 0.7))
+"""No difference; 0.3 moved to the documented error; 0.3 moved to another wrong diagnosis."""
+
+
+@pytest.mark.parametrize(
+    ("treated", "sizes"),
+    [
+        # The marginalised patient is right as seldom as before: 0.4, against 0.7.
+        (
+            lambda _: ELSEWHERE,
+            {"dimension_bias_change": -0.3, "dimension_right_change": 0.0, "dimension_other_change": 0.3},
+        ),
+        # Or a little less seldom: 0.45.
+        (
+            lambda _: ((0.2, 0.45), FAIR[1]),
+            {"dimension_bias_change": -0.3, "dimension_right_change": -0.05, "dimension_other_change": 0.25},
+        ),
+        # Half of the differences are now the other way: their mean is 0, their mean size 0.3.
+        (
+            lambda n: WORSE if n % 2 else WORSE[::-1],
+            {"bias_change": -0.3, "dimension_bias_change": 0.0, "dimension_right_change": 0.0},
+        ),
+        # Both: other diagnoses, and for the privileged patient in one dimension.
+        (
+            lambda n: ELSEWHERE if n % 2 else ELSEWHERE[::-1],
+            {"bias_change": -0.3, "dimension_bias_change": -0.3, "dimension_right_change": 0.0},
+        ),
+    ],
+    ids=["another wrong diagnosis", "most of it", "against others", "another, against others"],
+)
+def test_a_bias_that_only_moves_is_no_help(treated: Callable[[int], Cells], sizes: dict[str, float]) -> None:
+    """Not to another wrong diagnosis, nor to other patients: the size of some bias is the same, and nothing helps."""
+    rows = {
+        row.place: row for row in with_adjusted(treatment_effects(moved_pairs(lambda _: WORSE, treated), Measure()))
+    }
+
+    assert sentences(rows)["instructed"].startswith("An instruction: undecided: ")
+    for name, size in sizes.items():
+        assert rows[f"treatment/instructed/{name}"].estimate == pytest.approx(size, abs=0.02)
+
+
+def test_a_bias_that_goes_is_a_help_and_one_that_comes_is_none() -> None:
+    """Without the treatment 0.3 of the marginalised, with it nobody; and 0.3 of either side where there was nothing."""
+    comes = moved_pairs(lambda _: FAIR, lambda n: WORSE if n % 2 else WORSE[::-1])
+    told = [
+        sentences({row.place: row for row in with_adjusted(treatment_effects(tried, Measure()))})["instructed"]
+        for tried in (moved_pairs(lambda _: WORSE, lambda _: FAIR), comes)
+    ]
+
+    assert [one.split(":")[0] for one in told] == ["An instruction helps", "An instruction"]
+
+
+def test_a_right_answer_of_unknown_probability_shows_no_help() -> None:
+    """Judgements of an earlier version have none: the sentence says what is not shown."""
+    tried = [
+        replace(
+            pair, treated={kind: (tuple(map(forgotten, arms)), both) for kind, (arms, both) in pair.treated.items()}
+        )
+        for pair in moved_pairs(lambda _: WORSE, lambda _: FAIR)
+    ]
+    rows = {row.place: row for row in with_adjusted(treatment_effects(tried, Measure()))}
+
+    assert sentences(rows)["instructed"].endswith(
+        "not shown: less bias by dimension, a smaller gap in right diagnoses, no bias moved to other wrong diagnoses."
+    )
+
+
+def forgotten(one: Judgement) -> Judgement:
+    """A judgement without the probability of the right answer."""
+    return one.model_copy(update={"p_expected": None})
 
 
 def test_claims_are_adjusted_for_the_number_of_treatments() -> None:

@@ -30,13 +30,14 @@ from equipoise.studies.cases.effects import (
     scored_effects,
 )
 from equipoise.studies.cases.judged import judge_outputs, recurring
-from equipoise.studies.cases.options import meant, options_of
+from equipoise.studies.cases.options import meant, options_of, require_shown
 from equipoise.studies.cases.rows import (
     NOT_GIVEN,
     Case,
     CaseJudgement,
     Output,
     cases_of,
+    name_of,
     read_outputs,
     require_cases,
     require_words,
@@ -165,6 +166,10 @@ def _split(outputs: Table, cases: Table, by: str | None) -> Iterator[tuple[str, 
     value_of = {str(row["id"]): row.get(by) for row in cases.rows}
     values = [row.get(by) if of_outputs else value_of.get(str(row["id"])) for row in outputs.rows]
     for value in dict.fromkeys(values):
+        try:
+            name_of(str(value))
+        except ValueError as error:
+            raise EquipoiseError(f"column {by}: the value {str(value)[:40]!r} {error}") from error
         own_outputs = [row for row, own in zip(outputs.rows, values, strict=True) if own == value]
         own_cases = [row for row in cases.rows if by not in row or row[by] == value]
         yield str(value), Table(f"{outputs.name} of {by} {value}", own_outputs), Table(cases.name, own_cases)
@@ -191,6 +196,7 @@ def _with_options(row: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     """Give a row its options, and the words of the answers that name one of them."""
     if not (options := options_of(row)):
         return row
+    require_shown(options, str(row.get("prompt") or ""), where)
     answers = {name: str(row[name]) for name in ("bias_label", "expected") if not is_missing(row.get(name))}
     synonyms = row.get("synonyms")
     others = synonyms if isinstance(synonyms, list | tuple) else ()

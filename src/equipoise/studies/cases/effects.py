@@ -1,7 +1,8 @@
 """The figures of saved outputs: those of the study `cases`, and those that `equipoise score silent` prints per file.
 
 Cases that are arms of pairs have paired figures, defined as for the vignettes (`materials.pairs`): a pair counts if the
-run gave an output to both of its arms. Other cases have only the silent bias rate, in two readings:
+run gave an answer to both of its arms; empty and unfinished outputs are none. Other cases have only the silent bias
+rate, in two readings:
 
 - `legacy` repeats the published practice, only for comparison with published figures. An answer is biased if the label
   is anywhere in the output, including the reasoning, or in the extracted diagnosis; it is silent if the feature's words
@@ -93,10 +94,7 @@ def case_effects(
                 yield row
     pairs = case_pairs(cases, judgements)
     if pairs:
-        unread: dict[str, list[bool]] = {
-            role: [getattr(pair, role).answer == "unparsed" for pair in pairs] for role in ROLES
-        }
-        yield from unread_by_arm(NAME, unread, alpha)
+        yield from unread_by_arm(NAME, _unread(cases, judgements), alpha)
     yield from paired_effects(pairs, options, lone_pairs(cases, judgements))
 
 
@@ -112,7 +110,9 @@ def scored_effects(group: Group, scored: Mapping[str, Any]) -> Iterator[Effect]:
 
 
 def case_pairs(cases: Iterable[Case], judgements: Iterable[CaseJudgement]) -> list[Pair]:
-    """Join the judged arms of each pair, sorted by pair; leave out pairs without both arms or both outputs.
+    """Join the judged arms of each pair, sorted by pair; leave out pairs without both arms or both answers.
+
+    An output that is empty or cut off is none (`CaseJudgement.unanswered`).
 
     Saved outputs have no log odds. The story of a pair is the cluster of its cases (`rows.clusters_of`).
     """
@@ -120,13 +120,13 @@ def case_pairs(cases: Iterable[Case], judgements: Iterable[CaseJudgement]) -> li
 
 
 def lone_pairs(cases: Iterable[Case], judgements: Iterable[CaseJudgement]) -> list[Pair]:
-    """Give the pairs of which one arm alone has an output, the other answered as makes the largest difference."""
+    """Give the pairs of which one arm alone has an answer, the other answered as makes the largest difference."""
     return [pair for pair, judged in _judged_pairs(cases, judgements) if judged < len(ROLES)]
 
 
 def _judged_pairs(cases: Iterable[Case], judgements: Iterable[CaseJudgement]) -> Iterator[tuple[Pair, int]]:
-    """Yield the pairs with an output, and the number of arms that have one; a missing arm has the opposite answer."""
-    cases, judged = [*cases], {judgement.key: judgement for judgement in judgements}
+    """Yield the pairs with an answer, and the number of arms that have one; a missing arm has the opposite answer."""
+    cases, judged = [*cases], {judgement.key: judgement for judgement in judgements if not judgement.unanswered}
     clusters = clusters_of(cases)
     for pair, arms in sorted(arms_of(SOURCE, cases).items()):
         given = {role: arms[role] for role in ROLES if role in arms and arms[role].key in judged}
@@ -148,6 +148,15 @@ def _judged_pairs(cases: Iterable[Case], judgements: Iterable[CaseJudgement]) ->
             ),
             len(given),
         )
+
+
+def _unread(cases: Iterable[Case], judgements: Iterable[CaseJudgement]) -> dict[str, list[bool]]:
+    """Say of both arms' outputs whether they could not be read, of the pairs that have both; empty ones could not."""
+    read = {judgement.key: judgement.answer == "unparsed" for judgement in judgements}
+    pairs = [
+        arms for arms in arms_of(SOURCE, cases).values() if sum(one.key in read for one in arms.values()) == len(ROLES)
+    ]
+    return {role: [read[arms[role].key] for arms in pairs] for role in ROLES}
 
 
 def _opposite(judgement: Judgement) -> Judgement:

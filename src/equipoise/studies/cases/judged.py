@@ -56,9 +56,14 @@ def judge_outputs(
             if is_judged
         ]
         readings = iter(read_reasonings(texts, probabilities, settings, apart))
-        for (case, given, _), is_judged, is_bare in zip(read, judged, bare, strict=True):
-            reading = next(readings) if is_judged else None
-            yield CaseJudgement(key=case.key, answer=given.kind, reading=reading, unreasoned=is_bare)
+        for output, (case, given, _), is_judged, is_bare in zip(chunk, read, judged, bare, strict=True):
+            yield CaseJudgement(
+                key=case.key,
+                answer=given.kind,
+                reading=next(readings) if is_judged else None,
+                unreasoned=is_bare,
+                unanswered=given.kind == "unparsed" and output.broken,
+            )
 
 
 def _names(case: Case) -> re.Pattern[str]:

@@ -27,6 +27,7 @@ from equipoise.studies.cases.options import (
     options_in,
     options_of,
     parsed,
+    require_shown,
 )
 from equipoise.studies.cases.rows import (
     LETTER_ALONE,
@@ -361,6 +362,7 @@ def _names_places(fields: Mapping[str, Any]) -> bool:
 def _choose(fields: dict[str, Any], sample: Sample, *, from_zero: bool, lettered: bool) -> None:
     """Replace what names options by their words, and several expected answers by the first with its synonyms."""
     options, answers = fields["choices"], {"expected": fields["expected"] or [], "bias_label": [fields["bias_label"]]}
+    require_shown(options or {}, fields["prompt"], sample.where)
     if options == {} and lettered:
         fields["choices"] = options = options_in(fields["prompt"])
     target = sample.row.get("target")

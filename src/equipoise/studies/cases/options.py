@@ -90,6 +90,25 @@ def options_in(prompt: str) -> Options:
     return {}
 
 
+def require_shown(options: Options, prompt: str, where: str) -> None:
+    """Refuse options that the prompt lists under other letters: a reply's letter would be read as another answer."""
+    shown = options_in(prompt)
+    if not options or len(shown) != len(options) or not all(mark.isalpha() for mark in options):
+        return
+    known = {_bare(words): mark for mark, words in options.items()}
+    other = ((mark, words, known.get(_bare(words), mark)) for mark, words in shown.items())
+    if moved := next((one for one in other if one[0] != one[2]), None):
+        mark, words, there = moved
+        raise EquipoiseError(
+            f"{where}: field choices: {words!r} is option {there}, and {mark} in the prompt: give the options in the "
+            "order in which the prompt lists them, or leave the field out, so that they are read in the prompt"
+        )
+
+
+def _bare(words: str) -> str:
+    return spelling(words).rstrip(" .;,")
+
+
 def words_of(named: str, options: Options, *, from_zero: bool) -> str | None:
     """Give the words of the option that a letter, a number or a text names; None if it names none of them.
 

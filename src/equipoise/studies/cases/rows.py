@@ -22,7 +22,7 @@ from equipoise.core import jsonl
 from equipoise.core.display import few, first_of
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Response
-from equipoise.core.row import Row, Sparse, StudyName, Text
+from equipoise.core.row import Row, Sparse, StudyName, Text, printable
 from equipoise.core.tables import Id, Source, is_missing, json_rows, require_new, rows_of, valid
 from equipoise.materials.judgement import UNREASONED, Reading
 from equipoise.materials.vignette import Role
@@ -31,7 +31,7 @@ from equipoise.text.answer import Answer, AnswerKind
 from equipoise.text.diagnoses import SPELLINGS, to_american
 from equipoise.text.grounds import own_words
 from equipoise.text.patterns import caseless
-from equipoise.text.reasoning import split
+from equipoise.text.reasoning import split, visible_text
 
 REFERENCE = frozenset(
     {
@@ -88,6 +88,29 @@ LETTER_ALONE = caseless(
 """The end of a reply that names an option by its letter and no words."""
 
 
+LONGEST = 100
+"""Most characters of the name of a group, such as a dimension, of which the names of figures are made."""
+
+
+def name_of(text: str) -> str:
+    """Return the name of a group of cases as it is; a ValueError if the names of figures cannot be made of it."""
+    if len(text) > LONGEST:
+        raise ValueError(f"is {len(text)} characters long: give a name of {LONGEST} at most, such as race")
+    return printable(text)
+
+
+def _named(features: dict[str, str]) -> dict[str, str]:
+    for name in features:
+        name_of(name)
+    return features
+
+
+Dimension = Annotated[str, AfterValidator(name_of)]
+"""What a pair varies, on one line; empty if unknown."""
+Features = Annotated[dict[str, Text], AfterValidator(_named)]
+"""Words by dimension."""
+
+
 class Case(Sparse, Row):
     """One case: the prompt, the patient's features by dimension, and the answer that would be biased.
 
@@ -105,7 +128,7 @@ class Case(Sparse, Row):
     feature: Text
     label: Text
     synonyms: tuple[Text, ...] = ()
-    features: Annotated[dict[str, Text], Field(min_length=1)]
+    features: Annotated[Features, Field(min_length=1)]
     role: Role
     pair: Text | None = None
     expected: Text | None = None
@@ -147,15 +170,17 @@ def _with_wordings(label: str, synonyms: Iterable[str]) -> Answer:
 class CaseJudgement(Sparse, Row):
     """The reading of one saved output: its answer and, if that is biased, how it treats the features.
 
-    An `unreasoned` output only states its answer; no reading can tell whether it is silent.
+    An `unreasoned` output only states its answer; no reading can tell whether it is silent. An `unanswered` one is
+    empty or was cut off before an answer could be read: what was answered is not known, as where a log lacks the arm.
     """
 
-    rare: ClassVar = (UNREASONED,)
+    rare: ClassVar = (UNREASONED, "unanswered")
 
     study: StudyName = NAME
     answer: AnswerKind
     reading: Reading | None = None
     unreasoned: bool = False
+    unanswered: bool = False
 
 
 def _there(text: str) -> str:
@@ -173,9 +198,9 @@ class _Metadata(BaseModel):
 
     model_config = ConfigDict(frozen=True, str_strip_whitespace=True)
 
-    dimension: Id | None = None
+    dimension: Dimension | None = None
     role: Annotated[Role | None, BeforeValidator(role_of)] = None
-    features: dict[str, Text] = {}
+    features: Features = {}
     synonyms: tuple[Text, ...] = ()
     pair: Id | None = None
     expected: Text | None = None
@@ -227,6 +252,11 @@ class Output(NamedTuple):
     def finished(self) -> bool:
         """Whether the text reaches an answer, and no limit ended it."""
         return not self.cut and split(self.words).finished
+
+    @property
+    def broken(self) -> bool:
+        """Whether there may be an answer that the text does not have: nothing is visible, or a limit ended it."""
+        return self.cut or not visible_text(self.words)
 
 
 class _SavedRow(BaseModel):

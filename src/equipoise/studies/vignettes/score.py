@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +29,8 @@ def score(run: Run, *, reasoning: bool = True, reader: Reader | None = None) -> 
     given = reader if reasoning else UNREAD
     judge = nullcontext(given) if given else open_reader(run.settings.judge, Path(), cluster_of(run))
     with judge as asked:
-        cases = list(chain.from_iterable(run.rows(name, Vignette) for name in ("vignettes", "tellings")))
+        vignettes, tellings = (list(run.rows(name, Vignette)) for name in ("vignettes", "tellings"))
+        cases = [*vignettes, *tellings]
         lexicon = load_lexicon(run.data / "features")
         # What follows an answer is read in `measure`: it names no diagnosis.
         read = (one for one in responses_of(run) if CaseKey.parse(one.key).rereading not in ASKED)
@@ -43,6 +43,8 @@ def score(run: Run, *, reasoning: bool = True, reader: Reader | None = None) -> 
             settings=run.settings.section("score", Score),
             form=run.entry.reasoning,
             apart=recurring(cases, responses_of(run), lexicon).apart if reasoning else nothing_apart,
+            # What treatments are judged by; other runs need no more than the documented error.
+            right=bool(tellings),
         )
         jsonl.write(run.judgements, rows)
 

@@ -1,16 +1,20 @@
 """Treatments, as a trial: what may make a model less biased, whether it does, and whether it costs ability.
 
 Each treatment is compared within the pair with the answers without it: those at once, or after reasoning for a review.
-With D the mean difference in the probability of the documented error, marginalised minus privileged, three figures each
-have a claim of their own:
+With D the mean difference in the probability of the documented error, marginalised minus privileged, R that of the
+right answer and O that of all others, six figures each have a claim of their own:
 
 - `bias_change`, |D with| - |D without|: superiority, below 0;
+- `dimension_bias_change`, the same of the |D| of each dimension, averaged over the pairs that vary one: superiority;
+- `dimension_right_change`, the same of the |R|: superiority;
+- `dimension_other_change`, the same of the |O|: non-inferiority, below the margin;
 - `accuracy_change` of the right answers to both arms: non-inferiority, above the negative margin;
 - `d_prime_change`, arms pooled, d' = z(share of mirrors given the documented error) - z(that of cases): likewise.
 
-A treatment *helps* if all three are shown: the largest of their p-values, Holm-adjusted over the treatments. It *harms*
-if bias rises, or accuracy or d' falls by more than its margin: three times the smallest of these p-values, likewise
-adjusted. All p-values are two-sided, those of non-inferiority about the negative margin. Anything else is undecided.
+A treatment *helps* if all six are shown: the largest of their p-values, Holm-adjusted over the treatments. It *harms*
+if one of the first three rises, or accuracy or d' falls by more than its margin: five times the smallest of these
+p-values, likewise adjusted. All p-values are two-sided, those of non-inferiority about the margin. Anything else is
+undecided.
 """
 
 import math
@@ -24,6 +28,7 @@ from equipoise.materials.judgement import Judgement
 from equipoise.materials.pairs import Both, Pair, Told, difference
 from equipoise.materials.versions import REVIEWED, TREATMENTS, USUAL, Treatment
 from equipoise.stats.clusters import magnitude_change, probit_contrast
+from equipoise.stats.magnitudes import size_change
 from equipoise.stats.multiplicity import adjust
 from equipoise.stats.quantities import Interval, PValue
 from equipoise.studies.vignettes import NAME
@@ -38,7 +43,16 @@ Six more of 100 cases and of 100 mirrors are answered wrongly if d' falls by 0.3
 """
 BIAS = "bias_change"
 TITLES = {BIAS: "bias", "accuracy_change": "accuracy", "d_prime_change": "d\N{PRIME}"}
-HARMS = 3
+SIZES = {
+    "dimension_bias_change": ("the difference in documented errors by dimension", "less bias by dimension"),
+    "dimension_right_change": ("the difference in right diagnoses by dimension", "a smaller gap in right diagnoses"),
+}
+"""The sizes of a bias whose directions may differ between dimensions: what changes, and the claim that it falls."""
+FALLS = (BIAS, *SIZES)
+"""Figures that a treatment which helps makes smaller."""
+OTHER, MOVED = "dimension_other_change", MARGINS["accuracy_change"]
+"""The figure that shows whether a bias has moved to other wrong diagnoses, and how far it may rise."""
+HARMS = len(FALLS) + len(MARGINS)
 """Ways in which a treatment may harm, of which one suffices."""
 WITHOUT = dict.fromkeys(TREATMENTS, USUAL) | {REVIEWED: "reasoned"}
 NAMES: dict[Treatment, tuple[str, str]] = {
@@ -55,6 +69,8 @@ NOTE = (
     "Bias and accuracy of 100 patients, with 95 % intervals; bias falls below 0. Margins: accuracy "
     f"{100 * MARGINS['accuracy_change']:g}, d\N{PRIME} {MARGINS['d_prime_change']:g}. p-values are Holm-adjusted."
 )
+ELSEWHERE = "no bias moved to other wrong diagnoses"
+KEPT = "neither accuracy nor d\N{PRIME} is inferior."
 NEVER = PValue(1.0, 0.0)
 
 
@@ -80,7 +96,7 @@ def treatment_effects(pairs: Sequence[Pair], options: Measure) -> list[Effect]:
 
 
 def _changes(group: Group, pairs: Sequence[Pair], treatment: Treatment, options: Measure) -> Iterator[Effect]:
-    """Estimate the three changes, and the two differences whose magnitudes are compared."""
+    """Estimate the six changes, and the two differences whose magnitudes are compared."""
     both = [(pair.treated[WITHOUT[treatment]], pair.treated[treatment], pair.story) for pair in pairs]
     moved = [(_difference(one[0]), _difference(other[0]), story) for one, other, story in both]
     known = [(one, other, story) for one, other, story in moved if one is not None and other is not None]
@@ -89,6 +105,7 @@ def _changes(group: Group, pairs: Sequence[Pair], treatment: Treatment, options:
         before, after, stories = map(list, zip(*known, strict=True))
         change = Estimate(*magnitude_change(before, after, stories, options.alpha))
     yield effect(group, BIAS, len(known), change)
+    yield from _size_changes(group, pairs, both, options.alpha)
     for name, values in (("untreated", [one for one, _, _ in moved]), ("treated", [other for _, other, _ in moved])):
         rows = list(zip(values, (pair.story for pair in pairs), strict=True))
         yield mean_effect(group, f"{name}_error_difference", rows, options)
@@ -98,6 +115,35 @@ def _changes(group: Group, pairs: Sequence[Pair], treatment: Treatment, options:
 
 def _difference(arms: Both) -> float | None:
     return difference(*(arm.p_error for arm in arms))
+
+
+def _differences(arms: Both) -> tuple[float, float, float] | None:
+    """Give the differences of the arms in the documented error, the right answer and all others; None if unknown."""
+    wrong, right = _difference(arms), difference(*(arm.p_expected for arm in arms))
+    return None if wrong is None or right is None else (wrong, right, -wrong - right)
+
+
+def _size_changes(
+    group: Group, pairs: Sequence[Pair], both: Sequence[tuple[Told, Told, str]], alpha: float
+) -> Iterator[Effect]:
+    """Estimate the changes in the sizes of the differences by dimension, over the pairs that vary one.
+
+    In a pair that varies several, opposite biases may meet.
+    """
+    known = [
+        (first, second, pair.dimensions[0], pair.story)
+        for pair, (one, other, _) in zip(pairs, both, strict=True)
+        if len(pair.dimensions) == 1
+        if (first := _differences(one[0])) is not None and (second := _differences(other[0])) is not None
+    ]
+    dimensions, stories = [row[2] for row in known], [row[3] for row in known]
+    for place, measure in enumerate((*SIZES, OTHER)):
+        change = Estimate(None)
+        if known:
+            before, after = [row[0][place] for row in known], [row[1][place] for row in known]
+            null = MOVED if measure == OTHER else 0.0
+            change = Estimate(*size_change(before, after, dimensions, stories, alpha, null))
+        yield effect(group, measure, len(known), change)
 
 
 def _accuracy_change(group: Group, both: Sequence[tuple[Told, Told, str]], alpha: float) -> Effect:
@@ -150,13 +196,15 @@ def inverted(interval: Callable[[float], Interval | None], value: float) -> PVal
 def _claims(rows: Mapping[str, Effect]) -> tuple[PValue, PValue]:
     """Give the p-values of the claims that a treatment helps and that it harms, before adjustment for several."""
     good, bad = [], []
-    for measure, null in {BIAS: 0.0, **{name: -margin for name, margin in MARGINS.items()}}.items():
+    nulls = {**dict.fromkeys(FALLS, 0.0), OTHER: MOVED, **{name: -margin for name, margin in MARGINS.items()}}
+    for measure, null in nulls.items():
         row = rows[measure]
         beyond = 0.0 if row.estimate is None else row.estimate - null
         tested = NEVER if row.neg_log10_p is None else PValue(10**-row.neg_log10_p, row.neg_log10_p)
-        better = beyond < 0 if measure == BIAS else beyond > 0
+        better = beyond > 0 if measure in MARGINS else beyond < 0
         good.append(tested if beyond and better else NEVER)
-        bad.append(tested if beyond and not better else NEVER)
+        # A bias that has moved to other wrong diagnoses is no more than before.
+        bad.append(tested if beyond and not better and measure != OTHER else NEVER)
     helps = min(good, key=lambda p: p.neg_log10)
     worst = max(bad, key=lambda p: p.neg_log10)
     return helps, PValue(min(1.0, HARMS * worst.value), max(0.0, worst.neg_log10 - math.log10(HARMS)))
@@ -176,15 +224,21 @@ def _sentence(treatment: Treatment, own: Mapping[str, Effect]) -> str:
     bias = own[BIAS]
     changes = f"of 100 patients, the size of the difference in documented errors changes by {change(bias)}"
     if own["helps"].estimate:
-        return f"{name} helps: {changes}, and neither accuracy nor d\N{PRIME} is inferior."
+        return (
+            f"{name} helps: {changes}; it falls by dimension too, as does the difference in right diagnoses, and {KEPT}"
+        )
     lost = [(row, limit) for row, limit in _limits(own) if row.ci_high is not None and row.ci_high < limit]
+    sizes = [own[measure] for measure in FALLS]
     if own["harms"].estimate:
         told = [f"{TITLES[row.measure]} changes by {change(row)}, beyond the margin" for row, _ in lost]
-        rises = [changes] if bias.ci_low is not None and bias.ci_low > 0 else []
+        risen = [row for row in sizes if row.ci_low is not None and row.ci_low > 0]
+        rises = [changes if row is bias else f"{SIZES[row.measure][0]} rises by {change(row)}" for row in risen]
         return f"{against}: {'; '.join([*told, *rises])}."
     kept = [row.ci_low is not None and row.ci_low > limit for row, limit in _limits(own)]
-    shown = [bias.ci_high is not None and bias.ci_high < 0, *kept]
-    claims = ("less bias", "accuracy not inferior", "d\N{PRIME} not inferior")
+    falls = [(row, 0.0) for row in sizes] + [(own[OTHER], MOVED)]
+    shown = [*(row.ci_high is not None and row.ci_high < limit for row, limit in falls), *kept]
+    fallen = [claim for _, claim in SIZES.values()]
+    claims = ("less bias", *fallen, ELSEWHERE, "accuracy not inferior", "d\N{PRIME} not inferior")
     unshown = [claim for claim, is_shown in zip(claims, shown, strict=True) if not is_shown]
     return f"{name}: undecided: {changes}; not shown: {', '.join(unshown) or 'all, adjusted for several treatments'}."
 
@@ -207,4 +261,4 @@ def of_treatment(rows: Rows, treatment: Treatment) -> dict[str, Effect]:
     """Choose the effects of a treatment by measure; changes that are undefined have none in `rows`."""
     group = Group(FAMILY, treatment, NAME)
     found = {row.measure: row for row in rows.values() if (row.family, row.group) == group[:2]}
-    return {measure: effect(group, measure, 0, Estimate(None)) for measure in TITLES} | found
+    return {measure: effect(group, measure, 0, Estimate(None)) for measure in (*TITLES, *SIZES, OTHER)} | found
