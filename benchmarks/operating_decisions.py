@@ -10,7 +10,7 @@ patient, from end to end by so many margins of `decision_tilt`. Writes operating
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -22,7 +22,7 @@ from operating_draws import settings
 
 from equipoise.core.keys import grouped
 from equipoise.figures.aggregates import by_cluster
-from equipoise.figures.effects import Effect, Group, bounded_shift, mean_shift
+from equipoise.figures.effects import Effect, Group, mean_shift
 from equipoise.figures.options import Endpoint, Measure
 from equipoise.figures.primary import component_figure
 from equipoise.figures.result import StudyResult
@@ -270,12 +270,8 @@ def _components(pairs: list[PairReading], options: Measure) -> list[Effect]:
     return [
         row
         for measure, value in COMPONENTS.items()
-        for row in _estimator(measure)(group, measure, pair_means(pairs, value), options)
+        for row in mean_shift(group, measure, pair_means(pairs, value), options, sparse=measure.startswith("written"))
     ]
-
-
-def _estimator(measure: str) -> Callable[..., Iterable[Effect]]:
-    return bounded_shift if measure == "written_decision_shift" else mean_shift
 
 
 FLOORS = {"constant": "accuracy_over_constant", "shuffled": "accuracy_over_shuffled"}

@@ -178,42 +178,47 @@ def detectable_clustered_mean(group: Group, measure: str, n: int, mean: Mean | N
 
 
 def mean_shift(
-    group: Group, measure: str, pairs: Sequence[tuple[float | None, str]], options: Measure
+    group: Group,
+    measure: str,
+    pairs: Sequence[tuple[float | None, str]],
+    options: Measure,
+    *,
+    sparse: bool = False,
 ) -> Iterator[Effect]:
     """Estimate the mean of the pairs' shifts that are defined, and the mean that its test detects.
 
-    `pairs` has each shift with its story, its cluster. The interval's coverage is simulated.
-    """
-    defined = [(shift, story) for shift, story in pairs if shift is not None]
-    shifts, stories = [shift for shift, _ in defined], [story for _, story in defined]
-    mean = robust_mean(shifts, stories)
-    coverage = simulated_coverage(shifts, stories, options.alpha)
-    yield effect(group, measure, len(shifts), replace(clustered_mean(shifts, mean, options.alpha), coverage=coverage))
-    yield from skewed_mean(group, measure, shifts, stories, options.alpha)
-    yield detectable_clustered_mean(group, measure, len(shifts), mean, options)
-
-
-def bounded_shift(
-    group: Group, measure: str, pairs: Sequence[tuple[float | None, str]], options: Measure
-) -> Iterator[Effect]:
-    """Estimate the mean of shifts within ±1 of which most may be 0, as those between levels that replies name.
-
-    As `mean_shift`, but the interval spans Student's, which is too narrow where few pairs differ, and that of the mean
-    of the rises minus that of the falls (MOVER). Both means are of values within 0 and 1, which vary at most as much as
-    proportions do: their limits are Wilson's at the effective number of pairs.
+    `pairs` has each shift with its story, its cluster. The interval's coverage is simulated. `sparse` shifts are within
+    ±1 and mostly 0, as those between levels that replies name; their interval is that of `_spanned`.
     """
     defined = [(shift, story) for shift, story in pairs if shift is not None]
     shifts, stories = [shift for shift, _ in defined], [story for _, story in defined]
     mean = robust_mean(shifts, stories)
     estimate = clustered_mean(shifts, mean, options.alpha)
-    size = effective_size(shifts, stories, options.alpha)
-    moved = ((sign, sum(max(0.0, sign * shift) for shift in shifts) / (len(shifts) or 1)) for sign in (1, -1))
-    if spread := proportions.weighted_shares([(sign, size * share, size) for sign, share in moved], options.alpha):
-        own = estimate.interval or spread.interval
-        estimate = replace(estimate, interval=Interval(min(own.low, spread.low), max(own.high, spread.high)))
+    if sparse:
+        estimate = _spanned(estimate, shifts, stories, options.alpha)
+    else:
+        estimate = replace(estimate, coverage=simulated_coverage(shifts, stories, options.alpha))
     yield effect(group, measure, len(shifts), estimate)
     yield from skewed_mean(group, measure, shifts, stories, options.alpha)
     yield detectable_clustered_mean(group, measure, len(shifts), mean, options)
+
+
+def _spanned(estimate: Estimate, values: Sequence[float], clusters: Sequence[str], alpha: float) -> Estimate:
+    """Widen the interval of a mean of values within ±1 of which most may be 0.
+
+    It spans Student's, which is too narrow where few values differ from 0, and that of the mean of the positive ones
+    minus that of the negative ones (MOVER). Both are means of values within 0 and 1, which vary at most as much as
+    proportions do: their limits are Wilson's at the effective number of values.
+    """
+    size = effective_size(values, clusters, alpha)
+    counts = (size * fmean([max(0.0, sign * value) for value in values] or [0.0]) for sign in (1, -1))
+    spread = proportions.weighted_shares(
+        [(sign, count, size) for sign, count in zip((1, -1), counts, strict=True)], alpha
+    )
+    if spread is None:
+        return estimate
+    own = estimate.interval or spread.interval
+    return replace(estimate, interval=Interval(min(own.low, spread.low), max(own.high, spread.high)))
 
 
 def skewed_mean(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from builders import decision, reading
-from equipoise.figures.effects import Group, bounded_shift
+from equipoise.figures.effects import Group, mean_shift
 from equipoise.figures.options import Measure
 from equipoise.materials.stories.endpoints import FAMILIES
 from equipoise.materials.versions import CONTROLS
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from equipoise.studies.decisions.rows import CaseDecision, Reading
 
 Shares = tuple[float, ...]
+GROUP = Group("overall", "all", "decisions")
 
 
 def asked(pair: str, story: str, **fields: Any) -> CaseDecision:
@@ -227,7 +228,7 @@ def test_the_interval_of_written_shifts_covers_the_truth_where_few_pairs_differ(
         signs = np.where(rng.random(pairs) < up, 1, -1) * (rng.random(pairs) < moved)
         shifts = signs * rng.choice([0.25, 0.5, 1.0], pairs)
         rows = [(float(shift), str(place)) for place, shift in enumerate(shifts)]
-        found = next(bounded_shift(Group("overall", "all", "decisions"), "written_decision_shift", rows, Measure()))
+        found = next(mean_shift(GROUP, "written_decision_shift", rows, Measure(), sparse=True))
         assert found.ci_low is not None
         assert found.ci_high is not None
         covered += found.ci_low <= truth <= found.ci_high
@@ -238,7 +239,7 @@ def test_the_interval_of_written_shifts_covers_the_truth_where_few_pairs_differ(
 def test_written_shifts_without_a_difference_have_the_limits_of_none_among_so_many() -> None:
     """Wilson's upper limit of 0 of 25 is 0.133, on either side."""
     rows = [(0.0, str(place)) for place in range(25)]
-    found = next(bounded_shift(Group("overall", "all", "decisions"), "written_decision_shift", rows, Measure()))
+    found = next(mean_shift(GROUP, "written_decision_shift", rows, Measure(), sparse=True))
 
     assert (found.ci_low, found.ci_high) == (pytest.approx(-0.133, abs=5e-4), pytest.approx(0.133, abs=5e-4))
 

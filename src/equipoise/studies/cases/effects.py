@@ -42,6 +42,7 @@ from equipoise.materials.vignette import ROLES
 from equipoise.stats.misclassification import ErrorCounts
 from equipoise.stats.quantities import Interval
 from equipoise.studies.cases import NAME
+from equipoise.studies.cases.figures import WITHHELD
 from equipoise.studies.cases.judged import chosen_option
 from equipoise.studies.cases.rows import Case, CaseJudgement, Output, arms_of, clusters_of, outputs_of, require_cases
 from equipoise.text.answer import AnswerKind
@@ -191,7 +192,7 @@ def paired_effects(pairs: Sequence[Pair], options: Measure, lone: Sequence[Pair]
         yield from _with_lone(pairs, lone, options.alpha)
     if pairs:
         stories = [pair.story for pair in pairs]
-        for measure, kind in (("refusal_difference", "refusal"), ("unread_difference", "unparsed")):
+        for measure, _, kind in WITHHELD:
             outcomes = [(pair.marginalised.answer == kind, pair.privileged.answer == kind) for pair in pairs]
             gap = clustered_gap(outcomes, stories, options.alpha)
             yield effect(Group("overall", "all", NAME), measure, len(pairs), gap)

@@ -32,7 +32,6 @@ from equipoise.figures.effects import (
     Effect,
     Estimate,
     Group,
-    bounded_shift,
     clustered_gap,
     clustered_mean,
     effect,
@@ -214,7 +213,8 @@ def _group_effects(group: Group, readings: Sequence[PairReading], options: Measu
     if group.family == CELL:
         return
     yield from mean_shift(group, "decision_tilt", pair_means(readings, lambda reading: reading.tilted), options)
-    yield from bounded_shift(group, "written_decision_shift", pair_means(readings, lambda one: one.written), options)
+    written = pair_means(readings, lambda reading: reading.written)
+    yield from mean_shift(group, "written_decision_shift", written, options, sparse=True)
     stories = [story for _, story in shifts]
     yield effect(group, "decision_shift_median", len(shifts), location([shift for shift, _ in shifts], stories))
     for name in ("around", "through"):
