@@ -42,9 +42,17 @@ from equipoise.materials.vignette import ROLES
 from equipoise.stats.misclassification import ErrorCounts
 from equipoise.stats.quantities import Interval
 from equipoise.studies.cases import NAME
-from equipoise.studies.cases.figures import WITHHELD
 from equipoise.studies.cases.judged import chosen_option
-from equipoise.studies.cases.rows import Case, CaseJudgement, Output, arms_of, clusters_of, outputs_of, require_cases
+from equipoise.studies.cases.rows import (
+    WITHHELD,
+    Case,
+    CaseJudgement,
+    Output,
+    arms_of,
+    clusters_of,
+    outputs_of,
+    require_cases,
+)
 from equipoise.text.answer import AnswerKind
 
 Mode = Literal["nli", "legacy"]

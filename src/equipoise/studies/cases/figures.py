@@ -4,13 +4,8 @@ from collections.abc import Callable
 
 from equipoise.figures.figure import Figure, withheld
 from equipoise.materials.pairs import Pair
+from equipoise.studies.cases.rows import WITHHELD
 from equipoise.text.answer import AnswerKind
-
-WITHHELD: tuple[tuple[str, str, AnswerKind], ...] = (
-    ("refusal_difference", "refusals", "refusal"),
-    ("unread_difference", "unread answers", "unparsed"),
-)
-"""Differences in what is withheld: the measure, its words, and the kind of answer."""
 
 
 def _share_difference(first: str, second: str, kind: AnswerKind) -> Callable[[Pair], float]:

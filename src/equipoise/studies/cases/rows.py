@@ -88,6 +88,11 @@ LETTER_ALONE = caseless(
 """The end of a reply that names an option by its letter and no words."""
 
 
+WITHHELD: tuple[tuple[str, str, AnswerKind], ...] = (
+    ("refusal_difference", "refusals", "refusal"),
+    ("unread_difference", "unread answers", "unparsed"),
+)
+"""Differences in what is withheld: the measure, its words, and the kind of answer."""
 LONGEST = 100
 """Most characters of the name of a group, such as a dimension, of which the names of figures are made."""
 
