@@ -89,9 +89,8 @@ LEASE = 60.0
 class Leases:
     """Who works on which keys of a cache, so that two processes do not do the same work at once.
 
-    The leases that one object holds are renewed by a thread of its own until they are released; those of a process of
-    this machine that has died are free at once. They only save work: where their file cannot be used, every key is
-    free.
+    The leases that one object holds are renewed by a thread of its own until they are released. They only save work:
+    where their file cannot be used, every key is free.
     """
 
     def __init__(self, path: Path) -> None:
@@ -378,10 +377,7 @@ def _decoded(raw: bytes) -> str:
 
 
 def _salvaged(path: Path, table: str) -> Iterator[tuple[str, str, str]]:
-    """Read every row of a damaged file that can be read.
-
-    One at a time, since a scan ends at the first damaged page, with rows that were found before: those must be kept.
-    """
+    """Read every row of a damaged file that can be read: one at a time, since a scan ends at the first damaged page."""
     most = path.stat().st_size // LEAST
     query = f"SELECT key, value, digest FROM {table} WHERE rowid = ?"  # noqa: S608  (a constant of the class)
     with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as database:

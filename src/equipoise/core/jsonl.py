@@ -78,7 +78,7 @@ def sha256(path: Path) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file atomically: to a temporary file beside it, flushed to disk, then renamed.
+    """Write a text file atomically.
 
     Of a link, the file that it leads to is replaced. What is there and is no regular file raises an EquipoiseError.
     """
@@ -94,8 +94,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 def write(path: Path, rows: Iterable[Row]) -> None:
     """Write rows as canonical JSONL; a duplicate key raises an EquipoiseError, and nothing is written.
 
-    Rows may come in any order, and only one is held at a time: their lines are buffered in an anonymous file and
-    sorted from there. A file without rows has one blank line: DVC warns of an output that is empty.
+    A file without rows has one blank line: DVC warns of an output that is empty.
     """
     places: dict[str, int] = {}
     end = 0
@@ -357,10 +356,7 @@ class Rows(Sequence[R]):
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Read lines lazily, each with its place in bytes, and without a byte order mark.
-
-    Unlike `splitlines`, this does not split at U+2028 and the like, which JSON leaves unescaped.
-    """
+    """Read lines lazily, each with its place in bytes, without a byte order mark, split at LF alone, not at U+2028."""
     place = 0
     try:
         require_file(path, piped=True)

@@ -1,8 +1,4 @@
-"""params.yaml as typed settings: one section per stage, unknown names rejected.
-
-The type of each section is defined in the package that uses it, so that changing one stage's settings does not
-invalidate the results of other stages.
-"""
+"""params.yaml as typed settings, unknown names rejected; a section's type is defined in the package that uses it."""
 
 import os
 import re
@@ -93,10 +89,7 @@ def items_named(path: Path, setting: str) -> str:
 
 
 def with_values(text: str, values: Mapping[str, str | int | None]) -> str:
-    """Give the text of params.yaml with other values of settings, by `section.field`; comments stay as they are.
-
-    A field that its section lacks comes first there. An unknown section is an EquipoiseError.
-    """
+    """Give the text of params.yaml with other values, by `section.field`; comments stay, a new field comes first."""
     for place, value in values.items():
         section, _, name = place.partition(".")
         block = re.search(rf"^{re.escape(section)}:[ \t]*\n(?:[ \t#].*\n|\n)*", text, re.MULTILINE)

@@ -61,11 +61,7 @@ def show(*parts: Table | str) -> None:
 
 
 def show_on(console: Console, *parts: Table | str) -> None:
-    """Print tables and lines on a console.
-
-    A table that it is too narrow for is printed as one block a row. One that expands has a column that gives way, and
-    stays a table.
-    """
+    """Print tables and lines on a console; a table too wide for it, unless it expands, as one block a row."""
     for part in parts:
         if isinstance(part, str):
             console.print(part, soft_wrap=True)
@@ -86,10 +82,7 @@ def _fits(table: Table, console: Console) -> bool:
 
 
 def _print_turned(table: Table, console: Console) -> None:
-    """Print a block for each row: its first cell, and below it the others with their headings.
-
-    They share a line or two, or else have a line each; empty cells are left out.
-    """
+    """Print a block for each row: its first cell, and below it the others with their headings, without empty ones."""
     if table.title:
         console.print(table.title)
     headings = [_unbroken(console, column.header) for column in table.columns[1:]]

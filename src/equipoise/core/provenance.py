@@ -94,10 +94,7 @@ def write(path: Path, record: Made) -> None:
 
 
 def read(path: Path, page: str) -> Made | None:
-    """Read the record of the page with an id; None if there is no file, or it belongs to another page.
-
-    Raises EquipoiseError for a malformed file.
-    """
+    """Read the record of the page with an id; None if there is none, EquipoiseError for a malformed file."""
     if not path.is_file():
         return None
     text = jsonl.read_text(path)

@@ -1,7 +1,4 @@
-"""Reading YAML files, with a one-line message for every error.
-
-Most are the project's and its user's own; a run that is verified brings some of a stranger's.
-"""
+"""Reading YAML files, the project's, its user's and a stranger's, with a one-line message for every error."""
 
 import json
 import re
@@ -118,11 +115,7 @@ def load_yaml(path: Path, kind: type[M]) -> M:
 
 
 def strictly(where: str, value: object, kind: type[M]) -> M:
-    """Validate the plain values of a YAML file as a model; an EquipoiseError begins with `where`.
-
-    Types are strict: text is not a number, true is not 1, and 1.0 is not a whole number. They are those of JSON, so
-    that a list is a tuple and text a path.
-    """
+    """Validate the plain values of a YAML file as a model, as strictly as JSON; an error begins with `where`."""
     _require_bounded(where, value)
     try:
         for part in _parts(value):

@@ -44,10 +44,7 @@ def looks(clusters: int) -> list[int]:
 
 @lru_cache(maxsize=256)
 def boundary(shares: tuple[float, ...], alpha: float, shape: float = SHAPE) -> float:
-    """Find the constant c of the boundary that a mean of 0 exceeds at any look with the probability alpha / 2.
-
-    `shares` are those of all clusters at the looks, ascending.
-    """
+    """Find c of the boundary that a mean of 0 exceeds at any look (shares, ascending) with probability alpha / 2."""
     from scipy.optimize import brentq
     from scipy.special import ndtri
 
@@ -73,9 +70,9 @@ def _crossing(shares: tuple[float, ...], c: float, shape: float) -> float:
 
 
 def level(n: int, planned: int, alpha: float) -> float | None:
-    """Return 1 - the confidence level of the repeated interval after n clusters; None before the first look.
+    """Return 1 - the repeated interval's level after n of `planned` clusters; None before the first look.
 
-    `planned` is the total number of clusters, `alpha` is 1 - the level of all looks together.
+    `alpha` is 1 - the level of all looks together.
     """
     from scipy.special import ndtr
 
