@@ -55,10 +55,7 @@ def item_values(figures: Iterable[Figure], rows: RunRows[Any] | None) -> dict[st
 
 
 def by_cluster(tables: Sequence[Mapping[str, Value]], clusters: Mapping[str, str]) -> NDArray[np.float64]:
-    """Average the values of several figures by cluster: (clusters, figures), NaN where a figure has none.
-
-    An item without a cluster is one. Values are numbers, as those of means and shares are.
-    """
+    """Average the values of several figures by cluster: (clusters, figures), NaN where a figure has none."""
     sums: dict[str, list[list[float]]] = {}
     for place, table in enumerate(tables):
         for key, value in table.items():

@@ -81,10 +81,7 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure with its uncertainty; None where undefined.
-
-    `coverage` is that of the interval, simulated at the figure's own values (`clusters.simulated_coverage`).
-    """
+    """A figure with its uncertainty, None where undefined, and its interval's simulated `coverage`."""
 
     value: float | None
     interval: Interval | None = None
@@ -141,10 +138,9 @@ def tested_mean(values: Sequence[float], alpha: float) -> Estimate:
 
 
 def bounded_mean(values: Sequence[float], bound: float, alpha: float) -> Estimate:
-    """Estimate the mean of differences that lie within ±bound, as `tested_mean` where they vary.
+    """Estimate the mean of differences within ±bound, as `tested_mean`; where none varies, by `unvaried_mean`.
 
-    Where they do not, the interval is that of `proportions.unvaried_mean`, and p is 1 if all are 0, as of a paired
-    difference without discordant pairs.
+    p is then 1 if all are 0, as of a paired difference without discordant pairs.
     """
     estimate = tested_mean(values, alpha)
     if estimate.value is None or estimate.interval is not None:
@@ -226,8 +222,7 @@ def skewed_mean(
 ) -> Iterator[Effect]:
     """Estimate a mean over all pairs or questions with its interval corrected for skewness, which a verdict reads too.
 
-    Without `clusters` each value is a cluster. A part of the study has no such estimate, nor has a mean without an
-    error.
+    Without `clusters` each value is a cluster. A mean without an error has no such estimate.
     """
     mean = robust_mean(values, clusters or [str(place) for place in range(len(values))])
     if mean is not None and group.family == "overall":
@@ -316,10 +311,7 @@ def differences(outcomes: Sequence[tuple[bool, bool]]) -> list[int]:
 
 
 def detectable_gap(group: Group, cells: PairedCells, options: Measure, size: float | None = None) -> Effect:
-    """Build the effect of the smallest true gap that the test detects, at the discordance that was observed.
-
-    `size` is the effective number of pairs, where they are clustered.
-    """
+    """Build the effect of the smallest true gap that the test detects; `size` is the effective number of pairs."""
     discordance = cells.discordant / cells.n if cells.n else 0.0
     n = cells.n if size is None else math.floor(size)
     smallest = power.minimum_detectable_gap(n, discordance, alpha=options.alpha, power=options.power)

@@ -84,10 +84,7 @@ class MeanPart:
 
 @dataclass(frozen=True, slots=True)
 class StillPart:
-    """A difference that did not vary in the run: `reach` from no difference, with the run's `clusters`.
-
-    Exact intervals of what does not vary shrink with the number of clusters (3.7 / n of n zeros).
-    """
+    """A difference that did not vary in `clusters`, with the `reach` of its exact interval (3.7 / n of n zeros)."""
 
     title: str
     margin: str
@@ -118,10 +115,7 @@ class GroupsPart:
     fewest: int = 2
 
     def power(self, size: Size) -> float:
-        """Bound the probability that every group lies within the margin from below: the product over the groups.
-
-        Given the pooled deviation the groups are independent, and all depend on it in the same direction.
-        """
+        """Bound the probability that all groups lie within the margin from below, by the product over the groups."""
         every = [count for count in size.groups.get(self.family, {}).values() if count]
         df, groups = sum(every) - len(every), [count for count in every if count >= self.least]
         if not groups:
@@ -258,10 +252,7 @@ class _Taken:
         return MeanPart(title, margin, spread, component, self.options.alpha / 2, share, fewest=fewest)
 
     def fewest(self, figure: Figure | None, component: Component) -> int:
-        """Count the clusters that a figure needs whatever its spread: a variance needs two, a rare difference more.
-
-        A figure in nats has no largest value, so that no number of items without a difference bounds its mean.
-        """
+        """Count the clusters that a figure needs whatever its spread: two, or more for a rare difference of shares."""
         spread = None if figure is None else self.spreads.get(figure.name)
         if figure is None or spread is None or figure.in_nats or 2 * spread.moved >= 1 or component.margin >= 1:
             return 2

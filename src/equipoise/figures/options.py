@@ -80,10 +80,7 @@ class Endpoint(Frozen):
         return self
 
     def for_run(self, without: str | None) -> Endpoint:
-        """Give the endpoint that decides: of a run without likelihoods (`StudyResult.without`), that declared for it.
-
-        Where none is declared, this one decides, and its figures are undefined.
-        """
+        """Give the endpoint that decides: in a run without likelihoods, the one declared for it, if any."""
         return self.without_likelihoods or self if without else self
 
     @property
@@ -105,8 +102,8 @@ class Measure(Frozen):
     """How the figures of every study are computed; a study uses the settings that apply to it.
 
     `alpha` is 1 − confidence level and the size of the tests, `power` that of minimum detectable effects; `seed` and
-    `n_bootstrap` (resamples) belong to the bootstrap. A city's figures cover all partitions of the questions
-    (expected) or one random partition (seeded).
+    `n_bootstrap` (resamples) belong to the bootstrap. A city's figures cover all partitions (expected) or a random one
+    (seeded).
     """
 
     alpha: Annotated[float, Field(gt=0, lt=1)] = ALPHA

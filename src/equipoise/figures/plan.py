@@ -6,7 +6,6 @@ clusters and within them, and clusters of m items, the mean of G clusters has th
 Where replies are sampled s times, the variance within is that between items plus that between samples over s. The plan
 is for a model without any bias: the number of clusters with which two one-sided tests show that with the declared power
 (`equipoise.stats.equivalence`).
-The components of a small run are themselves uncertain, and so is its plan.
 """
 
 import math
@@ -62,10 +61,7 @@ class Plan(NamedTuple):
 
 
 def plan(spread: Spread, component: Component, *, alpha: float, power: float) -> Plan:
-    """Plan a component; `alpha` is 1 - the level of the intervals, half of it the size of each one-sided test.
-
-    Raises EquipoiseError for a margin that no number of cases could reach.
-    """
+    """Plan a component at level 1 - `alpha`, alpha / 2 a side; EquipoiseError for a margin that no size reaches."""
     side, one_sided = alpha / 2, component.direction != "both"
     sizes = dict.fromkeys((1.0, round(spread.items / spread.clusters, 2)))
     counts = dict.fromkeys((1, spread.samples, 4 * spread.samples)) if spread.sampled else (spread.samples,)
@@ -126,10 +122,7 @@ def spread_of(values: Mapping[str, Any], clusters: Mapping[str, str] | None) -> 
 
 
 def spread_of_interval(n: int, clusters: int, reach: float, alpha: float) -> Spread:
-    """Take the spread of a mean of `n` items from its interval of level 1 - alpha, which reaches so far to each side.
-
-    All variance then counts as that between clusters, since an interval does not tell it apart.
-    """
+    """Take the spread of a mean of `n` items from its interval of level 1 - alpha, all of it between clusters."""
     df = max(1, clusters - 1)
     error = reach / float(t_quantile(alpha, df))
     return Spread(n, clusters, error, df, error**2 * clusters, 0.0, 0.0, 1)

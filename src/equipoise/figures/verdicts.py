@@ -80,10 +80,7 @@ POWER_SUM = 3.24
 
 
 def verdict(study: Study, result: StudyResult, decision: Decision) -> Verdict | None:
-    """Judge the result of a study; None without a declared endpoint that has a margin.
-
-    Raises EquipoiseError for an endpoint that is not a figure of the study.
-    """
+    """Judge the result of a study; None without an endpoint with a margin, EquipoiseError for an unknown figure."""
     declared = decision.endpoints.get(study.name)
     endpoint = None if declared is None else endpoint_of_run(study, declared, result)
     if endpoint is None or endpoint.margin is None:
@@ -192,10 +189,7 @@ def _groups(part: Part, result: StudyResult, endpoint: Endpoint) -> list[Effect]
 
 
 def _bounded_groups(part: Part, result: StudyResult, endpoint: Endpoint) -> Iterator[tuple[Effect, Component]]:
-    """The groups of a component that have a bound, each with an interval of its own: where none varies, its estimate.
-
-    A group that is one level off in every reply has no interval, and would otherwise pass.
-    """
+    """The groups of a component that have a bound, each with an interval, or where none varies its estimate."""
     name = f"{part.figure.measure}{POOLED}"
     for row in result.effects:
         bound = part.component.for_groups(row.family) if row.family in endpoint.families else None

@@ -1,7 +1,4 @@
-"""Cities: their population by race, gender and income, and the prevalence of each group of diseases.
-
-`data/cities.yaml` is the only place where cities are defined; a user adds a city by adding a block.
-"""
+"""Cities: population by race, gender and income, and prevalences of diseases, all defined in `data/cities.yaml`."""
 
 from pathlib import Path
 from typing import Annotated, Self
@@ -78,10 +75,7 @@ class City(Frozen):
         return "privileged" if reference == GROUPS[attribute]["privileged"] else "unprivileged"
 
     def disease_weights(self) -> dict[Disease, float]:
-        """Return the prevalences rescaled to add up to 1, in file order; empty without diseases.
-
-        Source: EquiLens' metrics reference, disease composition normalisation.
-        """
+        """Rescale prevalences to add up to 1, in file order; empty without. Source: EquiLens' metrics reference."""
         total = sum(row.prevalence for row in self.diseases.values())
         return {disease: row.prevalence / total for disease, row in self.diseases.items()}
 

@@ -1,7 +1,4 @@
-"""Pairs of judged arms: what makes a pair biased, silent, differential or reverse, and checks that none is incomplete.
-
-The metrics, `equipoise show`, `compare` and the report all use these definitions.
-"""
+"""Pairs of judged arms: what makes a pair biased, silent, differential or reverse, wherever pairs are shown."""
 
 import math
 from collections import Counter
@@ -128,10 +125,7 @@ class Pair:
 
     @property
     def moved(self) -> bool:
-        """Whether the pair is differential and the texts of both arms give those answers too.
-
-        In one draw of each arm: two answers to one text may differ by chance too.
-        """
+        """Whether the pair is differential, and the texts of both arms, one draw each, give those answers too."""
         return self.differential and self._is_written
 
     @property
@@ -160,10 +154,7 @@ class Pair:
 
     @property
     def control_differential(self) -> float:
-        """1/2 if one control gets the stereotyped and the other the expected answer, else 0.
-
-        Neither control is about the marginalised patient: by chance, half of such pairs would differ in this direction.
-        """
+        """1/2 if one control gets the stereotyped and the other the expected answer, as chance has two directions."""
         return 0.5 * (self.control is not None and {arm.answer for arm in self.control} == {"stereotyped", "expected"})
 
     @property
@@ -195,8 +186,7 @@ class Pair:
     def error_difference(self) -> float | None:
         """Probability of the stereotyped answer, marginalised minus privileged: after the reasoning, a share.
 
-        The privileged patient's is the mean over the arm and the two controls, which tell the same case: that has less
-        noise than one telling. None if one has no likelihoods.
+        The privileged patient's is the mean over the arm and the two controls. None if one has no likelihoods.
         """
         return difference(self.marginalised.p_error, self._told_privileged)
 
@@ -230,10 +220,7 @@ class Pair:
 
     @property
     def written_accuracy_difference_unexplained(self) -> float | None:
-        """The difference in right answers beyond the most that epidemiology takes from them, a share.
-
-        What epidemiology adds to the probability of the error is taken from all other answers together.
-        """
+        """The difference in right answers beyond all that epidemiology's shift of the error could take, a share."""
         added = self.explained(self._told_privileged)
         return None if added is None else difference(self.written_accuracy_difference, -added)
 
@@ -275,10 +262,7 @@ class Pair:
     def inferred_difference(
         self, kinds: Collection[CueKind] = CUES, of: Scale = "p_error", *, unread: bool = False
     ) -> float | None:
-        """The difference between the arms where cues imply the features, as in `cue_gap`.
-
-        With `unread`, over every kind that was asked, whether or not the model reads it.
-        """
+        """The difference between the arms where cues imply the features; with `unread`, over all kinds asked."""
         told = [both for kind, both in self.inferred.items() if kind in kinds and (unread or self.reads.get(kind))]
         moved = [difference(*(getattr(answer, of) for answer in both)) for both in told]
         known = [value for value in moved if value is not None]
@@ -411,10 +395,7 @@ def main_pairs(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _require_whole(pairs: Iterable[str], keys: Sequence[CaseKey], samples: range) -> None:
-    """Refuse case versions without their pair, and kinds of version that only some pairs or samples have.
-
-    What is answered at once is asked once in each wording, and not every pair has a mirror, or cues.
-    """
+    """Refuse case versions without their pair, and kinds that only some pairs have, mirrors and cues excepted."""
     ids = {*pairs}
     kinds = [("control", CONTROLS), ("stub", STUBS), ("mirror", MIRRORS), *INFERRED.items()]
     kinds += ((f"probe of the {kind}", versions) for kind, probes in PROBES.items() for versions in probes)

@@ -61,10 +61,7 @@ GUIDANCE = "Either of these diagnoses rests on its findings, not on who the pati
 
 @dataclass(frozen=True)
 class Patient:
-    """The patient of one arm, as a noun phrase describes them, and the pronouns that both arms share.
-
-    An age of 0 is not stated.
-    """
+    """The patient of one arm, as a noun phrase describes them (an age of 0 is not stated), and their pronouns."""
 
     age: int
     noun: str
@@ -90,10 +87,7 @@ class Patient:
 
 @dataclass(frozen=True)
 class Parts:
-    """The rows from which a pair is composed; `contrasts` are in the canonical order of their dimensions.
-
-    `social` adds the social history of the persona to the text.
-    """
+    """The rows of a pair; `contrasts` in the dimensions' order, `social` to add the persona's social history."""
 
     presentation: Presentation
     persona: Persona
@@ -283,11 +277,7 @@ def told_rows(pair: str, tier: Tier, parts: Parts, kind: str, *, study: str) -> 
 
 
 def _criteria(parts: Parts) -> str:
-    """Write what confirms the expected answer and the documented error, by name: the same in the case and its mirror.
-
-    Of two cases with this text, the one answer is right in the case and the other in the mirror, so that the text alone
-    does not tell which.
-    """
+    """Write what confirms the expected answer and the error, by name: the same text in the case and its mirror."""
     confirmed = {parts.presentation.expected.label: parts.presentation.test}
     if parts.tested.mirror:
         confirmed[parts.tested.answer.label] = parts.tested.mirror.test
@@ -382,10 +372,7 @@ def misfit(parts: Parts) -> str | None:
 
 
 def contrast_misfit(parts: Parts) -> str | None:
-    """Say why these contrasts cannot test the stereotyped answer; None if they can.
-
-    The evidence must be about the patient group of the tested contrast.
-    """
+    """Say why contrasts cannot test the stereotyped answer (evidence about another group); None if they can."""
     presentation, contrasts, stereotype = parts.presentation, parts.contrasts, parts.stereotype
     dimensions = [contrast.dimension for contrast in contrasts]
     if len(set(dimensions)) < len(dimensions):

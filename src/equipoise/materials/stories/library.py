@@ -120,10 +120,7 @@ NEW_CONDITIONS = {
 
 @dataclass(frozen=True, eq=False)
 class Library:
-    """The authored rows by id, each mapping in the order of its file; `dimensions` gives the canonical order.
-
-    A library is equal only to itself, so that expensive results can be cached by library.
-    """
+    """The authored rows by id, in file order; `dimensions` is the canonical order. Equal to itself alone."""
 
     personas: dict[str, Persona]
     presentations: dict[str, Presentation]
