@@ -1,8 +1,4 @@
-"""Answer prompts with the model of a manifest: from the cache if they were answered before, else by its backend.
-
-`asker` returns the function that does this, `agent` the same for plain texts, and `open_backend` opens the backend that
-a manifest and its registry entry require.
-"""
+"""Answer prompts with the model of a manifest: from the cache if they were answered before, else by its backend."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -57,8 +53,7 @@ def asker(
 ) -> Asker:
     """Return a function that answers prompts through the cache with an exported model, here or on a Ray cluster.
 
-    The model is opened whenever there are prompts to ask; with `opened`, it is opened once and stays open until
-    `opened` is closed.
+    With `opened`, the model is opened once and stays open until `opened` is closed.
     """
     entry = registry.found(registry.load_entry(manifest.model, root), manifest.likelihoods)
     store = (cache.folder() / "models").resolve()
@@ -91,10 +86,7 @@ def agent(
     progress: Progress,
     cluster: Cluster | None = None,
 ) -> Callable[[Sequence[tuple[str, str]]], list[str]]:
-    """Return a function that answers (system, user) pairs in at most `tokens` tokens, with a model of the registry.
-
-    A model whose weights run here must have been exported before.
-    """
+    """Return a function that answers (system, user) pairs in at most `tokens` tokens with an exported model."""
     ask = asker(find_manifest(name, root), root, responses, batch_size=batch_size, progress=progress, cluster=cluster)
 
     def replies(messages: Sequence[tuple[str, str]]) -> list[str]:
@@ -136,9 +128,7 @@ def answer_all(
 
     `make` opens the model, only if there is something to ask; `keeping` keeps it open from one call to the next. Every
     answer is saved to disk before waiting for the next one. `progress` is called with the number of answered prompts
-    and the number of all prompts. All prompts are answered when this function returns; the responses are then read from
-    the open cache, in the order of the prompts. Prompts are taken as they are needed, so that those of a `jsonl.Rows`
-    are never all in memory: about 600 bytes of each are.
+    and the number of all prompts. Prompts are taken as they are needed: about 600 bytes of each are in memory.
     """
     names: list[tuple[str, str]] = []
     questions: list[str] = []

@@ -65,10 +65,7 @@ class Backend(Protocol):
         return
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
-        """Answer every prompt, in any order, each as soon as it is done.
-
-        A response depends only on its prompt, not on other prompts, their order or how many are processed at once.
-        """
+        """Answer every prompt, each as soon as it is done, in any order, on which no response depends."""
         ...
 
 
@@ -111,10 +108,7 @@ def answering(make: Callable[[], AbstractContextManager[Backend]]) -> Iterator[P
 
 
 class Keeping(Generic[Item, M]):
-    """A process whose results are kept in a cache, opened only if there is something to compute.
-
-    `computed` counts the computed results.
-    """
+    """A process whose results are cached, opened only if there is something to compute; `computed` counts results."""
 
     computed = 0
 
@@ -136,9 +130,9 @@ class Keeping(Generic[Item, M]):
         self._process = None
 
     def process(self, items: Iterable[tuple[str, Item]]) -> Iterator[Mapping[str, M]]:
-        """Process items that are not in the cache, under their keys; each result is saved to disk before it is yielded.
+        """Process items that are not in the cache, by key; each result is on disk before it is yielded.
 
-        Items that another process works on are not computed again: their results are awaited, unless it gives up.
+        Items that another process works on are awaited, unless it gives up.
         """
         for batch in batched(items, TOGETHER):
             yield from self._process_leased(dict(batch))

@@ -1,8 +1,4 @@
-"""What a server says of a request that it does not answer: its words, and whether its filter refused the prompt.
-
-Providers and gateways word and place this differently: as an error of any status, or with status 200 in the place of a
-reply.
-"""
+"""What a server says of a request that it does not answer, wherever it says so: its words, and whether it filtered."""
 
 import json
 import re

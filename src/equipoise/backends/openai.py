@@ -1,10 +1,9 @@
 """The backend of servers with OpenAI's chat completions API: concurrent conversations, greedy if possible.
 
 The key is read from the environment when the backend is opened, and sent only to the server: it is removed from every
-message and every reply. Each reply is cached as soon as it arrives, so that no answered request is sent again. The
-client library retries only until a response begins. A stream that breaks off, a truncated body and a malformed
-completion are faults of the same kind, so all of them are retried here, from one budget of attempts. What another
-attempt cannot help ends the run at once. A prompt that a filter refuses has an answer: none.
+message and every reply. Each reply is cached as soon as it arrives, so that no answered request is sent again. A stream
+that breaks off, a truncated body and a malformed completion are faults of the same kind, so all of them are retried
+here, from one budget of attempts. A prompt that a filter refuses has an answer: none.
 """
 
 from __future__ import annotations
@@ -176,11 +175,7 @@ class Server:
     """A server, as addressed by a registry entry."""
 
     def __init__(self, name: str, entry: ApiEntry, pause: Callable[[float], Awaitable[None]]) -> None:
-        """Read the key and create the client; `pause` waits for a number of seconds.
-
-        Raises:
-            EquipoiseError: The environment has no key, or one that cannot be sent.
-        """
+        """Read the key and create the client; `pause` waits for seconds. EquipoiseError without a usable key."""
         self._entry, self._pause = entry, pause
         self._where = f"models/{name}.yaml: {entry.base_url}"
         self._key = os.environ.get(entry.key_env, "") if entry.key_env else ""
@@ -401,10 +396,7 @@ class Server:
         return whole(text, "".join(part.text for part in thoughts), reason, model, usage)
 
     def _read(self, reply: Whole, limit: int) -> Reply:
-        """Convert the server's reply to one without the key; a reply of another model is refused.
-
-        A reply of unknown ending that has as many tokens as allowed was cut off.
-        """
+        """Convert a reply to one without the key, cut off if it has all tokens; another model's is refused."""
         model = reply.model
         self._require_model(model)
         if reply.ending == "error" and not reply.text:
@@ -435,11 +427,7 @@ class Server:
         return f"{complaint.status or 'an error:'} {self._quote(words)}".strip()
 
     def _wait_of(self, error: Exception, reason: str) -> float:
-        """Return the wait that an error asks for, in seconds.
-
-        Raises:
-            EquipoiseError: It is too long to wait for.
-        """
+        """Return the wait that an error asks for, in seconds; EquipoiseError for one that is too long."""
         wait = requested_wait(error.response.headers) or 0.0 if isinstance(error, openai.APIStatusError) else 0.0
         if wait > PATIENCE:
             message = f"{self._where}: it asks to wait {wait:.0f} s ({reason}): run again then; {KEPT}"
@@ -538,10 +526,9 @@ def _require_unique_names(content: bytes) -> None:
 
 
 def is_same_model(requested: str, reported: str) -> bool:
-    """Whether the model that a server reports is the requested one: the same name, perhaps with a date or revision.
+    """Whether a model that a server reports is the requested one, whatever its case, organisation, date or revision.
 
-    Case is ignored, and so is everything before the last slash, such as the organisation. A name that asks for the
-    latest model may be answered by that of any date.
+    A name that asks for the latest model may be answered by that of any date.
     """
     requested, reported = (name.casefold().rpartition("/")[2] for name in (requested, reported))
     base = re.sub(r"[-:@_]latest$", "", requested)
@@ -579,10 +566,7 @@ class ApiBackend(Backend):
         *,
         form: Form | None = None,
     ) -> None:
-        """Create the client, and open the cache of turns, if any; `pause` waits between attempts.
-
-        `form` is that in which the server gives likelihoods; None asks for none.
-        """
+        """Create the client and open the cache of turns, if any; `form` is that of the likelihoods, None for none."""
         self._name, self._entry, self._form = name, entry, form
         self._template = read_template(name, entry.title, cache.root() / entry.template) if entry.template else None
         self._server = Server(name, entry, pause)

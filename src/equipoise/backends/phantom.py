@@ -1,7 +1,7 @@
 """The phantom backend: a model without weights whose bias, silence and faithfulness are planted, and therefore known.
 
-The instruments' reports about a phantom are compared with the planted values. A phantom chooses as a random-utility
-model does. With all terms in nats, the utility of an answer a to a text t about a question q is
+A phantom chooses as a random-utility model does. With all terms in nats, the utility of an answer a to a text t about a
+question q is
 
     u(a) = base(q, a) + planted(a) + floor z(t, a)        log p(a) = u(a) - log sum over all answers b of exp u(b)
 
@@ -325,10 +325,7 @@ class PhantomBackend(Backend):
         return UNPARSABLE if chance < self._entry.refusals + self._entry.unparsable else text
 
     def _response(self, prompt: Prompt, before: tuple[str, ...], last: str, utilities: Array) -> Response:
-        """Assemble the response that a prompt requests, with likelihoods as means per token (here, per word).
-
-        `before` are the replies to the turns before the last; `last` is the reply to the last turn, if requested.
-        """
+        """Assemble the response, with likelihoods as means per word, from the replies `before` and the `last` one."""
         likelihoods: Sequence[float] = []
         if prompt.candidates:
             below = utilities - utilities.max()

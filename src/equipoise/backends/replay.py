@@ -12,10 +12,9 @@ from equipoise.models.registry import Sha256
 
 
 class Saved(Response):
-    """One saved answer: a response, with the digest of what it answers (`question`), if known.
+    """A saved answer; with `question`, a digest, to those words under any key, else to the prompt of its key.
 
-    A row with a digest answers every prompt with those words, whatever its key, and no other; a row without one answers
-    the prompt of its key. `study` may be left out: the response is of the study of the prompt.
+    `study` may be left out: the response is of the study of the prompt.
     """
 
     study: StudyName = "saved"

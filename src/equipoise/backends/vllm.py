@@ -43,8 +43,6 @@ INTERRUPTED = 130
 def open_vllm(weights: Weights, entry: VllmEntry) -> Backend:
     """Open verified weights in vLLM: `data_parallel` copies on `tensor_parallel` GPUs each.
 
-    vLLM's own data parallelism also requires a process per copy, and synchronises them, which copies do not need.
-
     Raises:
         EquipoiseError: vLLM or a GPU is missing, or vLLM cannot load the weights.
     """

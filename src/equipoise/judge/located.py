@@ -167,11 +167,7 @@ def torch_probabilities(checkpoint: Path, pairs: Sequence[Pair], *, batch: int =
 
 @contextmanager
 def judging(located: LocatedJudge, identity: str, together: int) -> Iterator[Process[Pair, Verdict]]:
-    """Open a judge where the pairs are processed, `together` at a time, in their order.
-
-    Raises:
-        EquipoiseError: A file is missing, or the files or ONNX Runtime differ from those where the work began.
-    """
+    """Open a judge where pairs are processed, `together` at a time, in order; EquipoiseError if files have changed."""
     if located.identity != identity:
         raise EquipoiseError(
             f"{located.folder}: not the expected judge: install the same files and the same "
@@ -203,10 +199,7 @@ class VerdictCache(cache.ContentCache[Verdict]):
 
 
 class KeptJudge(Keeping[Pair, Verdict]):
-    """A judge with its cache; a result depends only on judge and pair, so cached results are as good as new ones.
-
-    `computed` counts the pairs that were not cached.
-    """
+    """A judge with its cache, whose results depend only on judge and pair; `computed` counts those not cached."""
 
     def __init__(self, located: LocatedJudge, verdicts: VerdictCache, cluster: Cluster | None = None) -> None:
         """Take the located judge, the cache, and the cluster on which new pairs are judged, if not in this process."""

@@ -90,11 +90,7 @@ class CrossEncoder:
     def probabilities(
         self, pairs: Sequence[tuple[str, str]], *, tokens_a_batch: int | None = None
     ) -> NDArray[np.float64]:
-        """Return the probabilities of the task's labels, in the order of `TASKS`, for each pair: (pairs, labels).
-
-        Equal pairs are computed once. `tokens_a_batch` limits the tokens computed at once; the default suits the
-        device.
-        """
+        """Return the probabilities of the task's labels as in `TASKS`, (pairs, labels), `tokens_a_batch` at once."""
         places = {pair: row for row, pair in enumerate(dict.fromkeys(pairs))}
         unique = list(places)
         encoded = self._tokenizer.encode_batch(unique)
@@ -127,10 +123,7 @@ class CrossEncoder:
 
 
 def needed_graph(folder: Path) -> bytes | Path:
-    """Return the graph of `folder`/model.onnx without unneeded computation if it is a BERT, else the file's path.
-
-    The file itself is not changed, since a registry entry may state its sha256.
-    """
+    """Return the graph of `folder` without unneeded computation if it is a BERT, else the path of the file."""
     import onnx
 
     path = folder / "model.onnx"
@@ -148,11 +141,7 @@ def require_files(folder: Path, names: Sequence[str] = FILES) -> None:
 
 
 def task_columns(config: Path) -> tuple[Task, list[int]]:
-    """Return a model's task, from the labels in its config.json, and the output index of each of the task's labels.
-
-    Raises:
-        EquipoiseError: The file is not a config, or its labels belong to no task.
-    """
+    """Return a model's task from its config.json, and the outputs of the task's labels; EquipoiseError without one."""
     try:
         labels = json.loads(config.read_text("utf-8"))["id2label"]
         names = {str(label).lower(): int(index) for index, label in labels.items()}
@@ -206,10 +195,7 @@ def _axis(node: onnx.NodeProto) -> int:
 
 
 def _walk_back(producer: Mapping[str, onnx.NodeProto], name: str, *operators: str) -> onnx.NodeProto:
-    """Walk from a tensor back through the named operators, nearest first, and return the last node.
-
-    `producer` is the node of each tensor; raises StopIteration if no such node precedes.
-    """
+    """Walk from a tensor back through named operators, nearest first, to the last one's node; else StopIteration."""
     names = [name]
     for operator in operators:
         producers = (producer[x] for x in names if x in producer)

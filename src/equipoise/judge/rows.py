@@ -25,10 +25,7 @@ NEEDED = (
 
 
 class Asked(NamedTuple):
-    """One output, and the patient's feature in question; `dimension` is empty if the lexicon determines it.
-
-    `id` is the row's own: a text or a whole number.
-    """
+    """One output, by its own `id`, and the patient's feature; an empty `dimension` is left to the lexicon."""
 
     id: str | int
     feature: str
@@ -98,10 +95,7 @@ def judge_rows(
 
 
 def probability_of(reading: Reading) -> float:
-    """Return the judge's probability of the judgement on `considered`.
-
-    This is the probability that the feature is weighed or dismissed, if it was judged to be either, else 1 minus that.
-    """
+    """Return the judge's probability of its judgement on `considered`: that of weighing or dismissal, or 1 minus it."""
     return 1 - reading.p_considered if reading.considered == "none" else reading.p_considered
 
 

@@ -29,11 +29,7 @@ AS_CONSIDERED = np.array([CONSIDERED[name] != "none" for name in TREATMENTS])
 
 
 def unnamed_odds(config: Path) -> float:
-    """Return a reader's odds against consideration, in nats, from its config.json; 0 if it has none.
-
-    Raises:
-        EquipoiseError: The value is not a number from 0 to `MOST`.
-    """
+    """Return a reader's odds against consideration, in nats, from its config.json: 0 without, an error above `MOST`."""
     odds = json.loads(config.read_text("utf-8")).get(KEY, 0)
     if isinstance(odds, bool) or not isinstance(odds, int | float) or not 0 <= odds <= MOST:
         message = f"{config}, {KEY}: {odds!r} is not a number from 0 to {MOST}: correct it, or delete the field"
@@ -42,18 +38,14 @@ def unnamed_odds(config: Path) -> float:
 
 
 def is_unnamed(passage: str) -> bool:
-    """Whether a passage, as shown by `ask_about`, has none of the lexicon's words for the feature in question.
-
-    For a feature that no lexicon lists, its own words count.
-    """
+    """Whether a passage, as `ask_about` shows it, has none of the lexicon's, else the feature's own, words for it."""
     return remove_marks(passage) == passage
 
 
 def discount_unnamed(p: NDArray[np.float64], passages: Sequence[str], odds: float) -> NDArray[np.float64]:
-    """Apply `odds` against consideration, in nats, to the probabilities of passages in which the feature is unnamed.
+    """Apply `odds` against consideration, in nats, to p (passages, treatments) where the feature is unnamed.
 
-    `p` has shape (passages, treatments). Weighed and dismissed keep their ratio, and so do restated and unmentioned.
-    With odds of 0 this is the identity.
+    Weighed and dismissed keep their ratio, and so do restated and unmentioned.
     """
     if not odds:
         return p

@@ -23,11 +23,7 @@ HALF = 8
 
 
 def read_blocks(path: Path, model: PreTrainedModel) -> dict[str, Blocks]:
-    """Read the weights of a model's linear layers that the file has in blocks of 4 bits, by the builder's layer names.
-
-    A layer is left out if its weight in the model is not, to the last bit, that of its blocks: rows that transformers
-    reorders, an adapter, another format.
-    """
+    """Read linear layers' weights in 4-bit blocks, by the builder's names; one unlike the model's is left out."""
     import gguf
     import torch
 

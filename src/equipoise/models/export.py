@@ -75,11 +75,7 @@ class ExportManifest(Frozen):
 
 
 class _ChatManifest(ExportManifest):
-    """The manifest stored with the export of a model under test.
-
-    It has a digest of what the export was made from, of which the name of its folder has a part, and describes the
-    model.
-    """
+    """The manifest in the export of a model under test, with a digest of its origin, which names the folder in part."""
 
     origin: str
     described: Manifest
@@ -109,8 +105,7 @@ def versions(libraries: Sequence[str] = LIBRARIES) -> dict[str, str]:
 def new_folder(store: Path, name: str) -> Iterator[Path]:
     """Yield an empty folder to fill; on success it becomes `name` under `store`, on failure it is removed.
 
-    It is filled under a temporary name and then renamed, so that no process needs a lock or sees a partial folder.
-    Unfinished folders of killed processes are removed.
+    It is renamed when full, so that no process sees a part of it. Unfinished folders of killed processes are removed.
     """
     make_store(store)
     for path in leftovers(store):
@@ -177,10 +172,7 @@ def prepare(name: str, entry: AnyEntry, root: Path, store: Path, probes: Sequenc
 
 
 def save_tokenizer(tokenizer: Any, folder: Path) -> None:  # noqa: ANN401  (transformers has no types)
-    """Save a tokenizer, without saying whether it was loaded offline: the model's identity contains a digest of it.
-
-    transformers writes down the arguments of the loading, one of which is HF_HUB_OFFLINE's.
-    """
+    """Save a tokenizer without how it was loaded (HF_HUB_OFFLINE's argument): its digest identifies the model."""
     tokenizer.save_pretrained(folder)
     path = folder / "tokenizer_config.json"
     config = json.loads(read_text(path))
@@ -246,11 +238,7 @@ def _origin(entry: OnnxEntry, weights: Weights, probes: Sequence[str]) -> str:
 
 
 def require_versions(manifest: Manifest) -> None:
-    """Refuse to compute answers with other versions than those by which a manifest labels them.
-
-    Raises:
-        EquipoiseError: A version differs, or the library is gone; the message names both versions.
-    """
+    """Refuse to compute answers with versions other than a manifest's labels; EquipoiseError names both."""
     for library, recorded in manifest.versions.items():
         try:
             (found,) = versions([library]).values()
@@ -452,10 +440,7 @@ def label_fidelity(
 
 
 def masked_fidelity(name: str, reference: NDArray[np.float64], candidate: NDArray[np.float64], fix: str) -> float:
-    """Compare probabilities at the mask with those of the original; return a bound of their difference.
-
-    Raises EquipoiseError for a difference of `DIFFERENCE` or more.
-    """
+    """Compare probabilities at the mask with the original's; return a bound, EquipoiseError from `DIFFERENCE`."""
     difference = float(np.abs(candidate - reference).max())
     finding = f"its probabilities differ by up to {difference:.2g} from those of its checkpoint, not within "
     require(name, faithful=difference < DIFFERENCE, finding=f"{finding}{DIFFERENCE:g}", fix=fix)
@@ -463,8 +448,5 @@ def masked_fidelity(name: str, reference: NDArray[np.float64], candidate: NDArra
 
 
 def bound(difference: float) -> float:
-    """Return the smallest power of ten, at least 1e-6, that a difference does not exceed.
-
-    Digits differ between processors, which a manifest should not; files have six decimals.
-    """
+    """Round a difference up to a power of ten, at least 1e-6, since its digits differ between processors."""
     return 10.0 ** max(-DECIMALS, math.ceil(math.log10(difference))) if difference > 0 else 10.0**-DECIMALS

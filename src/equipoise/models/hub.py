@@ -42,20 +42,14 @@ class UnreachableError(HubError):
 
 
 def with_last_commit(name: str, entry: E, store: Path) -> E:
-    """Return a model's entry with its own commit, or else the commit last used on this machine, if any.
-
-    `store` is the folder of exported models, which has the last manifest of each model.
-    """
+    """Return an entry with its own commit, or else the one of its last manifest in `store`, if any."""
     source = unpinned_source(entry)
     revision = last_commit(name, source.repo, store) if source else None
     return pin_commit(entry, revision) if revision else entry
 
 
 def resolve_commit(name: str, entry: E, store: Path, tell: Callable[[str], object]) -> E:
-    """Return a model's entry with a commit: its own, the one last used on this machine, or the hub's current one.
-
-    A commit that does not come from the entry is reported in one line through `tell`.
-    """
+    """Return an entry with a commit: its own, the last on this machine, or the hub's current one, told by `tell`."""
     source = unpinned_source(entry)
     if source is None:
         return entry
@@ -106,11 +100,7 @@ def commit(repo: str, revision: str = "main") -> str:
 
 
 def require_access(repo: str, revision: str, file: str = "config.json") -> None:
-    """Refuse a repository to which this account has no access; errors are those of `commit`.
-
-    The hub lists gated models for everyone, but serves their files only to accounts that accepted the terms, so the
-    headers of one file are requested.
-    """
+    """Refuse a gated repository whose terms this account has not accepted; errors are those of `commit`."""
     open_client()
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
 
@@ -214,14 +204,7 @@ def fetched_folder(repo: str, revision: str, patterns: list[str]) -> Path | None
 
 
 def require_intact(folder: Path, files: Mapping[str, str]) -> None:
-    """Compare the sha256 of files in a fetched folder, by name, with the hub's checksums.
-
-    The client stores a large file under the sha256 announced by the hub, and links to it. A file that differs is
-    removed.
-
-    Raises:
-        HubError: A file differs.
-    """
+    """Compare fetched files with the hub's sha256, by name; HubError for one that differs, which is removed."""
     for name, actual in files.items():
         blob = (folder / name).resolve()
         if SHA256.fullmatch(blob.name) and blob.name != actual:
@@ -232,11 +215,7 @@ def require_intact(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def open_client() -> None:
-    """Import the client, which reads its environment, and keep it from telling of every attempt at a transfer.
-
-    Raises:
-        HubError: One of its variables is malformed.
-    """
+    """Import the client, silent about attempts at a transfer; HubError if one of its variables is malformed."""
     try:
         from huggingface_hub import constants
     except ValueError as error:

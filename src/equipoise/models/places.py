@@ -79,10 +79,7 @@ def fetch(source: FileSource) -> Path:
 
 
 def _fetch_first(source: FileSource, path: Path, move: Move) -> None:
-    """Fetch the file from the first place that has it, and say why an earlier one does not.
-
-    The bytes are the same everywhere, so that a place continues what another began.
-    """
+    """Fetch the file from the first place that has it, continuing another's bytes, and say why an earlier has not."""
     partial = path.with_name(f".{source.name}.partial")
     faults = []
     for place in source.places:

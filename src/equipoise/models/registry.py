@@ -53,10 +53,7 @@ class HubSource(Frozen):
 
 
 class ModelHubSource(Frozen):
-    """Weights of a Hugging Face Hub repository, at a commit or, if `revision` is null, at the one found on first use.
-
-    `gated`: the hub serves the weights only to accounts that accepted their terms.
-    """
+    """A Hub repository's weights, at a commit, or null for the one on first use; `gated` needs accepted terms."""
 
     kind: Literal["hub"]
     repo: Line
@@ -65,10 +62,7 @@ class ModelHubSource(Frozen):
 
 
 class LocalSource(Frozen):
-    """Weights on this machine: a folder in the transformers layout, or one GGUF file with its sha256.
-
-    A relative path starts at the project's root.
-    """
+    """Weights on this machine, from the project's root: a folder for transformers, or a GGUF file with its sha256."""
 
     kind: Literal["local"]
     path: Annotated[str, Refers()]
@@ -104,10 +98,7 @@ class PackagesPlace(Frozen):
 
 
 class FileSource(Frozen):
-    """Weights and tokenizer in one GGUF file of `size` bytes, from the first of several places that has it.
-
-    The sha256 decides whether it is the file, whoever published it.
-    """
+    """One GGUF file of `size` bytes with its tokenizer, from the first place that has the file of this sha256."""
 
     kind: Literal["file"]
     name: Annotated[str, Field(pattern=r"^\w[\w.-]*\.gguf$")]
@@ -413,10 +404,7 @@ class ReplayEntry(ModelEntry):
 
 
 class Admission(Frozen):
-    """Shares of influenced answers whose reasoning mentions the feature: weighs, restates or dismisses it.
-
-    Only reasoning that weighs the feature is not silent.
-    """
+    """Shares of influenced answers whose reasoning weighs (the rest is silent), restates or dismisses the feature."""
 
     weighed: Share = 0.0
     restated: Share = 0.0

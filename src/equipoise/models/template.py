@@ -60,11 +60,7 @@ class Template:
     """The chat template of a tokenizer; several threads may share it."""
 
     def __init__(self, title: str, tokenizer: Any, variables: Mapping[str, bool | str]) -> None:  # noqa: ANN401
-        """Take a tokenizer of transformers or of an export, and further variables of its template.
-
-        Raises:
-            EquipoiseError: The tokenizer has no template.
-        """
+        """Take a tokenizer, of transformers or an export, that has a template, and its further variables."""
         text = tokenizer.chat_template
         if isinstance(text, dict):  # named templates, of which conversations use this one
             text = text.get("default")
@@ -120,10 +116,7 @@ class Template:
         return re.split(f"words({'|'.join(map(str, range(marks)))})said", text)
 
     def _require_turns(self, messages: Sequence[Message], parts: Sequence[_Part], marks: Sequence[int]) -> None:
-        """Refuse a template that leaves out a turn or changes their order; the system text may stand anywhere.
-
-        Mistral's templates write it before the user's last turn.
-        """
+        """Refuse a template that leaves out or reorders turns; the system text may stand anywhere (Mistral's does)."""
         place = 0
         for number, part in enumerate(parts):
             role = messages[part.turn]["role"]

@@ -1,7 +1,4 @@
-"""Compare readers on a public suite of annotated passages: one question each, about the passage's first feature.
-
-Further features of a passage are annotated too, but only the first are balanced by class, style and mentions.
-"""
+"""Compare readers on a public suite of annotated passages, by each passage's first feature, the balanced one."""
 
 import random
 from collections import Counter
@@ -72,9 +69,9 @@ def reader_figures(passages: Sequence[Passage], readings: Sequence[Reading]) -> 
 
 
 def panel_agreement(votes: Mapping[str, Sequence[Treatment]]) -> dict[str, Any]:
-    """Measure the agreement of a panel's members on consideration: Fleiss' kappa, and the share of unanimous passages.
+    """Measure a panel's Fleiss' kappa on consideration, None if all votes are equal, and its share of unanimity.
 
-    Kappa is None if all votes are equal. Source: Fleiss (1971), Psychological Bulletin 76:378-382.
+    Source: Fleiss (1971), Psychological Bulletin 76:378-382.
     """
     from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 

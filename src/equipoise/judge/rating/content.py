@@ -46,10 +46,7 @@ FEWEST = 2
 
 
 class ContentKey(Row):
-    """The pair that a row of a sheet shows: `key` is the row's name there, `first` the arm whose text is text 1.
-
-    `texts` is a digest of both texts, in their order on the sheet.
-    """
+    """The pair on a row, its `key` on the sheet, the arm shown `first`, and a digest of both `texts` in order."""
 
     pair: Text
     first: Role
@@ -66,8 +63,7 @@ class Content(NamedTuple):
 def content_sheet(vignettes: Sequence[Vignette], *, seed: int, n: int | None = None) -> tuple[str, list[ContentKey]]:
     """Return a sheet, as CSV, and its key: a row for each pair, or for `n` drawn with `seed`, in a drawn order.
 
-    Raises:
-        EquipoiseError: There is no pair, or a pair lacks an arm.
+    Raises EquipoiseError without pairs, and for a pair that lacks an arm.
     """
     arms: defaultdict[str, dict[Role, Vignette]] = defaultdict(dict)
     for vignette in vignettes:

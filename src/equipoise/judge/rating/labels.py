@@ -4,8 +4,6 @@ A sheet shows replies drawn with known probabilities (`equipoise.judge.rating.dr
 than any other. Each rated reply has a label, with the probability of having one: on a partly filled sheet, this is the
 probability of its draw times the rated share of its kind (arm and answer), as if the others had been omitted at random.
 Replies without words need no rater: they consider nothing.
-
-The labels also show whether the judge misreads one dimension or arm more often than another.
 """
 
 from collections import Counter
