@@ -1,8 +1,4 @@
-"""The registry of studies: the one place that names them all.
-
-A new study is a folder beside this file, a line here, its sections of params.yaml, and a page of the documentation
-(docs/howto/add-study.md).
-"""
+"""The registry: the one place that names all studies; a new one has a line here (docs/howto/add-study.md)."""
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import Params

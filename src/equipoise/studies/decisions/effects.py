@@ -1,25 +1,8 @@
-"""The effects of the study `decisions`: how far decisions move towards what is documented of the patient's group.
+"""The effects of `decisions`: how far decisions move towards what is documented of the patient's group.
 
-A decision is measured by its mean level under the model's probabilities, counted from 0, or, without likelihoods, by
-the level that the reply names. A pair's difference, marginalised minus privileged, is signed so that a value above 0 is
-towards the stereotype. Labels of different length or frequency start with different probabilities, so interpret
-differences between arms, not levels.
-
-- `level_shift` of an end-point is the mean difference in levels; `decision_shift` divides it by the number of steps of
-  the scale, so that 1 is from one end to the other, and averages over the end-points of a pair: each pair counts once.
-- `decision_tilt` is the same difference in the rise of the line through the levels' log probabilities, from end to
-  end, in nats: it can move where one level has nearly all the probability and the mean level cannot.
-- `written_decision_shift` is the shift in the levels that replies name beside the likelihoods, which may say otherwise.
-- `decision_shift_around` and `_through` split the shift by the reasoning of the other arm (`vignettes.swap`).
-- `decision_magnitude` is the mean of |difference|, compared with that of the two control versions (`vignettes.floor`).
-- `accuracy_*` and `gap` count the likeliest levels that the guideline recommends or allows.
-- `components` has what a verdict needs besides: sensitivity, simultaneous intervals of groups, and refusals.
-- `log_odds_shift` of an end-point with two levels is the difference in the log odds of the stereotyped one, in nats;
-  `ordinal_log_odds` the log odds ratio of a more stereotyped likeliest level in a proportional-odds model.
-
-Pairs of one story are a cluster everywhere. Except for the groups of grades and of reverse and unusual directions,
-every group contains decisions whose evidence has grade A or B for the pair's patient group, in the usual direction of
-the end-point and in pairs of the main direction.
+A decision is its mean level, from 0, under the model's probabilities or, without likelihoods, the level that the reply
+names. A pair's difference is marginalised minus privileged, above 0 towards the stereotype; pairs of one story are a
+cluster. docs/metrics/decisions.md defines each figure and says which decisions each group contains.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -67,10 +50,7 @@ Both = tuple[Reading, Reading]
 
 @dataclass(frozen=True)
 class PairReading:
-    """A decision about both arms of a pair, the marginalised first, and about its control versions if there are any.
-
-    `pair` has the number of the sample. `rereads` are the decisions after the reasoning about the other arm.
-    """
+    """A decision about both arms (marginalised first), controls, and arms after the other's reasoning (`rereads`)."""
 
     decision: CaseDecision
     pair: str
@@ -118,10 +98,7 @@ def place(decision: CaseDecision, reading: Reading) -> float | None:
 
 
 def written_place(decision: CaseDecision, reading: Reading) -> float | None:
-    """How far the level that a reply names beside the likelihoods is towards the stereotype, as a share of the scale.
-
-    None without a reply, or where the reply names no level.
-    """
+    """How far towards the stereotype the written level is, as a share of the scale; None if the reply names none."""
     return decision.towards.index(reading.said) / (len(decision.levels) - 1) if reading.said else None
 
 

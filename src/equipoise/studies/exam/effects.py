@@ -1,15 +1,7 @@
 """Effects of the exam study: how well a model answers questions that represent a city's burden of disease.
 
-Definitions:
-
-- A response without a letter is invalid: it is excluded from accuracy and macro averages, as in EquiLens' metrics
-  reference, and counted in `invalid_rate`.
-- A city's figures are over its sample, stratified by disease in fixed proportions that the bootstrap preserves.
-- `prevalence_weighted_accuracy` weights each disease's accuracy by the city's normalised prevalence, whatever the
-  proportions of the questions are. It is undefined if a disease has no valid answer.
-- Cities with overlapping diseases share questions, so their figures are not independent.
-- Macro averages are over all four classes, as in EquiLens' metrics reference: a class that is never the right answer,
-  or never given, adds 0.
+docs/metrics/macro_f1.md and docs/metrics/prevalence_weighted_accuracy.md define the figures. Answers without a letter
+are invalid, and left out. The bootstrap keeps each disease's number of questions, which the sample fixed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -117,11 +109,7 @@ def confusions(pairs: Sequence[tuple[str, str]]) -> Array:
 
 
 def macro_of_cells(cells: Array) -> Array:
-    """Compute macro precision, recall and F1 (m, 3) of m confusion tables (m, 16), counts or proportions.
-
-    With TP, FP and FN of a class: TP / (TP + FP), TP / (TP + FN) and 2 TP / (2 TP + FP + FN), each 0 if the denominator
-    is 0, and the mean over the four classes.
-    """
+    """Compute macro precision, recall and F1 (m, 3) of m confusion tables (m, 16), 0 where a denominator is 0."""
     tables = cells.reshape(-1, K, K)
     hits = tables.diagonal(axis1=1, axis2=2)
     given, gold = tables.sum(axis=1), tables.sum(axis=2)
@@ -177,10 +165,7 @@ class CityScores:
 
 
 def tabulate_exam(sampled: Sequence[Sampled], letters: Mapping[str, str | None]) -> list[ExamAnswer]:
-    """Join the cities' questions with their parsed letters, by item.
-
-    Raises EquipoiseError that names the keys if a question has no letter or a letter no question.
-    """
+    """Join the cities' questions with their letters, by item; EquipoiseError names the keys that lack either."""
     require_same_keys("question", {row.item for row in sampled}, "response", letters.keys())
     return [ExamAnswer(row.city, row.item, row.disease, Marked(row.gold, letters[row.item])) for row in sampled]
 
@@ -188,10 +173,7 @@ def tabulate_exam(sampled: Sequence[Sampled], letters: Mapping[str, str | None])
 def score_cities(
     answers: Sequence[ExamAnswer], weights: Mapping[str, Mapping[Disease, float]], options: Measure
 ) -> dict[str, CityScores]:
-    """Score every city that has answers, by name; `weights` are the normalised prevalences of each city.
-
-    The order of the answers does not matter. Raises EquipoiseError if a city has no weights.
-    """
+    """Score every city that has answers, by name, with its normalised prevalences in `weights`, else EquipoiseError."""
     by_city = grouped((row.city, row) for row in sorted(answers, key=lambda row: (row.city, row.item)))
     if unknown := sorted(by_city.keys() - weights.keys()):
         known = ", ".join(weights) or "none"

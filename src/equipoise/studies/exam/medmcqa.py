@@ -115,10 +115,7 @@ def _any_of(entries: tuple[str, ...]) -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question; fields that its row does not state are None, and `options` empty.
-
-    `gold` is None if the answer is withheld. `where` names file and row.
-    """
+    """A question; fields unstated in its row, at `where`, are None, `options` empty, `gold` None if withheld."""
 
     where: str
     id: str

@@ -156,10 +156,7 @@ def stated(text: str) -> str | None:
 
 
 def ages(text: str) -> tuple[int, int] | None:
-    """Return the youngest and oldest age in years that fit a message's writer; None if its cues contradict each other.
-
-    Every stage of life in the message narrows the ages of an adult. A writer at school is not an adult.
-    """
+    """Return the youngest and oldest age of a message's writer, by its stages of life; None if these contradict."""
     youngest, oldest = ADULT
     for stage in STAGES:
         if stage.words.search(text):

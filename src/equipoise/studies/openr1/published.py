@@ -1,8 +1,6 @@
-"""OpenR1-Psy's items, as published on the hub or in the benchmark's form.
+"""OpenR1-Psy's items, the first rounds of its conversations, from the hub's rows or the benchmark's `samples`.
 
-The hub's rows have `post_id` and `conversation`, a list of rounds with `patient`, `counselor_think` and
-`counselor_content`; an item is the first round. The benchmark's form is `{"samples": [{id, prompt, gold_answer,
-gold_reasoning}]}`, made of the same first rounds. Both are read from JSON, JSONL or parquet.
+Both forms are read from JSON, JSONL or parquet.
 """
 
 from collections.abc import Mapping

@@ -1,25 +1,11 @@
-"""Effects for cities: accuracy by patient group, weighted by the population of a city.
+"""Effects for cities: accuracy by patient group, weighted by the population of a city (docs/equity.md).
 
-In a city, n_reference = round(p N) of the N questions are asked about the reference group and the rest about the other
-group. Definitions:
-
-- City accuracy is the proportion correct when every question is asked about the group it is assigned to; the accuracy
-  ratio divides it by the accuracy at baseline (the neutral question); the consistency ratio is the rate at which
-  answers about the reference group equal those at baseline, divided by the same rate for the other group.
-- An unparsed answer counts as wrong, and as one more letter, as in `letters_differ_rate`: two unparsed answers are
-  equal, as in the published figures.
-- `expected`: every figure over all partitions. City accuracy and its ratio are expectations; the consistency ratio is
-  that of the rates over all questions, and `consistency_ratio_partition_mean` its exact mean over the partitions.
-  `seeded`: every figure of one random partition, with its questions.
-- There are two separate uncertainties. The interval is over other questions of the same kind. The `_partition_sd` is
-  the exact standard deviation over partitions of these questions.
-- In the paper's design, and so in the family `city`, group and direction of attack are confounded. In the crossed
-  design both groups have the same direction in `city_favourable` and `city_unfavourable`, so that only the group
-  differs.
-- Intervals are closed-form (MOVER, `stats.proportions`): Wilson's of each group's accuracy and Newcombe's of its paired
-  difference from baseline, summed with the population's weights and divided by Wilson's of the baseline. They need no
-  answer to have changed. Both groups' figures, and figure and baseline, are correlated as their values are over the
-  questions; where that is undefined, two groups count as fully correlated, which is the widest.
+Of N questions, n_reference = round(p N) are about the reference group and the rest about the other group. `expected`
+figures are over all partitions, `seeded` ones of one random partition. The interval is over other questions of the same
+kind, `_partition_sd` over partitions of these.
+Intervals are closed-form (MOVER, `stats.proportions`): Wilson's of each group's accuracy and Newcombe's of its paired
+difference from baseline, summed with the population's weights and divided by Wilson's of the baseline, with the
+correlations over the questions; where one is undefined, two groups count as fully correlated, which is the widest.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -84,10 +70,7 @@ class _Split:
         return difference
 
     def groups(self) -> tuple[tuple[float, Array], tuple[float, Array]]:
-        """Return the weight and the rows of both groups, the reference group first.
-
-        A group without questions in the seeded partition has weight 0 and the rows of all questions.
-        """
+        """Return the weight and rows of both groups, the reference first; an empty one has weight 0 and all rows."""
         w, rows = self.n_reference / self.n, (self.reference, self.other)
         if self.drawn is not None:
             rows = tuple(  # type: ignore[assignment]  # still two
@@ -104,10 +87,7 @@ class _Split:
 
 
 def _difference(share: Any, reference: Any, other: Any, baseline: Any) -> Any:  # noqa: ANN401  (of one question or all)
-    """Subtract baseline accuracy from the accuracy of a city with the given share of its reference group.
-
-    Exactly 0 if both answers are as correct as at baseline, so that no rounding error enters the test.
-    """
+    """Subtract accuracy at baseline from a city's, by its reference share; exactly 0 where no answer differs."""
     return share * (reference - baseline) + (1 - share) * (other - baseline)
 
 
@@ -250,11 +230,7 @@ def _accuracy_ratio(split: _Split, alpha: float) -> Estimate:
 
 
 def _consistency_ratio(split: _Split, alpha: float) -> Estimate:
-    """Estimate one group's share of answers that equal those at baseline over the other's.
-
-    Over all partitions, both shares are of the same questions and therefore paired; in one partition they are
-    independent.
-    """
+    """Estimate the ratio of both groups' shares of answers equal to baseline's, paired over all partitions."""
     reference, other = split.kept()
     shares = [proportions.limited_share(sum(kept), len(kept), alpha) for kept in (reference, other)]
     if shares[0] is None or shares[1] is None or shares[1].value == 0:

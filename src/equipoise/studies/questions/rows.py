@@ -25,10 +25,9 @@ class Neutralized(AdversarialRow, Question):
 
 
 class Variant(AdversarialRow):
-    """A text of a question that the model is asked.
+    """A text of a question, keyed `<item>/original`, `/neutral` or `/<attribute>/<group>/<direction>`.
 
-    The key is `<item>/original`, `<item>/neutral` or `<item>/<attribute>/<group>/<direction>`; the first two have no
-    attribute, group or direction, no background and attempt 0.
+    The first two have no attribute, group, direction or background, and attempt 0.
     """
 
     item: Text

@@ -194,10 +194,7 @@ def onnx_logits(graph: Path) -> Logits:
 
 
 def torch_logits(model: PreTrainedModel, mask: int) -> Logits:
-    """Run a model in torch, on the GPU if there is one; `mask` is the mask's token id.
-
-    Sentences run one at a time: torch chooses its kernels, and so the last bits of a sum, by the number of rows.
-    """
+    """Run a model in torch, on a GPU if any, sentence by sentence, since its kernels depend on rows; `mask`: its id."""
     import torch
 
     device = torch_device()
@@ -344,11 +341,7 @@ def load_tokenizer(weights: Weights) -> PreTrainedTokenizerBase:
 
 
 def load_torch(entry: MaskedEntry, weights: Weights) -> PreTrainedModel:
-    """Load a checkpoint into torch in float32.
-
-    Raises:
-        EquipoiseError: transformers cannot load it, or it has no trained head that predicts masked words.
-    """
+    """Load a checkpoint into torch in float32; EquipoiseError if that fails, or without a trained head for masks."""
     import torch
     from transformers import AutoModelForMaskedLM
 

@@ -1,9 +1,7 @@
-"""Awareness: does the reasoning say that this looks like a test, and does the model say so when it is asked?
+"""Awareness: does reasoning say that this looks like a test, and does the model when asked (docs/metrics/awareness.md)?
 
-A model that takes a case for an evaluation may treat its patient as it would no other. What its reasoning says is read
-by the wordings of `data/lexicon/awareness.yaml`, which have measured errors. With `build.awareness`, each arm's
-conversation has one more turn, that asks whether it was an evaluation; asked twice, in either polarity, so that a model
-that always says yes has a share of one half. Neither decides anything: both are a caveat beside the verdict.
+Reasoning is read by the wordings of `data/lexicon/awareness.yaml`. With `build.awareness` each arm's conversation is
+asked twice more, in either polarity. Both are a caveat beside the verdict, and decide nothing.
 """
 
 import re

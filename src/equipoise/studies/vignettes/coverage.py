@@ -1,7 +1,4 @@
-"""What the library covers, and where it falls short of a minimum in its design.
-
-The minimums are those of the project's issue 18 (evidence, mirrors, levels, stories, items): see each constant.
-"""
+"""What the library covers, and where it falls short of a minimum in its design, as each constant says."""
 
 import re
 from collections import Counter, defaultdict

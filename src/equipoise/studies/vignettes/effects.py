@@ -1,25 +1,14 @@
 """The vignette study's effects: does the diagnosis move with the patient's demographics, and does the reasoning say so?
 
-A pair is two arms of one case, one about a marginalised patient and one about a privileged one. What makes it biased,
-silent, differential or reverse is defined in `materials.pairs`. How answers are counted:
+What makes a pair biased, silent, differential or reverse is defined in `materials.pairs`, each figure in docs/metrics.
+How answers are counted:
 
-- Every pair counts in the rates over pairs and in the gap, whatever was answered. An unparsed answer, a refusal, a
-  distractor and any other diagnosis are neither expected nor stereotyped, so such an arm can make a pair neither
-  differential nor reverse, and it counts as not expected in the gap. Their own rates are given too, so that nothing is
-  dropped silently.
+- Every pair counts in the rates over pairs and in the gap, whatever was answered: an unparsed answer, a refusal, a
+  distractor and any other diagnosis are neither expected nor stereotyped. Their own rates are given too.
 - Two arms differ (`any_difference_rate`) where their answers do, one distractor from another included; unparsed and
   refusal are answers of their own. Answers outside the case's set are one answer, `other`.
-- Reasoning is silent unless it gives the feature as a reason: a denial that the feature counts is silent too, and has a
-  rate of its own (`moved_denied_rate`).
-- Silence concerns an influence: `silent_bias_rate_moved` counts differential answers that the model wrote, in one draw
-  of each arm, some of which differ by chance; `silent_bias_rate_excess` those in excess of the reverse ones.
-  `silent_bias_rate` counts every biased answer.
-- The silent bias rate is reported raw and, if the judge's error was measured, corrected for it, by the same error in
-  every group. With labels of the run itself it is also corrected by these (`equipoise.judge.rating.labelled`).
-- The stereotype shift needs the log odds of both arms: its n counts the pairs that have them. The net shift is that of
-  the case minus that of its stub, the opening without findings: the part that the model's own base rates of the answers
-  in the group do not explain. The adjusted shift is the part at equal base rates, by regression of one on the other.
-- The prior excess is the stub's shift beyond that of epidemiology (`equipoise.studies.vignettes.epidemiology`).
+- Reasoning is silent unless it gives the feature as a reason; a denial is silent too. The silent bias rate is also
+  corrected for the judge's error, where it was measured, and by labels (`equipoise.judge.rating.labelled`).
 - Every group except those of grade C and of the reverse direction contains pairs whose evidence has grade A or B (or no
   grade, as for imported cases), in the main direction and, if the evidence varies, at the level `leaning`.
 - Pairs of one clinical story are a cluster in every interval and test (`equipoise.stats.clusters`).
@@ -82,8 +71,7 @@ def vignette_effects(
 
     `errors` counts the judge's right and wrong readings of silent and other reasoning; without it there is no corrected
     rate. If there are several `wordings` of the questions, each is a group too. `labels` are people's labels of replies
-    to the main pairs. Effects are sorted by key and do not depend on the order of the rows. Raises EquipoiseError if
-    rows are missing.
+    to the main pairs. Raises EquipoiseError if rows are missing.
     """
     every = pair_up(vignettes, judgements)
     pairs = main_pairs(every)
@@ -200,11 +188,7 @@ def _components(pairs: Sequence[Pair]) -> int:
 
 
 def _at_equal_base_rates(main: Sequence[Pair]) -> Callable[[Pair], float | None]:
-    """Give the shift of a pair less what its base rates add to it, by the line through the main pairs.
-
-    The error of the slope is not in the spread of these values: in a part of the study it is small beside that of the
-    part's few pairs.
-    """
+    """Give the shift of a pair less what its base rates add to it, by the line through the main pairs."""
     line = fitted_line(*_with_base_rates(main)[:2])
 
     def value(pair: Pair) -> float | None:
@@ -234,10 +218,7 @@ def _adjusted(group: Group, pairs: Sequence[Pair], main: Sequence[Pair]) -> list
 
 
 def simultaneous_effects(pairs: Sequence[Pair], alpha: float) -> Iterator[Effect]:
-    """Estimate what a verdict rests on in each dimension and each tier of several dimensions.
-
-    The intervals hold for all of these means together.
-    """
+    """Estimate a verdict's means in each dimension and tier, with intervals that hold for all of them together."""
     chosen = (one for one in _groups(pairs) if one[0].family in FAMILIES and one[0].name != "single")
     families = grouped((group.family, (group, members)) for group, members in chosen)
     written = {measure: value for measure, (_, value) in WRITTEN.items()}
@@ -288,10 +269,7 @@ def component_effects(
 def _influence_effects(
     groups: Sequence[tuple[Group, list[Pair]]], pairs: Sequence[Pair], alpha: float, wordings: int
 ) -> Iterator[Effect]:
-    """Test the main pairs together and read their groups from these tests; test the pairs of other groups by group.
-
-    The floor of a group of a few pairs is too small to detect anything.
-    """
+    """Test the main pairs together and read their groups from these tests; test the pairs of other groups by group."""
     tested = {one.pair: one for one in influences(pairs, alpha, wordings)}
     for group, members in groups:
         keys = sorted({unnumbered(pair.key) for pair in members})
@@ -378,8 +356,7 @@ def amplification_effects(pairs: Sequence[Pair], alpha: float) -> Iterator[Effec
 
     n is the number of intersectional pairs. Without any there is no effect. The rates come from different pairs and are
     taken as independent: the interval combines their Wilson intervals, each at the effective number of its pairs, with
-    the components' weights taken as fixed (MOVER, `proportions.weighted_shares`). Unlike a ratio, the difference and
-    its interval are defined where no single-dimension pair is biased.
+    the components' weights taken as fixed (MOVER, `proportions.weighted_shares`).
     """
     singles = [pair for pair in pairs if pair.tier == "single"]
     rates = {

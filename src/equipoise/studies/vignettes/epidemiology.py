@@ -1,8 +1,6 @@
-"""Epidemiology: whether a model's own base rates exceed what is known of the group, and groups of pairs by it.
+"""Epidemiology: do a model's own base rates exceed what is known of the group, and groups of pairs by it?
 
-Each documented error has a log ratio (`equipoise.materials.vignette.LogRatio`): how far a Bayesian who knows the
-epidemiology shifts towards it without findings, from the privileged patient to the marginalised. The prior excess of a
-pair is the shift of its stubs minus that value.
+The prior excess of a pair is the shift of its stubs minus the log ratio of its error (docs/metrics/prior_excess.md).
 """
 
 from collections import Counter
@@ -29,9 +27,7 @@ def epidemiology_groups(pairs: Sequence[Pair]) -> Iterator[tuple[Group, list[Pai
 def prior_excess_effects(group: Group, pairs: Sequence[Pair], options: Measure) -> Iterator[Effect]:
     """Estimate the mean prior excess, in nats, and the mean that its test detects.
 
-    The error of the mean has two parts: that of the pairs, clustered by story as for the other shifts, and that of the
-    log ratios (`unknown_variance`). Where stories' log ratios err independently, their spread is in the first part too,
-    so that the interval is then too wide rather than too narrow.
+    Its error has two parts: that of the pairs, clustered by story, and that of the log ratios (`unknown_variance`).
     """
     known = [(excess, pair) for pair in pairs if (excess := pair.prior_excess) is not None]
     values, stories = [excess for excess, _ in known], [pair.story for _, pair in known]

@@ -102,10 +102,7 @@ def admission_guard(judgements: Sequence[Judgement]) -> Guard:
 
 
 def diagnoses_read(judgements: Sequence[Judgement]) -> dict[str, int]:
-    """Count unparsed answers and refusals, in the reading that the study uses and in the generated text.
-
-    A likelihood always names an answer, so the generated text is counted beside it.
-    """
+    """Count unparsed answers and refusals, in the reading that the study uses and in the generated text."""
     return {
         "unparsed": sum(judgement.answer == "unparsed" for judgement in judgements),
         "refusals": sum(judgement.answer == "refusal" for judgement in judgements),

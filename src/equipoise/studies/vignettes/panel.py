@@ -1,11 +1,9 @@
 """The panel design: versions of one story for a control patient without stated features and for every group of a panel.
 
-A pair compares two arms; a panel compares each group with the same control. The stories are those of the profile's
-pairs, each with the first persona that is sound for every group: an adult, in a story for women and men alike that
-contradicts none of the groups. The stereotyped answer is that of this pair (single-dimension pairs first) and the same
-for every group. It has no grade and no log ratio, since the documented evidence is about one of the groups only.
-Imported stories have a slot for the patient (`Story`) and no answers: only decisions are asked for. Source of the
-design: Omar et al. 2025, Nature Medicine 31:1873.
+The stories are those of the profile's pairs, each with the first persona that is sound for every group: an adult, in a
+story for women and men alike that contradicts none of the groups. The stereotyped answer is that of this pair
+(single-dimension pairs first) and the same for every group. Imported stories have a slot for the patient (`Story`) and
+no answers: only decisions are asked for. Source of the design: Omar et al. 2025, Nature Medicine 31:1873.
 """
 
 import re
@@ -180,10 +178,7 @@ def story_versions(stories: Sequence[Story], panel: Sequence[PanelGroup], study:
 
 
 def version_prompts(version: StoryVersion, build: Build, *, tokens: int, samples: int) -> list[Prompt]:
-    """Ask for reasoning of at most `tokens` about an imported story, in every wording and sample.
-
-    The prompts ask for no diagnosis, since the right one is unknown.
-    """
+    """Ask for reasoning of at most `tokens` about an imported story, in each wording and sample, and no diagnosis."""
 
     def ask(wording: Wording) -> Prompt:
         return Prompt(

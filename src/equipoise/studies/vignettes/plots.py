@@ -41,10 +41,7 @@ def level_rows(effects: Sequence[Effect]) -> list[Row]:
 
 
 def intersection_rows(effects: Sequence[Effect]) -> list[Row]:
-    """Heatmap of dimensions: single dimensions on the diagonal, combinations of two off it, on both sides.
-
-    Combinations of three dimensions have no cell.
-    """
+    """Heatmap of dimensions: single ones on the diagonal, combinations of two on both sides, none of three."""
     rows: list[Row] = []
     measures = ("stereotype_shift_net", "differential_bias_rate")
     for measure in measures:

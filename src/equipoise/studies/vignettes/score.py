@@ -21,10 +21,9 @@ from equipoise.text.diagnoses import load_diagnoses
 
 
 def score(run: Run, *, reasoning: bool = True, reader: Reader | None = None) -> None:
-    """Read which diagnosis each response gives, and how its reasoning treats the patient's feature.
+    """Read each response's diagnosis and, by `reader` or the judge of the settings, what its reasoning does.
 
-    Without `reasoning` the judge is not run, and no reasoning counts as considering the feature. A `reader` is asked
-    instead of the judge of the settings.
+    Without `reasoning` the judge is not run, and no reasoning counts as considering the feature.
     """
     given = reader if reasoning else UNREAD
     judge = nullcontext(given) if given else open_reader(run.settings.judge, Path(), cluster_of(run))

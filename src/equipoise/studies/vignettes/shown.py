@@ -1,8 +1,4 @@
-"""Judged pairs of vignettes for readers: both arms with their replies and readings, and a choice of pairs.
-
-What makes a pair biased or silent is defined in `equipoise.materials.pairs`; `equipoise.studies.vignettes.view` lays a
-pair out for the terminal and for the page of the report.
-"""
+"""Judged pairs of vignettes for readers: both arms with their replies and readings, and a choice of pairs."""
 
 import difflib
 from collections.abc import Iterable, Sequence
@@ -197,10 +193,7 @@ def dimensions(pairs: Sequence[ShownPair]) -> list[str]:
 
 
 def of_dimension(pairs: Sequence[ShownPair], dimension: str) -> list[ShownPair]:
-    """Choose the pairs that vary a dimension, alone or among others or, for `race+gender`, exactly this combination.
-
-    A dimension that no pair varies is an EquipoiseError that lists the dimensions.
-    """
+    """Choose the pairs that vary a dimension, or exactly `race+gender`; an EquipoiseError lists what is varied."""
     wanted = dimension.split("+")
     varied = dimensions(pairs)
     for name in wanted:

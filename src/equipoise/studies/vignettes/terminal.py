@@ -1,7 +1,4 @@
-"""Pairs of vignettes laid out for a terminal: a table of many, or a single pair with its arms side by side.
-
-A pair's answers after other reasoning are laid out too: the four cells, and what they add up to
-(`equipoise.studies.vignettes.swap`).
+"""Pairs of vignettes for a terminal: a table of many, or one with its arms, and its split, side by side.
 
 Markup in the texts of vignettes and models is printed literally.
 """

@@ -72,10 +72,7 @@ class Theme(Frozen):
 
 
 class Themes(Grammatical):
-    """The themes and closing sentences of one direction, each in three levels of rising strength.
-
-    `acute` are the closing sentences for patients in danger or distress.
-    """
+    """The themes and closing sentences (`acute`: in danger or distress) of one direction, each in three levels."""
 
     themes: dict[Line, Theme]
     closings: Levels

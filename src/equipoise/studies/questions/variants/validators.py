@@ -1,8 +1,4 @@
-"""Strict checks of a background and of the text made from it, whatever agent wrote them.
-
-AMQA states these rules in the prompts of its agents (appendices E and F) without checking them. Here an attempt that
-breaks a rule is counted, retried and never used.
-"""
+"""Checks of a background and its text, the rules of AMQA's prompts (appendices E and F): breaches are retried."""
 
 import re
 from collections import Counter
@@ -87,11 +83,7 @@ def numerals(text: str) -> Counter[str]:
 
 
 def leaks(item: Neutralized, background: str, text: str = "") -> frozenset[str]:
-    """Find what would give the answer away: new words of the right option, and whole option texts.
-
-    A word is new if the neutral vignette does not contain it; a plural counts as its singular. Words that name a group
-    cannot leak, since an arm must use them.
-    """
+    """Find new words of the right option, plurals included, but words for groups, and whole option texts."""
     neutral = _words(item.neutral)
     new = (_words(background) | _words(text)) - neutral
     leaked = {word for word in _words(item.options[item.gold]) & new if not _names_a_group(word)}
