@@ -91,10 +91,7 @@ class FrozenPlan(Frozen):
 
 
 def plan_of(settings: Params, data: Path) -> FrozenPlan:
-    """Make the plan of the settings, whose cases are built in a temporary folder.
-
-    Raises EquipoiseError for a study whose prompts the model of the settings has answered in `data`.
-    """
+    """Make the plan of the settings, with cases built in a temporary folder; EquipoiseError if `data` has answers."""
     studies = {}
     for name in settings.studies:
         with TemporaryDirectory() as folder, redirect_stdout(StringIO()):

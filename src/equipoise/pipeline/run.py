@@ -21,10 +21,7 @@ MANIFEST = "manifest.json"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A study's settings and files.
-
-    `data` has the authored files and every study's folder; `progress` receives the units of work done and their total.
-    """
+    """A study's settings and files: `data` has the authored ones, and a folder a study; `progress` gets (done, of)."""
 
     study: str
     data: Path
@@ -33,10 +30,7 @@ class Run:
 
     @classmethod
     def load(cls, study: str, data: Path, progress: Callable[[int, int], object]) -> Self:
-        """Read params.yaml for a study; a fault is an EquipoiseError that names the key.
-
-        So is another environment than the one that `check` recorded.
-        """
+        """Read params.yaml for a study; an EquipoiseError names a faulty key, or an environment not recorded."""
         require_recorded(data)
         return cls(study, data, params.load(), progress)
 

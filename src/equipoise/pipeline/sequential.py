@@ -2,8 +2,7 @@
 
 The order of the clusters depends on the seed and on what was built. At each look (`stats.repeated.looks`), the first of
 them at nearly half of the clusters, the units asked so far are scored and measured as by the stages. The verdict's
-intervals are valid at all looks together, so that repeated looks are allowed. Its other preconditions (guards, floors,
-noise) must be met too; a run that never meets them ends undecided.
+intervals are valid at all looks together, so that repeated looks are allowed.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,8 +1,4 @@
-"""The steps of a study, which stages load by name.
-
-Stage STAGE of study STUDY runs the module STAGE of the folder `studies/STUDY`, so that a change of one study's code
-reruns only that study; `equipoise.pipeline.depends` lists the code of each for DVC.
-"""
+"""The steps of a study: stage STAGE of study STUDY runs, by name, the module STAGE of `studies/STUDY` alone."""
 
 from __future__ import annotations
 
