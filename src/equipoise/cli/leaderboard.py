@@ -79,7 +79,7 @@ def leaderboard(
 def read_runs(*, all_commits: bool = False) -> tuple[list[Run], list[str]]:
     """Read every finished run that DVC knows, the last commit first, then results, and notes on what was left out.
 
-    `dvc.api.exp_show` is not used: it rounds figures for display, and gives None for 0.
+    `dvc.api.exp_show` would round figures.
     """
     from dvc.exceptions import DvcException
     from dvc.repo import Repo
@@ -164,10 +164,7 @@ def _is_missing(error: object) -> bool:
 
 
 def _stale(repo: Any) -> str:  # noqa: ANN401  (DVC has no types)
-    """Name a parameter that the workspace's last run did not have; empty where there is none.
-
-    Figures of the workspace are those of its last run, while params.yaml may have been edited since.
-    """
+    """Name a parameter, edited since, that the workspace's last run did not have; empty where there is none."""
     from dvc.dependency import ParamsDependency
 
     for stage in repo.index.stages:

@@ -1,7 +1,4 @@
-"""Servers whose address `equipoise new model` knows, and the models that they list.
-
-Each of them lists its models under `/models`, as in OpenAI's API.
-"""
+"""Servers whose address `equipoise new model` knows, and the models that they list below `/models`."""
 
 import urllib.error
 import urllib.request
@@ -72,11 +69,7 @@ def base(url: str) -> str:
 
 
 def require_model(server: str, url: str, model: str) -> str:
-    """Return the model to ask a known server for: the given one, or the only one that it has.
-
-    Raises:
-        EquipoiseError: The server does not answer, or has other models.
-    """
+    """Return the model to ask a known server for: `model`, or its only one; EquipoiseError for another."""
     models = _list(server, url)
     if model in models or (len(models) == 1 and not model):
         return model or models[0]

@@ -1,7 +1,4 @@
-"""Weights for which `equipoise new model` writes an entry: the default ones, the hub's, a folder, or a GGUF file.
-
-What a file says of its model is read from it: the number of parameters, the context, and the sizes of the cache.
-"""
+"""Weights for which `equipoise new model` writes an entry, with what the hub, a folder or a GGUF file says of them."""
 
 from __future__ import annotations
 
@@ -64,11 +61,7 @@ def embedded() -> Weights:
 
 
 def of_hub(repo: str) -> Weights:
-    """Describe weights of the hub by what the repository's name says of their size.
-
-    Experts are multiplied, which counts what they share too often: too large a model is refused, not too small a one.
-    A size that the name does not give is marked for editing.
-    """
+    """Describe weights of the hub by the sizes in the repository's name; one that it does not give is to be edited."""
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", repo):
         raise EquipoiseError(f"--hub {line(repo)}: give the repository as OWNER/NAME")
     match = SIZE.search(repo.replace("-", " ").replace("_", " "))
@@ -78,11 +71,7 @@ def of_hub(repo: str) -> Weights:
 
 
 def of_folder(path: str) -> Weights:
-    """Describe weights in a folder by their files: the sizes of tensors, and config.json.
-
-    Raises:
-        EquipoiseError: The folder has no weights, no configuration or no chat template.
-    """
+    """Describe a folder's weights by its tensors and config.json; EquipoiseError without them or a chat template."""
     folder = cache.root() / path
     files = sorted(folder.glob("*.safetensors"))
     if not files:
@@ -114,11 +103,7 @@ def of_folder(path: str) -> Weights:
 
 
 def of_gguf(path: str) -> Weights:
-    """Describe weights in a GGUF file by its metadata and its tensors.
-
-    Raises:
-        EquipoiseError: The file is missing, damaged or not a GGUF file, or transformers cannot load it.
-    """
+    """Describe a GGUF file by its metadata and tensors; EquipoiseError if it is missing, damaged or of another kind."""
     hub.open_client()  # which transformers imports
     file = cache.root() / path
     where = line(str(file))

@@ -17,10 +17,7 @@ from equipoise.studies.registry import BOARD, TITLES
 
 
 class Card(NamedTuple):
-    """A headline figure as the page shows it; `interval`, `where` and `detectable` may be empty.
-
-    `warnings` are the guards that warn about its rows, `page` is its page of the documentation.
-    """
+    """A headline figure as the page shows it, with its documentation's `page`, and the guards that warn about it."""
 
     name: str
     study: str
@@ -37,10 +34,7 @@ class Card(NamedTuple):
 
 
 def cards(results: Mapping[str, StudyResult], alpha: float) -> list[Card]:
-    """Make a card of every headline figure of the run; `results` are by study, `alpha` is 1 − the level.
-
-    The card of an undefined figure says so; a figure of a study that did not run has no card (`absent`).
-    """
+    """Make a card of every headline figure of the studies that ran, at level 1 − `alpha`, also of an undefined one."""
     measured = [(figure, results[figure.study]) for figure in BOARD if figure.study in results]
     rows = ((figure, effect_of(figure, result.effects), result) for figure, result in measured)
     return [_card(figure, row, result, alpha) for figure, row, result in rows if row is not None]
@@ -127,10 +121,7 @@ def _card(figure: Figure, row: Effect, result: StudyResult, alpha: float) -> Car
 
 
 def _beside(figure: Figure, row: Effect, by_key: Mapping[str, Effect]) -> str:
-    """Write the figures needed to interpret a difference, if they are defined.
-
-    A model that always gives the documented error, or never, has no difference of criteria, and a d' of 0.
-    """
+    """Write the figures needed to interpret a difference, if they are defined."""
     group = row.key.removesuffix(row.measure)
     estimates = ((value_of(by_key, f"{group}{measure}"), words) for measure, words in figure.beside.items())
     parts = [f"{number(value)} {words}" for value, words in estimates if value is not None]
@@ -174,8 +165,6 @@ def _covered(row: Effect) -> str:
 
 def _tested(figure: Figure, row: Effect, result: StudyResult, alpha: float) -> str:
     """Write the p-value, after Holm's correction if made, since the interval is not corrected for multiple tests.
-
-    The correction is over the groups of the figure's family, not over the figures.
 
     If the two disagree on the null value, the sentence says that the interval is followed.
     """

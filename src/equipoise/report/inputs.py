@@ -1,8 +1,4 @@
-"""The provenance of a report: model, judge, settings, and every input with its title, licence, source and sha256.
-
-The inputs are the files that the stages of the chosen studies read (`equipoise.pipeline.depends.files_read`), those
-that settings name among them.
-"""
+"""The provenance of a report: model, judge, settings, and every input with its title, licence, source and sha256."""
 
 import json
 from collections.abc import Mapping
