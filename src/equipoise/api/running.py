@@ -47,7 +47,6 @@ LIMIT = 5
 FIRST = next(iter(STUDIES))
 """The study that is asked unless another is named: the vignettes."""
 CALLED = "called"
-"""The name of a model that is a function."""
 INPUTS = (
     *("cities.yaml", "diagnoses.yaml", "features", "items", "lexicon", "medmcqa_diseases.yaml", "phantoms", "ratings"),
     *("raw", "sentences", "templates"),

@@ -13,7 +13,6 @@ FILTER_CODES = re.compile(
     r"|moderation(?:blocked|failed|error|flagged)|guardrail|responsibleai|usagepolic|safetyviolation|censor|riskcontrol"
     r"|^(?:safety|blocklist|spii|recitation|moderation|sensitive|imagesafety|blockreason)$"
 )
-"""Codes of a filter, without case and punctuation."""
 _VERB = (
     r"(?:block|filter|flag|reject|refus|violat|interven|prohibit|trigger|detect|disallow|den[iy]|not allowed|failed"
     r"|contain|restrict)"
@@ -32,7 +31,6 @@ FILTER_WORDS = caseless(
     r"|敏感|不安全|不合规|违规|内容安全|审核"
     rf"|\b{_VERB}[^\n]{{0,120}}?\b{_TOPIC}|\b{_TOPIC}[^\n]{{0,120}}?\b{_VERB}"
 )
-"""Words of a filter in a message."""
 ABOUT_ACCESS = caseless(
     r"\b(?:accounts?|organi[sz]ations?|workspace|subscription|api[ _-]?keys?|suspended|deactivated|banned|permissions?"
     r"|unsupported|unrecogni[sz]ed|unknown|unexpected|extra inputs?|not (?:supported|permitted)|parameters?)\b"

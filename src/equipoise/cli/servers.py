@@ -13,7 +13,6 @@ from equipoise.core.errors import EquipoiseError, nearest, one_line
 from equipoise.core.visible import line
 
 PATIENCE = 10.0
-"""Seconds to wait for a server's list."""
 LARGEST = 2**20
 """Most bytes of a list that are read."""
 

@@ -28,7 +28,6 @@ FORMATS: Mapping[str, Format] = {
     "pdf": Format("tables and plots as PDF", pictures.pdf_files),
     "bibtex": Format("BibTeX for Equipoise and the run", bibtex.files),
 }
-"""Every format by name, in the order in which they are listed."""
 
 
 def find_format(name: str) -> Format:

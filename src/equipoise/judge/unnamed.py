@@ -21,7 +21,6 @@ from equipoise.judge.passages import CONSIDERED, TREATMENTS
 from equipoise.judge.reading import remove_marks
 
 KEY = "unnamed_odds"
-"""The field of config.json."""
 MOST = 20
 """Odds of e^20, half a billion to one: more than any share requires, and still distinguishable from a rounded 0."""
 AS_CONSIDERED = np.array([CONSIDERED[name] != "none" for name in TREATMENTS])

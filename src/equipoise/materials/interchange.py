@@ -8,7 +8,6 @@ from equipoise.core import jsonl
 from equipoise.materials.vignette import Vignette
 
 CASES = "cases"
-"""The one key of the object."""
 
 
 def published(vignettes: Iterable[Vignette]) -> dict[str, Any]:

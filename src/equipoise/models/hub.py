@@ -22,7 +22,6 @@ from equipoise.models.registry import ModelEntry, ModelHubSource
 
 E = TypeVar("E", bound=ModelEntry)
 PATIENCE = 10.0
-"""Seconds to wait for the hub's answer to a request."""
 COMMIT, SHA256 = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{64}")
 NOT_WHOLE = "Consistency check failed"
 """Beginning of the client's error for a file whose size differs from the announced one."""

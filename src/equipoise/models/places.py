@@ -29,7 +29,6 @@ from equipoise.models.registry import FileSource, HubPlace, PackagesPlace
 
 MB, GB = 10**6, 1e9
 BLOCK = 2**20
-"""Bytes that are read at once."""
 LOOK = 0.5
 """Seconds between two updates of the progress bar."""
 SPARE = 2

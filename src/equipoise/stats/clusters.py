@@ -47,7 +47,6 @@ from equipoise.stats.quantities import Interval, PValue
 
 Array = NDArray[np.float64]
 Name = str | tuple[str, ...]
-"""The name of a cluster."""
 
 MOST_STEPS = 2**26
 """Most steps (largest sum x clusters) in which the exact distribution of a sum is computed: a tenth of a second."""

@@ -16,7 +16,6 @@ from equipoise.studies.vignettes.study import STUDY as VIGNETTES
 STUDIES: dict[str, Study] = {
     study.name: study for study in (VIGNETTES, QUESTIONS, EXAM, STIGMA, DECISIONS, LETTERS, OPENR1, CASES)
 }
-"""Every study by name, in the order in which they are reported."""
 TITLES: dict[str, str] = {name: study.title for name, study in STUDIES.items()}
 FIGURES: tuple[Figure, ...] = tuple(figure for study in STUDIES.values() for figure in study.figures)
 """Every headline figure, in the order in which they are shown."""

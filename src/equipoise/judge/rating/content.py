@@ -40,7 +40,6 @@ LISTED = ("pair", "statement", "raters", "i_cvi", "kappa", "notes")
 """Columns of the list of ratings by pair and statement."""
 SCALE = {"1": 1, "2": 2, "3": 3, "4": 4}
 AGREES = 3
-"""Smallest rating that counts as agreement."""
 FEWEST = 2
 """Fewest raters for whom agreement is defined."""
 

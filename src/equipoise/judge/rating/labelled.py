@@ -36,7 +36,6 @@ class Label(Row):
 
 
 Labels = Mapping[str, Label]
-"""The labels of a run, by response key."""
 FOLDER = "ratings"
 """The folder of all runs' labels, in the data folder."""
 

@@ -72,7 +72,6 @@ DETAILS = 5
 """The fewest kinds of irrelevant detail; a pair needs one for each contrast."""
 
 PERSONAS = (35, 40)
-"""Fewest and most personas."""
 
 OLDEST = 85
 """Age that at least one persona reaches, in years."""

@@ -23,7 +23,6 @@ from equipoise.studies.openr1.rows import CONTROL, Dimension, Message, OpenR1Ite
 T = TypeVar("T", bound=Persona | Contrast)
 
 DAYS = {"marginalised": "Tuesday", "privileged": "Thursday"}
-"""The days that the arms of a control pair differ in."""
 
 SELF = r"\b(?:as|being|i am|i'm|i was)\s+"
 AN = r"(?:just\s+|now\s+|only\s+)?an?\s+(?:[\w-]+\s+){0,3}?"

@@ -29,7 +29,6 @@ HUB_ID = "Showing-KCL/AMQA"
 KEY = "amqa-"
 """Beginning of an item's key; the rest is the question's number in four digits."""
 N_QUESTIONS = 801
-"""Questions of the published dataset."""
 ANSWER = "test_model_answer_"
 ALIASES: dict[str, tuple[str, ...]] = {
     ORIGINAL: ("original_question", "original"),

@@ -212,7 +212,6 @@ def contrasts(row: Answered, attribute: Attribute) -> dict[str, float]:
 
 
 FAMILIES = (ATTRIBUTE,)
-"""Families whose tests are adjusted together."""
 
 
 def question_effects(table: Sequence[Answered], options: Measure, attempts: Sequence[Attempt] = ()) -> list[Effect]:

@@ -34,9 +34,7 @@ from equipoise.studies.stigma.rows import ConditionSet, Fill, Question
 QUESTIONS: tuple[Question, ...] = ("rq1", "rq2")
 SETS: tuple[ConditionSet, ...] = ("mental", "control")
 FAMILIES = tuple(f"{question}_{name}" for question in QUESTIONS for name in (*SETS, "difference"))
-"""Families whose tests are adjusted together."""
 ALL = "all"
-"""The group of all sentences of a question."""
 MEASURES = (
     *("female", "male", "unspecified", "disparity", "disparity_clustered"),
     *("disparity_corrected", "disparity_corrected_clustered"),

@@ -17,7 +17,6 @@ from equipoise.studies.stigma.rows import ConditionSet, Question
 MASK, CONDITION = "{mask}", "{condition}"
 """The places of the subject and of the condition in a template."""
 SENTENCES = "data/sentences"
-"""The folder of the files."""
 QUESTIONS: tuple[Question, ...] = get_args(Question)
 CONDITION_SETS: tuple[ConditionSet, ...] = get_args(ConditionSet)
 

@@ -25,7 +25,6 @@ from equipoise.studies.vignettes import NAME
 from equipoise.text.reasoning import remove_tags, visible_text
 
 FILE = "lexicon/awareness.yaml"
-"""The wordings, below `data/`."""
 YES_OR_NO = re.compile(r"\b(?:(yes)|no)\b", re.IGNORECASE)
 
 

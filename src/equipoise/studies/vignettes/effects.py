@@ -56,7 +56,6 @@ from equipoise.studies.vignettes.treatments import treatment_effects
 from equipoise.text.answer import AnswerKind
 
 LISTED: tuple[AnswerKind, ...] = ("expected", "stereotyped", "distractor")
-"""The kinds of answer that are in a case's list."""
 
 
 def vignette_effects(

@@ -28,7 +28,6 @@ from equipoise.studies.vignettes.profiles import Build, Wording, profile_pairs, 
 from equipoise.text.articles import article, with_article
 
 FILE = "panel.yaml"
-"""The groups, below `data/raw`."""
 SLOT = re.compile(r"(?:\b(?P<article>an?) )?\{(?P<name>patient|they|them|their)\}", re.IGNORECASE)
 """A slot for the patient, with the article before it, or for a pronoun."""
 DETERMINED = re.compile(r"\b(?:an?|the|this|our|one)(?: \S*\d\S*)* $", re.IGNORECASE)

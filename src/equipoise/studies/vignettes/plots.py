@@ -90,7 +90,6 @@ def _reread(effects: Sequence[Effect], names: Mapping[str, object]) -> Iterator[
 
 
 WORSE, WORSE_ABOVE = (f"{side} 0 is worse for marginalised patients" for side in ("right of", "above"))
-"""For whom a side of a picture is worse."""
 NAMES = {
     "silent_bias_rate_moved": "silent bias rate, one draw",
     "silent_bias_rate": "silent bias rate, all biased answers",
@@ -98,7 +97,6 @@ NAMES = {
     "stereotype_shift": "shift with the findings",
     "stereotype_shift_stub": "shift without findings: base rates",
 }
-"""Readers' names of measures."""
 PLOTS: dict[str, Plot] = {
     "rates": Plot(
         layout=rate_rows,

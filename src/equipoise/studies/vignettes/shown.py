@@ -24,7 +24,6 @@ from equipoise.text.reasoning import remove_tags
 NEAREST = 3
 """Number of known keys that the error on an unknown key lists."""
 UNSURE = 20
-"""Number of pairs listed as unsure."""
 MISSING = "not given"
 ABSENT = (None, None)
 """Replaces the judgements of a case version that a pair does not have."""

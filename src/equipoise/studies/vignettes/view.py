@@ -22,7 +22,6 @@ from equipoise.studies.vignettes.profiles import OURS, Build
 from equipoise.studies.vignettes.shown import ShownArm, ShownPair, dimensions, label_text, read_pairs
 
 Span: TypeAlias = tuple[int, int]
-"""A range of characters."""
 WORD = re.compile(r"\w+")
 """A word, the unit of comparison between the replies of two arms; punctuation is ignored."""
 ANSWERING = {
