@@ -130,10 +130,7 @@ class Keeping(Generic[Item, M]):
         self._process = None
 
     def process(self, items: Iterable[tuple[str, Item]]) -> Iterator[Mapping[str, M]]:
-        """Process items that are not in the cache, by key; each result is on disk before it is yielded.
-
-        Items that another process works on are awaited, unless it gives up.
-        """
+        """Process items not in the cache, by key, each kept before it is yielded; items of others are awaited."""
         for batch in batched(items, TOGETHER):
             yield from self._process_leased(dict(batch))
 

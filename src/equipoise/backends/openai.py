@@ -435,11 +435,7 @@ class Server:
         return wait
 
     def _failure(self, error: Exception) -> str:
-        """Describe a client's error in one line, with its cause; a refused certificate is permanent.
-
-        Raises:
-            EquipoiseError: The server's certificate is not trusted, or it does not speak TLS.
-        """
+        """Describe a client's error in one line, with its cause; EquipoiseError for an untrusted certificate."""
         causes: list[BaseException] = [error]
         while (cause := causes[-1].__cause__ or causes[-1].__context__) and cause not in causes:
             causes.append(cause)

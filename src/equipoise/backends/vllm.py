@@ -266,11 +266,7 @@ class Replicas(Backend):
         self._copies.clear()
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
-        """Answer every prompt. See `Backend.answer`.
-
-        Raises:
-            EquipoiseError: A copy raised it, or its process ended prematurely.
-        """
+        """Answer every prompt; EquipoiseError if a copy raises it, or its process ends prematurely."""
         batch = list(prompts)
         working: dict[Connection, BaseProcess] = {}
         try:

@@ -77,10 +77,7 @@ def leaderboard(
 
 
 def read_runs(*, all_commits: bool = False) -> tuple[list[Run], list[str]]:
-    """Read every finished run that DVC knows, the last commit first, then results, and notes on what was left out.
-
-    `dvc.api.exp_show` would round figures.
-    """
+    """Read every finished run that DVC knows, the last commit first, then results, and notes on what was left out."""
     from dvc.exceptions import DvcException
     from dvc.repo import Repo
     from scmrepo.exceptions import SCMError

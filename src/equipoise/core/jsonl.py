@@ -78,10 +78,7 @@ def sha256(path: Path) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file atomically.
-
-    Of a link, the file that it leads to is replaced. What is there and is no regular file raises an EquipoiseError.
-    """
+    """Write a text file, or the one that a link leads to, atomically; EquipoiseError for what is no regular file."""
     write_bytes(path, text.encode())
 
 
@@ -327,10 +324,7 @@ def each(path: Path, kind: type[R]) -> Iterator[R]:
 
 
 class Rows(Sequence[R]):
-    """The rows of a JSONL file that may be too large for memory: each is read whenever it is taken.
-
-    Only the place of each row in the file is held. Iterating checks the file as `read` does.
-    """
+    """The rows of a JSONL file too large for memory, read whenever one is taken; iterating checks it as `read` does."""
 
     def __init__(self, path: Path, kind: type[R]) -> None:
         """Find the rows of a file, without parsing them."""

@@ -51,10 +51,7 @@ class Manifest(Frozen):
 
     @property
     def identity(self) -> str:
-        """A digest of everything that affects an answer: the model's part of a cache key.
-
-        Of what a server gives only the form does, and a server without likelihoods has none.
-        """
+        """A digest of everything that affects an answer: the model's part of a cache key."""
         apart = {"exporters", "fidelity", "folder", "likelihoods"}
         form = {name: value for name, value in self.likelihoods.items() if name == "form"}
         return digest({name: value for name, value in self.written().items() if name not in apart} | form)

@@ -104,11 +104,7 @@ def with_values(text: str, values: Mapping[str, str | int | None]) -> str:
 
 
 def change(values: Mapping[str, str | int | None]) -> None:
-    """Set values in params.yaml, as `with_values`; if one is invalid, or the file cannot be written, it stays as it is.
-
-    Raises:
-        EquipoiseError: The settings would be invalid, or the file cannot be written.
-    """
+    """Set values in params.yaml, as `with_values`; if they are invalid, an EquipoiseError, and it stays as it is."""
     text = with_values(read_text(FILE), values)
     strictly(str(FILE), parsed(FILE, text), Params)
     write_text(FILE, text)

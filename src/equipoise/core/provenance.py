@@ -1,7 +1,6 @@
 """When, where and from which commit a run was made: what differs between equal runs, and so is in no output of DVC.
 
-The stage `report` writes it to `report/run.js`, beside the page, which DVC does not know and Git ignores. The file
-names the page that it belongs to, so that one left by an earlier run is not taken for that of this run.
+The stage `report` writes it to `report/run.js`, which names the page beside it that it belongs to.
 """
 
 import json

@@ -87,10 +87,7 @@ def reply_guards(
 
 
 def answer_guards(written: Mapping[str, Sequence[AnswerKind]]) -> Iterator[Guard]:
-    """Count unreadable and refused answers in what is written about each arm; the worst arm decides.
-
-    A likelihood always names an answer, so the written text is counted whichever reading the figures use.
-    """
+    """Count unreadable and refused answers in what is written about each arm; the worst arm decides."""
     counted: tuple[tuple[str, AnswerKind], ...] = (("unread_answers", "unparsed"), ("refused_answers", "refusal"))
     for name, kind in counted:
         shares = {arm: ratio(list(kinds).count(kind), len(kinds)) or 0.0 for arm, kinds in written.items()}
@@ -107,10 +104,7 @@ def agreement_guard(agreed: Mapping[str, list[bool]]) -> Guard:
 
 
 def unscored_guard(lacking: Mapping[str, list[bool]]) -> Guard:
-    """Count answers without likelihoods in a run that has some, by arm; the worst arm decides.
-
-    A run without any likelihoods is not judged by them.
-    """
+    """Count answers without likelihoods in a run that has some, by arm; the worst arm decides."""
     some = any(not answer for answers in lacking.values() for answer in answers)
     arms = lacking.values() if some else ()
     worst = max(arms, key=lambda answers: ratio(answers.count(True), len(answers)) or 0.0, default=[])

@@ -110,10 +110,7 @@ class LlmJudge:
         await sleep(seconds)
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return the probabilities of `TREATMENTS` for each (passage, question): (pairs, treatments).
-
-        The model sees the passage without brackets around the lexicon's words.
-        """
+        """Return probabilities of `TREATMENTS` for (passage, question), without the brackets: (pairs, treatments)."""
         return self.labelled(
             [(passage, f"{subject}: {words}") for passage, subject, words in map(parse_question, pairs)]
         )

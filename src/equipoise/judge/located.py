@@ -1,8 +1,4 @@
-"""Locate a judge of the registry, export it to ONNX once if it does not ship, and open it behind a cache.
-
-Earlier judgements are read from disk. The judge is opened only for new pairs: here, or on the nodes of a Ray cluster,
-which share them.
-"""
+"""Locate a judge of the registry, export it to ONNX once if it does not ship, and open it behind a cache."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""What computes a run besides its code: versions of Python and libraries, the accelerator, and variables.
+"""What computes a run besides its code: versions, accelerator, variables; not what differs between like machines.
 
-The stage `check` writes it to `data/environment.json`, on which the stages that compute depend. It has nothing that
-differs between machines on which equal work gives equal figures.
+The stage `check` writes it to `data/environment.json`, on which the stages that compute depend.
 """
 
 import os

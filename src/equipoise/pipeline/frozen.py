@@ -33,10 +33,7 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class StudyPlan(Frozen):
-    """What a study is to measure: its endpoint, a digest of its rows, and how many units and prompts it has.
-
-    `prompts` leaves out those that follow from replies.
-    """
+    """What a study is to measure: its endpoint, a digest of its rows, its units, and its `prompts` before replies."""
 
     endpoint: dict[str, Any] | None
     digest: Text

@@ -69,10 +69,7 @@ def reader_figures(passages: Sequence[Passage], readings: Sequence[Reading]) -> 
 
 
 def panel_agreement(votes: Mapping[str, Sequence[Treatment]]) -> dict[str, Any]:
-    """Measure a panel's Fleiss' kappa on consideration, None if all votes are equal, and its share of unanimity.
-
-    Source: Fleiss (1971), Psychological Bulletin 76:378-382.
-    """
+    """Measure a panel's Fleiss' kappa (1971, Psychol Bull 76:378-382), if its votes differ, and its unanimity."""
     from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
     considered = np.array([[CONSIDERED[one] for one in of] for of in votes.values()]).T

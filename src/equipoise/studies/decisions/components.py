@@ -166,9 +166,9 @@ def simultaneous_effects(readings: Sequence[PairReading], alpha: float) -> Itera
 def endpoint_variances(
     readings: Iterable[PairReading], value: Callable[[PairReading], float | None]
 ) -> dict[str, float]:
-    """Estimate the variance of a decision's value about its end-point's mean, shrunk towards that of all end-points.
+    """Estimate each end-point's variance of a decision about its mean; that of all counts as `BORROWED` more.
 
-    That of all end-points counts as `BORROWED` decisions more. Where nothing varies, every variance is 1.
+    Where nothing varies, every variance is 1.
     """
     asked = grouped((reading.decision.ask, one) for reading in readings if (one := value(reading)) is not None)
     squares = {ask: sum((one - fmean(values)) ** 2 for one in values) for ask, values in asked.items()}

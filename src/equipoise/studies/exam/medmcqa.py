@@ -152,9 +152,9 @@ class Imported:
 
 
 def import_items(sources: Iterable[str], mapping: DiseaseMap) -> Imported:
-    """Read items from files in either form, or from the hub as `openlifescienceai/medmcqa@<commit>`.
+    """Read items in either form, or from the hub as `openlifescienceai/medmcqa@<commit>`; errors name file and row.
 
-    The disease is the one that the row states, else that of its topic. An error names the file, the row and the fix.
+    The disease is the one that the row states, else that of its topic.
     """
     imported = Imported([], [], [], [], [], [])
     kept: dict[str, Question] = {}

@@ -1,7 +1,4 @@
-"""OpenR1-Psy's items, the first rounds of its conversations, from the hub's rows or the benchmark's `samples`.
-
-Both forms are read from JSON, JSONL or parquet.
-"""
+"""OpenR1-Psy's items, first rounds of conversations, from the hub or the benchmark, in JSON, JSONL or parquet."""
 
 from collections.abc import Mapping
 from functools import partial

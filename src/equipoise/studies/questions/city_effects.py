@@ -122,11 +122,7 @@ def _n_reference(city: City, attribute: Attribute, n: int) -> int:
 
 
 def city_effects(table: Sequence[Answered], cities: Mapping[str, City], options: Measure) -> list[Effect]:
-    """Estimate accuracy at baseline, and the figures of every city by attribute; no effects without questions.
-
-    Effects are sorted by key and do not depend on the order of the rows. Raises EquipoiseError if the questions
-    have no baseline.
-    """
+    """Estimate accuracy at baseline, which is needed, and each city's figures by attribute, sorted by key."""
     if not table:
         return []
     # Sums of floats depend on their order.

@@ -25,10 +25,7 @@ class Neutralized(AdversarialRow, Question):
 
 
 class Variant(AdversarialRow):
-    """A text of a question, keyed `<item>/original`, `/neutral` or `/<attribute>/<group>/<direction>`.
-
-    The first two have no attribute, group, direction or background, and attempt 0.
-    """
+    """A text of a question, keyed `<item>/original`, `/neutral` or `/<attribute>/<group>/<direction>`."""
 
     item: Text
     attribute: Attribute | None

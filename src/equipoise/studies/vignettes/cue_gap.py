@@ -17,7 +17,7 @@ from equipoise.studies.vignettes.swap import mean_effect
 def cue_effects(pairs: Sequence[Pair], options: Measure, components: int) -> Iterator[Effect]:
     """Estimate the cue gap, overall and by the kind of cue; nothing if none was asked about.
 
-    The simultaneous intervals of the kinds share their level with the groups of the other `components`.
+    Simultaneous intervals share their level with the groups of the other `components`.
     """
     kinds = [kind for kind in CUES if any(kind in pair.inferred for pair in pairs)]
     if not kinds:

@@ -30,9 +30,9 @@ def diagnosis_group(group: str) -> Group:
 def panel_effects(
     rows: Outcomes, measure: str, options: Measure, named: Callable[[str], Group] = diagnosis_group
 ) -> list[Effect]:
-    """Estimate each group's mean difference from the control, over its units; `named` gives the group of the effects.
+    """Estimate each group's mean difference from the control, over its units; EquipoiseError for one without.
 
-    Raises EquipoiseError that names a unit without the control.
+    `named` gives the group of the effects.
     """
     if lonely := sorted(unit for unit, outcomes in rows.items() if CONTROL not in outcomes):
         raise EquipoiseError(

@@ -31,10 +31,7 @@ def shift_rows(effects: Sequence[Effect]) -> list[Row]:
 
 
 def level_rows(effects: Sequence[Effect]) -> list[Row]:
-    """Forest of the shift and of the rate of differential bias by the level of evidence, from open to decisive.
-
-    A run at a single level has one row per measure.
-    """
+    """Forest of the shift and of the rate of differential bias by the level of evidence, from open to decisive."""
     measures, levels = ("stereotype_shift", "differential_bias_rate"), ("open", "leaning", "decisive")
     by_level = forest(effects, ("level",), measures, levels)
     return by_level or forest(effects, ("overall",), measures) or undefined_rows(measures)

@@ -68,10 +68,7 @@ def stereotyped(judgement: Judgement) -> float:
 def cells(
     pair: Reread[R], outcome: Callable[[R], float | None], kind: str = "swapped"
 ) -> dict[tuple[str, str], float] | None:
-    """Give a pair's outcomes after each case (first) and reasoning (second, `swapped` or `blinded`), by arm: m or p.
-
-    None if a cell is undefined.
-    """
+    """Give a pair's outcomes after case (first) and reasoning (second, of `kind`), by arm: m or p; None without one."""
     own = pair.arms if kind == "swapped" else pair.rereads.get(kind)
     other = pair.rereads.get("swapped" if kind == "swapped" else f"{kind}-swapped")
     if own is None or other is None:

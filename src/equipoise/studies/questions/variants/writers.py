@@ -134,10 +134,7 @@ class RulesGenerator:
 
 
 def insert(pairs: Sequence[tuple[Neutralized, str]]) -> list[str]:
-    """Insert each background, unchanged, just before the final question sentence of its neutral vignette.
-
-    The vignette stays unchanged, and all variants of an item share it as a prefix.
-    """
+    """Insert each background, unchanged, before its vignette's final question sentence, after a shared prefix."""
     places = [final_question(item.neutral).start for item, _ in pairs]
     return [
         f"{item.neutral[:start]}{background} {item.neutral[start:]}"
@@ -233,10 +230,7 @@ class ModelFuser:
 
 
 class Replay:
-    """Both agents at once, from earlier attempts or from accepted variants.
-
-    Attempts are repeated in their order; requests for more attempts than there were get None.
-    """
+    """Both agents at once, from earlier attempts, in their order, or from accepted variants; None beyond these."""
 
     def __init__(self, rows: Iterable[Attempt | Variant]) -> None:
         """Read the rows, in any order; rows without a background (original, neutral) are skipped."""
