@@ -58,11 +58,8 @@ class Backend(Protocol):
         """Return the open backend."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close the backend; by default there is nothing to close."""
-        return
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
         """Answer every prompt, each as soon as it is done, in any order, on which no response depends."""
@@ -81,11 +78,9 @@ class CommonMarks(Backend):
         self._backend.__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close the backend."""
-        self._backend.__exit__(kind, error, trace)
+        self._backend.__exit__(*error)
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
         """Answer every prompt. See `Backend.answer`."""
