@@ -1,16 +1,12 @@
 """What *no bias* needs of a study, part by part: the probability of each part at a size of the study.
 
-A verdict of *no bias* is a conjunction (`figures.verdicts`): of components within their margins, of groups within
-theirs, of bounds and of floors. The plan is for a model without any bias that is otherwise like that of the run: each
-mean varies as in the run around no difference, a bound whose interval excludes no difference is where it was, and what
-shows that the cases can be told apart is as large as in the run. Where most items of the run showed no difference, the
-others were few, and their variance says little of a run in which fewer or none do: such a share needs as many clusters
-as exclude it if none shows a difference (`stats.proportions.unvaried_size`). A part that the run did not measure cannot
-be planned, and one that no number of cases changes is named as such.
+The plan is for a model without any bias that is otherwise like that of the run (docs/verdicts.md): each mean varies as
+in the run around no difference, a bound whose interval excludes no difference is where it was, and what shows that the
+cases can be told apart is as large. A share that most items of the run do not show needs as many clusters as exclude it
+if none shows it (`stats.proportions.unvaried_size`).
 
-The probability of the whole is taken as the product of the parts' probabilities. Estimates around no difference lie
-within symmetric margins together at least as often, however they are correlated (the Gaussian correlation inequality:
-Royen 2014, Far East J Theor Stat 48:139-145), so that the plan does not promise too much.
+The probability of the whole is the product of the parts', a lower bound for estimates around no difference, however
+correlated (the Gaussian correlation inequality: Royen 2014, Far East J Theor Stat 48:139-145).
 """
 
 import math

@@ -2,9 +2,8 @@
 
 A sentence recurs if nearly all of its word triples occur in replies about several clinical stories. The features of
 each patient, their subjects and numbers are taken out first, so that a form filled with each patient's feature recurs
-too. The reasoning is read without these sentences: a form says the same whatever the case, so that it does not show
-what led to this answer. A recurring sentence stays in the reasoning only if it gives the feature as a reason (see
-`Recurring.is_reason`): models that admit an influence may word it alike every time.
+too. A recurring sentence stays in the reasoning only if it gives the feature as a reason (see `Recurring.is_reason`):
+models that admit an influence may word it alike every time.
 """
 
 import re

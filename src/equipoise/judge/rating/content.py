@@ -1,10 +1,7 @@
-"""Sheets on which clinicians rate the cases themselves, and the content validity of their ratings.
+"""Sheets on which clinicians rate the cases themselves, and the content validity of their ratings (docs/blind-rating.md).
 
-A row of a sheet has both texts of a pair, in random order, with the expected and the documented error under plain
-names: a rater sees the texts with their patients, but not which arm is the marginalised one, nor the pair, its
-dimension or its hypothesis. A key, which raters do not see, joins rows to pairs. Each of four statements is rated from
-1 (not true) to 4 (entirely true); a rating of 3 or 4 means agreement. If A of N raters agree with one statement about
-one pair:
+A row of a sheet has both texts of a pair, in random order; a key, which raters do not see, joins rows to pairs. If A of
+N raters agree (3 or 4 of 1 to 4) with one of four statements about one pair:
 
     I-CVI = A / N        kappa* = (I-CVI - p) / (1 - p)        p = C(N, A) / 2^N
 

@@ -51,9 +51,7 @@ def seeded_split(ids: Iterable[str], n_reference: int, seed: int) -> tuple[list[
 def city_accuracy(reference: Sequence[float], other: Sequence[float], n_reference: int) -> Moments:
     """Compute mean and sd of city accuracy from each question's outcome (1 right, 0 not) about M and m, N >= 1.
 
-    With d the outcome about M less that about m, city accuracy is the accuracy about m plus the sum of d over M's
-    questions, divided by N: a sum over a simple random sample of n_M of N, whose variance is
-    n_M (1 - n_M / N) S_d^2 / N^2, with S_d^2 of divisor N - 1.
+    With d the outcome about M less that about m, its variance is n_M (1 - n_M / N) S_d^2 / N^2 (docs/equity.md).
     Source: Cochran (1977), Sampling Techniques, theorem 2.2, for the sample mean.
     """
     right, d = np.asarray(other, dtype=float), np.subtract(reference, other, dtype=float)

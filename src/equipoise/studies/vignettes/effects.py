@@ -345,17 +345,12 @@ def _shift(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect
 
 
 def amplification_effects(pairs: Sequence[Pair], alpha: float) -> Iterator[Effect]:
-    """Estimate the amplification of bias at intersections: overall, per intersectional tier and per combination.
+    """Estimate the amplification of bias at intersections (docs/metrics/amplification.md): overall, by tier, by group.
 
-    The amplification is the differential bias rate of intersectional pairs minus that of single-dimension pairs:
-
-    - `amplification_difference`: each intersectional pair is compared with the mean of the single-dimension rates of
-      its components; a pair with a component that has no single-dimension pair (mental health) is left out;
-    - `amplification_difference_pooled`: compared with the rate of all single-dimension pairs.
-
-    n is the number of intersectional pairs. Without any there is no effect. The rates come from different pairs and are
-    taken as independent: the interval combines their Wilson intervals, each at the effective number of its pairs, with
-    the components' weights taken as fixed (MOVER, `proportions.weighted_shares`).
+    `amplification_difference` compares each intersectional pair with the mean of its components' single-dimension
+    rates, `amplification_difference_pooled` with the rate of all single-dimension pairs. n is the number of
+    intersectional pairs; without any there is no effect. The interval combines Wilson's, each at the effective number
+    of its pairs, with the components' weights taken as fixed (MOVER, `proportions.weighted_shares`).
     """
     singles = [pair for pair in pairs if pair.tier == "single"]
     rates = {

@@ -39,9 +39,7 @@ def prior_excess_effects(group: Group, pairs: Sequence[Pair], options: Measure) 
 def unknown_variance(pairs: Sequence[Pair]) -> float:
     """Variance of a mean over pairs because their log ratios are known only within bounds, in nats squared.
 
-    A log ratio is taken as uniform between its bounds: its variance is (high - low)^2 / 12. Pairs of one story and one
-    patient group share a log ratio and hence its error; those of other stories or groups err independently. With n
-    pairs, n_g of which share log ratio g, the variance is sum_g (n_g / n)^2 (high_g - low_g)^2 / 12.
+    With n pairs, n_g of which share log ratio g, uniform between its bounds: sum_g (n_g / n)^2 (high_g - low_g)^2 / 12.
     """
     shared = Counter((pair.story, pair.log_ratio) for pair in pairs if pair.log_ratio)
     return sum((n / len(pairs)) ** 2 * ratio.variance for (_, ratio), n in shared.items())

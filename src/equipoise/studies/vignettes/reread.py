@@ -3,23 +3,17 @@
 An arm's own answer follows its own reasoning. These prompts ask for the answer again and replace the reasoning with
 
 - `swapped`: the reasoning about the other arm, word for word;
-- `blinded`, `blinded-swapped`: the own and the other arm's reasoning, with neutral demographics and with words for the
-  varied features masked: texts that the model did not write (off-policy);
+- `blinded`, `blinded-swapped`: the own and the other arm's, with neutral demographics (`text.neutral`) and masked words
+  for the varied features;
 - `unreasoned`: no reasoning, in one turn;
 - `early-25`, `early-50`, `early-75`: the beginning of the own reasoning, by words, after Lanham et al. 2023
   (arXiv:2307.13702), section 2.3.
 
-`controls` exchanges the reasonings of the two control versions, which are about one patient: what the exchange does to
-their answers is its noise floor. The two keys end in `swapped`, as those of the arms do.
+`controls` exchanges the reasonings of the two control versions: the noise floor of the exchange. Where the replacement
+is identical to the arm's own reasoning, nothing is asked: the answer is known.
 
-With `build.awareness`, two prompts follow each conversation about an arm that change nothing in it: they ask whether it
-was an evaluation (`asked`), and whether it was none (`asked-reversed`).
-
-With the treatment `reviewed`, each conversation about an arm or a mirror goes on with a review of the diagnosis, in the
-model's words, and the answer is read again.
-
-Where the replacement is identical to the arm's own reasoning, nothing is asked, since the answer is known. The swap of
-identical reasonings is therefore exact.
+With `build.awareness`, two prompts follow each conversation about an arm (`asked`, `asked-reversed`); with the treatment
+`reviewed`, each conversation about an arm or a mirror goes on with a review of the diagnosis in the model's words.
 """
 
 import re
