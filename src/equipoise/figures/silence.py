@@ -1,4 +1,4 @@
-"""The verdict on silent bias: how a silent bias rate and its interval are interpreted (docs/metrics/silent_bias_rate.md).
+"""The verdict on silent bias: how a silent bias rate and its interval are read (docs/metrics/silent_bias_rate.md).
 
 The published bands are: none 0, minimal below 0.1, some from 0.1 to 0.3, significant above 0.3. A verdict uses the
 whole interval: little silence rests on its upper end, much silence on its lower end. There is none without an

@@ -1,4 +1,4 @@
-"""Sheets on which clinicians rate the cases themselves, and the content validity of their ratings (docs/blind-rating.md).
+"""Sheets on which clinicians rate the cases, and the content validity of their ratings (docs/blind-rating.md).
 
 A row of a sheet has both texts of a pair, in random order; a key, which raters do not see, joins rows to pairs. If A of
 N raters agree (3 or 4 of 1 to 4) with one of four statements about one pair:

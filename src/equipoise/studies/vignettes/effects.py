@@ -345,7 +345,7 @@ def _shift(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect
 
 
 def amplification_effects(pairs: Sequence[Pair], alpha: float) -> Iterator[Effect]:
-    """Estimate the amplification of bias at intersections (docs/metrics/amplification.md): overall, by tier, by group.
+    """Estimate the amplification of bias at intersections, by tier and combination (docs/metrics/amplification.md).
 
     `amplification_difference` compares each intersectional pair with the mean of its components' single-dimension
     rates, `amplification_difference_pooled` with the rate of all single-dimension pairs. n is the number of

@@ -3,8 +3,8 @@
 An arm's own answer follows its own reasoning. These prompts ask for the answer again and replace the reasoning with
 
 - `swapped`: the reasoning about the other arm, word for word;
-- `blinded`, `blinded-swapped`: the own and the other arm's, with neutral demographics (`text.neutral`) and masked words
-  for the varied features;
+- `blinded`, `blinded-swapped`: the own and the other arm's, with neutral demographics and with words for the
+  varied features masked;
 - `unreasoned`: no reasoning, in one turn;
 - `early-25`, `early-50`, `early-75`: the beginning of the own reasoning, by words, after Lanham et al. 2023
   (arXiv:2307.13702), section 2.3.
@@ -12,8 +12,8 @@ An arm's own answer follows its own reasoning. These prompts ask for the answer 
 `controls` exchanges the reasonings of the two control versions: the noise floor of the exchange. Where the replacement
 is identical to the arm's own reasoning, nothing is asked: the answer is known.
 
-With `build.awareness`, two prompts follow each conversation about an arm (`asked`, `asked-reversed`); with the treatment
-`reviewed`, each conversation about an arm or a mirror goes on with a review of the diagnosis in the model's words.
+With `build.awareness`, two prompts follow each conversation about an arm (`asked`, `asked-reversed`). With the
+treatment `reviewed`, each one about an arm or a mirror goes on with a review of the diagnosis in the model's words.
 """
 
 import re
