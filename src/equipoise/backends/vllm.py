@@ -41,11 +41,7 @@ INTERRUPTED = 130
 
 
 def open_vllm(weights: Weights, entry: VllmEntry) -> Backend:
-    """Open verified weights in vLLM: `data_parallel` copies on `tensor_parallel` GPUs each.
-
-    Raises:
-        EquipoiseError: vLLM or a GPU is missing, or vLLM cannot load the weights.
-    """
+    """Open verified weights in vLLM, or raise EquipoiseError: `data_parallel` copies on `tensor_parallel` GPUs each."""
     make = partial(VllmBackend, weights, entry)
     groups = _device_groups(entry)
     return make() if len(groups) == 1 else Replicas(make, groups)

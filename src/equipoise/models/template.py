@@ -208,12 +208,7 @@ class Renderer:
         self._process: subprocess.Popen[bytes] | None = None
 
     def render(self, messages: Sequence[Message], **more: object) -> str:
-        """Render a conversation, with further variables.
-
-        Raises:
-            RefusedError: The template refuses it.
-            EquipoiseError: The template fails, or exceeds the limits.
-        """
+        """Render a conversation, with further variables; RefusedError by the template, EquipoiseError if it fails."""
         with self._alone:
             answer = self._ask({**self._variables, **more, "messages": messages})
         if "refused" in answer:

@@ -1,8 +1,7 @@
 """Read the authored files into a library in which every reference resolves, and check it against the study's plan.
 
-Only this module reads `data/raw/*.yaml`; an error in a file is reported in one line that names the file, the row, the
-field and the fix. The plan says how many personas, dimensions and pairs of each kind the files must contain
-(source: the bias methodology of the study, sections 3.1, 3.2 and 5.1); every count is of pairs, a pair being two cases.
+Only this module reads `data/raw/*.yaml`; an error is one line that names the file, the row, the field and the fix.
+Plan: the study's bias methodology, sections 3.1, 3.2 and 5.1, in pairs.
 """
 
 import re

@@ -2,11 +2,9 @@
 
 The statement describes a persona of the panel as the vignettes do ("a 34-year-old Black woman"), in the two forms of a
 contrast. It precedes the client's message and states no circumstances except the persona's age and gender. All pairs of
-an item have the same persona, so that its control pair differs from the others only in what varies. Nothing is drawn at
-random: the least used persona and contrast that fit are chosen, ties in the order of their files.
+an item have the same persona, so that its control pair differs from the others only in what varies.
 
-No statement contradicts what the message says about its writer. The rules for that are lists of English cues: they
-detect explicit statements ("as a Black woman", "my husband", "my teacher") and miss what is implied.
+No statement contradicts what the message says about its writer, by lists of explicit English cues.
 """
 
 import re

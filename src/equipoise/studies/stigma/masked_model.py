@@ -412,11 +412,7 @@ def _write_graph(model: PreTrainedModel, mask: int, folder: Path) -> None:
 
 
 def at_the_mask(model: onnx.ModelProto, mask: int) -> onnx.ModelProto:
-    """Return a copy of the graph with logits of shape (batch, vocabulary): those at the token `mask`.
-
-    Raises:
-        EquipoiseError: the graph has no head like that of transformers' RoBERTa models.
-    """
+    """Return the graph with logits (batch, vocabulary) at the token `mask`; EquipoiseError without RoBERTa's head."""
     import onnx
     from onnx import TensorProto, helper
 

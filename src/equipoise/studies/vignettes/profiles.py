@@ -2,11 +2,9 @@
 
 The set `powered` has enough pairs for the declared power: 15 per dimension, on at least 12 stories, and 5 per
 combination, spread evenly without chance. A group draws on all of its stories whose evidence has grade A, and on as
-many others, by grade, as make 12. Slot by slot the generator uses the least used choice; ties go to the better grade,
-then to the order of ids: first a presentation with contrasts (the presentation least used in the group, then the
-contrasts, then the dimension of the stereotype, then the join of presentation and contrasts, then the presentation
-least used over all groups), then a persona (least used in the group, then over all groups), then a setting (over all
-groups). A choice that would repeat an existing text is skipped.
+many others, by grade, as make 12. Slot by slot (a presentation with contrasts, a persona, a setting) the generator
+takes the least used choice; ties go to the better grade, then to the order of ids. A choice that would repeat an
+existing text is skipped.
 
 The set `ladder` has one pair of every story, with its best evidence, at three levels of evidence; the set `personas`
 has one of every persona, whose id is that of the pair.
