@@ -1,10 +1,9 @@
 """Plans: how many cases a verdict needs, from the variance components of an earlier run, and what they cost.
 
-A component of a study's endpoint is a mean over items (pairs or questions), clustered by clinical story, or the
-difference between two sets of conditions; what else a verdict needs is in `figures.needed`. With variances between
-clusters and within them, and clusters of m items, the mean of G clusters has the variance (between + within / m) / G.
-Where replies are sampled s times, the variance within is that between items plus that between samples over s. The plan
-is for a model without any bias: the number of clusters with which two one-sided tests show that with the declared power
+A component of a study's endpoint is a mean over items (pairs or questions), clustered by story, or the difference
+between two sets of conditions; what else a verdict needs is in `figures.needed`. The mean of G clusters of m items has
+the variance (between + within / m) / G; where replies are sampled s times, within is that between items plus that
+between samples over s. The plan is for a model without any bias, by two one-sided tests
 (`equipoise.stats.equivalence`).
 """
 

@@ -49,8 +49,7 @@ class CrossEncoder:
     """A cross-encoder that reads a passage and a question together, or a premise and a hypothesis.
 
     Only sequences of exactly the same number of tokens are computed together. Nothing is padded, and on the CPU each
-    row of a batch is bit for bit the same as alone, so batch size and order change nothing (the tests check it). On the
-    CPU each core computes its own batch, so that no core waits for another within a batch.
+    row of a batch is bit for bit the same as alone, so batch size and order change nothing (the tests check it).
     """
 
     def __init__(self, folder: Path, *, max_tokens: int, providers: Sequence[str] = (CPU,)) -> None:

@@ -93,12 +93,7 @@ class Recurring:
         ]
 
     def is_reason(self, sentence: str, features: Sequence[Feature]) -> bool:
-        """Whether a recurring sentence gives a feature as a reason.
-
-        It does so if it is about the feature and names one of the case's answers, which no form can know, or speaks of
-        the likelihood of `this`. It does not if the clause about the feature denies anything, if the sentence speaks to
-        its reader or, naming no answer, of itself, or if it lists the features of other patients too.
-        """
+        """Whether a recurring sentence gives a feature as a reason, as docs/metrics/silent_bias_rate.md defines."""
         if not any(is_about(sentence, feature) for feature in features) or _ADDRESS.search(sentence):
             return False
         if _names_answer(sentence, features):

@@ -1,11 +1,11 @@
 """Odds against a feature that no word of a passage names, which a reader may ship with its weights.
 
 A reader's probabilities are calibrated if features are considered as often as in its calibration passages. Among
-passages in which the lexicon finds no word for the feature, this share differs most between sources: authors paraphrase
-on purpose, and most explanations of exam answers simply omit the patient. For these passages a reader may be corrected
-for another share: the odds that the feature is considered are divided by a constant, as in Saerens, Latinne &
-Decaestecker (2002), Neural Computation 14:21-41; passages with a word for the feature do not change. The constant is
-`unnamed_odds` in the reader's config.json, in nats; without it, or with 0, the probabilities do not change.
+passages in which the lexicon finds no word for the feature, this share differs most between sources. For these passages
+a reader may be corrected for another share: the odds that the feature is considered are divided by a constant, as in
+Saerens, Latinne & Decaestecker (2002), Neural Computation 14:21-41; passages with a word for the feature do not change.
+The constant is `unnamed_odds` in the reader's config.json, in nats; without it, or with 0, the probabilities do not
+change.
 """
 
 import json

@@ -1,8 +1,7 @@
 """Sequential stopping: a study is asked in batches of whole clusters until its primary endpoint is decided.
 
 The order of the clusters depends on the seed and on what was built. At each look (`stats.repeated.looks`), the first of
-them at nearly half of the clusters, the units asked so far are scored and measured as by the stages. The verdict's
-intervals are valid at all looks together, so that repeated looks are allowed.
+them at nearly half of the clusters, the units asked so far are scored and measured as by the stages.
 """
 
 from collections.abc import Iterable, Sequence
