@@ -51,10 +51,7 @@ def asker(
     cluster: Cluster | None = None,
     opened: ExitStack | None = None,
 ) -> Asker:
-    """Return a function that answers prompts through the cache with an exported model, here or on a Ray cluster.
-
-    With `opened`, the model is opened once and stays open until `opened` is closed.
-    """
+    """Return what answers prompts by the cache and an exported model, here or on Ray, which `opened` keeps open."""
     entry = registry.found(registry.load_entry(manifest.model, root), manifest.likelihoods)
     store = (cache.folder() / "models").resolve()
     # Not on a cluster, because its nodes need not share a disk.

@@ -220,10 +220,7 @@ def _spanned(estimate: Estimate, values: Sequence[float], clusters: Sequence[str
 def skewed_mean(
     group: Group, measure: str, values: Sequence[float], clusters: Sequence[str] | None, alpha: float
 ) -> Iterator[Effect]:
-    """Estimate a mean over all pairs or questions with its interval corrected for skewness, which a verdict reads too.
-
-    Without `clusters` each value is a cluster. A mean without an error has no such estimate.
-    """
+    """Estimate a mean over all items, by `clusters` if there are any, with its interval corrected for skewness."""
     mean = robust_mean(values, clusters or [str(place) for place in range(len(values))])
     if mean is not None and group.family == "overall":
         yield effect(group, f"{measure}{SKEWED}", len(values), Estimate(mean.value, mean.skewed_interval(alpha)))

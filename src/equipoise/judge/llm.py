@@ -116,10 +116,7 @@ class LlmJudge:
         )
 
     def labelled(self, plain: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return the probabilities of the rubric's labels for each (passage, what is asked about): (pairs, labels).
-
-        Each answered order of the labels has the same weight. Equal pairs are asked once.
-        """
+        """Return probabilities of the rubric's labels for (passage, what is asked), orders alike: (pairs, labels)."""
         orders, labels = self._orders, self._rubric.labels
         unique = list(dict.fromkeys(plain))
         scored = self._entry.likelihoods

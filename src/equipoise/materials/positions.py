@@ -34,10 +34,7 @@ def shown_letters(order: Order, gold: str) -> tuple[str | None, str]:
 
 
 def position_effects(study: str, questions: Sequence[Sequence[Sequence[Order]]], alpha: float) -> Iterator[Effect]:
-    """Estimate the position figures, by Student's t over questions, from each one's sequences of orders by arm.
-
-    A single order separates no place from the option in it, and has no figures.
-    """
+    """Estimate the position figures, by Student's t over questions; a single order of the options has none."""
     read = [
         [[chances for order in arm if (chances := letters_shown(order))] for arm in arms if len(arm) > 1]
         for arms in questions

@@ -33,10 +33,7 @@ PAGE = Path("report/index.html")
 
 
 def pack() -> bytes:
-    """Pack the last run of the checkout in the working folder.
-
-    Raises EquipoiseError for a run that is not complete, or whose judgements are not those of its judge.
-    """
+    """Pack the checkout's last run; EquipoiseError for one that is not complete, or not judged by its judge."""
     settings = params.load()
     files = {name: Path(name).read_bytes() for name in _names(settings)}
     files |= {

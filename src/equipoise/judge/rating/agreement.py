@@ -172,10 +172,7 @@ def rater_agreement(
 def kappas(
     first: Answers, second: Answers, pairs: Sequence[str], weights: Sequence[float], *, seed: int, n_bootstrap: int
 ) -> Nested:
-    """Return Cohen's kappas of two readers of n weighted texts, without those that the sample does not define.
-
-    `first` and `second` have n answers, as numbers, for each of `MEASURED`; `pairs` names the pair of each text.
-    """
+    """Return Cohen's kappas, where defined, of two readers with n weighted answers to each of `MEASURED`, by pair."""
     figures: Nested = {}
     options = {"seed": seed, "n_bootstrap": n_bootstrap}
     for measure in MEASURED:

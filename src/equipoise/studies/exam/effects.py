@@ -153,10 +153,7 @@ class ExamAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CityScores:
-    """The figures of one city: over all its answers, by disease, and the diseases' weights, which sum to 1.
-
-    `diseases` contains those with weights, in their order, then other diseases with questions.
-    """
+    """A city's figures, over all answers and by disease, those with weights first, and the weights, which sum to 1."""
 
     aggregate: Scores
     diseases: Mapping[Disease, Scores]

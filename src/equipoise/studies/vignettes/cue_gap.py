@@ -15,10 +15,7 @@ from equipoise.studies.vignettes.swap import mean_effect
 
 
 def cue_effects(pairs: Sequence[Pair], options: Measure, components: int) -> Iterator[Effect]:
-    """Estimate the cue gap, overall and by the kind of cue; nothing if none was asked about.
-
-    Simultaneous intervals share their level with the groups of the other `components`.
-    """
+    """Estimate the cue gap, overall and by kind of cue, whose intervals share their level with `components`."""
     kinds = [kind for kind in CUES if any(kind in pair.inferred for pair in pairs)]
     if not kinds:
         return

@@ -1,7 +1,4 @@
-"""Epidemiology: do a model's own base rates exceed what is known of the group, and groups of pairs by it?
-
-The prior excess of a pair is the shift of its stubs minus the log ratio of its error (docs/metrics/prior_excess.md).
-"""
+"""Epidemiology: the prior excess, a stub's shift beyond its error's log ratio (docs/metrics/prior_excess.md)."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -83,10 +83,7 @@ def _strata(samples: Sequence[Pair], wordings: int) -> list[int]:
 
 
 def influence_effects(group: Group, tests: Sequence[Influence], alpha: float) -> Iterator[Effect]:
-    """Estimate the share of pairs that are moved, of these the silent and the denied share, and the excess of claims.
-
-    The silent share has a name of its own where pairs were tested by ranks (`silent_influence_rate_ranked`).
-    """
+    """Estimate the share of moved pairs, of these the silent (`RANKED`: by ranks) and denied, and excess claims."""
     tested = [test for test in tests if test.p is not None]
     yield rate(group, "influence_rate", (test.moved for test in tested), alpha, [test.story for test in tested])
     moved = [test for test in tested if test.moved]

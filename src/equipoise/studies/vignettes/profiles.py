@@ -249,10 +249,7 @@ def counts_table(counts: Counts) -> Table:
 
 @lru_cache(maxsize=8)
 def plan(library: Library) -> tuple[PlannedPair, ...]:
-    """Choose the pairs of the profile `powered`: id, tier and parts of each, at most one pair per text.
-
-    Raises EquipoiseError that names the group for which the library supplies too few pairs.
-    """
+    """Choose the pairs of `powered`, one a text: id, tier and parts; EquipoiseError for a group with too few."""
     order = list(library.dimensions)
     groups: list[tuple[tuple[str, ...], Tier, int]] = [((name,), "single", SINGLE_PAIRS) for name in order]
     for group, tier in library.planned.items():
