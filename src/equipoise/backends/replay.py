@@ -12,7 +12,7 @@ from equipoise.models.registry import Sha256
 
 
 class Saved(Response):
-    """A saved answer; with `question`, a digest, to those words under any key, else to the prompt of its key.
+    """A saved answer: to the words of the digest `question`, whatever their key, or to the prompt of its key.
 
     `study` may be left out: the response is of the study of the prompt.
     """

@@ -230,7 +230,10 @@ def markdown(compared: Compared, catalogue: Catalogue, *, every: bool = False) -
 
 
 def _agreements(rows: Sequence[Row], catalogue: Catalogue) -> Iterator[str]:
-    """List, by source, how many figures agree in each place, tables of other runs together, and the bounds."""
+    """List, by source, how many figures agree in each place, and the bounds.
+
+    Tables that differ in the run alone ("naive: accuracy by arm") are one item.
+    """
     tables = {one.id: one for one in catalogue.tables}
     for name, source in catalogue.sources.items():
         items: dict[str, dict[str, list[bool]]] = {}

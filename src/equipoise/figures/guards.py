@@ -41,7 +41,7 @@ CAVEATS = {
 
 
 class Guard(NamedTuple):
-    """One guard: of `n` things, `wrong` are wrong; it warns above the share `threshold`. `figures` has others."""
+    """One guard: `wrong` of `n` things are wrong; it warns above the share `threshold`. `figures` are more numbers."""
 
     name: str
     n: int

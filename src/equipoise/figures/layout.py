@@ -51,7 +51,7 @@ def rows_of(result: StudyResult) -> list[Effect]:
 
 
 def result_of(study: str, rows: Iterable[Effect]) -> StudyResult:
-    """Read a study's result, without its verdict, from the rows of any studies; EquipoiseError for a guard in part."""
+    """Read a study's result, without its verdict, from rows of any studies; EquipoiseError if a guard's are missing."""
     families: dict[str, list[Effect]] = {GUARD: [], RUN: [], VERDICT: []}
     effects, findings = [], []
     for row in rows:

@@ -110,13 +110,13 @@ class LlmJudge:
         await sleep(seconds)
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return probabilities of `TREATMENTS` for (passage, question), without the brackets: (pairs, treatments)."""
+        """Return the probabilities of `TREATMENTS`, (pairs, treatments); the model sees no brackets around words."""
         return self.labelled(
             [(passage, f"{subject}: {words}") for passage, subject, words in map(parse_question, pairs)]
         )
 
     def labelled(self, plain: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return probabilities of the rubric's labels for (passage, what is asked), orders alike: (pairs, labels)."""
+        """Return probabilities of the rubric's labels, (pairs, labels); each answered order of them counts alike."""
         orders, labels = self._orders, self._rubric.labels
         unique = list(dict.fromkeys(plain))
         scored = self._entry.likelihoods

@@ -217,7 +217,7 @@ def _add_apart(
     *,
     denial: bool,
 ) -> Reading:
-    """Add a sentence that was read apart by its treatments' probabilities; without words of a `denial`, it is none."""
+    """Add a sentence that was read apart, by its treatments' probabilities; one without a `denial` denies nothing."""
     changes: dict[str, Any] = {"p_mentioned": max(reading.p_mentioned, 1 - unmentioned)}
     changes["mentioned"] = reading.mentioned or changes["p_mentioned"] >= MENTIONED_FROM
     considers = weighed + dismissed >= CONSIDERED_FROM

@@ -48,7 +48,7 @@ def with_last_commit(name: str, entry: E, store: Path) -> E:
 
 
 def resolve_commit(name: str, entry: E, store: Path, tell: Callable[[str], object]) -> E:
-    """Return an entry with a commit: its own, the last on this machine, or the hub's current one, told by `tell`."""
+    """Return an entry with a commit: its own, the last on this machine, or the hub's current one, told to `tell`."""
     source = unpinned_source(entry)
     if source is None:
         return entry

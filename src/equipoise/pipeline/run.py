@@ -21,7 +21,7 @@ MANIFEST = "manifest.json"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A study's settings and files: `data` has the authored ones, and a folder a study; `progress` gets (done, of)."""
+    """A study's settings and files: `data` has authored files and a folder a study; `progress` gets (done, total)."""
 
     study: str
     data: Path

@@ -164,7 +164,12 @@ def _covered(row: Effect) -> str:
 
 
 def _tested(figure: Figure, row: Effect, result: StudyResult, alpha: float) -> str:
-    """Write the p-value, after Holm's correction if made; if the interval disagrees, it is followed."""
+    """Write the p-value, after Holm's correction if made, since the interval is not corrected for multiple tests.
+
+    The correction is over the groups of the figure's family, not over the figures.
+
+    If the two disagree on the null value, the sentence says that the interval is followed.
+    """
     holm = f"after Holm's correction over the {count_adjusted(row, result.effects)} groups of this figure"
     for p, which in ((row.neg_log10_p_holm, holm), (row.neg_log10_p, "one test, uncorrected")):
         if p is not None:

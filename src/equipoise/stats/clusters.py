@@ -311,7 +311,7 @@ def two_way_mean(values: Sequence[float], clusters: Sequence[str], others: Seque
 
 
 def effective_size(values: Sequence[float], clusters: Sequence[Name], alpha: float = 0.05) -> float:
-    """Number of independent values that would estimate the mean as precisely, at most all; 0 without values."""
+    """Number of independent values as precise about the mean, at most that of the values; 0 without any."""
     sample, _, sizes = _grouped_values(values, clusters)
     n = len(sample)
     if n == 0 or len(sizes) == n:

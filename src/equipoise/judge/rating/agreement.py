@@ -240,7 +240,10 @@ def _by_case(values: Array, cases: Sequence[str]) -> Array:
 def figure_with_interval(
     name: str, sample: Array, statistic: Callable[[Array], Array], *, least: float = 0.0, seed: int, n_bootstrap: int
 ) -> Nested:
-    """Return a figure between `least` and 1, if defined, with its bootstrap interval, or the range if that is not."""
+    """Return a figure between `least` and 1 with its bootstrap interval; empty if it is undefined.
+
+    If resamples leave it undefined, the interval is the whole range.
+    """
     shape = sample.shape[1:]
 
     def restored(strata: Sequence[Array]) -> Array:

@@ -122,7 +122,7 @@ def _n_reference(city: City, attribute: Attribute, n: int) -> int:
 
 
 def city_effects(table: Sequence[Answered], cities: Mapping[str, City], options: Measure) -> list[Effect]:
-    """Estimate accuracy at baseline, which is needed, and each city's figures by attribute, sorted by key."""
+    """Estimate accuracy at baseline and each city's figures, sorted by key; EquipoiseError without a baseline."""
     if not table:
         return []
     # Sums of floats depend on their order.

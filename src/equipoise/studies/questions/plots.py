@@ -43,7 +43,7 @@ def gap_rows(effects: Sequence[Effect]) -> list[Row]:
 
 
 def contrast_rows(effects: Sequence[Effect]) -> list[Row]:
-    """Lay out group effect, direction effect and interaction, overall and by attribute; empty in the paper's design."""
+    """Lay out group effect, direction effect and interaction, overall and by attribute, or undefined rows."""
     rows = forest(effects, ("overall",), CONTRASTS) + forest(effects, ("attribute",), CONTRASTS, ATTRIBUTES)
     return rows or undefined_rows(CONTRASTS)
 

@@ -12,7 +12,7 @@ from equipoise.text.sentences import final_question
 def question_prompts(
     variants: Sequence[Variant], items: Sequence[Neutralized], asking: Asking, half: int | None = None
 ) -> list[Prompt]:
-    """Ask each variant in every order of its options, or one half (0 or 1); an item's share the vignette as stem."""
+    """Ask each variant in every order of its options, or one half (0 or 1), with the item's vignette as stem."""
     by_key = {item.key: item for item in items}
     prompts: list[Prompt] = []
     for variant in variants:
@@ -31,7 +31,10 @@ def evaluator(
     ask: Callable[[Sequence[Prompt]], Iterable[Response]],
     half: int | None = None,
 ) -> Evaluate:
-    """Make a model's Evaluation agent: `ask` answers prompts in every order, or one half, and it returns options."""
+    """Make the Evaluation agent of a model: `ask` answers prompts, and the agent returns the options it chose.
+
+    Each variant is asked in every order of its options, or in one half of the orders.
+    """
 
     def letters(variants: Sequence[Variant]) -> list[str | None]:
         responses = ask(question_prompts(variants, items, asking, half))

@@ -105,7 +105,10 @@ MODEL = "roberta"
 
 
 class Place(NamedTuple):
-    """A sentence's template, condition and phrase of the subject, or `glued` to a word ("aman with depression")."""
+    """The parts of a sentence: its template, its condition, and the phrase in the place of the subject.
+
+    `glued`: there is no space between the phrase and the words before it ("aman with depression").
+    """
 
     template: Template
     condition: str

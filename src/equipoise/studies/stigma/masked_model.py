@@ -194,7 +194,7 @@ def onnx_logits(graph: Path) -> Logits:
 
 
 def torch_logits(model: PreTrainedModel, mask: int) -> Logits:
-    """Run a model in torch, on a GPU if any, sentence by sentence, since its kernels depend on rows; `mask`: its id."""
+    """Run a model in torch, on a GPU if any, one sentence at a time: its kernels depend on rows. `mask` is an id."""
     import torch
 
     device = torch_device()

@@ -30,9 +30,9 @@ def diagnosis_group(group: str) -> Group:
 def panel_effects(
     rows: Outcomes, measure: str, options: Measure, named: Callable[[str], Group] = diagnosis_group
 ) -> list[Effect]:
-    """Estimate each group's mean difference from the control, over its units; EquipoiseError for one without.
+    """Estimate each group's mean difference from the control, over its units; `named` gives the group of the effects.
 
-    `named` gives the group of the effects.
+    Raises EquipoiseError that names a unit without the control.
     """
     if lonely := sorted(unit for unit, outcomes in rows.items() if CONTROL not in outcomes):
         raise EquipoiseError(

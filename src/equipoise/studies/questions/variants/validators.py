@@ -1,4 +1,4 @@
-"""Checks of a background and its text, the rules of AMQA's prompts (appendices E and F): breaches are retried."""
+"""Checks of a background and its text by the rules of AMQA's prompts (appendices E and F): a failed one is retried."""
 
 import re
 from collections import Counter
@@ -83,7 +83,11 @@ def numerals(text: str) -> Counter[str]:
 
 
 def leaks(item: Neutralized, background: str, text: str = "") -> frozenset[str]:
-    """Find new words of the right option, plurals included, but words for groups, and whole option texts."""
+    """Find what would give the answer away: new words of the right option, and whole option texts.
+
+    A word is new if the neutral vignette does not contain it; a plural counts as its singular. Words that name a group
+    cannot leak, since an arm must use them.
+    """
     neutral = _words(item.neutral)
     new = (_words(background) | _words(text)) - neutral
     leaked = {word for word in _words(item.options[item.gold]) & new if not _names_a_group(word)}
