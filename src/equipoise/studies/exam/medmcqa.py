@@ -380,11 +380,7 @@ def _named_after(path: Path, cities: Iterable[str]) -> list[str]:
 
 
 def released_form(city: str, scores: CityScores) -> dict[str, Any]:
-    """Lay out one city: `aggregate`, and `per_disease` with the disease's weight as `composition`.
-
-    Values are shares with the limits of their interval, and counts of answers and classes; undefined ones are None.
-    Answers about none of the diseases count only in the aggregate.
-    """
+    """Lay out one city: `aggregate`, and `per_disease` with weights as `composition`; undefined values are None."""
     aggregate = scores.aggregate
     placed = sum(of_disease.n_total for of_disease in scores.diseases.values())
     return {

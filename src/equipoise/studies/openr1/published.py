@@ -26,10 +26,9 @@ class Imported(NamedTuple):
 
 
 def read_items(source: str, split: str = "test") -> Imported:
-    """Read items from a file, or from the hub as `GMLHUHE/OpenR1-Psy@<commit>`; `split` selects its files by name.
+    """Read OpenR1-Psy's items from a file, or from `GMLHUHE/OpenR1-Psy@<commit>`; errors name the file and the row.
 
-    Rows of another source and other data sets of the hub are refused: the gold answers belong to the items of
-    OpenR1-Psy. An error names the file, the row and the fix.
+    `split` selects the hub's files by name.
     """
     revision = None
     if match := PINNED.fullmatch(source):

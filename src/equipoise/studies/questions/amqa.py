@@ -145,11 +145,7 @@ def named_ids(ids: Iterable[str]) -> str:
 
 
 def read_items(source: str) -> list[Item]:
-    """Read AMQA items from a parquet, CSV or JSONL file, or from the hub as `Showing-KCL/AMQA@<commit>`.
-
-    Keys are `amqa-0000` and so on, so that they sort by the numbers of the questions. An error names the row and the
-    field.
-    """
+    """Read AMQA items, keyed `amqa-0000`, from a parquet, CSV or JSONL file, or `Showing-KCL/AMQA@<commit>`."""
     (path,) = locate(source, _largest)
     items: list[Item] = []
     seen: dict[str, str] = {}
