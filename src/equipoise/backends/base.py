@@ -60,6 +60,7 @@ class Backend(Protocol):
 
     def __exit__(self, *error: object) -> None:
         """Close the backend; by default there is nothing to close."""
+        return
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
         """Answer every prompt, each as soon as it is done, in any order, on which no response depends."""
