@@ -51,7 +51,11 @@ def asker(
     cluster: Cluster | None = None,
     opened: ExitStack | None = None,
 ) -> Asker:
-    """Return what answers prompts by the cache and an exported model, here or on Ray, which `opened` keeps open."""
+    """Return a function that answers prompts through the cache with an exported model, here or on a Ray cluster.
+
+    The model is opened whenever there are prompts to ask; with `opened`, it is opened once and stays open until
+    `opened` is closed.
+    """
     entry = registry.found(registry.load_entry(manifest.model, root), manifest.likelihoods)
     store = (cache.folder() / "models").resolve()
     # Not on a cluster, because its nodes need not share a disk.
@@ -83,7 +87,10 @@ def agent(
     progress: Progress,
     cluster: Cluster | None = None,
 ) -> Callable[[Sequence[tuple[str, str]]], list[str]]:
-    """Return a function that answers (system, user) pairs in at most `tokens` tokens with an exported model."""
+    """Return a function that answers (system, user) pairs in at most `tokens` tokens, with a model of the registry.
+
+    A model whose weights run here must have been exported before.
+    """
     ask = asker(find_manifest(name, root), root, responses, batch_size=batch_size, progress=progress, cluster=cluster)
 
     def replies(messages: Sequence[tuple[str, str]]) -> list[str]:
@@ -125,7 +132,9 @@ def answer_all(
 
     `make` opens the model, only if there is something to ask; `keeping` keeps it open from one call to the next. Every
     answer is saved to disk before waiting for the next one. `progress` is called with the number of answered prompts
-    and the number of all prompts. Prompts are taken as they are needed: about 600 bytes of each are in memory.
+    and the number of all prompts. All prompts are answered when this function returns; the responses are then read from
+    the open cache, in the order of the prompts. Prompts are taken as they are needed, so that those of a `jsonl.Rows`
+    are never all in memory: about 600 bytes of each are.
     """
     names: list[tuple[str, str]] = []
     questions: list[str] = []

@@ -63,7 +63,10 @@ class Backend(Protocol):
         return
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
-        """Answer every prompt, each as soon as it is done, in any order, on which no response depends."""
+        """Answer every prompt, in any order, each as soon as it is done.
+
+        A response depends only on its prompt, not on other prompts, their order or how many are processed at once.
+        """
         ...
 
 
@@ -104,7 +107,10 @@ def answering(make: Callable[[], AbstractContextManager[Backend]]) -> Iterator[P
 
 
 class Keeping(Generic[Item, M]):
-    """A process whose results are cached, opened only if there is something to compute; `computed` counts results."""
+    """A process whose results are kept in a cache, opened only if there is something to compute.
+
+    `computed` counts the computed results.
+    """
 
     computed = 0
 
@@ -126,7 +132,10 @@ class Keeping(Generic[Item, M]):
         self._process = None
 
     def process(self, items: Iterable[tuple[str, Item]]) -> Iterator[Mapping[str, M]]:
-        """Process items not in the cache, by key, each kept before it is yielded; items of others are awaited."""
+        """Process items that are not in the cache, under their keys; each result is saved to disk before it is yielded.
+
+        Items that another process works on are not computed again: their results are awaited, unless it gives up.
+        """
         for batch in batched(items, TOGETHER):
             yield from self._process_leased(dict(batch))
 

@@ -1,4 +1,8 @@
-"""What a server says of a request that it does not answer, wherever it says so: its words, and whether it filtered."""
+"""What a server says of a request that it does not answer: its words, and whether its filter refused the prompt.
+
+Providers and gateways word and place this differently: as an error of any status, or with status 200 in the place of a
+reply.
+"""
 
 import json
 import re
@@ -13,6 +17,7 @@ FILTER_CODES = re.compile(
     r"|moderation(?:blocked|failed|error|flagged)|guardrail|responsibleai|usagepolic|safetyviolation|censor|riskcontrol"
     r"|^(?:safety|blocklist|spii|recitation|moderation|sensitive|imagesafety|blockreason)$"
 )
+"""Codes of a filter, without case and punctuation."""
 _VERB = (
     r"(?:block|filter|flag|reject|refus|violat|interven|prohibit|trigger|detect|disallow|den[iy]|not allowed|failed"
     r"|contain|restrict)"

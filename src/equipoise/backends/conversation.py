@@ -1,4 +1,7 @@
-"""A conversation in tokens, the same for every backend: what is read, what is scored, and how replies enter it."""
+"""A conversation in tokens, the same for every backend: what the model reads, what is scored, and how replies enter it.
+
+A backend takes one `Turn` after the other and returns the outcome of each; the response comes at the end.
+"""
 
 import re
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -145,7 +148,11 @@ class Chat:
         return prompt.limit or generation.answer_tokens + thinking
 
     def _skip_thinking(self, text: str) -> str:
-        """Add an empty block of thinking, in the model's own marks or gpt-oss's, so that a given beginning follows."""
+        """Add an empty thinking block for a model that thinks first, so that a given beginning follows it.
+
+        The empty block is the one in Qwen3's own template without thinking, in the model's own marks; the header is
+        gpt-oss's own.
+        """
         own = self._entry.marks
         begin, end = (own.open[0], own.close[0]) if own else (thinking.OPEN, thinking.CLOSE)
         match self._entry.reasoning:
@@ -228,7 +235,10 @@ class Chat:
 
 
 def draw_seed(prompt: Prompt, messages: int) -> int:
-    """Return the 63-bit seed of a reply's draws, from the prompt's words, sample and number of messages alone."""
+    """Return the 63-bit seed of a reply's draws, from the prompt's words, sample number and number of messages.
+
+    It does not depend on the prompt's key: the same words asked in two cases have one answer in the cache.
+    """
     return int(digest([prompt.system, prompt.turns, prompt.prefix, prompt.sample, messages])[:16], 16) >> 1
 
 

@@ -1,9 +1,10 @@
 """The backend of servers with OpenAI's chat completions API: concurrent conversations, greedy if possible.
 
 The key is read from the environment when the backend is opened, and sent only to the server: it is removed from every
-message and every reply. Each reply is cached as soon as it arrives, so that no answered request is sent again. A stream
-that breaks off, a truncated body and a malformed completion are faults of the same kind, so all of them are retried
-here, from one budget of attempts. A prompt that a filter refuses has an answer: none.
+message and every reply. Each reply is cached as soon as it arrives, so that no answered request is sent again. The
+client library retries only until a response begins. A stream that breaks off, a truncated body and a malformed
+completion are faults of the same kind, so all of them are retried here, from one budget of attempts. What another
+attempt cannot help ends the run at once. A prompt that a filter refuses has an answer: none.
 """
 
 from __future__ import annotations
@@ -175,7 +176,11 @@ class Server:
     """A server, as addressed by a registry entry."""
 
     def __init__(self, name: str, entry: ApiEntry, pause: Callable[[float], Awaitable[None]]) -> None:
-        """Read the key and create the client; `pause` waits for seconds. EquipoiseError without a usable key."""
+        """Read the key and create the client; `pause` waits for a number of seconds.
+
+        Raises:
+            EquipoiseError: The environment has no key, or one that cannot be sent.
+        """
         self._entry, self._pause = entry, pause
         self._where = f"models/{name}.yaml: {entry.base_url}"
         self._key = os.environ.get(entry.key_env, "") if entry.key_env else ""
@@ -396,7 +401,10 @@ class Server:
         return whole(text, "".join(part.text for part in thoughts), reason, model, usage)
 
     def _read(self, reply: Whole, limit: int) -> Reply:
-        """Convert a reply to one without the key, cut off if it has all tokens; another model's is refused."""
+        """Convert the server's reply to one without the key; a reply of another model is refused.
+
+        A reply of unknown ending that has as many tokens as allowed was cut off.
+        """
         model = reply.model
         self._require_model(model)
         if reply.ending == "error" and not reply.text:
@@ -427,7 +435,7 @@ class Server:
         return f"{complaint.status or 'an error:'} {self._quote(words)}".strip()
 
     def _wait_of(self, error: Exception, reason: str) -> float:
-        """Return the wait that an error asks for, in seconds; EquipoiseError for one that is too long."""
+        """Return the wait that an error asks for, in seconds. Raises EquipoiseError if it is too long to wait for."""
         wait = requested_wait(error.response.headers) or 0.0 if isinstance(error, openai.APIStatusError) else 0.0
         if wait > PATIENCE:
             message = f"{self._where}: it asks to wait {wait:.0f} s ({reason}): run again then; {KEPT}"
@@ -435,7 +443,11 @@ class Server:
         return wait
 
     def _failure(self, error: Exception) -> str:
-        """Describe a client's error in one line, with its cause; EquipoiseError for an untrusted certificate."""
+        """Describe a client's error in one line, with its cause; a refused certificate is permanent.
+
+        Raises:
+            EquipoiseError: The server's certificate is not trusted, or it does not speak TLS.
+        """
         causes: list[BaseException] = [error]
         while (cause := causes[-1].__cause__ or causes[-1].__context__) and cause not in causes:
             causes.append(cause)
@@ -562,7 +574,10 @@ class ApiBackend(Backend):
         *,
         form: Form | None = None,
     ) -> None:
-        """Create the client and open the cache of turns, if any; `form` is that of the likelihoods, None for none."""
+        """Create the client, and open the cache of turns, if any; `pause` waits between attempts.
+
+        `form` is that in which the server gives likelihoods; None asks for none.
+        """
         self._name, self._entry, self._form = name, entry, form
         self._template = read_template(name, entry.title, cache.root() / entry.template) if entry.template else None
         self._server = Server(name, entry, pause)

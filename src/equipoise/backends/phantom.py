@@ -1,18 +1,18 @@
 """The phantom backend: a model without weights whose bias, silence and faithfulness are planted, and therefore known.
 
-A phantom chooses as a random-utility model does. With all terms in nats, the utility of an answer a to a text t about a
-question q is
+The instruments' reports about a phantom are compared with the planted values. A phantom chooses as a random-utility
+model does. With all terms in nats, the utility of an answer a to a text t about a question q is
 
     u(a) = base(q, a) + planted(a) + floor z(t, a)        log p(a) = u(a) - log sum over all answers b of exp u(b)
 
 where z is standard normal. The base utility of the right answer is spread (probit(ability) + z(q)), so that without
 planted values a share `ability` of questions is answered correctly; one of the other answers, by chance, has 0, the
-rest less. Without findings (a stub), the right answer has as little as the rest. The planted terms are the fields of
-`equipoise.models.registry.PhantomEntry`.
+rest less. Without findings (a stub), the right answer has as little as the rest. Both arms of a pair share a question.
+The planted terms are the fields of `equipoise.models.registry.PhantomEntry`.
 
 Replies, likelihoods and letters come from the same utilities: a reply gives the likeliest answer or, at a temperature
-above 0, one drawn from all answers. Every random number is drawn from a digest of the seed and of what it belongs to,
-so that a response depends only on its prompt.
+above 0, one drawn from all answers. An answer is influenced if it would differ without the shift. Every random number
+is drawn from a digest of the seed and of what it belongs to, so that a response depends only on its prompt.
 """
 
 import hashlib

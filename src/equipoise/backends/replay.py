@@ -12,9 +12,10 @@ from equipoise.models.registry import Sha256
 
 
 class Saved(Response):
-    """A saved answer: to the words of the digest `question`, whatever their key, or to the prompt of its key.
+    """One saved answer: a response, with the digest of what it answers (`question`), if known.
 
-    `study` may be left out: the response is of the study of the prompt.
+    A row with a digest answers every prompt with those words, whatever its key, and no other; a row without one answers
+    the prompt of its key. `study` may be left out: the response is of the study of the prompt.
     """
 
     study: StudyName = "saved"

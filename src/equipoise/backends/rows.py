@@ -32,7 +32,10 @@ def beginnings(entry: WeightsEntry, batch_size: int) -> Beginnings:
 
 
 class RowsBackend(Backend):
-    """A model in an engine for up to `batch_size` prompts at once; a subclass sets the attributes and opens it."""
+    """A model in an engine that processes up to `batch_size` prompts at once.
+
+    A subclass sets these attributes and opens the engine. `_beginnings` are kept from one call to the next, if at all.
+    """
 
     _chat: Chat
     _entry: WeightsEntry

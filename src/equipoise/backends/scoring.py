@@ -144,7 +144,7 @@ class Rows:
         row.index = index
 
     def read(self, turn: Turn, row: Row) -> tuple[dict[str, Likelihood], NDArray[np.float32]]:
-        """Read a turn, which then is in the row; return each candidate's likelihood and the logits after the turn."""
+        """Read a turn into the row; return the likelihood of each candidate after it, and the logits after the turn."""
         ids = turn.tokens
         if turn.first:
             stems = [ids[:end] for end in turn.stems]
@@ -208,7 +208,10 @@ def mean_likelihood(log_p: NDArray[np.float64], tokens: Sequence[int]) -> Likeli
 
 
 def shares(prompts: Sequence[Prompt], scorers: int) -> list[list[Prompt]]:
-    """Divide prompts into adjacent shares by outer stem, computed once; further if scorers would be idle."""
+    """Divide prompts into shares for one scorer each: adjacent prompts with the same outer stem, computed once.
+
+    If few stems would leave a scorer idle, their prompts are divided further.
+    """
     most = max(LEAST, len(prompts) // (4 * scorers))
     stems = groupby(prompts, key=lambda prompt: (prompt.system, prompt.stem or prompt.lead or prompt.key))
     together = (list(group) for _, group in stems)
@@ -313,9 +316,10 @@ def _grow(root: _Node, tokens: Sequence[int]) -> list[_Node]:
 
 
 def _walk(engine: Engine, root: _Node, base: int) -> None:
-    """Run every node that has children, side by side in rows, deeper ones first; row 0 contains the text.
+    """Run every node that has children, as many side by side as there are rows, deeper ones first.
 
-    A row follows a path to its end; the other branches wait with a copy of the keys and values.
+    Each row follows a path down to its end. Where a path branches, the first branch continues in its row, and the
+    others wait with a copy of the keys and values after the text, which row 0 contains.
     """
     waiting = [_Path(node, base, []) for node in root.inner_children()]
     rows: list[_Path] = []

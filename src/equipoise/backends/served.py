@@ -82,7 +82,7 @@ UNKNOWN = 0.0
 
 
 def log_probability(value: object) -> float | None:
-    """Read a log probability in nats, perhaps minus infinity; None for one that is missing, NaN or above 0."""
+    """Read a log probability in nats, which may be minus infinity; None for what is no number, NaN or above 0."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not value <= ROUNDING:
         return None
     return min(float(value), 0.0) if value > LOWEST else -math.inf
@@ -156,7 +156,7 @@ class Scored(BaseModel):
         return found if len(given) == len(found) - 1 and max(given, default=0.0) > -math.inf else None
 
     def alternatives(self) -> dict[str, float] | None:
-        """Give log probabilities of the first token's alternatives, if finite, by text; None unless all are there."""
+        """Give the finite log probabilities of the first token's alternatives, by text; None if one is missing."""
         first = next(iter(self._logprobs.content or ()), None)
         if first is None or not first.top_logprobs:
             return None
@@ -183,7 +183,10 @@ def _ending_with(text: str, tokens: list[Token], generated: Iterable[int]) -> li
 
 
 def prompt_score(before: Sequence[Token], joined: Sequence[Token]) -> Likelihood | None:
-    """Score a candidate by the prompt's tokens from the first that it changes; None without a finite probability."""
+    """Score a candidate by the tokens of the prompt without it and with it; None where one has no finite probability.
+
+    As for weights that run here, the candidate's tokens are those from the first difference on.
+    """
     start = common_length((token.name for token in before), (token.name for token in joined))
     own = [token.log_p for token in joined[start:]]
     if not own or start < len(before) - MERGED:
@@ -220,7 +223,10 @@ def first_token_scores(alternatives: Mapping[str, float], candidates: Sequence[s
 
 
 def _begins(begun: str, candidate: str) -> bool:
-    """Whether a reply that begins with a token may give a candidate, in any case but for letters (`a` is a word)."""
+    """Whether a reply that begins with a token may give a candidate: the token is its beginning, or all of it.
+
+    A letter counts as it is written, since `a` is a word; words count in any case.
+    """
     if not begun:
         return False
     if len(candidate) > 1:

@@ -24,7 +24,12 @@ class TorchBackend(RowsBackend):
     """A model in transformers that processes up to `batch_size` prompts at once, on devices that its entry names."""
 
     def __init__(self, weights: Weights, entry: TorchEntry, *, batch_size: int) -> None:
-        """Load verified weights; EquipoiseError if CUDA, bitsandbytes, memory or support is missing, or for damage."""
+        """Load verified weights (`equipoise.models.weights.locate`).
+
+        Raises:
+            EquipoiseError: CUDA or bitsandbytes is missing, there is too little memory, the weights are damaged, or
+                the architecture is not supported.
+        """
         import torch
         from transformers import AutoTokenizer
 

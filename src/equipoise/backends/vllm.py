@@ -41,7 +41,13 @@ INTERRUPTED = 130
 
 
 def open_vllm(weights: Weights, entry: VllmEntry) -> Backend:
-    """Open verified weights in vLLM, or raise EquipoiseError: `data_parallel` copies on `tensor_parallel` GPUs each."""
+    """Open verified weights in vLLM: `data_parallel` copies on `tensor_parallel` GPUs each.
+
+    vLLM's own data parallelism also requires a process per copy, and synchronises them, which copies do not need.
+
+    Raises:
+        EquipoiseError: vLLM or a GPU is missing, or vLLM cannot load the weights.
+    """
     make = partial(VllmBackend, weights, entry)
     groups = _device_groups(entry)
     return make() if len(groups) == 1 else Replicas(make, groups)
@@ -262,7 +268,7 @@ class Replicas(Backend):
         self._copies.clear()
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
-        """Answer every prompt; EquipoiseError if a copy raises it, or its process ends prematurely."""
+        """Answer every prompt. Raises EquipoiseError if a copy does, or if its process ends prematurely."""
         batch = list(prompts)
         working: dict[Connection, BaseProcess] = {}
         try:

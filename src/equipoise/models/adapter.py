@@ -1,4 +1,8 @@
-"""Merge a low-rank adapter, (α / r) · B · A, into a model's weights (Hu et al. 2021, arXiv:2106.09685, section 4.1)."""
+"""Merge a low-rank adapter into the weights of the model that it was trained for.
+
+W becomes W + (α / r) · B · A (Hu et al. 2021, arXiv:2106.09685, section 4.1), so backends need no support for
+adapters.
+"""
 
 from __future__ import annotations
 

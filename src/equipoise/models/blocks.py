@@ -1,4 +1,4 @@
-"""Read weights published in blocks of 4 bits from a GGUF file, as they are: ggml's q4_0, q4_1 and q4_K, by gguf."""
+"""Read weights published in blocks of 4 bits from a GGUF file as they are: ggml's q4_0, q4_1 and q4_K, read by gguf."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ HALF = 8
 
 
 def read_blocks(path: Path, model: PreTrainedModel) -> dict[str, Blocks]:
-    """Read linear layers' weights in 4-bit blocks, by the builder's names; one unlike the model's is left out."""
+    """Read the weights of a model's linear layers that the file has in blocks of 4 bits, by the builder's layer names.
+
+    A layer is left out if its weight in the model is not, to the last bit, that of its blocks: rows that transformers
+    reorders, an adapter, another format.
+    """
     import gguf
     import torch
 

@@ -63,7 +63,10 @@ class Blocks(NamedTuple):
 
 
 def obstacle(model: PreTrainedModel) -> str | None:
-    """Return a clause about what the graph cannot have: rotations that depend on the text's length; else None."""
+    """Return a clause about the model's property that the graph cannot have; None if there is none.
+
+    Rotations that depend on the length of the whole text change the keys of tokens already read.
+    """
     config = model.config.get_text_config()
     size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     scaling = getattr(config, "rope_scaling", None) or {}
@@ -109,7 +112,10 @@ def write(model: PreTrainedModel, folder: Path, blocks: Mapping[str, Blocks] | N
 
 
 def build(model: PreTrainedModel, folder: Path, *, fuse: bool) -> ir.Model:
-    """Build the graph of a loaded model in float32; with `fuse`, queries, keys and values are one product."""
+    """Build the graph of a loaded model in float32; with `fuse`, queries, keys and values are one product.
+
+    The builder reads configuration and tokenizer from `folder`, and would load the weights from there a second time.
+    """
     options = [] if fuse else ["disable_qkv_fusion=true"]
     place = str(folder)
     with _lending(model) as (builder, built), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
@@ -146,7 +152,11 @@ def _lending(model: PreTrainedModel) -> Iterator[tuple[Any, list[Any]]]:
 
 @contextmanager
 def _own_modules() -> Iterator[tuple[ModuleType, ModuleType]]:
-    """Import the builder, putting aside others' modules of its names, and undo the logging that it sets up."""
+    """Import the builder and the base of its models for the time of the context.
+
+    It is a program, whose modules have names such as `builders`: others of these names are put aside meanwhile. What it
+    imports also sets up logging for everyone, which is undone.
+    """
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or spec.origin is None:
         raise EquipoiseError(f"{PACKAGE} is not installed: run `pip install 'equipoise[run]'`")
@@ -291,8 +301,8 @@ def _read(node: ir.Node, place: int) -> ir.Value:
 def keep_blocks(model: ir.Model, blocks: Mapping[str, Blocks]) -> None:
     """Compute products with weights in blocks from the blocks: x W = MatMulNBits(x) + (sums of x by block) offsets.
 
-    At one token of one row MatMulNBits sums otherwise, so that the engine never runs a single token
-    (`equipoise.models.engine.PAIRS`).
+    At one token of one row MatMulNBits uses another kernel, whose sums have other last bits; the graph's metadata asks
+    the engine never to run a single token (`equipoise.models.engine.PAIRS`).
     """
     import onnx_ir as ir
 

@@ -145,7 +145,10 @@ class OnnxEngine(Engine):
     """A graph of `equipoise.models.decoder` in ONNX Runtime."""
 
     def __init__(self, folder: Path, *, rows: int, capacity: int, threads: int = 0) -> None:
-        """Open an export's graph, or raise EquipoiseError; `threads`, 0 for one per core, do not change the results."""
+        """Open the graph of an export folder; raises EquipoiseError if ONNX Runtime cannot load it.
+
+        A step is computed by `threads` threads, 0 for one per core; their number does not change the results.
+        """
         import onnxruntime
 
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))

@@ -1,6 +1,7 @@
-"""What computes a run besides its code: versions, accelerator, variables; not what differs between like machines.
+"""What computes a run besides its code: versions of Python and libraries, the accelerator, and variables.
 
-The stage `check` writes it to `data/environment.json`, on which the stages that compute depend.
+The stage `check` writes it to `data/environment.json`, on which the stages that compute depend. It has nothing that
+differs between machines on which equal work gives equal figures.
 """
 
 import os
@@ -73,7 +74,10 @@ class Environment(Frozen):
 
     @classmethod
     def of_project(cls, root: Path) -> Self:
-        """Describe this process, and what the project at `root` requires in its lock and pyproject.toml."""
+        """Describe this process, and what the project at `root` requires in its lock and in pyproject.toml.
+
+        Libraries for quantised weights are left out where the model of the project's settings has none.
+        """
         counted = {*PACKAGES} - (set() if _is_quantised(root) else QUANTISERS)
         files = (*sorted(root.glob(LOCK)), *root.glob(PROJECT))
         pins = {pin for file in files for pin in PIN.findall(jsonl.read_text(file)) if pin[0] in counted}
@@ -83,7 +87,10 @@ class Environment(Frozen):
         return current.model_copy(update={"packages": packages, "required": required})
 
     def differences(self, other: Self) -> list[str]:
-        """Describe how another environment differs, apart from requirements: `numpy 2.4.6 -> 2.5.0`."""
+        """Describe how another environment differs, apart from requirements: `numpy 2.4.6 -> 2.5.0`.
+
+        A library for quantised weights that is not part of this one makes no difference.
+        """
         before = self._named()
         after = {name: value for name, value in other._named().items() if name not in QUANTISERS - before.keys()}
         return [
@@ -107,7 +114,11 @@ def _is_quantised(root: Path) -> bool:
 
 
 def require_recorded(data: Path) -> None:
-    """Refuse to compute in another environment than the recorded one; EquipoiseError names what differs."""
+    """Refuse to compute in another environment than the one recorded in `data`, with which results are labelled.
+
+    Raises:
+        EquipoiseError: They differ; the message names the packages or variables.
+    """
     if not (file := data / FILE).is_file():
         return
     recorded = jsonl.read_one(file, Environment)

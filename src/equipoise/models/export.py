@@ -75,7 +75,11 @@ class ExportManifest(Frozen):
 
 
 class _ChatManifest(ExportManifest):
-    """The manifest in the export of a model under test, with a digest of its origin, which names the folder in part."""
+    """The manifest stored with the export of a model under test.
+
+    It has a digest of what the export was made from, of which the name of its folder has a part, and describes the
+    model.
+    """
 
     origin: str
     described: Manifest
@@ -105,7 +109,8 @@ def versions(libraries: Sequence[str] = LIBRARIES) -> dict[str, str]:
 def new_folder(store: Path, name: str) -> Iterator[Path]:
     """Yield an empty folder to fill; on success it becomes `name` under `store`, on failure it is removed.
 
-    It is renamed when full, so that no process sees a part of it. Unfinished folders of killed processes are removed.
+    It is filled under a temporary name and then renamed, so that no process needs a lock or sees a partial folder.
+    Unfinished folders of killed processes are removed.
     """
     make_store(store)
     for path in leftovers(store):
@@ -172,7 +177,10 @@ def prepare(name: str, entry: AnyEntry, root: Path, store: Path, probes: Sequenc
 
 
 def save_tokenizer(tokenizer: Any, folder: Path) -> None:  # noqa: ANN401  (transformers has no types)
-    """Save a tokenizer without how it was loaded (HF_HUB_OFFLINE's argument): its digest identifies the model."""
+    """Save a tokenizer, without saying whether it was loaded offline: the model's identity contains a digest of it.
+
+    transformers writes down the arguments of the loading, one of which is HF_HUB_OFFLINE's.
+    """
     tokenizer.save_pretrained(folder)
     path = folder / "tokenizer_config.json"
     config = json.loads(read_text(path))
@@ -238,7 +246,11 @@ def _origin(entry: OnnxEntry, weights: Weights, probes: Sequence[str]) -> str:
 
 
 def require_versions(manifest: Manifest) -> None:
-    """Refuse to compute answers with versions other than a manifest's labels; EquipoiseError names both."""
+    """Refuse to compute answers with other versions than those by which a manifest labels them.
+
+    Raises:
+        EquipoiseError: A version differs, or the library is gone; the message names both versions.
+    """
     for library, recorded in manifest.versions.items():
         try:
             (found,) = versions([library]).values()
@@ -440,7 +452,10 @@ def label_fidelity(
 
 
 def masked_fidelity(name: str, reference: NDArray[np.float64], candidate: NDArray[np.float64], fix: str) -> float:
-    """Compare probabilities at the mask with the original's; return a bound, EquipoiseError from `DIFFERENCE`."""
+    """Compare probabilities at the mask with those of the original; return a bound of their difference.
+
+    Raises EquipoiseError for a difference of `DIFFERENCE` or more.
+    """
     difference = float(np.abs(candidate - reference).max())
     finding = f"its probabilities differ by up to {difference:.2g} from those of its checkpoint, not within "
     require(name, faithful=difference < DIFFERENCE, finding=f"{finding}{DIFFERENCE:g}", fix=fix)

@@ -1,4 +1,8 @@
-"""Read GGUF files faster than `gguf` and transformers, which parse every number and map every tensor anew."""
+"""Read GGUF files in less time than `gguf` and transformers do; the results are the same.
+
+For each of a model's configuration, tokenizer and tensors, transformers has `gguf` parse the file, which makes an array
+of every number and string of the vocabulary; and for each module it makes the map of the tensors' names anew.
+"""
 
 import struct
 from collections.abc import Iterator

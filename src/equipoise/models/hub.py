@@ -22,6 +22,7 @@ from equipoise.models.registry import ModelEntry, ModelHubSource
 
 E = TypeVar("E", bound=ModelEntry)
 PATIENCE = 10.0
+"""Seconds to wait for the hub's answer to a request."""
 COMMIT, SHA256 = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{64}")
 NOT_WHOLE = "Consistency check failed"
 """Beginning of the client's error for a file whose size differs from the announced one."""
@@ -48,7 +49,10 @@ def with_last_commit(name: str, entry: E, store: Path) -> E:
 
 
 def resolve_commit(name: str, entry: E, store: Path, tell: Callable[[str], object]) -> E:
-    """Return an entry with a commit: its own, the last on this machine, or the hub's current one, told to `tell`."""
+    """Return a model's entry with a commit: its own, the one last used on this machine, or the hub's current one.
+
+    A commit that does not come from the entry is reported in one line through `tell`.
+    """
     source = unpinned_source(entry)
     if source is None:
         return entry
@@ -99,7 +103,11 @@ def commit(repo: str, revision: str = "main") -> str:
 
 
 def require_access(repo: str, revision: str, file: str = "config.json") -> None:
-    """Refuse a gated repository whose terms this account has not accepted; errors are those of `commit`."""
+    """Refuse a repository to which this account has no access; errors are those of `commit`.
+
+    The hub lists gated models for everyone, but serves their files only to accounts that accepted the terms, so the
+    headers of one file are requested.
+    """
     open_client()
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
 
@@ -203,7 +211,14 @@ def fetched_folder(repo: str, revision: str, patterns: list[str]) -> Path | None
 
 
 def require_intact(folder: Path, files: Mapping[str, str]) -> None:
-    """Compare fetched files with the hub's sha256, by name; HubError for one that differs, which is removed."""
+    """Compare the sha256 of files in a fetched folder, by name, with the hub's checksums.
+
+    The client stores a large file under the sha256 announced by the hub, and links to it. A file that differs is
+    removed.
+
+    Raises:
+        HubError: A file differs.
+    """
     for name, actual in files.items():
         blob = (folder / name).resolve()
         if SHA256.fullmatch(blob.name) and blob.name != actual:
@@ -214,7 +229,11 @@ def require_intact(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def open_client() -> None:
-    """Import the client, silent about attempts at a transfer; HubError if one of its variables is malformed."""
+    """Import the client, which reads its environment, and keep it from telling of every attempt at a transfer.
+
+    Raises:
+        HubError: One of its variables is malformed.
+    """
     try:
         from huggingface_hub import constants
     except ValueError as error:

@@ -29,6 +29,7 @@ from equipoise.models.registry import FileSource, HubPlace, PackagesPlace
 
 MB, GB = 10**6, 1e9
 BLOCK = 2**20
+"""Bytes that are read at once."""
 LOOK = 0.5
 """Seconds between two updates of the progress bar."""
 SPARE = 2
@@ -78,7 +79,10 @@ def fetch(source: FileSource) -> Path:
 
 
 def _fetch_first(source: FileSource, path: Path, move: Move) -> None:
-    """Fetch the file from the first place that has it, continuing another's bytes, and say why an earlier has not."""
+    """Fetch the file from the first place that has it, and say why an earlier one does not.
+
+    The bytes are the same everywhere, so that a place continues what another began.
+    """
     partial = path.with_name(f".{source.name}.partial")
     faults = []
     for place in source.places:

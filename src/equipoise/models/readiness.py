@@ -80,7 +80,10 @@ def fetch_gb(entry: WeightsEntry) -> float:
 
 
 def run_gb(entry: WeightsEntry, rows: int) -> float:
-    """Return a model's memory with its longest prompt in `rows` rows; without attention sizes, its parameters'."""
+    """Return the memory that a model needs with its longest prompt; without attention sizes, only its parameters'.
+
+    Backends onnx and torch process `rows` prompts at once, and vLLM divides the remaining memory.
+    """
     if isinstance(entry, VllmEntry):
         rows = 1
     weight, number = _bytes(entry)
@@ -307,7 +310,10 @@ def _server_lacks(entry: ApiEntry, machine: Machine) -> Iterator[Lack]:
 
 
 def key_fault(variable: str, key: str) -> str | None:
-    """Explain, without quoting it, why a server's key cannot be used, such as one too short to hide; or None."""
+    """Explain why a server's key cannot be used, without quoting it; None if it can be used.
+
+    Keys are hidden in replies; one of fewer than `SHORTEST_KEY` characters could not be distinguished from words.
+    """
     if not key:
         return f"the environment variable {variable} is not set: export it with the server's key"
     if not (key.isascii() and key.isprintable()) or " " in key:

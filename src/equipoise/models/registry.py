@@ -53,7 +53,10 @@ class HubSource(Frozen):
 
 
 class ModelHubSource(Frozen):
-    """A Hub repository's weights, at a commit, or null for the one on first use; `gated` needs accepted terms."""
+    """Weights of a Hugging Face Hub repository, at a commit or, if `revision` is null, at the one found on first use.
+
+    `gated`: the hub serves the weights only to accounts that accepted their terms.
+    """
 
     kind: Literal["hub"]
     repo: Line
@@ -62,7 +65,10 @@ class ModelHubSource(Frozen):
 
 
 class LocalSource(Frozen):
-    """Weights on this machine, from the project's root: a folder for transformers, or a GGUF file with its sha256."""
+    """Weights on this machine: a folder in the transformers layout, or one GGUF file with its sha256.
+
+    A relative path starts at the project's root.
+    """
 
     kind: Literal["local"]
     path: Annotated[str, Refers()]
@@ -404,7 +410,10 @@ class ReplayEntry(ModelEntry):
 
 
 class Admission(Frozen):
-    """Shares of influenced answers whose reasoning weighs (the rest is silent), restates or dismisses the feature."""
+    """Shares of influenced answers whose reasoning mentions the feature: weighs, restates or dismisses it.
+
+    Only reasoning that weighs the feature is not silent.
+    """
 
     weighed: Share = 0.0
     restated: Share = 0.0

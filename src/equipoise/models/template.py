@@ -60,7 +60,11 @@ class Template:
     """The chat template of a tokenizer; several threads may share it."""
 
     def __init__(self, title: str, tokenizer: Any, variables: Mapping[str, bool | str]) -> None:  # noqa: ANN401
-        """Take a tokenizer, of transformers or an export, that has a template, and its further variables."""
+        """Take a tokenizer of transformers or of an export, and further variables of its template.
+
+        Raises:
+            EquipoiseError: The tokenizer has no template.
+        """
         text = tokenizer.chat_template
         if isinstance(text, dict):  # named templates, of which conversations use this one
             text = text.get("default")
@@ -208,7 +212,12 @@ class Renderer:
         self._process: subprocess.Popen[bytes] | None = None
 
     def render(self, messages: Sequence[Message], **more: object) -> str:
-        """Render a conversation, with further variables; RefusedError by the template, EquipoiseError if it fails."""
+        """Render a conversation, with further variables.
+
+        Raises:
+            RefusedError: The template refuses it.
+            EquipoiseError: The template fails, or exceeds the limits.
+        """
         with self._alone:
             answer = self._ask({**self._variables, **more, "messages": messages})
         if "refused" in answer:

@@ -1,4 +1,4 @@
-"""The tokenizer of an export, without importing transformers; `export` refuses a model for which they differ."""
+"""The tokenizer of an export, without transformers, whose import takes seconds; `export` checks that they agree."""
 
 from __future__ import annotations
 
@@ -29,7 +29,11 @@ class ExportedTokenizer:
     """A tokenizer with a chat template, with the methods of transformers' tokenizers that a conversation needs."""
 
     def __init__(self, folder: Path) -> None:
-        """Read an export's files; EquipoiseError if one is damaged, or only transformers runs this tokenizer."""
+        """Read the files that transformers wrote into the folder of an export.
+
+        Raises:
+            EquipoiseError: Only transformers can run this kind of tokenizer, or a file is damaged.
+        """
         path = folder / "tokenizer.json"
         if not path.is_file():
             raise EquipoiseError(f"{path}: missing: its tokenizer runs in transformers alone: {ELSEWHERE}")

@@ -37,7 +37,11 @@ class TorchEngine(Engine):
     """A model in transformers, on the devices on which it was loaded."""
 
     def __init__(self, model: Any, entry: TorchEntry) -> None:  # noqa: ANN401  (transformers has no types)
-        """Take a model and replace its attention; EquipoiseError if that is impossible, or it attends to chunks."""
+        """Take a loaded model, whose attention is replaced; there are no rows until `lay_out`.
+
+        Raises:
+            EquipoiseError: The model's attention cannot be replaced, or it attends to chunks.
+        """
         import torch
 
         self._model, self._entry = model, entry

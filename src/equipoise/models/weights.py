@@ -1,4 +1,4 @@
-"""Locate and verify the weights of any registry entry: which files are fetched, required and hashed differs."""
+"""Locate the weights of a registry entry, of any kind of model, and verify them before use."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -37,7 +37,10 @@ INDEX = "*.safetensors.index.json"
 
 @dataclass(frozen=True)
 class Weights:
-    """Verified weights: folder, `gguf` if in one file, sha256 of each, and the `adapter` to merge after loading."""
+    """Verified weights: the folder to load from, `gguf` if they are one GGUF file, and the sha256 of each file.
+
+    `adapter`, one of the files, is merged into the weights after loading.
+    """
 
     folder: Path
     gguf: str | None
@@ -88,7 +91,11 @@ def _layout(entry: WeightsEntry | JudgeEntry | MaskedEntry) -> _Layout:
 
 
 def locate(entry: WeightsEntry | JudgeEntry | MaskedEntry, root: Path) -> Weights:
-    """Find, fetch and verify an entry's weights and adapter; EquipoiseError names what is missing, and the fix."""
+    """Find the weights and the adapter of a registry entry, fetch them from the hub if needed, and verify them.
+
+    Raises:
+        EquipoiseError: They are missing, altered or unreachable; the message names them and the fix.
+    """
     weights = _find_weights(entry, root)
     if not isinstance(entry, OnnxEntry | TorchEntry) or not (adapter := entry.adapter):
         return weights
@@ -203,7 +210,10 @@ def require_context(entry: OnnxEntry | TorchEntry, config: Any) -> None:  # noqa
 
 
 def unknown_architecture(folder: Path) -> str | None:
-    """Say that this transformers cannot load the architecture of a folder's config.json; None if it can."""
+    """Say that the installed transformers cannot load the architecture of a folder's config.json; None if it can.
+
+    transformers itself then advises an upgrade, which our requirements may not allow. Torch is not imported.
+    """
     from transformers import __version__
     from transformers.models.auto.auto_mappings import CONFIG_MAPPING_NAMES
 

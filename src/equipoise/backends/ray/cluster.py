@@ -62,7 +62,11 @@ def gpus_of(manifest: Manifest, entry: AnyEntry) -> int:
 
 
 def places(nodes: Iterable[Mapping[str, Any]], gpus: int) -> list[Place]:
-    """List the room for workers of `gpus` GPUs by node of `ray.nodes()`; without GPUs, one takes all of its cores."""
+    """List the room for workers that take `gpus` GPUs each, node by node, as described by `ray.nodes()`.
+
+    A worker without a GPU takes every core of its node, since ONNX Runtime and torch use them all; a node without
+    cores, as a head may be, is skipped.
+    """
     rooms = []
     for node in sorted(nodes, key=lambda entry: str(entry["NodeID"])):
         offered = node["Resources"] if node["Alive"] else {}
@@ -78,7 +82,11 @@ def places(nodes: Iterable[Mapping[str, Any]], gpus: int) -> list[Place]:
 
 @contextmanager
 def connection(cluster: Cluster) -> Iterator[None]:
-    """Keep a connection to the cluster open, and stop one started here; EquipoiseError if it does not answer."""
+    """Keep a connection to the cluster open; a cluster started here is stopped at the end.
+
+    Raises:
+        EquipoiseError: Ray is not installed, or the address does not answer; raised within seconds.
+    """
     try:
         import ray
     except ImportError:
