@@ -55,7 +55,10 @@ def item_values(figures: Iterable[Figure], rows: RunRows[Any] | None) -> dict[st
 
 
 def by_cluster(tables: Sequence[Mapping[str, Value]], clusters: Mapping[str, str]) -> NDArray[np.float64]:
-    """Average the values of several figures by cluster: (clusters, figures), NaN where a figure has none."""
+    """Average the values of several figures by cluster: (clusters, figures), NaN where a figure has none.
+
+    An item without a cluster is one. Values are numbers, as those of means and shares are.
+    """
     sums: dict[str, list[list[float]]] = {}
     for place, table in enumerate(tables):
         for key, value in table.items():

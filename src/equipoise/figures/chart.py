@@ -70,7 +70,10 @@ class Chart:
 
 
 def forest(title: str, rows: Iterable[Mapping[str, Any]]) -> Chart:
-    """Draw estimates with their intervals, a column of the picture for each measure, a line for each group."""
+    """Draw estimates with their intervals, a column of the picture for each measure, a line for each group.
+
+    `rows` have `name` (of the line), `measure`, `n`, `estimate`, `ci_low` and `ci_high`, None where undefined.
+    """
     x = {"type": "quantitative", "scale": {"zero": False}, "title": None}
     tooltip = [{"field": name} for name in ("name", "measure", "n", "estimate", "ci_low", "ci_high")]
     return Chart(

@@ -37,7 +37,11 @@ class Files(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class RunRows(ABC, Generic[R]):
-    """One run's rows of a study, and how they are compared with another run's; a study derives its own class."""
+    """One run's rows of a study, and how they are compared with those of another run.
+
+    A study derives its own class in `comparison.py`. `answers` are the model's replies as read; further kinds of rows
+    have fields of their own.
+    """
 
     texts_name: ClassVar[str] = "texts"
     """The readers' name for the study's `texts`."""

@@ -81,7 +81,10 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure with its uncertainty, None where undefined, and its interval's simulated `coverage`."""
+    """A figure with its uncertainty; None where undefined.
+
+    `coverage` is that of the interval, simulated at the figure's own values (`clusters.simulated_coverage`).
+    """
 
     value: float | None
     interval: Interval | None = None
@@ -138,9 +141,10 @@ def tested_mean(values: Sequence[float], alpha: float) -> Estimate:
 
 
 def bounded_mean(values: Sequence[float], bound: float, alpha: float) -> Estimate:
-    """Estimate the mean of differences within ±bound, as `tested_mean`; where none varies, by `unvaried_mean`.
+    """Estimate the mean of differences that lie within ±bound, as `tested_mean` where they vary.
 
-    p is then 1 if all are 0, as of a paired difference without discordant pairs.
+    Where they do not, the interval is that of `proportions.unvaried_mean`, and p is 1 if all are 0, as of a paired
+    difference without discordant pairs.
     """
     estimate = tested_mean(values, alpha)
     if estimate.value is None or estimate.interval is not None:
@@ -220,7 +224,11 @@ def _spanned(estimate: Estimate, values: Sequence[float], clusters: Sequence[str
 def skewed_mean(
     group: Group, measure: str, values: Sequence[float], clusters: Sequence[str] | None, alpha: float
 ) -> Iterator[Effect]:
-    """Estimate a mean over all items, by `clusters` if there are any, with its interval corrected for skewness."""
+    """Estimate a mean over all pairs or questions with its interval corrected for skewness, which a verdict reads too.
+
+    Without `clusters` each value is a cluster. A part of the study has no such estimate, nor has a mean without an
+    error.
+    """
     mean = robust_mean(values, clusters or [str(place) for place in range(len(values))])
     if mean is not None and group.family == "overall":
         yield effect(group, f"{measure}{SKEWED}", len(values), Estimate(mean.value, mean.skewed_interval(alpha)))
@@ -308,7 +316,10 @@ def differences(outcomes: Sequence[tuple[bool, bool]]) -> list[int]:
 
 
 def detectable_gap(group: Group, cells: PairedCells, options: Measure, size: float | None = None) -> Effect:
-    """Build the effect of the smallest true gap that the test detects; `size` is the effective number of pairs."""
+    """Build the effect of the smallest true gap that the test detects, at the discordance that was observed.
+
+    `size` is the effective number of pairs, where they are clustered.
+    """
     discordance = cells.discordant / cells.n if cells.n else 0.0
     n = cells.n if size is None else math.floor(size)
     smallest = power.minimum_detectable_gap(n, discordance, alpha=options.alpha, power=options.power)

@@ -1,8 +1,8 @@
 """The headline figures: one declaration for metrics files, leaderboard, comparison of revisions, report and README.
 
 A headline figure has one name everywhere: `questions.race.gap` is a gate of `equipoise compare`, a column of the
-leaderboard, a card of the report and the path of a table in `metrics/questions.json`. A name with `*` means the same
-measure in every group.
+leaderboard, a card of the report and the path of a table in `metrics/questions.json`. It is the estimate of one effect;
+a name with `*` means the same measure in every group of a family.
 """
 
 import math
@@ -270,7 +270,11 @@ def headline_metrics(
 
 
 def shown(figure: Figure, field: str, value: float) -> float:
-    """Round a field of a figure to the digits that another processor reproduces: three, or two in nats (`places`)."""
+    """Round a field of a figure to the digits that another processor reproduces.
+
+    Log likelihoods differ between processors by about 1e-5. Figures computed from them keep two decimal places in nats
+    (`Figure.places`), and three as a share, a ratio or a -log10 p-value.
+    """
     return round(value, figure.places if field in {"estimate", "ci_low", "ci_high"} else 3) + 0.0  # turns -0.0 into 0.0
 
 

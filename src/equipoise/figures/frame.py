@@ -163,7 +163,11 @@ def _p(neg_log10: float | None) -> float | None:
 
 
 def table(frame: object, name: str, needed: Sequence[str] = ()) -> Table:
-    """Convert a DataFrame to a table, missing values to None; EquipoiseError without unique, `needed` columns."""
+    """Convert a DataFrame to a table, missing values to None.
+
+    Raises:
+        EquipoiseError: not a DataFrame, a column twice, or one of the `needed` columns missing.
+    """
     import pandas as pd
 
     if not isinstance(frame, pd.DataFrame):

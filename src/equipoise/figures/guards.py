@@ -1,4 +1,8 @@
-"""Guards: faults among a study's own rows, counted; those that stop a run are in `equipoise.figures.responses`."""
+"""Guards of a study: whether its own rows can be trusted.
+
+Each guard counts faults among the things it checks, and warns if their share is above its threshold. Faults that stop
+a run are in `equipoise.figures.responses`.
+"""
 
 import math
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -41,7 +45,10 @@ CAVEATS = {
 
 
 class Guard(NamedTuple):
-    """One guard: `wrong` of `n` things are wrong; it warns above the share `threshold`. `figures` are more numbers."""
+    """One guard: of `n` things checked, `wrong` are wrong; it warns if their share is above `threshold`.
+
+    `figures` holds further numbers of the guard.
+    """
 
     name: str
     n: int
@@ -87,7 +94,11 @@ def reply_guards(
 
 
 def answer_guards(written: Mapping[str, Sequence[AnswerKind]]) -> Iterator[Guard]:
-    """Count unreadable and refused answers in what is written about each arm; the worst arm decides."""
+    """Count unreadable and refused answers in what is written about each arm; the worst arm decides.
+
+    A likelihood always names an answer, so the written text is counted whichever reading the figures use. Over all
+    replies together, what is withheld from one group alone would be diluted.
+    """
     counted: tuple[tuple[str, AnswerKind], ...] = (("unread_answers", "unparsed"), ("refused_answers", "refusal"))
     for name, kind in counted:
         shares = {arm: ratio(list(kinds).count(kind), len(kinds)) or 0.0 for arm, kinds in written.items()}
@@ -98,13 +109,20 @@ def answer_guards(written: Mapping[str, Sequence[AnswerKind]]) -> Iterator[Guard
 
 
 def agreement_guard(agreed: Mapping[str, list[bool]]) -> Guard:
-    """Count texts that give another than the likeliest answer, by arm; the worst arm decides."""
+    """Count texts that give another than the likeliest answer, by arm; the worst arm decides.
+
+    What the likelihoods show then says little about what the model's readers are told.
+    """
     worst = max(agreed.values(), key=lambda answers: ratio(answers.count(False), len(answers)) or 0.0, default=[])
     return Guard.of("texts_disagree", len(worst), worst.count(False))
 
 
 def unscored_guard(lacking: Mapping[str, list[bool]]) -> Guard:
-    """Count answers without likelihoods in a run that has some, by arm; the worst arm decides."""
+    """Count answers without likelihoods in a run that has some, by arm; the worst arm decides.
+
+    A server that gives the likeliest first tokens alone leaves out what is least likely, so that what is left is not
+    all of the cases alike. A run without any likelihoods is not judged by them.
+    """
     some = any(not answer for answers in lacking.values() for answer in answers)
     arms = lacking.values() if some else ()
     worst = max(arms, key=lambda answers: ratio(answers.count(True), len(answers)) or 0.0, default=[])

@@ -51,7 +51,10 @@ def rows_of(result: StudyResult) -> list[Effect]:
 
 
 def result_of(study: str, rows: Iterable[Effect]) -> StudyResult:
-    """Read a study's result, without its verdict, from rows of any studies; EquipoiseError if a guard's are missing."""
+    """Read a study's result, without its verdict, from the rows of any studies.
+
+    Raises EquipoiseError for a guard with missing rows.
+    """
     families: dict[str, list[Effect]] = {GUARD: [], RUN: [], VERDICT: []}
     effects, findings = [], []
     for row in rows:
@@ -80,7 +83,10 @@ def result_of(study: str, rows: Iterable[Effect]) -> StudyResult:
 
 
 def read_result(data: Path, study: Study, decision: Decision) -> StudyResult:
-    """Read the result of a study's last run, with its verdict; EquipoiseError where file or rows are missing."""
+    """Read the result of a study's last run, with its verdict, from the data folder.
+
+    Raises EquipoiseError for a file that is missing, or has no row of the study.
+    """
     path = data / study.name / "effects.jsonl"
     if not path.is_file():
         raise EquipoiseError(f"{path}: the study has not been run: run `dvc repro measure@{study.name}`")

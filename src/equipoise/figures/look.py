@@ -1,4 +1,8 @@
-"""A look: a run too small for *no bias* at the declared power (`figures.needed`), and what its readers are told."""
+"""A look: a run that is smaller than what a verdict of *no bias* needs, and what its readers are told first.
+
+A verdict of bias may be reached on a look. *No bias* is not meant from one: where the run itself has less than the
+declared power for it (`figures.needed`), readers are told so, and see what is there, in patients.
+"""
 
 from equipoise.figures.effects import Nested
 from equipoise.figures.needed import margin_words, needs, size_of_run
@@ -12,7 +16,10 @@ LOOK = "a look"
 
 
 def look(study: Study, result: StudyResult, options: Measure) -> str:
-    """Say that a run is a look, by `options` of decisions; empty for one that is not, or without a verdict."""
+    """Say that a run is a look; empty for one that is large enough, that shows no bias, or that has no verdict.
+
+    `options` have the level and the power of decisions.
+    """
     verdict = result.verdict
     if verdict is None or verdict.word == UNBIASED or not verdict.endpoint.floors:
         return ""

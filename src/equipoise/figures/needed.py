@@ -1,12 +1,16 @@
 """What *no bias* needs of a study, part by part: the probability of each part at a size of the study.
 
-The plan is for a model without any bias that is otherwise like that of the run (docs/verdicts.md): each mean varies as
-in the run around no difference, a bound whose interval excludes no difference is where it was, and what shows that the
-cases can be told apart is as large. A share that most items of the run do not show needs as many clusters as exclude it
-if none shows it (`stats.proportions.unvaried_size`).
+A verdict of *no bias* is a conjunction (`figures.verdicts`): of components within their margins, of groups within
+theirs, of bounds and of floors. The plan is for a model without any bias that is otherwise like that of the run: each
+mean varies as in the run around no difference, a bound whose interval excludes no difference is where it was, and what
+shows that the cases can be told apart is as large as in the run. Where most items of the run showed no difference, the
+others were few, and their variance says little of a run in which fewer or none do: such a share needs as many clusters
+as exclude it if none shows a difference (`stats.proportions.unvaried_size`). A part that the run did not measure cannot
+be planned, and one that no number of cases changes is named as such.
 
-The probability of the whole is the product of the parts', a lower bound for estimates around no difference, however
-correlated (the Gaussian correlation inequality: Royen 2014, Far East J Theor Stat 48:139-145).
+The probability of the whole is taken as the product of the parts' probabilities. Estimates around no difference lie
+within symmetric margins together at least as often, however they are correlated (the Gaussian correlation inequality:
+Royen 2014, Far East J Theor Stat 48:139-145), so that the plan does not promise too much.
 """
 
 import math
@@ -80,7 +84,10 @@ class MeanPart:
 
 @dataclass(frozen=True, slots=True)
 class StillPart:
-    """A difference that did not vary in `clusters`, with the `reach` of its exact interval (3.7 / n of n zeros)."""
+    """A difference that did not vary in the run: `reach` from no difference, with the run's `clusters`.
+
+    Exact intervals of what does not vary shrink with the number of clusters (3.7 / n of n zeros).
+    """
 
     title: str
     margin: str
@@ -111,7 +118,10 @@ class GroupsPart:
     fewest: int = 2
 
     def power(self, size: Size) -> float:
-        """Bound the probability that all groups lie within the margin from below, by the product over the groups."""
+        """Bound the probability that every group lies within the margin from below: the product over the groups.
+
+        Given the pooled deviation the groups are independent, and all depend on it in the same direction.
+        """
         every = [count for count in size.groups.get(self.family, {}).values() if count]
         df, groups = sum(every) - len(every), [count for count in every if count >= self.least]
         if not groups:
@@ -248,7 +258,10 @@ class _Taken:
         return MeanPart(title, margin, spread, component, self.options.alpha / 2, share, fewest=fewest)
 
     def fewest(self, figure: Figure | None, component: Component) -> int:
-        """Count the clusters that a figure needs whatever its spread: two, or more for a rare difference of shares."""
+        """Count the clusters that a figure needs whatever its spread: a variance needs two, a rare difference more.
+
+        A figure in nats has no largest value, so that no number of items without a difference bounds its mean.
+        """
         spread = None if figure is None else self.spreads.get(figure.name)
         if figure is None or spread is None or figure.in_nats or 2 * spread.moved >= 1 or component.margin >= 1:
             return 2

@@ -80,7 +80,10 @@ class Endpoint(Frozen):
         return self
 
     def for_run(self, without: str | None) -> Endpoint:
-        """Give the endpoint that decides: in a run without likelihoods, the one declared for it, if any."""
+        """Give the endpoint that decides: of a run without likelihoods (`StudyResult.without`), that declared for it.
+
+        Where none is declared, this one decides, and its figures are undefined.
+        """
         return self.without_likelihoods or self if without else self
 
     @property

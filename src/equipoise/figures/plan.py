@@ -1,10 +1,12 @@
 """Plans: how many cases a verdict needs, from the variance components of an earlier run, and what they cost.
 
-A component of a study's endpoint is a mean over items (pairs or questions), clustered by story, or the difference
-between two sets of conditions; what else a verdict needs is in `figures.needed`. The mean of G clusters of m items has
-the variance (between + within / m) / G; where replies are sampled s times, within is that between items plus that
-between samples over s. The plan is for a model without any bias, by two one-sided tests
+A component of a study's endpoint is a mean over items (pairs or questions), clustered by clinical story, or the
+difference between two sets of conditions; what else a verdict needs is in `figures.needed`. With variances between
+clusters and within them, and clusters of m items, the mean of G clusters has the variance (between + within / m) / G.
+Where replies are sampled s times, the variance within is that between items plus that between samples over s. The plan
+is for a model without any bias: the number of clusters with which two one-sided tests show that with the declared power
 (`equipoise.stats.equivalence`).
+The components of a small run are themselves uncertain, and so is its plan.
 """
 
 import math
@@ -60,7 +62,10 @@ class Plan(NamedTuple):
 
 
 def plan(spread: Spread, component: Component, *, alpha: float, power: float) -> Plan:
-    """Plan a component at level 1 - `alpha`, alpha / 2 a side; EquipoiseError for a margin that no size reaches."""
+    """Plan a component; `alpha` is 1 - the level of the intervals, half of it the size of each one-sided test.
+
+    Raises EquipoiseError for a margin that no number of cases could reach.
+    """
     side, one_sided = alpha / 2, component.direction != "both"
     sizes = dict.fromkeys((1.0, round(spread.items / spread.clusters, 2)))
     counts = dict.fromkeys((1, spread.samples, 4 * spread.samples)) if spread.sampled else (spread.samples,)
@@ -121,7 +126,10 @@ def spread_of(values: Mapping[str, Any], clusters: Mapping[str, str] | None) -> 
 
 
 def spread_of_interval(n: int, clusters: int, reach: float, alpha: float) -> Spread:
-    """Take the spread of a mean of `n` items from its interval of level 1 - alpha, all of it between clusters."""
+    """Take the spread of a mean of `n` items from its interval of level 1 - alpha, which reaches so far to each side.
+
+    All variance then counts as that between clusters, since an interval does not tell it apart.
+    """
     df = max(1, clusters - 1)
     error = reach / float(t_quantile(alpha, df))
     return Spread(n, clusters, error, df, error**2 * clusters, 0.0, 0.0, 1)

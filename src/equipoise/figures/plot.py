@@ -1,7 +1,7 @@
 """One plot: its rows, its properties in dvc.yaml, and the same picture filled or drawn for one revision.
 
 The rows are in `plots/*.json`. DVC wants all rows of a file to have the same keys; an undefined figure is null and is
-drawn as the word, with its n.
+drawn as the word, with its n. The templates are in `.dvc/plots/`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -49,7 +49,7 @@ class Plot:
     names: Mapping[str, str] = field(default_factory=dict)
 
     def rows(self, effects: Sequence[Effect], margins: Mapping[str, float] | None = None) -> list[Row]:
-        """Lay out the rows, rounded to reproducible digits (`figure.shown`), with the verdict's `margins` by name."""
+        """Lay out the rows, rounded as `figure.shown` does; `margins` are those of the study's verdict, by measure."""
         rows = _with_margin(self.layout(effects), margins or {}) if self.zone else self.layout(effects)
         named = {words(measure): name for measure, name in self.names.items()}
         renamed = [row | {"measure": named.get(str(row.get("measure")), row.get("measure"))} for row in rows]
@@ -141,7 +141,10 @@ def words(name: str) -> str:
 def select(
     effects: Sequence[Effect], family: str, *measures: str, order: Sequence[str] = (), last: str = ""
 ) -> list[Effect]:
-    """Select the effects of some measures in a family, by group: those of `order`, the others by name, then `last`."""
+    """Select the effects of some measures in a family, by group, and within a group in the order of the measures.
+
+    The groups of `order` come first, the others by name, and `last` at the end.
+    """
     places = {group: place for place, group in enumerate(order)}
     return sorted(
         (effect for effect in effects if effect.family == family and effect.measure in measures),

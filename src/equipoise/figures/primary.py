@@ -1,8 +1,9 @@
 """The primary endpoint of a study: the figure, declared in params.yaml before the run, that a conclusion begins with.
 
-A single primary test needs no adjustment for multiplicity. Its margin is the largest difference from the null value
-that would be of no consequence; a study that cannot be relied upon to detect a difference of that size is
-`underpowered`.
+A verdict also rests on what the endpoint declares beside it (`figures.verdicts`). All other figures are secondary: they
+describe, and suggest what to look at next. A single primary test needs no adjustment for multiplicity. Its margin is
+the largest difference from the null value that would be of no consequence; a study that cannot be relied upon to detect
+a difference of that size is `underpowered`.
 Source: ICH E9 (1998), Statistical Principles for Clinical Trials, sections 2.2.2 and 3.5.
 """
 

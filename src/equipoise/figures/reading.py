@@ -1,4 +1,9 @@
-"""The measured error of the readers of written answers, on replies by another hand (docs/letter-parser.md)."""
+"""The measured error of the readers of written answers, beside the figures that rest on them.
+
+A reader takes a letter or a diagnosis from a reply. Its errors were counted on replies with known answers, which were
+written by another hand than those that its rules were tuned on (docs/letter-parser.md). A study whose answers are read
+from likelihoods has no such error.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple

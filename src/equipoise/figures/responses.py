@@ -86,7 +86,11 @@ def note_prompts(file: Path, prompts: Iterable[Prompt]) -> list[Asked]:
 
 
 def require_answered(prompts: Sequence[Asked], responses: Sequence[Noted], file: Path) -> None:
-    """Require exactly one response for each prompt; an EquipoiseError names the first fault's row of `file`."""
+    """Require exactly one response for each prompt, and no other.
+
+    `responses` are in the order of their `file`. Raises EquipoiseError that names the file and the row of the first
+    fault.
+    """
     wanted = {prompt.key for prompt in prompts}
     given = {response.key for response in responses}
     for row, response in enumerate(responses, start=1):
@@ -160,7 +164,10 @@ def repeated(rows: Sequence[Result]) -> tuple[int, int]:
 
 
 def identical_arms(rows: Sequence[Result]) -> tuple[int, int]:
-    """Count the pairs of arms compared, on `COMPARED` units or more, and those equal though their prompts differ."""
+    """Count the pairs of arms compared, and those that agree in all results though their prompts differ.
+
+    Two arms are compared on the units where both have a `wording` or something `sure`, at least `COMPARED`.
+    """
     arms: dict[str, dict[str, tuple[Hashable, Hashable]]] = defaultdict(dict)
     for row in rows:
         if row.wording is not None or row.sure:
@@ -186,7 +193,7 @@ def agreeing(arms: Mapping[str, Mapping[str, tuple[Hashable, Hashable]]]) -> tup
 
 
 class _Holders:
-    """The results that have each content; called with one, whether a different prompt on another case has it too."""
+    """The results with each content; called with one, it says whether a different prompt on another case has it."""
 
     def __init__(self, held: Iterable[tuple[Result, Hashable]]) -> None:
         rows = list(held)

@@ -1,4 +1,8 @@
-"""Alarms for one kind of answer given far too often: a letter (a parser's fault) or the stereotyped diagnosis."""
+"""Alarms for one kind of answer that is given far too often, whatever the question.
+
+The kind may be a letter, due to a parser that reads "a" as A, or the stereotyped diagnosis, due to a model that prefers
+its wording.
+"""
 
 import math
 from collections import Counter
@@ -93,6 +97,9 @@ def stereotype_skew(
 
 
 def _log_tail(statistic: float, df: int) -> float:
-    """Log of chi-square's upper tail above 1,000: the first term of its asymptotic series. Source: DLMF 8.11.2."""
+    """Natural logarithm of the upper tail of chi-square far out: the first term of its asymptotic series.
+
+    Source: DLMF 8.11.2; the relative error is below df / statistic, and the statistic is above 1,000 here.
+    """
     shape, half = df / 2, statistic / 2
     return (shape - 1) * math.log(half) - half - math.lgamma(shape)

@@ -21,8 +21,8 @@ def summary_metrics(study: Study, result: StudyResult, decision: Decision) -> Ne
     """Lay out the name of a study's primary figure, its estimate, its `n` and the verdict on it.
 
     All studies have the same keys, so that DVC's tables have a row for each study and few columns. For an endpoint over
-    groups, such as cities, the figure is the lowest one, and named so. A study without an endpoint has only the largest
-    `n` of its headline figures.
+    groups, such as cities, the figure is the lowest one, and named so. An undefined estimate is left out. A study
+    without an endpoint has only the largest `n` of its headline figures.
 
     Raises:
         EquipoiseError: an endpoint is not a figure of its study.

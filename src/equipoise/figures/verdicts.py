@@ -1,20 +1,35 @@
 """Verdicts: what a study's primary endpoint says about a model, or about the change from one run to another.
 
-docs/verdicts.md gives the conditions, with their reasons. In short, with alpha that of `decision`, else of `measure`
-(one-sided tests of 2.5 %: ICH E9, 1998, section 5.5):
+**On a model.** An endpoint has components: figures, each with a margin. A model is *biased beyond the margin* if the
+interval of one component lies beyond its margin on one side, by intervals that hold for all components together with
+probability 1 - alpha (`stats.multiplicity.joint_alpha`), or if that of one group of a declared family does, by
+intervals that hold for all groups together. Where the difference that epidemiology makes between the groups is known,
+what it leaves unexplained must lie on the same side of 0; where pairs lack an arm, the difference must be beyond the
+margin whatever the missing arms were answered. It has *no bias beyond the margin* if all of the following hold: each
+component's interval, of level 1 - alpha, lies within its margin on both sides (two one-sided tests: Schuirmann 1987, J
+Pharmacokinet Biopharm 15:657-680; a conjunction needs no adjustment: Berger 1982, Technometrics 24:295-300); no group
+is beyond a margin, or compatible with more than `within_groups` of them; each effect in `bounds` lies within its own;
+and every precondition is met. Otherwise the model is *undecided*, and the verdict names what is open. Alpha is that of
+`decision`, else of `measure`: one-sided tests of 2.5 % (ICH E9, 1998, section 5.5).
 
-**On a model.** It is *biased beyond the margin* if the interval of one component lies beyond its margin on one side, by
-intervals that hold for all components together (`stats.multiplicity.joint_alpha`), or that of one group of a declared
-family, by intervals that hold for all groups together; and neither epidemiology nor missing arms may explain it
-(`_doubt`). It has *no bias beyond the margin* if the interval of each component, of level 1 - alpha, lies within its
-margin on both sides (Schuirmann 1987, J Pharmacokinet Biopharm 15:657-680; a conjunction needs no adjustment: Berger
-1982, Technometrics 24:295-300), no group is beyond a margin or compatible with more than `within_groups` of them, each
-effect in `bounds` lies within its own, no guard warns, and the floors show assay sensitivity (ICH E10, 2000, section
-1.5). Otherwise it is *undecided*, and the verdict names what is open.
+**Preconditions.** Whatever cannot detect a difference passes a test of no difference: a model that guesses, a run cut
+short. *No bias* therefore requires that no guard warns, and assay sensitivity (ICH E10, 2000, section 1.5). Neither is
+needed to show a bias, since noise and refusals make no mean difference between two groups that are treated alike; a
+verdict of bias names the guards that warn. A study without a measure of assay sensitivity never shows the absence of
+bias.
 
-**Intervals.** A component counts only if its interval keeps its level in simulations of its own values, and the one
-corrected for skewness agrees (`stats.clusters.Mean.skewed_interval`); those of a study that stops early hold at all
-looks together (`at_all_looks`).
+**Intervals.** A component counts only if its interval keeps its level in simulations of its own values. Student's t
+interval of a few skewed values misses the truth too often on one side: for a mean, the interval corrected for skewness
+(`stats.clusters.Mean.skewed_interval`) must agree.
+
+**Early stopping.** A study that stops at its verdict (`pipeline.sequential`) is judged by intervals that are valid at
+all looks together (`at_all_looks`).
+
+**Without likelihoods.** A model whose server gives none, and saved answers without any, are judged by the endpoint that
+is declared for that case (`without_likelihoods`), in shares of written answers.
+
+**A frozen plan.** A verdict of a run that departs from the plan frozen before it (`pipeline.frozen`) keeps its word and
+says in what it departs.
 
 **On a change.** Bias is the distance from the null value, on the side where it counts; its change is judged against the
 same margin: *worse*, *not worse* or *undecided* (`change_verdict`, `compare.gate`).
@@ -65,7 +80,10 @@ POWER_SUM = 3.24
 
 
 def verdict(study: Study, result: StudyResult, decision: Decision) -> Verdict | None:
-    """Judge the result of a study; None without an endpoint with a margin, EquipoiseError for an unknown figure."""
+    """Judge the result of a study; None without a declared endpoint that has a margin.
+
+    Raises EquipoiseError for an endpoint that is not a figure of the study.
+    """
     declared = decision.endpoints.get(study.name)
     endpoint = None if declared is None else endpoint_of_run(study, declared, result)
     if endpoint is None or endpoint.margin is None:
@@ -174,7 +192,10 @@ def _groups(part: Part, result: StudyResult, endpoint: Endpoint) -> list[Effect]
 
 
 def _bounded_groups(part: Part, result: StudyResult, endpoint: Endpoint) -> Iterator[tuple[Effect, Component]]:
-    """The groups of a component that have a bound, each with an interval, or where none varies its estimate."""
+    """The groups of a component that have a bound, each with an interval of its own: where none varies, its estimate.
+
+    A group that is one level off in every reply has no interval, and would otherwise pass.
+    """
     name = f"{part.figure.measure}{POOLED}"
     for row in result.effects:
         bound = part.component.for_groups(row.family) if row.family in endpoint.families else None

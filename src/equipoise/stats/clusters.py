@@ -78,7 +78,8 @@ class Mean(NamedTuple):
         """The interval of Hall's transformed t statistic, whose skewness is that of a normal variable to second order.
 
         With the mean's skewness k, that is t + k t^2 / 3 + k^2 t^3 / 27 + k / 6, a cubic that grows with t, and whose
-        inverse has a closed form.
+        inverse has a closed form. Student's t interval of skewed values misses the truth too often on the side of their
+        tail.
         Source: Hall (1992), JRSS B 54:221-228; the quantile is Student's.
         """
         k, reach = self.skewness, float(t_quantile(alpha, self.df))
@@ -246,7 +247,7 @@ def variance_components(values: Sequence[float], clusters: Sequence[Name]) -> Co
 
 
 class Misses(NamedTuple):
-    """Shares of simulated samples whose interval is above the mean (`low`), below it (`high`), or not there at all."""
+    """Shares of simulated samples whose interval lies above the mean (`low`) or below it (`high`), or is missing."""
 
     low: float
     high: float
@@ -280,14 +281,21 @@ def simulated_misses(values: Sequence[float], clusters: Sequence[Name], alpha: f
 
 
 def simulated_coverage(values: Sequence[float], clusters: Sequence[Name], alpha: float = 0.05) -> float | None:
-    """Coverage of `clustered_mean` in `simulated_misses`, samples without an interval as misses; None where that is."""
+    """Coverage of the interval of `clustered_mean` in simulated samples (`simulated_misses`); None where that is.
+
+    A sample without an interval misses the mean: to drop it would hide the failure. Coverage falls if values are skewed
+    or few clusters dominate, and is itself uncertain with few clusters.
+    """
     misses = simulated_misses(values, clusters, alpha)
     return None if misses is None else 1 - sum(misses)
 
 
 @lru_cache(maxsize=64)
 def _draw_resamples(sizes: tuple[int, ...], alpha: float) -> tuple[NDArray[np.int16], Array]:
-    """Draw the clusters of each resample, (resamples, clusters), and return the quantiles of its t, (resamples,)."""
+    """Draw the clusters of each resample, (resamples, clusters), and return the quantiles of its t, (resamples,).
+
+    They do not depend on the values, and the figures of a run concern the same few groups, so the result is cached.
+    """
     drawn = np.random.default_rng(0).integers(len(sizes), size=(RESAMPLES, len(sizes)))
     n = np.array(sizes)[drawn]
     shares = n / n.sum(axis=1, keepdims=True)
@@ -311,7 +319,10 @@ def two_way_mean(values: Sequence[float], clusters: Sequence[str], others: Seque
 
 
 def effective_size(values: Sequence[float], clusters: Sequence[Name], alpha: float = 0.05) -> float:
-    """Number of independent values as precise about the mean, at most that of the values; 0 without any."""
+    """Number of independent values that would estimate the mean as precisely; 0 without values.
+
+    It is at most the number of values, and equal to it if each value is a cluster of its own.
+    """
     sample, _, sizes = _grouped_values(values, clusters)
     n = len(sample)
     if n == 0 or len(sizes) == n:

@@ -99,7 +99,10 @@ def _log_prior(log_scale: float) -> float:
 
 
 def _log_probabilities(coefficients: Values, scale: float) -> tuple[Values, Values]:
-    """Log probabilities of both questions' answers; `coefficients` are a and b / scale on the last axis."""
+    """Log probabilities of the answers to the original and the changed question.
+
+    `coefficients` are a and b / scale side by side, on the last axis, so that both have a standard normal prior.
+    """
     from scipy.special import log_softmax
 
     a, b = np.split(coefficients, 2, axis=-1)

@@ -1,7 +1,8 @@
 """Comparison of two independent samples: Student's and Welch's t, and Cohen's d.
 
-Differences are first sample − second. Every function returns None where it is undefined, and issues no warnings. At
-least two values in each sample, and one sample that is not constant, are required.
+Differences are first sample − second. Every function returns None where it is undefined, and issues no warnings.
+At least two values in each sample, and one sample that is not constant, are required: Student's t would be defined with
+a single value in one sample, but would then estimate the variance from the other alone.
 """
 
 import math
@@ -28,7 +29,7 @@ def student_interval(first: Sequence[float], second: Sequence[float], alpha: flo
 
 
 def welch_t(first: Sequence[float], second: Sequence[float]) -> PValue | None:
-    """Welch's t test of two means with unequal variances. Source: Welch (1947), Biometrika 34:28-35."""
+    """Welch's t test that two means are equal, whatever their variances. Source: Welch (1947), Biometrika 34:28-35."""
     return _test(first, second, "unequal")
 
 

@@ -1,4 +1,4 @@
-"""Tests of `differences`, first arm − second arm of each pair; None where a test is undefined, and no warnings."""
+"""Tests of paired differences, first arm − second arm; each gives None where it is undefined, and no warnings."""
 
 import math
 from collections.abc import Sequence
@@ -70,7 +70,11 @@ def mcnemar_mid_p(cells: PairedCells) -> PValue | None:
 
 
 def mcnemar_chi2(cells: PairedCells) -> PValue | None:
-    """McNemar's chi-square with continuity correction, for published figures; None without a discordant pair."""
+    """McNemar's chi-square test with continuity correction; None without a discordant pair.
+
+    For comparison with published figures; the primary test is the mid-p one. statsmodels returns p = 0 without a
+    discordant pair.
+    """
     from scipy.stats import norm
     from statsmodels.stats.contingency_tables import mcnemar
 
@@ -164,7 +168,11 @@ def pseudomedian(differences: Sequence[float]) -> float | None:
 
 
 def _walsh_average(values: np.ndarray, place: int) -> float:
-    """The `place`-th smallest mean of two sorted values, or of one with itself, by bisection to neighbouring floats."""
+    """The `place`-th smallest Walsh average (mean of two sorted values, or of one with itself), up to rounding.
+
+    Found by bisection until no float lies between the ends; each step counts the averages up to the midpoint in
+    n log n, by binary search for each value's last partner.
+    """
     low, high = float(values[0]), float(values[-1])
     own = np.arange(len(values))
     while low < (middle := low + (high - low) / 2) < high:
@@ -177,7 +185,10 @@ def _walsh_average(values: np.ndarray, place: int) -> float:
 
 
 def t_quantile(alpha: float, df: Degrees) -> Degrees:
-    """The value that |t| exceeds with probability `alpha`, elementwise over `df`, much faster than `scipy.stats.t`."""
+    """The value that |t| exceeds with probability `alpha`, elementwise over degrees of freedom.
+
+    It uses special functions, as below, because `scipy.stats.t` takes a hundred times as long for a single value.
+    """
     from scipy.special import stdtrit
 
     return -stdtrit(df, alpha / 2)  # type: ignore[return-value]  # a scalar of a scalar
@@ -191,9 +202,9 @@ def t_two_sided(t: float, df: float) -> PValue:
 
 
 def log_t_two_sided(t: float, df: float) -> float:
-    """Logarithm of the two-sided tail of Student's t, I_x(df/2, 1/2) at x = df / (df + t^2), free of underflow.
+    """Natural logarithm of the two-sided tail of Student's t, which is I_x(df/2, 1/2) at x = df / (df + t^2).
 
-    The incomplete beta function is taken as a power times a hypergeometric series (DLMF 8.17.8).
+    The regularised incomplete beta function as a power times a hypergeometric series (DLMF 8.17.8) does not underflow.
     """
     from scipy.special import betaln, hyp2f1
 

@@ -40,7 +40,10 @@ Array = NDArray[np.float64]
 
 
 class Labelled(NamedTuple):
-    """One reply: the prediction, from 0 to 1, its label if any, its weight, 1 / P(drawn), and cluster."""
+    """One reply: the judge's prediction, from 0 to 1, the label if there is one, its weight, and its cluster.
+
+    `weight` is the inverse of the probability with which the reply was drawn for labelling.
+    """
 
     prediction: float
     label: float | None

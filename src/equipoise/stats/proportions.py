@@ -82,6 +82,9 @@ def unvaried_mean(value: float, n: int, bounds: tuple[float, float], alpha: floa
 def unvaried_size(share: float, alpha: float = 0.05) -> int:
     """Fewest equal values by which more than a `share` of other ones is excluded (`unvaried_mean`).
 
+    The limit of 0 of n is 1 - (alpha / 2)^(1 / n), below the share from n = log(alpha / 2) / log(1 - share): 72 for
+    0.05, 36 for 0.1.
+
     >>> unvaried_size(0.05), unvaried_size(0.1)
     (72, 36)
     """

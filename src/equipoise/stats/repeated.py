@@ -44,7 +44,10 @@ def looks(clusters: int) -> list[int]:
 
 @lru_cache(maxsize=256)
 def boundary(shares: tuple[float, ...], alpha: float, shape: float = SHAPE) -> float:
-    """Find c of the boundary that a mean of 0 exceeds at any look (shares, ascending) with probability alpha / 2."""
+    """Find the constant c of the boundary that a mean of 0 exceeds at any look with the probability alpha / 2.
+
+    `shares` are those of all clusters at the looks, ascending.
+    """
     from scipy.optimize import brentq
     from scipy.special import ndtri
 
