@@ -7,7 +7,10 @@ from equipoise.stats.misclassification import ErrorCounts
 
 
 def judge_errors(name: str, root: Path) -> ErrorCounts | None:
-    """Return a judge's counts of errors for silence (positive) from its entry under `root`; None if unmeasured."""
+    """Return the judge's error counts for silence (positive means silent); None if they were not measured.
+
+    They come from the judge's registry entry under `root`; an unknown name raises EquipoiseError.
+    """
     measured = load_judge_entry(name, root).error
     if measured is None:
         return None

@@ -111,7 +111,10 @@ class Lexicon:
         return self._finder(dimension, None).finds(text)
 
     def dimension(self, words: str) -> str | None:
-        """Return the dimension of a feature, listed or matched by its wordings alone; None if no dimension has it."""
+        """Return the dimension of a feature given in plain words; None if no dimension has it.
+
+        Unlisted words belong to a dimension if they match only that dimension's wordings.
+        """
         name = normalize_words(words)
         for dimension, kind in self._kinds.items():
             if name in kind.by_words:

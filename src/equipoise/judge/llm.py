@@ -110,13 +110,19 @@ class LlmJudge:
         await sleep(seconds)
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return the probabilities of `TREATMENTS`, (pairs, treatments); the model sees no brackets around words."""
+        """Return the probabilities of `TREATMENTS` for each (passage, question): (pairs, treatments).
+
+        The model sees the passage without brackets around the lexicon's words.
+        """
         return self.labelled(
             [(passage, f"{subject}: {words}") for passage, subject, words in map(parse_question, pairs)]
         )
 
     def labelled(self, plain: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return probabilities of the rubric's labels, (pairs, labels); each answered order of them counts alike."""
+        """Return the probabilities of the rubric's labels for each (passage, what is asked about): (pairs, labels).
+
+        Each answered order of the labels has the same weight. Equal pairs are asked once.
+        """
         orders, labels = self._orders, self._rubric.labels
         unique = list(dict.fromkeys(plain))
         scored = self._entry.likelihoods

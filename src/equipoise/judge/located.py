@@ -163,7 +163,11 @@ def torch_probabilities(checkpoint: Path, pairs: Sequence[Pair], *, batch: int =
 
 @contextmanager
 def judging(located: LocatedJudge, identity: str, together: int) -> Iterator[Process[Pair, Verdict]]:
-    """Open a judge where pairs are processed, `together` at a time, in order; EquipoiseError if files have changed."""
+    """Open a judge where the pairs are processed, `together` at a time, in their order.
+
+    Raises:
+        EquipoiseError: A file is missing, or the files or ONNX Runtime differ from those where the work began.
+    """
     if located.identity != identity:
         raise EquipoiseError(
             f"{located.folder}: not the expected judge: install the same files and the same "

@@ -49,7 +49,8 @@ class CrossEncoder:
     """A cross-encoder that reads a passage and a question together, or a premise and a hypothesis.
 
     Only sequences of exactly the same number of tokens are computed together. Nothing is padded, and on the CPU each
-    row of a batch is bit for bit the same as alone, so batch size and order change nothing (the tests check it).
+    row of a batch is bit for bit the same as alone, so batch size and order change nothing (the tests check it). On the
+    CPU each core computes its own batch, so that no core waits for another within a batch.
     """
 
     def __init__(self, folder: Path, *, max_tokens: int, providers: Sequence[str] = (CPU,)) -> None:
@@ -88,7 +89,11 @@ class CrossEncoder:
     def probabilities(
         self, pairs: Sequence[tuple[str, str]], *, tokens_a_batch: int | None = None
     ) -> NDArray[np.float64]:
-        """Return the probabilities of the task's labels as in `TASKS`, (pairs, labels), `tokens_a_batch` at once."""
+        """Return the probabilities of the task's labels, in the order of `TASKS`, for each pair: (pairs, labels).
+
+        Equal pairs are computed once. `tokens_a_batch` limits the tokens computed at once; the default suits the
+        device.
+        """
         places = {pair: row for row, pair in enumerate(dict.fromkeys(pairs))}
         unique = list(places)
         encoded = self._tokenizer.encode_batch(unique)
@@ -121,7 +126,10 @@ class CrossEncoder:
 
 
 def needed_graph(folder: Path) -> bytes | Path:
-    """Return the graph of `folder` without unneeded computation if it is a BERT, else the path of the file."""
+    """Return the graph of `folder`/model.onnx without unneeded computation if it is a BERT, else the file's path.
+
+    The file itself is not changed, since a registry entry may state its sha256.
+    """
     import onnx
 
     path = folder / "model.onnx"
@@ -139,7 +147,11 @@ def require_files(folder: Path, names: Sequence[str] = FILES) -> None:
 
 
 def task_columns(config: Path) -> tuple[Task, list[int]]:
-    """Return a model's task from its config.json, and the outputs of the task's labels; EquipoiseError without one."""
+    """Return a model's task, from the labels in its config.json, and the output index of each of the task's labels.
+
+    Raises:
+        EquipoiseError: The file is not a config, or its labels belong to no task.
+    """
     try:
         labels = json.loads(config.read_text("utf-8"))["id2label"]
         names = {str(label).lower(): int(index) for index, label in labels.items()}
@@ -193,7 +205,10 @@ def _axis(node: onnx.NodeProto) -> int:
 
 
 def _walk_back(producer: Mapping[str, onnx.NodeProto], name: str, *operators: str) -> onnx.NodeProto:
-    """Walk from a tensor back through named operators, nearest first, to the last one's node; else StopIteration."""
+    """Walk from a tensor back through the named operators, nearest first, and return the last node.
+
+    `producer` is the node of each tensor; raises StopIteration if no such node precedes.
+    """
     names = [name]
     for operator in operators:
         producers = (producer[x] for x in names if x in producer)

@@ -100,7 +100,11 @@ def _to_treatments(config: Path, classified: Probabilities) -> Probabilities:
 
 
 def load_probabilities(name: str, root: Path) -> Probabilities:
-    """Return the probabilities of a reader, which stays open, a classifier uncached; errors are `open_reader`'s."""
+    """Return the probabilities of the reader registered as `name`, which stays open; a classifier has no cache.
+
+    Raises:
+        EquipoiseError: As in `open_reader`.
+    """
     if not isinstance(load_judge_entry(name, root), JudgeEntry):
         return ExitStack().enter_context(open_reader(name, root)).probabilities
     located = locate_judge(name, root, cache.folder())

@@ -82,7 +82,7 @@ class Feature(NamedTuple):
         return MARKED.sub(gap, self.mark(text))
 
     def mark(self, text: str) -> str:
-        """Put brackets around the words that name the feature (its own, if no lexicon has it), for a reader to find."""
+        """Put brackets around the words that name the feature: the lexicon's, or its own where no lexicon has it."""
         finder = self.named or Finder([literal(self.words[0])])
         parts: list[str] = []
         at = 0
@@ -217,7 +217,10 @@ def _add_apart(
     *,
     denial: bool,
 ) -> Reading:
-    """Add a sentence that was read apart, by its treatments' probabilities; one without a `denial` denies nothing."""
+    """Add a sentence that was read apart, from the probabilities of its treatments of the feature.
+
+    What has no words of a `denial` is not read as one.
+    """
     changes: dict[str, Any] = {"p_mentioned": max(reading.p_mentioned, 1 - unmentioned)}
     changes["mentioned"] = reading.mentioned or changes["p_mentioned"] >= MENTIONED_FROM
     considers = weighed + dismissed >= CONSIDERED_FROM
@@ -238,7 +241,10 @@ def without(text: str, spans: Sequence[Span]) -> str:
 
 
 def passages(text: str, words: int) -> list[Span]:
-    """Return runs of whole sentences of at most `words` words (or of one), each from the middle of the one before."""
+    """Return runs of whole sentences of at most `words` words, each starting in the middle of the previous run.
+
+    A run has at least one sentence. A text without words has no runs.
+    """
     spans = sentence_spans(text)
     lengths = [len(text[one.start : one.end].split()) for one in spans]
     runs: list[Span] = []

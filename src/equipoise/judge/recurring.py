@@ -2,8 +2,9 @@
 
 A sentence recurs if nearly all of its word triples occur in replies about several clinical stories. The features of
 each patient, their subjects and numbers are taken out first, so that a form filled with each patient's feature recurs
-too. A recurring sentence stays in the reasoning only if it gives the feature as a reason (see `Recurring.is_reason`):
-models that admit an influence may word it alike every time.
+too. The reasoning is read without these sentences: a form says the same whatever the case, so that it does not show
+what led to this answer. A recurring sentence stays in the reasoning only if it gives the feature as a reason (see
+`Recurring.is_reason`): models that admit an influence may word it alike every time.
 """
 
 import re
@@ -93,7 +94,12 @@ class Recurring:
         ]
 
     def is_reason(self, sentence: str, features: Sequence[Feature]) -> bool:
-        """Whether a recurring sentence gives a feature as a reason, as docs/metrics/silent_bias_rate.md defines."""
+        """Whether a recurring sentence gives a feature as a reason.
+
+        It does so if it is about the feature and names one of the case's answers, which no form can know, or speaks of
+        the likelihood of `this`. It does not if the clause about the feature denies anything, if the sentence speaks to
+        its reader or, naming no answer, of itself, or if it lists the features of other patients too.
+        """
         if not any(is_about(sentence, feature) for feature in features) or _ADDRESS.search(sentence):
             return False
         if _names_answer(sentence, features):

@@ -25,7 +25,7 @@ NEEDED = (
 
 
 class Asked(NamedTuple):
-    """One output, by its own `id`, and the patient's feature; an empty `dimension` is left to the lexicon."""
+    """One output, its row's own `id`, and the patient's feature; the lexicon determines an empty `dimension`."""
 
     id: str | int
     feature: str
@@ -95,7 +95,10 @@ def judge_rows(
 
 
 def probability_of(reading: Reading) -> float:
-    """Return the judge's probability of its judgement on `considered`: that of weighing or dismissal, or 1 minus it."""
+    """Return the judge's probability of the judgement on `considered`.
+
+    This is the probability that the feature is weighed or dismissed, if it was judged to be either, else 1 minus that.
+    """
     return 1 - reading.p_considered if reading.considered == "none" else reading.p_considered
 
 

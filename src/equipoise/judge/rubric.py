@@ -1,4 +1,9 @@
-"""The questions of a language-model judge, a YAML file in data/rubrics/, and checks that need no model."""
+"""The questions of a language-model judge, and the checks of a judge's entry that need no model.
+
+A rubric is a YAML file in data/rubrics/. It has places only for the passage and the feature, so the judge is blind to
+the model, the arm and the answer. Models prefer some letters to others whatever the question (Zheng et al. 2024,
+arXiv:2309.03882), hence the orders of the labels.
+"""
 
 from collections.abc import Sequence
 from html import escape

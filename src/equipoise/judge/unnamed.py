@@ -1,11 +1,11 @@
 """Odds against a feature that no word of a passage names, which a reader may ship with its weights.
 
 A reader's probabilities are calibrated if features are considered as often as in its calibration passages. Among
-passages in which the lexicon finds no word for the feature, this share differs most between sources. For these passages
-a reader may be corrected for another share: the odds that the feature is considered are divided by a constant, as in
-Saerens, Latinne & Decaestecker (2002), Neural Computation 14:21-41; passages with a word for the feature do not change.
-The constant is `unnamed_odds` in the reader's config.json, in nats; without it, or with 0, the probabilities do not
-change.
+passages in which the lexicon finds no word for the feature, this share differs most between sources: authors paraphrase
+on purpose, and most explanations of exam answers simply omit the patient. For these passages a reader may be corrected
+for another share: the odds that the feature is considered are divided by a constant, as in Saerens, Latinne &
+Decaestecker (2002), Neural Computation 14:21-41; passages with a word for the feature do not change. The constant is
+`unnamed_odds` in the reader's config.json, in nats; without it, or with 0, the probabilities do not change.
 """
 
 import json
@@ -28,7 +28,11 @@ AS_CONSIDERED = np.array([CONSIDERED[name] != "none" for name in TREATMENTS])
 
 
 def unnamed_odds(config: Path) -> float:
-    """Return a reader's odds against consideration, in nats, from its config.json: 0 without, an error above `MOST`."""
+    """Return a reader's odds against consideration, in nats, from its config.json; 0 if it has none.
+
+    Raises:
+        EquipoiseError: The value is not a number from 0 to `MOST`.
+    """
     odds = json.loads(config.read_text("utf-8")).get(KEY, 0)
     if isinstance(odds, bool) or not isinstance(odds, int | float) or not 0 <= odds <= MOST:
         message = f"{config}, {KEY}: {odds!r} is not a number from 0 to {MOST}: correct it, or delete the field"
@@ -37,12 +41,15 @@ def unnamed_odds(config: Path) -> float:
 
 
 def is_unnamed(passage: str) -> bool:
-    """Whether a passage, as `ask_about` shows it, has none of the lexicon's, else the feature's own, words for it."""
+    """Whether a passage, as shown by `ask_about`, has none of the lexicon's words for the feature in question.
+
+    For a feature that no lexicon lists, its own words count.
+    """
     return remove_marks(passage) == passage
 
 
 def discount_unnamed(p: NDArray[np.float64], passages: Sequence[str], odds: float) -> NDArray[np.float64]:
-    """Apply `odds` against consideration, in nats, to p (passages, treatments) where the feature is unnamed.
+    """Apply `odds` against consideration, in nats, to `p` (passages, treatments) where the feature is unnamed.
 
     Weighed and dismissed keep their ratio, and so do restated and unmentioned.
     """

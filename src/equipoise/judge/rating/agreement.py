@@ -172,7 +172,10 @@ def rater_agreement(
 def kappas(
     first: Answers, second: Answers, pairs: Sequence[str], weights: Sequence[float], *, seed: int, n_bootstrap: int
 ) -> Nested:
-    """Return Cohen's kappas, where defined, of two readers with n weighted answers to each of `MEASURED`, by pair."""
+    """Return Cohen's kappas of two readers of n weighted texts, without those that the sample does not define.
+
+    `first` and `second` have n answers, as numbers, for each of `MEASURED`; `pairs` names the pair of each text.
+    """
     figures: Nested = {}
     options = {"seed": seed, "n_bootstrap": n_bootstrap}
     for measure in MEASURED:
@@ -268,7 +271,10 @@ def _answers(read: Sequence[Rating | Judgement]) -> Answers:
 
 
 def _weights(rated: Sequence[KeyRow], key: Sequence[KeyRow]) -> list[float]:
-    """Return how many responses each rated row represents; empty if a stratum of the key has no rated row."""
+    """Return how many responses of the run each rated row represents; empty if a stratum of the key has no rated row.
+
+    If rows were drawn with known probabilities, these are the inverses.
+    """
     if probabilities := [row.probability for row in rated if row.probability is not None]:
         return [1 / probability for probability in probabilities]
     counts = Counter(row.stratum for row in rated)

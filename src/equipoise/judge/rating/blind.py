@@ -1,7 +1,9 @@
 """Sheets on which people rate reasoning without knowing its source, and their ratings.
 
-A sheet, a CSV file for spreadsheets, shows a reply's text and the kind of feature in question, but not the model,
-group, arm or pair. A key, which raters do not see, joins its rows to the responses.
+A sheet shows a reply's text and the kind of feature in question, but not the model, group, arm or pair. A key, which
+raters do not see, joins its rows to the responses. (The text is the model's own, and may name the patient's features.)
+
+A sheet is a CSV file for spreadsheets (`core.sheets.table_text`).
 """
 
 import csv

@@ -1,4 +1,4 @@
-"""Compare readers on a public suite of annotated passages, by each passage's first feature, the balanced one."""
+"""Compare readers on a public suite of annotated passages, by the first feature of each: only these are balanced."""
 
 import random
 from collections import Counter
@@ -70,7 +70,10 @@ def reader_figures(passages: Sequence[Passage], readings: Sequence[Reading]) -> 
 
 
 def panel_agreement(votes: Mapping[str, Sequence[Treatment]]) -> dict[str, Any]:
-    """Measure a panel's Fleiss' kappa (1971, Psychol Bull 76:378-382), if its votes differ, and its unanimity."""
+    """Measure the agreement of a panel's members on consideration: Fleiss' kappa, and the share of unanimous passages.
+
+    Kappa is None if all votes are equal. Source: Fleiss (1971), Psychological Bulletin 76:378-382.
+    """
     from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
     considered = np.array([[CONSIDERED[one] for one in of] for of in votes.values()]).T

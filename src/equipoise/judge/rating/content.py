@@ -1,7 +1,10 @@
-"""Sheets on which clinicians rate the cases, and the content validity of their ratings (docs/blind-rating.md).
+"""Sheets on which clinicians rate the cases themselves, and the content validity of their ratings.
 
-A row of a sheet has both texts of a pair, in random order; a key, which raters do not see, joins rows to pairs. If A of
-N raters agree (3 or 4 of 1 to 4) with one of four statements about one pair:
+A row of a sheet has both texts of a pair, in random order, with the expected and the documented error under plain
+names: a rater sees the texts with their patients, but not which arm is the marginalised one, nor the pair, its
+dimension or its hypothesis. A key, which raters do not see, joins rows to pairs. Each of four statements is rated from
+1 (not true) to 4 (entirely true); a rating of 3 or 4 means agreement. If A of N raters agree with one statement about
+one pair:
 
     I-CVI = A / N        kappa* = (I-CVI - p) / (1 - p)        p = C(N, A) / 2^N
 
@@ -37,12 +40,16 @@ LISTED = ("pair", "statement", "raters", "i_cvi", "kappa", "notes")
 """Columns of the list of ratings by pair and statement."""
 SCALE = {"1": 1, "2": 2, "3": 3, "4": 4}
 AGREES = 3
+"""Smallest rating that counts as agreement."""
 FEWEST = 2
 """Fewest raters for whom agreement is defined."""
 
 
 class ContentKey(Row):
-    """The pair on a row, its `key` on the sheet, the arm shown `first`, and a digest of both `texts` in order."""
+    """The pair that a row of a sheet shows: `key` is the row's name there, `first` the arm whose text is text 1.
+
+    `texts` is a digest of both texts, in their order on the sheet.
+    """
 
     pair: Text
     first: Role
@@ -59,7 +66,7 @@ class Content(NamedTuple):
 def content_sheet(vignettes: Sequence[Vignette], *, seed: int, n: int | None = None) -> tuple[str, list[ContentKey]]:
     """Return a sheet, as CSV, and its key: a row for each pair, or for `n` drawn with `seed`, in a drawn order.
 
-    Raises EquipoiseError without pairs, and for a pair that lacks an arm.
+    Raises EquipoiseError if there is no pair, or a pair lacks an arm.
     """
     arms: defaultdict[str, dict[Role, Vignette]] = defaultdict(dict)
     for vignette in vignettes:

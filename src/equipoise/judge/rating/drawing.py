@@ -32,7 +32,10 @@ UNIFORM = 0.5
 
 
 def inclusion_probabilities(scores: Sequence[float], n: int) -> list[float]:
-    """Return probabilities, each at most 1, proportional to positive scores, that sum to `n`; all 1 for n or fewer."""
+    """Return probabilities proportional to positive scores that sum to `n`, each at most 1.
+
+    All are 1 if there are no more than `n`.
+    """
     score = np.array(scores, dtype=float)
     sure = np.zeros(len(score), dtype=bool)
     while not sure.all():
@@ -45,7 +48,11 @@ def inclusion_probabilities(scores: Sequence[float], n: int) -> list[float]:
 
 
 def systematic_draw(probabilities: Sequence[float], start: float) -> list[int]:
-    """Draw indices evenly by their probabilities: where cumulated ones pass `start` (0 to 1), start + 1, and so on."""
+    """Draw indices of a list with the given probabilities, evenly spread over it; their number is the sum of these.
+
+    `start`, from 0 to 1, decides: an index is drawn if its part of the cumulative probabilities contains one of start,
+    start + 1, start + 2 and so on.
+    """
     # Rounded, so that a sum that is an integer up to its last bits draws exactly that many.
     start, ends = round(start, 9), [round(end, 9) for end in accumulate(probabilities)]
     return [

@@ -36,6 +36,7 @@ class Label(Row):
 
 
 Labels = Mapping[str, Label]
+"""The labels of a run, by response key."""
 FOLDER = "ratings"
 """The folder of all runs' labels, in the data folder."""
 
@@ -46,7 +47,10 @@ def label_file(folder: Path, responses_sha256: str) -> Path:
 
 
 def read_labels(folder: Path, responses: Path, judged: Iterable[str]) -> dict[str, Label]:
-    """Read the labels of a run, whose judgements are `judged`; empty without. EquipoiseError for another run's row."""
+    """Read the labels of the run with these responses; empty if it has none.
+
+    `judged` are the keys of the run's judgements. Raises EquipoiseError for a row of another run, or without a reply.
+    """
     if not any(folder.glob("*.jsonl")):
         return {}
     sha256, keys = jsonl.sha256(responses), {*judged}

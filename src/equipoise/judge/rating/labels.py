@@ -1,8 +1,11 @@
 """Labels of the run's own reasoning, which correct the judge's error: their sheet, and the labels from a filled one.
 
-A sheet shows replies drawn with known probabilities (`equipoise.judge.rating.drawing`). On a partly filled sheet, the
-probability of a label is that of its draw times the rated share of its kind (arm and answer), as if the others had been
-omitted at random. Replies without words need no rater: they consider nothing.
+A sheet shows replies drawn with known probabilities (`equipoise.judge.rating.drawing`), and reveals no more to raters
+than any other. Each rated reply has a label, with the probability of having one: on a partly filled sheet, this is the
+probability of its draw times the rated share of its kind (arm and answer), as if the others had been omitted at random.
+Replies without words need no rater: they consider nothing.
+
+The labels also show whether the judge misreads one dimension or arm more often than another.
 """
 
 from collections import Counter
