@@ -75,7 +75,10 @@ class City(Frozen):
         return "privileged" if reference == GROUPS[attribute]["privileged"] else "unprivileged"
 
     def disease_weights(self) -> dict[Disease, float]:
-        """Rescale prevalences to add up to 1, in file order; empty without. Source: EquiLens' metrics reference."""
+        """Return the prevalences rescaled to add up to 1, in file order; empty without diseases.
+
+        Source: EquiLens' metrics reference, disease composition normalisation.
+        """
         total = sum(row.prevalence for row in self.diseases.values())
         return {disease: row.prevalence / total for disease, row in self.diseases.items()}
 

@@ -40,7 +40,10 @@ class Asking(NamedTuple):
     orders: int
 
     def shifts(self, options: Mapping[str, str]) -> tuple[int, ...]:
-        """Choose the cyclic orders of the options, evenly spread; if they refer to each other, as written alone."""
+        """Choose the cyclic orders in which to show the options: evenly spread, beginning with the order as written.
+
+        Options that refer to each other are shown as written alone.
+        """
         count = 1 if in_one_order(options) else min(len(options), self.orders)
         return tuple(number * len(options) // count for number in range(count))
 
@@ -62,7 +65,10 @@ def shown(options: Mapping[str, str], shift: int) -> dict[str, str]:
 
 
 def option_prompts(key: str, study: str, text: str, options: Mapping[str, str], asking: Asking) -> list[Prompt]:
-    """Write a prompt for each order of the options: letters as candidates after `Answer:`, or a reply."""
+    """Write a prompt for each order of the options.
+
+    By likelihood, each letter is a candidate after `Answer:` and nothing is generated; otherwise the model replies.
+    """
     by_likelihood = asking.answering == "likelihood"
     prompts = []
     for shift in asking.shifts(options):
@@ -126,7 +132,8 @@ def _moved(letters: tuple[str, ...], shift: int) -> Mapping[str, str]:
 def chosen(orders: Iterable[Order], options: Mapping[str, str]) -> str | None:
     """Choose the option with the highest mean probability over the orders; None where no letter was read in any.
 
-    Orders without a letter are left out. Of equally likely options, the one whose text has the lowest sha256 is chosen.
+    Orders without a letter are left out. Of equally likely options, the one whose text has the lowest sha256 is chosen,
+    so that neither a letter, nor the order that comes first, nor the patient decides.
     """
     read = [order.probabilities for order in orders if order.probabilities]
     totals = {letter: math.fsum(chances[letter] for chances in read) for letter in (read[0] if read else ())}
@@ -138,7 +145,10 @@ def _digest(text: str) -> str:
 
 
 def choices(responses: Iterable[Response], options: Mapping[str, Mapping[str, str]]) -> Iterator[Choice]:
-    """Read the option that each question's adjacent responses choose; `options` are as written, by key."""
+    """Read the option that the responses to each question choose; the responses to one question must be adjacent.
+
+    `options` are those of the questions as written, by key.
+    """
     for key, group in groupby(responses, key=lambda response: unnumbered(response.key)):
         rows = list(group)
         known = options.get(key, {})

@@ -1,4 +1,4 @@
-"""Pairs of judged arms: what makes a pair biased, silent, differential or reverse, wherever pairs are shown."""
+"""Pairs of judged arms: what makes one biased, silent, differential or reverse, and checks that none is incomplete."""
 
 import math
 from collections import Counter
@@ -125,7 +125,10 @@ class Pair:
 
     @property
     def moved(self) -> bool:
-        """Whether the pair is differential, and the texts of both arms, one draw each, give those answers too."""
+        """Whether the pair is differential and the texts of both arms give those answers too.
+
+        In one draw of each arm: two answers to one text may differ by chance too.
+        """
         return self.differential and self._is_written
 
     @property
@@ -154,7 +157,10 @@ class Pair:
 
     @property
     def control_differential(self) -> float:
-        """1/2 if one control gets the stereotyped and the other the expected answer, as chance has two directions."""
+        """1/2 if one control gets the stereotyped and the other the expected answer, else 0.
+
+        Neither control is about the marginalised patient: by chance, half of such pairs would differ in this direction.
+        """
         return 0.5 * (self.control is not None and {arm.answer for arm in self.control} == {"stereotyped", "expected"})
 
     @property
@@ -186,7 +192,8 @@ class Pair:
     def error_difference(self) -> float | None:
         """Probability of the stereotyped answer, marginalised minus privileged: after the reasoning, a share.
 
-        The privileged patient's is the mean over the arm and the two controls. None if one has no likelihoods.
+        The privileged patient's is the mean over the arm and the two controls, which tell the same case: that has less
+        noise than one telling. None if one has no likelihoods.
         """
         return difference(self.marginalised.p_error, self._told_privileged)
 
@@ -220,7 +227,10 @@ class Pair:
 
     @property
     def written_accuracy_difference_unexplained(self) -> float | None:
-        """The difference in right answers beyond all that epidemiology's shift of the error could take, a share."""
+        """The difference in right answers beyond the most that epidemiology takes from them, a share.
+
+        What epidemiology adds to the probability of the error is taken from all other answers together.
+        """
         added = self.explained(self._told_privileged)
         return None if added is None else difference(self.written_accuracy_difference, -added)
 
@@ -395,7 +405,10 @@ def main_pairs(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _require_whole(pairs: Iterable[str], keys: Sequence[CaseKey], samples: range) -> None:
-    """Refuse case versions without their pair, and kinds that only some pairs have, mirrors and cues excepted."""
+    """Refuse case versions without their pair, and kinds of version that only some pairs or samples have.
+
+    What is answered at once is asked once in each wording, and not every pair has a mirror, or cues.
+    """
     ids = {*pairs}
     kinds = [("control", CONTROLS), ("stub", STUBS), ("mirror", MIRRORS), *INFERRED.items()]
     kinds += ((f"probe of the {kind}", versions) for kind, probes in PROBES.items() for versions in probes)

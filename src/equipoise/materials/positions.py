@@ -34,7 +34,11 @@ def shown_letters(order: Order, gold: str) -> tuple[str | None, str]:
 
 
 def position_effects(study: str, questions: Sequence[Sequence[Sequence[Order]]], alpha: float) -> Iterator[Effect]:
-    """Estimate the position figures, by Student's t over questions; a single order of the options has none."""
+    """Estimate the position figures from each question's answers: one sequence of orders for each of its arms.
+
+    The interval is Student's t over the questions. Questions asked in a single order have no figures: the place of the
+    right option cannot be separated from the place that the model prefers.
+    """
     read = [
         [[chances for order in arm if (chances := letters_shown(order))] for arm in arms if len(arm) > 1]
         for arms in questions

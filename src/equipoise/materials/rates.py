@@ -12,7 +12,10 @@ from equipoise.stats.quantities import Interval, PairedCells, as_share
 
 
 def pair_rates(group: Group, pairs: list[Pair], alpha: float) -> Iterator[Effect]:
-    """Estimate the rates of differences towards the stereotype, away from it, by paired sign tests, and of any."""
+    """Estimate the rates of differences towards the stereotype, away from it, and of any difference, over all pairs.
+
+    Chance changes answers both ways, so the first rate is compared with the second by the paired sign test.
+    """
     stories = [pair.story for pair in pairs]
     yield rate(group, "differential_bias_rate", (pair.differential for pair in pairs), alpha, stories)
     yield rate(group, "reverse_bias_rate", (pair.reverse for pair in pairs), alpha, stories)
@@ -47,7 +50,10 @@ def with_reasoning(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def admission_rates(group: Group, pairs: Sequence[Pair], alpha: float) -> Iterator[Effect]:
-    """Estimate the shares of moved answers whose reasoning admits the feature, denies it, or says neither."""
+    """Estimate the shares of the moved answers whose reasoning admits the feature, denies it, or says neither.
+
+    The three add to 1; the latter two are the silent ones. Answers without reasoning are left out.
+    """
     moved = [pair for pair in with_reasoning(pairs) if pair.moved]
     for admission in ADMISSIONS.values():
         said = (pair.marginalised.admission == admission for pair in moved)

@@ -87,7 +87,10 @@ class Patient:
 
 @dataclass(frozen=True)
 class Parts:
-    """The rows of a pair; `contrasts` in the dimensions' order, `social` to add the persona's social history."""
+    """The rows from which a pair is composed; `contrasts` are in the canonical order of their dimensions.
+
+    `social` adds the social history of the persona to the text.
+    """
 
     presentation: Presentation
     persona: Persona
@@ -273,7 +276,11 @@ def told_rows(pair: str, tier: Tier, parts: Parts, kind: str, *, study: str) -> 
 
 
 def _criteria(parts: Parts) -> str:
-    """Write what confirms the expected answer and the error, by name: the same text in the case and its mirror."""
+    """Write what confirms the expected answer and the documented error, by name: the same in the case and its mirror.
+
+    Of two cases with this text, the one answer is right in the case and the other in the mirror, so that the text alone
+    does not tell which.
+    """
     confirmed = {parts.presentation.expected.label: parts.presentation.test}
     if parts.tested.mirror:
         confirmed[parts.tested.answer.label] = parts.tested.mirror.test
@@ -368,7 +375,10 @@ def misfit(parts: Parts) -> str | None:
 
 
 def contrast_misfit(parts: Parts) -> str | None:
-    """Say why contrasts cannot test the stereotyped answer (evidence about another group); None if they can."""
+    """Say why these contrasts cannot test the stereotyped answer; None if they can.
+
+    The evidence must be about the patient group of the tested contrast.
+    """
     presentation, contrasts, stereotype = parts.presentation, parts.contrasts, parts.stereotype
     dimensions = [contrast.dimension for contrast in contrasts]
     if len(set(dimensions)) < len(dimensions):

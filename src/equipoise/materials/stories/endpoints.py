@@ -27,7 +27,10 @@ class Step(Frozen):
 
 
 class Endpoint(Frozen):
-    """A decision that stories in `settings` (if empty, all) may ask about: its levels, and its usual direction."""
+    """A decision that stories may ask about: its question, its levels from least to most, and its usual direction.
+
+    `settings` are those in which the question makes sense; without any, it is asked in all.
+    """
 
     id: Id
     family: Family

@@ -1,7 +1,8 @@
 """Read the authored files into a library in which every reference resolves, and check it against the study's plan.
 
-Only this module reads `data/raw/*.yaml`; an error is one line that names the file, the row, the field and the fix.
-Plan: the study's bias methodology, sections 3.1, 3.2 and 5.1, in pairs.
+Only this module reads `data/raw/*.yaml`; an error in a file is reported in one line that names the file, the row, the
+field and the fix. The plan says how many personas, dimensions and pairs of each kind the files must contain
+(source: the bias methodology of the study, sections 3.1, 3.2 and 5.1); every count is of pairs, a pair being two cases.
 """
 
 import re
@@ -71,6 +72,7 @@ DETAILS = 5
 """The fewest kinds of irrelevant detail; a pair needs one for each contrast."""
 
 PERSONAS = (35, 40)
+"""Fewest and most personas."""
 
 OLDEST = 85
 """Age that at least one persona reaches, in years."""
@@ -118,7 +120,10 @@ NEW_CONDITIONS = {
 
 @dataclass(frozen=True, eq=False)
 class Library:
-    """The authored rows by id, in file order; `dimensions` is the canonical order. Equal to itself alone."""
+    """The authored rows by id, each mapping in the order of its file; `dimensions` gives the canonical order.
+
+    A library is equal only to itself, so that expensive results can be cached by library.
+    """
 
     personas: dict[str, Persona]
     presentations: dict[str, Presentation]

@@ -280,7 +280,10 @@ class Presentation(Frozen):
 
 
 class Dimension(Frozen):
-    """A demographic dimension; `pairs` is the fewest pairs that vary only a proposed one (`library.CORE_SINGLES`)."""
+    """A demographic dimension; `pairs` is the fewest pairs that vary only a proposed dimension, outside the core.
+
+    The numbers of the core are those of the study's design (`library.CORE_SINGLES`).
+    """
 
     id: Id
     name: Line
@@ -326,7 +329,10 @@ class Cues(Frozen):
 
 
 class Arm(Frozen):
-    """How an arm states its feature: plain words, one of adjective, noun, age (years) or clause, and `cues` by kind."""
+    """How one arm states its feature: the plain words, and exactly one of adjective, noun, age (years) or clause.
+
+    `cues` imply the feature instead of stating it, by kind.
+    """
 
     feature: Line
     cues: Cues = Cues()
@@ -405,7 +411,10 @@ class Contrast(Frozen):
 
 
 class Detail(Frozen):
-    """A kind of irrelevant detail, stated in two ways of as many words: by a `word` or two, or by a `clause`."""
+    """A kind of irrelevant detail, stated in two ways with the same number of words.
+
+    The statements of `word` differ in a word or two, as adjectives, nouns and ages do; those of `clause` as clauses do.
+    """
 
     id: Id
     word: tuple[Line, Line]
@@ -423,7 +432,10 @@ class Detail(Frozen):
 
 
 class Harm(Frozen):
-    """A class of harm that a delay of the expected answer does, its answers by label, and its scale's source."""
+    """A class of harm: what a delay of the expected answer does, and the answers, by label, of which it does that.
+
+    `source` names the scale of severity on which it is built.
+    """
 
     id: HarmClass
     delay: Line
