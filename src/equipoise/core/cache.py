@@ -89,8 +89,9 @@ LEASE = 60.0
 class Leases:
     """Who works on which keys of a cache, so that two processes do not do the same work at once.
 
-    The leases that one object holds are renewed by a thread of its own until they are released. They only save work:
-    where their file cannot be used, every key is free.
+    The leases that one object holds are renewed by a thread of its own until they are released; those of a process of
+    this machine that has died are free at once. They only save work: where their file cannot be used, every key is
+    free.
     """
 
     def __init__(self, path: Path) -> None:

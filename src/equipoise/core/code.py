@@ -1,8 +1,8 @@
 """Which files a stage imports and reads, so that it reruns when one of them has changed, and only then.
 
 Imports are found in the text of the code: a module that is imported by a name that is computed is not seen.
-`equipoise.pipeline.depends.modules` lists those of the studies; no stage uses what `equipoise` and `equipoise.cli` load
-on first use.
+`equipoise.pipeline.depends.modules` lists those that stages load. No stage uses what `equipoise` and `equipoise.cli`
+load on first use.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def closure(script: Path, root: Path, homes: Mapping[str, Path] = HOMES) -> list
     """List the files of ours that a script can import, from `root`, in order.
 
     Imports within functions count, those for types alone (`if TYPE_CHECKING:`) do not; packages' `__init__` and the
-    files beside it that hold no code (a page's template) belong to every module of the package, but for
-    `equipoise/__init__.py`: no module of ours uses a public name from it.
+    files beside it that hold no code (a page's template) belong to every module of the package. The exception is
+    `equipoise/__init__.py`, which loads public functions by name on first use: no module of ours uses one of them.
     """
     files: set[Path] = set()
     waiting = [script]
@@ -65,7 +65,11 @@ def listing(entries: Iterable[Path], reads: Iterable[str], root: Path, *, titles
 
 
 def read_files(name: str, root: Path) -> set[Path]:
-    """List the files of a file or folder that a stage reads, from `root`, but no README; a missing one is an error."""
+    """List the files of a file or folder that a stage reads, from `root`, but no README.
+
+    Raises:
+        EquipoiseError: it is not there.
+    """
     if not (root / name).exists():
         fix = f"correct the setting that names it, or restore it (`git checkout -- {name}`)"
         raise EquipoiseError(f"{name}: a stage reads it, and there is no such file: {fix}")

@@ -1,4 +1,7 @@
-"""Digests of what files say, whatever the version of Python, and the modules that they import."""
+"""What files say, and which modules they import: digests that comments, layout and docstrings do not change.
+
+A digest depends on the file alone, neither on the version of Python nor on the machine.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +94,11 @@ def _is_type_checking(node: ast.AST) -> bool:
 
 
 def _write(value: object, parts: list[str]) -> None:
-    """Write a syntax tree without places, docstrings and empty fields, the same in every version of Python."""
+    """Write a syntax tree without places and docstrings, the same in every version of Python.
+
+    Fields that are empty are left out, since each version adds some, and so is empty text, which some versions find in
+    f-strings. Text that is a statement by itself is a docstring, of whatever it stands under.
+    """
     match value:
         case ast.Expr(value=ast.Constant(value=str())) | None | []:
             return

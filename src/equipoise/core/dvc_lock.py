@@ -1,7 +1,8 @@
 """DVC's lock file, kept and healed: DVC rewrites dvc.lock in place after each stage, so that a kill can leave it torn.
 
 Every stage keeps a copy of the lock as it starts, and so does every command that finds the lock whole. A torn lock is
-put together again: entries of stages that are whole stay, and the others come from the copy, or from Git.
+put together again: entries of stages that are whole stay, and the others come from the copy, or from Git. An entry is
+only a list of hashes: DVC compares it with the files, and reruns the stage where they differ.
 """
 
 import hashlib

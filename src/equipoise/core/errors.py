@@ -13,7 +13,11 @@ class EquipoiseError(Exception):
 
 
 def one_line(error: BaseException) -> str:
-    """Give an exception of others, its type and message, as one line, without advice to install another version."""
+    """Give an exception of others, its type and its message, as one line.
+
+    The sentence that advises to install another version, and what follows it, is left out: ours are pinned, and tested
+    together.
+    """
     text = str(error)
     if advice := ADVICE.search(text):
         text = text[: max(text.rfind(end, 0, advice.start()) for end in ".\n") + 1]

@@ -78,7 +78,10 @@ def sha256(path: Path) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file, or the one that a link leads to, atomically; EquipoiseError for what is no regular file."""
+    """Write a text file atomically: to a temporary file beside it, flushed to disk, then renamed.
+
+    Of a link, the file that it leads to is replaced. What is there and is no regular file raises an EquipoiseError.
+    """
     write_bytes(path, text.encode())
 
 
@@ -91,7 +94,8 @@ def write_bytes(path: Path, content: bytes) -> None:
 def write(path: Path, rows: Iterable[Row]) -> None:
     """Write rows as canonical JSONL; a duplicate key raises an EquipoiseError, and nothing is written.
 
-    A file without rows has one blank line: DVC warns of an output that is empty.
+    Rows may come in any order, and only one is held at a time: their lines are buffered in an anonymous file and
+    sorted from there. A file without rows has one blank line: DVC warns of an output that is empty.
     """
     places: dict[str, int] = {}
     end = 0
@@ -324,7 +328,7 @@ def each(path: Path, kind: type[R]) -> Iterator[R]:
 
 
 class Rows(Sequence[R]):
-    """The rows of a JSONL file too large for memory, read whenever one is taken; iterating checks it as `read` does."""
+    """The rows of a JSONL file too large for memory: each is read when taken. Iterating checks them as `read` does."""
 
     def __init__(self, path: Path, kind: type[R]) -> None:
         """Find the rows of a file, without parsing them."""
@@ -350,7 +354,10 @@ class Rows(Sequence[R]):
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Read lines lazily, each with its place in bytes, without a byte order mark, split at LF alone, not at U+2028."""
+    """Read lines lazily, each with its place in bytes, and without a byte order mark.
+
+    Unlike `splitlines`, this does not split at U+2028 and the like, which JSON leaves unescaped.
+    """
     place = 0
     try:
         require_file(path, piped=True)

@@ -51,7 +51,11 @@ class Manifest(Frozen):
 
     @property
     def identity(self) -> str:
-        """A digest of everything that affects an answer: the model's part of a cache key."""
+        """A digest of everything that affects an answer: the model's part of a cache key.
+
+        Of what a server gives only the form does, and a server without likelihoods has none. The folder of exported
+        files is named after their exporters.
+        """
         apart = {"exporters", "fidelity", "folder", "likelihoods"}
         form = {name: value for name, value in self.likelihoods.items() if name == "form"}
         return digest({name: value for name, value in self.written().items() if name not in apart} | form)

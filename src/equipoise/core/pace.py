@@ -1,4 +1,7 @@
-"""The pace of a run, kept in `.cache/`: how long a study's answers took here, those from the cache excluded."""
+"""The pace of a run: how long a study's answers took on this machine, to say how long the next run takes.
+
+It is kept in `.cache/`, since it is no result: it differs between machines, and an answer from the cache takes no time.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -37,7 +40,10 @@ def read(study: str, manifest: Manifest) -> Pace | None:
 
 
 class Clock:
-    """Times what asks prompts: `moved` takes the numbers answered and of all; the first call's are from the cache."""
+    """Times what asks prompts: `moved` is to be called with the numbers of answered and of all prompts.
+
+    The first number that it hears in a call is that of answers in the cache, which are not counted.
+    """
 
     def __init__(self, study: str, manifest: Manifest, told: Callable[[int, int], object]) -> None:
         """Take the study and the model that are timed; `told` hears of all progress too."""

@@ -1,4 +1,8 @@
-"""params.yaml as typed settings, unknown names rejected; a section's type is defined in the package that uses it."""
+"""params.yaml as typed settings: one section per stage, unknown names rejected.
+
+The type of each section is defined in the package that uses it, so that changing one stage's settings does not
+invalidate the results of other stages.
+"""
 
 import os
 import re
@@ -88,7 +92,10 @@ def items_named(path: Path, setting: str) -> str:
 
 
 def with_values(text: str, values: Mapping[str, str | int | None]) -> str:
-    """Give the text of params.yaml with other values, by `section.field`; comments stay, a new field comes first."""
+    """Give the text of params.yaml with other values of settings, by `section.field`; comments stay as they are.
+
+    A field that its section lacks comes first there. An unknown section is an EquipoiseError.
+    """
     for place, value in values.items():
         section, _, name = place.partition(".")
         block = re.search(rf"^{re.escape(section)}:[ \t]*\n(?:[ \t#].*\n|\n)*", text, re.MULTILINE)
@@ -104,7 +111,11 @@ def with_values(text: str, values: Mapping[str, str | int | None]) -> str:
 
 
 def change(values: Mapping[str, str | int | None]) -> None:
-    """Set values in params.yaml, as `with_values`; if they are invalid, an EquipoiseError, and it stays as it is."""
+    """Set values in params.yaml, as `with_values`; if one is invalid, or the file cannot be written, it stays as it is.
+
+    Raises:
+        EquipoiseError: The settings would be invalid, or the file cannot be written.
+    """
     text = with_values(read_text(FILE), values)
     strictly(str(FILE), parsed(FILE, text), Params)
     write_text(FILE, text)

@@ -61,7 +61,11 @@ def show(*parts: Table | str) -> None:
 
 
 def show_on(console: Console, *parts: Table | str) -> None:
-    """Print tables and lines on a console; a table too wide for it, unless it expands, as one block a row."""
+    """Print tables and lines on a console.
+
+    A table that it is too narrow for is printed as one block a row. One that expands has a column that gives way, and
+    stays a table.
+    """
     for part in parts:
         if isinstance(part, str):
             console.print(part, soft_wrap=True)

@@ -19,7 +19,8 @@ PATIENCE = 2.0
 def progress(what: str) -> Iterator[Move]:
     """Show a progress bar while the block runs; yields the function that updates it (done, total).
 
-    It is shown on a terminal, after two seconds. A nested call updates the outer bar.
+    The bar is written to standard error if that is a terminal, and appears after two seconds. Until its first update
+    it shows only the elapsed time. A nested call updates the outer bar: a stage or command has one bar.
     """
     if outer := _BAR.get():
         yield outer.move

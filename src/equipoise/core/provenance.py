@@ -1,6 +1,7 @@
 """When, where and from which commit a run was made: what differs between equal runs, and so is in no output of DVC.
 
-The stage `report` writes it to `report/run.js`, which names the page beside it that it belongs to.
+The stage `report` writes it to `report/run.js`, beside the page, which DVC does not know and Git ignores. The file
+names the page that it belongs to, so that one left by an earlier run is not taken for that of this run.
 """
 
 import json
@@ -93,7 +94,10 @@ def write(path: Path, record: Made) -> None:
 
 
 def read(path: Path, page: str) -> Made | None:
-    """Read the record of the page with an id; None if there is none, EquipoiseError for a malformed file."""
+    """Read the record of the page with an id; None if there is no file, or it belongs to another page.
+
+    Raises EquipoiseError for a malformed file.
+    """
     if not path.is_file():
         return None
     text = jsonl.read_text(path)

@@ -43,7 +43,10 @@ BOM = "\ufeff"
 
 
 def csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read a text table with a header row as (number from 1, row), empty cells as None; an uneven row is an error."""
+    """Read a text table with a header row as (number from 1, row), empty cells as None.
+
+    Empty rows count in the numbers. A row with more or fewer cells than the header raises an EquipoiseError.
+    """
     text = _decoded(path)
     if stated := STATED.match(text):
         separator, text = stated[1], text[stated.end() :]

@@ -21,6 +21,9 @@ def root() -> Path:
 
 
 def shipped(path: Path | str) -> Path:
-    """Find a file or folder by its path from the root of a checkout; one that nobody has keeps its path, for errors."""
+    """Find a file or folder by its path from the root of a checkout; one that exists under that path is taken as it is.
+
+    A path that the package does not have either stays as it is, so that errors name what was asked for.
+    """
     named = Path(path)
     return named if named.exists() or not (HOME / named).exists() else HOME / named

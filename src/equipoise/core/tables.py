@@ -65,7 +65,10 @@ def table_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def rows_of(
     path: Source, needs: str, read: Callable[[Path], Iterator[tuple[int, dict[str, Any]]]] = table_rows
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Read a file, by `read`, or a table as (place, row), such as "FILE, row 3"; one without rows is refused."""
+    """Read a file as (place, row), the place such as "FILE, row 3"; one without rows is refused with what it needs.
+
+    `read` reads a file; the rows of a table are there already.
+    """
     where = ""
     for number, row in enumerate(path.rows, start=1) if isinstance(path, Table) else read(path):
         where = f"{path}, row {number}"
@@ -77,7 +80,10 @@ def rows_of(
 
 
 def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read a JSONL file, or one list, of objects as (line number, row); NaN is None, and any other line an error."""
+    """Read a JSONL file of objects as (line number, row); any other line raises an EquipoiseError that names it.
+
+    The file may also hold one list of objects, whose places are the numbers. NaN and infinities are read as None.
+    """
     for number, row in _json_values(path, read_text(path)):
         if not isinstance(row, dict):
             raise EquipoiseError(f"{path}, row {number}: not a JSON object: give one object per row")
@@ -95,7 +101,10 @@ def _json_values(path: Path, text: str) -> Iterator[tuple[int, Any]]:
 
 
 def listed_rows(path: Path, name: str, shape: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read a file as `table_rows` does, or a JSON list, bare or under a name; `shape` tells an error what to give."""
+    """Read a file as `table_rows` does; a JSON file may also hold one list, or an object that has it under a name.
+
+    `shape` says in an error what to give.
+    """
     if path.suffix.lower() != ".json":
         yield from table_rows(path)
         return

@@ -115,7 +115,11 @@ def load_yaml(path: Path, kind: type[M]) -> M:
 
 
 def strictly(where: str, value: object, kind: type[M]) -> M:
-    """Validate the plain values of a YAML file as a model, as strictly as JSON; an error begins with `where`."""
+    """Validate the plain values of a YAML file as a model; an EquipoiseError begins with `where`.
+
+    Types are strict: text is not a number, true is not 1, and 1.0 is not a whole number. They are those of JSON, so
+    that a list is a tuple and text a path.
+    """
     _require_bounded(where, value)
     try:
         for part in _parts(value):

@@ -33,7 +33,10 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class StudyPlan(Frozen):
-    """What a study is to measure: its endpoint, a digest of its rows, its units, and its `prompts` before replies."""
+    """What a study is to measure: its endpoint, a digest of its rows, and how many units and prompts it has.
+
+    `prompts` leaves out those that follow from replies.
+    """
 
     endpoint: dict[str, Any] | None
     digest: Text
@@ -87,7 +90,10 @@ class FrozenPlan(Frozen):
 
 
 def plan_of(settings: Params, data: Path) -> FrozenPlan:
-    """Make the plan of the settings, with cases built in a temporary folder; EquipoiseError if `data` has answers."""
+    """Make the plan of the settings, whose cases are built in a temporary folder.
+
+    Raises EquipoiseError for a study whose prompts the model of the settings has answered in `data`.
+    """
     studies = {}
     for name in settings.studies:
         with TemporaryDirectory() as folder, redirect_stdout(StringIO()):

@@ -53,7 +53,10 @@ def is_stopped_early(run: Run) -> bool:
 
 @contextmanager
 def asking(run: Run, opened: ExitStack | None = None, batch_size: int | None = None) -> Iterator[Asker]:
-    """Open what answers a study's prompts, kept by `opened`: the model through the cache, or a phantom without."""
+    """Open what answers the prompts of a study: the model through the cache, or a phantom without it.
+
+    `opened` keeps the model open from one call to the next.
+    """
     entry = run.entry
     if isinstance(entry, PhantomEntry):
         yield PhantomBackend(entry, jsonl.read(run.built("facts"), Fact), run.data / BANK).answer

@@ -21,7 +21,10 @@ MANIFEST = "manifest.json"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A study's settings and files: `data` has authored files and a folder a study; `progress` gets (done, total)."""
+    """A study's settings and files.
+
+    `data` has the authored files and every study's folder; `progress` receives the units of work done and their total.
+    """
 
     study: str
     data: Path
@@ -30,7 +33,10 @@ class Run:
 
     @classmethod
     def load(cls, study: str, data: Path, progress: Callable[[int, int], object]) -> Self:
-        """Read params.yaml for a study; an EquipoiseError names a faulty key, or an environment not recorded."""
+        """Read params.yaml for a study; a fault is an EquipoiseError that names the key.
+
+        So is another environment than the one that `check` recorded.
+        """
         require_recorded(data)
         return cls(study, data, params.load(), progress)
 

@@ -1,7 +1,9 @@
 """Sequential stopping: a study is asked in batches of whole clusters until its primary endpoint is decided.
 
 The order of the clusters depends on the seed and on what was built. At each look (`stats.repeated.looks`), the first of
-them at nearly half of the clusters, the units asked so far are scored and measured as by the stages.
+them at nearly half of the clusters, the units asked so far are scored and measured as by the stages. The verdict's
+intervals are valid at all looks together, so that repeated looks are allowed. Its other preconditions (guards, floors,
+noise) must be met too; a run that never meets them ends undecided.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,8 @@
-"""The steps of a study: stage STAGE of study STUDY runs, by name, the module STAGE of `studies/STUDY` alone."""
+"""The steps of a study, which stages load by name.
+
+Stage STAGE of study STUDY runs the module STAGE of the folder `studies/STUDY`, so that a change of one study's code
+reruns only that study; `equipoise.pipeline.depends` lists the code of each for DVC.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,7 @@ if TYPE_CHECKING:
 STAGES = ("build", "infer", "score", "measure")
 """The stages that each study has, in their order."""
 STOPPING = "stopping"
+"""The module of a study that can stop early."""
 SEQUENTIAL = "equipoise.pipeline.sequential"
 ASKING = "equipoise.pipeline.infer"
 

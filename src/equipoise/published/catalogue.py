@@ -1,4 +1,8 @@
-"""The catalogue of published figures and their places, without data, and the comparison of ours with them."""
+"""The catalogue of published figures, and the comparison of a recomputed figure with the published one.
+
+The catalogue says what a source printed or released, where, and the verdict expected for our own figure. It has printed
+figures and their places only: the data are outside the project.
+"""
 
 import operator
 import re
@@ -45,7 +49,10 @@ class Reference(NamedTuple):
 
 
 def read_printed(text: str) -> Quoted:
-    """Read a figure as a paper prints it ("0.899": within 0.0005), a count exactly; ValueError for other text."""
+    """Read a figure as a paper prints it; raise ValueError for other text.
+
+    The tolerance of a number is half a unit of its last place: "0.899" is 0.899 within 0.0005. A count is exact.
+    """
     match = PRINTED.fullmatch(text.strip())
     if match is None:
         raise ValueError(

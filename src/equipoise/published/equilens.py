@@ -1,4 +1,8 @@
-"""EquiLens' release: readers that its files of results, of AMQA and MedMCQA, share, and its scores of each city."""
+"""EquiLens' release: readers that its files of results share, and its scores of each city.
+
+Results are responses of a model, to AMQA's variants or to the MedMCQA questions of a city. A file of scores has the
+figures of one city, with the inputs that they were computed from.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,8 @@
-"""Downloads for `equipoise anchors --fetch`: from the Hugging Face Hub at a commit, or a URL with a checksum."""
+"""Downloads of published data: from the Hugging Face Hub at a pinned commit, or from a URL with a checksum.
+
+The data are not part of the repository, and the default studies do not need them: `equipoise anchors --fetch` puts them
+into `.cache/anchors`.
+"""
 
 import logging
 import re

@@ -80,7 +80,10 @@ class Released(NamedTuple):
 
 
 def read_influence(answers: Path, implied: Path, concepts: Path) -> Released:
-    """Read the three files, without examples that have no concepts; an EquipoiseError names file, row and fix."""
+    """Read the three files; an EquipoiseError names the file, the row and the fix.
+
+    An example without a row of concepts is left out, as in the publication; an error if all are.
+    """
     known = _read_concepts(concepts)
     shares = _read_implied(implied, known)
     counts: dict[tuple[str, str, str], dict[str, tuple[str, dict[str, int]]]] = {}
