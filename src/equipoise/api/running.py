@@ -47,6 +47,7 @@ LIMIT = 5
 FIRST = next(iter(STUDIES))
 """The study that is asked unless another is named: the vignettes."""
 CALLED = "called"
+"""The name of a model that is a function."""
 INPUTS = (
     *("cities.yaml", "diagnoses.yaml", "features", "items", "lexicon", "medmcqa_diseases.yaml", "phantoms", "ratings"),
     *("raw", "sentences", "templates"),
@@ -101,7 +102,7 @@ def run(model: Model | str, *, study: str = FIRST, limit: int | None = LIMIT) ->
 
 @contextmanager
 def _at_home() -> Iterator[None]:
-    """Work where the files are, in a checkout or the package's folder, with the working folder's caches (DVC_ROOT)."""
+    """Work where the files are, in a checkout or the package's folder; caches stay in the working folder (DVC_ROOT)."""
     if (home := shipped.root()) == Path():
         yield
         return

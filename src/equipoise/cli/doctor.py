@@ -169,7 +169,10 @@ def weights(root: Path, **_: bool) -> Iterator[Finding]:
 
 
 def exports(root: Path, **_: bool) -> Iterator[Finding]:
-    """Check exported files against their hashes; a pulled run's model may have been exported on another machine."""
+    """Check every exported file against the hashes that were taken when it was exported.
+
+    The model of a run that was pulled was exported on another machine, and its folder is missing here.
+    """
     store = cache.folder() / "models"
     folders: dict[Path, tuple[dict[str, str], str]] = {}
     exported = {path: jsonl.read_one(path, Manifest) for path in sorted(store.glob("*.json"))}

@@ -77,7 +77,10 @@ def leaderboard(
 
 
 def read_runs(*, all_commits: bool = False) -> tuple[list[Run], list[str]]:
-    """Read every finished run that DVC knows, the last commit first, then results, and notes on what was left out."""
+    """Read every finished run that DVC knows, the last commit first, then results, and notes on what was left out.
+
+    `dvc.api.exp_show` is not used: it rounds figures for display, and gives None for 0.
+    """
     from dvc.exceptions import DvcException
     from dvc.repo import Repo
     from scmrepo.exceptions import SCMError

@@ -77,7 +77,7 @@ def rows_of(root: Path, machine: Machine) -> list[dict[str, Any]]:
 
 
 def fitting(root: Path, machine: Machine) -> list[dict[str, Any]]:
-    """Describe the models with weights, those that fit this machine first, by their `token_seconds`."""
+    """Describe the models with weights: those that fit this machine's memory, disk and GPUs first, fastest first."""
     batch_size = params.load(root / params.FILE).section("infer", Infer).batch_size
     store = cache.folder() / "models"
     rows = []

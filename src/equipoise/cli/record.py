@@ -66,7 +66,10 @@ REPORT = Path("report/index.html")
 
 
 def collect(root: Path, hashes: Mapping[str, str]) -> Record:
-    """Read the last run of the project at `root`, with dvc.lock's `hashes`; EquipoiseError for a faulty file."""
+    """Read the last run of the project at `root`, of which dvc.lock has the `hashes`.
+
+    Raises EquipoiseError for a file that is missing or malformed.
+    """
     settings = params.load(root / params.FILE)
     manifest = jsonl.read_one(root / "data/manifest.json", Manifest)
     known = provenance(manifest, settings, root)

@@ -13,6 +13,7 @@ from equipoise.core.errors import EquipoiseError, nearest, one_line
 from equipoise.core.visible import line
 
 PATIENCE = 10.0
+"""Seconds to wait for a server's list."""
 LARGEST = 2**20
 """Most bytes of a list that are read."""
 
@@ -68,7 +69,11 @@ def base(url: str) -> str:
 
 
 def require_model(server: str, url: str, model: str) -> str:
-    """Return the model to ask a known server for: `model`, or its only one; EquipoiseError for another."""
+    """Return the model to ask a known server for: the given one, or the only one that it has.
+
+    Raises:
+        EquipoiseError: The server does not answer, or has other models.
+    """
     models = _list(server, url)
     if model in models or (len(models) == 1 and not model):
         return model or models[0]

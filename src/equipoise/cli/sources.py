@@ -61,7 +61,11 @@ def embedded() -> Weights:
 
 
 def of_hub(repo: str) -> Weights:
-    """Describe weights of the hub by the sizes in the repository's name; one that it does not give is to be edited."""
+    """Describe weights of the hub by what the repository's name says of their size.
+
+    Experts are multiplied, which counts what they share too often: too large a model is refused, not too small a one.
+    A size that the name does not give is marked for editing.
+    """
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", repo):
         raise EquipoiseError(f"--hub {line(repo)}: give the repository as OWNER/NAME")
     match = SIZE.search(repo.replace("-", " ").replace("_", " "))
@@ -71,7 +75,11 @@ def of_hub(repo: str) -> Weights:
 
 
 def of_folder(path: str) -> Weights:
-    """Describe a folder's weights by its tensors and config.json; EquipoiseError without them or a chat template."""
+    """Describe weights in a folder by their files: the sizes of tensors, and config.json.
+
+    Raises:
+        EquipoiseError: The folder has no weights, no configuration or no chat template.
+    """
     folder = cache.root() / path
     files = sorted(folder.glob("*.safetensors"))
     if not files:
@@ -103,7 +111,11 @@ def of_folder(path: str) -> Weights:
 
 
 def of_gguf(path: str) -> Weights:
-    """Describe a GGUF file by its metadata and tensors; EquipoiseError if it is missing, damaged or of another kind."""
+    """Describe weights in a GGUF file by its metadata and its tensors.
+
+    Raises:
+        EquipoiseError: The file is missing, damaged or not a GGUF file, or transformers cannot load it.
+    """
     hub.open_client()  # which transformers imports
     file = cache.root() / path
     where = line(str(file))

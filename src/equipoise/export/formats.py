@@ -1,4 +1,4 @@
-"""The registry of formats: the one place that names all modules beside it."""
+"""The registry of formats, which alone names them all: a new one is a module beside this file, and a line here."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -28,6 +28,7 @@ FORMATS: Mapping[str, Format] = {
     "pdf": Format("tables and plots as PDF", pictures.pdf_files),
     "bibtex": Format("BibTeX for Equipoise and the run", bibtex.files),
 }
+"""Every format by name, in the order in which they are listed."""
 
 
 def find_format(name: str) -> Format:

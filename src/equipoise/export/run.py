@@ -122,7 +122,11 @@ class Run(NamedTuple):
 
 
 def read_run(data: Path, root: Path, now: datetime | None = None) -> Run:
-    """Read the last run from `data` and `root`; EquipoiseError without one of params.yaml's model, or for a fault."""
+    """Read the last run, of which `data` has the rows; `root` has its params.yaml and its registries.
+
+    Raises:
+        EquipoiseError: There is no run, it is one of another model than params.yaml names, or a file is malformed.
+    """
     settings = params.load(root / params.FILE)
     file = data / "manifest.json"
     if not file.is_file():

@@ -1,4 +1,4 @@
-"""The pages of the documentation that the report contains, with links to each other alone."""
+"""The pages of documentation that the report contains, for readers without a clone; other links become plain text."""
 
 from itertools import count
 from pathlib import Path

@@ -152,7 +152,10 @@ def guards(results: Collection[StudyResult]) -> Guards:
 
 
 def warnings(figure: Figure, row: Effect, result: StudyResult) -> list[str]:
-    """Name the guards of a figure's study that warn; cut-off reasoning only where it or the endpoint is concerned."""
+    """Name the guards of a figure's study that warn.
+
+    Cut-off reasoning only concerns figures about the reasoning, and the primary endpoint, whose verdict it prevents.
+    """
     concerned = row.primary or figure.about_reasoning
     return [
         f"{words(guard.name)} ({guard.wrong} of {guard.n})"

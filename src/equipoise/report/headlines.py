@@ -17,7 +17,10 @@ from equipoise.studies.registry import BOARD, TITLES
 
 
 class Card(NamedTuple):
-    """A headline figure as the page shows it, with its documentation's `page`, and the guards that warn about it."""
+    """A headline figure as the page shows it; `interval`, `where` and `detectable` may be empty.
+
+    `warnings` are the guards that warn about its rows, `page` is its page of the documentation.
+    """
 
     name: str
     study: str
@@ -34,7 +37,10 @@ class Card(NamedTuple):
 
 
 def cards(results: Mapping[str, StudyResult], alpha: float) -> list[Card]:
-    """Make a card of every headline figure of the studies that ran, at level 1 − `alpha`, also of an undefined one."""
+    """Make a card of every headline figure of the run; `results` are by study, `alpha` is 1 − the level.
+
+    The card of an undefined figure says so; a figure of a study that did not run has no card (`absent`).
+    """
     measured = [(figure, results[figure.study]) for figure in BOARD if figure.study in results]
     rows = ((figure, effect_of(figure, result.effects), result) for figure, result in measured)
     return [_card(figure, row, result, alpha) for figure, row, result in rows if row is not None]
@@ -121,7 +127,10 @@ def _card(figure: Figure, row: Effect, result: StudyResult, alpha: float) -> Car
 
 
 def _beside(figure: Figure, row: Effect, by_key: Mapping[str, Effect]) -> str:
-    """Write the figures needed to interpret a difference, if they are defined."""
+    """Write the figures needed to interpret a difference, if they are defined.
+
+    A model that always gives the documented error, or never, has no difference of criteria, and a d' of 0.
+    """
     group = row.key.removesuffix(row.measure)
     estimates = ((value_of(by_key, f"{group}{measure}"), words) for measure, words in figure.beside.items())
     parts = [f"{number(value)} {words}" for value, words in estimates if value is not None]

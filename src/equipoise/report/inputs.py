@@ -1,4 +1,8 @@
-"""The provenance of a report: model, judge, settings, and every input with its title, licence, source and sha256."""
+"""The provenance of a report: model, judge, settings, and every input with its title, licence, source and sha256.
+
+The inputs are the files that the stages of the chosen studies read (`equipoise.pipeline.depends.files_read`), those
+that settings name among them.
+"""
 
 import json
 from collections.abc import Mapping

@@ -33,7 +33,12 @@ PAGE = Path("report/index.html")
 
 
 def pack() -> bytes:
-    """Pack the checkout's last run; EquipoiseError for one that is not complete, or not judged by its judge."""
+    """Pack the last run of the checkout in the working folder.
+
+    The judge is asked for its readings of the run's responses, which its cache has, or computes again.
+
+    Raises EquipoiseError for a run that is not complete, or whose judgements are not those of its judge.
+    """
     settings = params.load()
     files = {name: Path(name).read_bytes() for name in _names(settings)}
     files |= {

@@ -34,6 +34,7 @@ from equipoise.studies.registry import chosen
 FOLDER = Path(__file__).parent
 TEMPLATE, STYLE, SCRIPT = "template.html", "page.css", "page.js"
 VEGA_LITE = "5.21"
+"""The version for which our templates are written."""
 GLOBALS = "window.vegaEmbed = vegaEmbed;"
 """The names that the bundle defines for the page's script."""
 SIGNS = {WARNS: "\N{BLACK UP-POINTING TRIANGLE}", PASSED: "\N{CHECK MARK}", NOTHING: "\N{EN DASH}"}

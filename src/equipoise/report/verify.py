@@ -122,7 +122,10 @@ def unrepeated(settings: Params) -> dict[str, str]:
 
 
 def differences(contents: Contents) -> Iterator[Difference]:
-    """Compute everything again in a temporary folder, and give what differs, in order; EquipoiseError for bad rows."""
+    """Compute everything again in a temporary folder, and give what differs, in the order of the computation.
+
+    Raises EquipoiseError for a file that is malformed, or rows that do not belong together.
+    """
     with ExitStack() as opened:
         folder = Path(opened.enter_context(TemporaryDirectory()))
         opened.enter_context(chdir(folder))
