@@ -1,4 +1,8 @@
-"""The registry: the one place that names all studies; a new one has a line here (docs/howto/add-study.md)."""
+"""The registry of studies: the one place that names them all.
+
+A new study is a folder beside this file, a line here, its sections of params.yaml, and a page of the documentation
+(docs/howto/add-study.md).
+"""
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import Params
@@ -16,6 +20,7 @@ from equipoise.studies.vignettes.study import STUDY as VIGNETTES
 STUDIES: dict[str, Study] = {
     study.name: study for study in (VIGNETTES, QUESTIONS, EXAM, STIGMA, DECISIONS, LETTERS, OPENR1, CASES)
 }
+"""Every study by name, in the order in which they are reported."""
 TITLES: dict[str, str] = {name: study.title for name, study in STUDIES.items()}
 FIGURES: tuple[Figure, ...] = tuple(figure for study in STUDIES.values() for figure in study.figures)
 """Every headline figure, in the order in which they are shown."""

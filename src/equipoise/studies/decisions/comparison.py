@@ -14,7 +14,7 @@ from equipoise.studies.decisions.rows import CaseDecision, Reading
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionRows(RunRows[Reading]):
-    """The decisions that a run asked for, and the levels that were read, each a kind of answer."""
+    """The decisions that a run asked for, and the levels that were read: a level is the kind of an answer."""
 
     decisions: Sequence[CaseDecision] = ()
 

@@ -10,8 +10,9 @@ statistic (Hoeffding 1948, Annals of Mathematical Statistics 19:293-325), cluste
 
 **Groups.** `*_simultaneous` are the components in each family of decisions, at each end-point and in each dimension,
 with intervals that hold for all of these means together: the level is divided by the components, by the three
-groupings, and by the groups of each. Pairs of several dimensions count as one more dimension (`effects.SEVERAL`). Each
-family and end-point has its own variance, dimensions share theirs unless one varies more.
+groupings, and by the groups of each. Pairs of several dimensions count as one more dimension (`effects.SEVERAL`).
+Families and end-points differ in their scales, so that each has its own variance; dimensions share theirs, unless they
+vary more.
 
 **What is written.** A decision is refused if the model declines to answer it, or to say what is wrong with the patient;
 it is unread if its reply names no level. `disagreement_difference` compares how often replies name another level than
@@ -166,9 +167,10 @@ def simultaneous_effects(readings: Sequence[PairReading], alpha: float) -> Itera
 def endpoint_variances(
     readings: Iterable[PairReading], value: Callable[[PairReading], float | None]
 ) -> dict[str, float]:
-    """Estimate each end-point's variance of a decision about its mean; that of all counts as `BORROWED` more.
+    """Estimate the variance of a single decision's value at each end-point, about the end-point's mean.
 
-    Where nothing varies, every variance is 1.
+    That of all end-points counts as `BORROWED` decisions more, as some end-points are asked about few pairs. Where
+    nothing varies, every variance is 1: only their ratios count.
     """
     asked = grouped((reading.decision.ask, one) for reading in readings if (one := value(reading)) is not None)
     squares = {ask: sum((one - fmean(values)) ** 2 for one in values) for ask, values in asked.items()}
@@ -192,7 +194,10 @@ def written(reading: Reading) -> AnswerKind:
 
 
 def written_guards(readings: Iterable[Reading]) -> Iterator[Guard]:
-    """Count refused and unread decisions, and those unlike the likeliest level, by arm, or group of a panel."""
+    """Count refused and unread decisions, and replies that name another than the likeliest level.
+
+    By arm, or by the group of a panel.
+    """
     keyed = ((CaseKey.parse(reading.key), reading) for reading in readings)
     arms = grouped((key.version, reading) for key, reading in keyed if key.is_arm)
     yield from answer_guards({arm: [written(row) for row in rows] for arm, rows in arms.items()})

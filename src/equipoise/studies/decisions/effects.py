@@ -1,8 +1,10 @@
-"""The effects of `decisions`: how far decisions move towards what is documented of the patient's group.
+"""The effects of the study `decisions`: how far decisions move towards what is documented of the patient's group.
 
-A decision is its mean level, from 0, under the model's probabilities or, without likelihoods, the level that the reply
-names. A pair's difference is marginalised minus privileged, above 0 towards the stereotype; pairs of one story are a
-cluster. docs/metrics/decisions.md defines each figure and says which decisions each group contains.
+A decision is measured by its mean level under the model's probabilities, counted from 0, or, without likelihoods, by
+the level that the reply names. A pair's difference, marginalised minus privileged, is signed so that a value above 0 is
+towards the stereotype; pairs of one story are a cluster. docs/metrics/decisions.md defines each figure, and says which
+decisions each group contains. Labels of different length or frequency start with different probabilities, so interpret
+differences between arms, not levels.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -50,7 +52,10 @@ Both = tuple[Reading, Reading]
 
 @dataclass(frozen=True)
 class PairReading:
-    """A decision about both arms (marginalised first), controls, and arms after the other's reasoning (`rereads`)."""
+    """A decision about both arms of a pair, the marginalised first, and about its control versions if there are any.
+
+    `pair` has the number of the sample. `rereads` are the decisions after the reasoning about the other arm.
+    """
 
     decision: CaseDecision
     pair: str
@@ -98,7 +103,10 @@ def place(decision: CaseDecision, reading: Reading) -> float | None:
 
 
 def written_place(decision: CaseDecision, reading: Reading) -> float | None:
-    """How far towards the stereotype the written level is, as a share of the scale; None if the reply names none."""
+    """How far the level that a reply names beside the likelihoods is towards the stereotype, as a share of the scale.
+
+    None without a reply, or where the reply names no level.
+    """
     return decision.towards.index(reading.said) / (len(decision.levels) - 1) if reading.said else None
 
 

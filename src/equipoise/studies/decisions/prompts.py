@@ -1,7 +1,7 @@
 """Prompts for the decisions about a case, which follow from the reasoning about it (docs/metrics/decisions.md).
 
-Each decision is a separate conversation: the case at the level `leaning`, the model's own reasoning word for word or
-that about the other arm, then the question. A model that gives likelihoods also writes the decision about an arm after
+Each decision is a separate conversation: the case at the level `leaning`, the model's own reasoning word for word, or
+that about the other arm, and the question. A model that gives likelihoods also writes the decision about an arm after
 its own reasoning, in a sentence. Keys are `race-01/privileged/triage` and `race-01/privileged/triage/swapped`, before a
 sample's number.
 """

@@ -1,7 +1,9 @@
 """Effects of the exam study: how well a model answers questions that represent a city's burden of disease.
 
-docs/metrics/macro_f1.md and docs/metrics/prevalence_weighted_accuracy.md define the figures. Answers without a letter
-are invalid, and left out. The bootstrap keeps each disease's number of questions, which the sample fixed.
+docs/metrics/macro_f1.md and docs/metrics/prevalence_weighted_accuracy.md define the figures. An answer without a letter
+is invalid: it is excluded from accuracy and macro averages, and counted in `invalid_rate`. The bootstrap keeps each
+disease's number of questions, which the sample fixed. Cities with overlapping diseases share questions, so their
+figures are not independent.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -109,7 +111,11 @@ def confusions(pairs: Sequence[tuple[str, str]]) -> Array:
 
 
 def macro_of_cells(cells: Array) -> Array:
-    """Compute macro precision, recall and F1 (m, 3) of m confusion tables (m, 16), 0 where a denominator is 0."""
+    """Compute macro precision, recall and F1 (m, 3) of m confusion tables (m, 16), counts or proportions.
+
+    With TP, FP and FN of a class: TP / (TP + FP), TP / (TP + FN) and 2 TP / (2 TP + FP + FN), each 0 if the denominator
+    is 0, and the mean over the four classes.
+    """
     tables = cells.reshape(-1, K, K)
     hits = tables.diagonal(axis1=1, axis2=2)
     given, gold = tables.sum(axis=1), tables.sum(axis=2)
@@ -153,7 +159,10 @@ class ExamAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CityScores:
-    """A city's figures, over all answers and by disease, those with weights first, and the weights, which sum to 1."""
+    """The figures of one city: over all its answers, by disease, and the diseases' weights, which sum to 1.
+
+    `diseases` contains those with weights, in their order, then other diseases with questions.
+    """
 
     aggregate: Scores
     diseases: Mapping[Disease, Scores]
@@ -162,7 +171,10 @@ class CityScores:
 
 
 def tabulate_exam(sampled: Sequence[Sampled], letters: Mapping[str, str | None]) -> list[ExamAnswer]:
-    """Join the cities' questions with their letters, by item; EquipoiseError names the keys that lack either."""
+    """Join the cities' questions with their parsed letters, by item.
+
+    Raises EquipoiseError that names the keys if a question has no letter or a letter no question.
+    """
     require_same_keys("question", {row.item for row in sampled}, "response", letters.keys())
     return [ExamAnswer(row.city, row.item, row.disease, Marked(row.gold, letters[row.item])) for row in sampled]
 
@@ -170,7 +182,10 @@ def tabulate_exam(sampled: Sequence[Sampled], letters: Mapping[str, str | None])
 def score_cities(
     answers: Sequence[ExamAnswer], weights: Mapping[str, Mapping[Disease, float]], options: Measure
 ) -> dict[str, CityScores]:
-    """Score every city that has answers, by name, with its normalised prevalences in `weights`, else EquipoiseError."""
+    """Score every city that has answers, by name; `weights` are the normalised prevalences of each city.
+
+    The order of the answers does not matter. Raises EquipoiseError if a city has no weights.
+    """
     by_city = grouped((row.city, row) for row in sorted(answers, key=lambda row: (row.city, row.item)))
     if unknown := sorted(by_city.keys() - weights.keys()):
         known = ", ".join(weights) or "none"

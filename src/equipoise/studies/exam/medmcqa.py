@@ -115,7 +115,10 @@ def _any_of(entries: tuple[str, ...]) -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question; fields unstated in its row, at `where`, are None, `options` empty, `gold` None if withheld."""
+    """A question; fields that its row does not state are None, and `options` empty.
+
+    `gold` is None if the answer is withheld. `where` names file and row.
+    """
 
     where: str
     id: str
@@ -152,9 +155,9 @@ class Imported:
 
 
 def import_items(sources: Iterable[str], mapping: DiseaseMap) -> Imported:
-    """Read items in either form, or from the hub as `openlifescienceai/medmcqa@<commit>`; errors name file and row.
+    """Read items from files in either form, or from the hub as `openlifescienceai/medmcqa@<commit>`.
 
-    The disease is the one that the row states, else that of its topic.
+    The disease is the one that the row states, else that of its topic. An error names the file, the row and the fix.
     """
     imported = Imported([], [], [], [], [], [])
     kept: dict[str, Question] = {}
@@ -380,7 +383,11 @@ def _named_after(path: Path, cities: Iterable[str]) -> list[str]:
 
 
 def released_form(city: str, scores: CityScores) -> dict[str, Any]:
-    """Lay out one city: `aggregate`, and `per_disease` with weights as `composition`; undefined values are None."""
+    """Lay out one city: `aggregate`, and `per_disease` with the disease's weight as `composition`.
+
+    Values are shares with the limits of their interval, and counts of answers and classes; undefined ones are None.
+    Answers about none of the diseases count only in the aggregate.
+    """
     aggregate = scores.aggregate
     placed = sum(of_disease.n_total for of_disease in scores.diseases.values())
     return {

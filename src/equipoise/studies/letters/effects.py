@@ -1,8 +1,8 @@
-"""The effects of `letters`: what is left out, softened or doubted about whom (docs/metrics/letters.md).
+"""The effects of the study `letters`: what is left out, softened or doubted about whom (docs/metrics/letters.md).
 
-A pair's difference is marginalised minus privileged: above 0 is worse for the marginalised patient, in all but the
-length. Pairs with a refused or wordless letter count in `refusal_difference` and `unread_difference` alone. Pairs of
-one story are a cluster.
+A pair's difference is that of the two letters, marginalised minus privileged, so that a value above 0 is worse for the
+marginalised patient, in all but the length. `refusal_difference` and `unread_difference` count the letters that are
+refused or have no words; other figures leave out pairs with such a letter. Pairs of one story are a cluster.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

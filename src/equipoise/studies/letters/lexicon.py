@@ -13,6 +13,7 @@ from equipoise.core.yamlfile import load_yaml
 from equipoise.text.patterns import caseless, plain_letters
 
 FILE = "lexicon/stigmatising.yaml"
+"""The words, below `data/`."""
 ENDINGS = re.compile(r"(?<! )\(([^)]*)\)")
 
 Listed = Annotated[tuple[Annotated[str, Field(pattern=r"^[a-z' ()|-]+$")], ...], Field(min_length=1)]

@@ -20,6 +20,7 @@ from equipoise.text.sentences import sentences_of
 
 OMITTED = MANNERS.index("omitted")
 NEXT = " / "
+"""Between a sentence and the one after it."""
 
 
 def passages(sentences: Sequence[str]) -> list[str]:

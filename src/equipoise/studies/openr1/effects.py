@@ -1,7 +1,8 @@
-"""Effects of `openr1`: does the reply to a client's message change with the client's demographics?
+"""Effects of the study `openr1`: does the reply to a client's message change with the client's demographics?
 
-docs/metrics/openr1_agreement.md defines the figures. Groups are the dimensions, the control (the days of the week
-differ), and overall, where each item counts once. Pairs with a reply without an answer are left out, and counted.
+docs/metrics/openr1_agreement.md defines the figures. Groups are the dimensions, the control (arms with the same
+demographics that name different days of the week), and overall, where each item counts once, since pairs of one item
+share its message. Pairs with a reply without an answer are left out of the figures, and counted in `unanswered`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -49,7 +50,10 @@ class _Pair(NamedTuple):
 
 
 def openr1_effects(agreements: Sequence[Agreement], options: Measure) -> list[Effect]:
-    """Estimate every figure, sorted by key; none without agreements, EquipoiseError for another source."""
+    """Estimate every figure of the study; no effects without agreements.
+
+    Effects are sorted by key and do not depend on the order of the rows. Raises EquipoiseError for another source.
+    """
     require_source(agreements, "agreements")
     rows = sorted(agreements, key=lambda row: row.key)
     control = {pair.item: pair for pair in _answered(row for row in rows if row.dimension == CONTROL)}

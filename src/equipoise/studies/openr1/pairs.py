@@ -2,9 +2,11 @@
 
 The statement describes a persona of the panel as the vignettes do ("a 34-year-old Black woman"), in the two forms of a
 contrast. It precedes the client's message and states no circumstances except the persona's age and gender. All pairs of
-an item have the same persona, so that its control pair differs from the others only in what varies.
+an item have the same persona, so that its control pair differs from the others only in what varies. Nothing is drawn at
+random: the least used persona and contrast that fit are chosen, ties in the order of their files.
 
-No statement contradicts what the message says about its writer, by lists of explicit English cues.
+No statement contradicts what the message says about its writer. The rules for that are lists of English cues: they
+detect explicit statements ("as a Black woman", "my husband", "my teacher") and miss what is implied.
 """
 
 import re
@@ -21,6 +23,7 @@ from equipoise.studies.openr1.rows import CONTROL, Dimension, Message, OpenR1Ite
 T = TypeVar("T", bound=Persona | Contrast)
 
 DAYS = {"marginalised": "Tuesday", "privileged": "Thursday"}
+"""The days that the arms of a control pair differ in."""
 
 SELF = r"\b(?:as|being|i am|i'm|i was)\s+"
 AN = r"(?:just\s+|now\s+|only\s+)?an?\s+(?:[\w-]+\s+){0,3}?"
@@ -153,7 +156,10 @@ def stated(text: str) -> str | None:
 
 
 def ages(text: str) -> tuple[int, int] | None:
-    """Return the youngest and oldest age of a message's writer, by its stages of life; None if these contradict."""
+    """Return the youngest and oldest age in years that fit a message's writer; None if its cues contradict each other.
+
+    Every stage of life in the message narrows the ages of an adult. A writer at school is not an adult.
+    """
     youngest, oldest = ADULT
     for stage in STAGES:
         if stage.words.search(text):

@@ -1,4 +1,9 @@
-"""OpenR1-Psy's items, first rounds of conversations, from the hub or the benchmark, in JSON, JSONL or parquet."""
+"""OpenR1-Psy's items, as published on the hub or in the benchmark's form.
+
+The hub's rows have `post_id` and `conversation`, a list of rounds with `patient`, `counselor_think` and
+`counselor_content`; an item is the first round. The benchmark's form is `{"samples": [{id, prompt, gold_answer,
+gold_reasoning}]}`, made of the same first rounds. Both are read from JSON, JSONL or parquet.
+"""
 
 from collections.abc import Mapping
 from functools import partial
@@ -26,9 +31,10 @@ class Imported(NamedTuple):
 
 
 def read_items(source: str, split: str = "test") -> Imported:
-    """Read OpenR1-Psy's items from a file, or from `GMLHUHE/OpenR1-Psy@<commit>`; errors name the file and the row.
+    """Read items from a file, or from the hub as `GMLHUHE/OpenR1-Psy@<commit>`; `split` selects its files by name.
 
-    `split` selects the hub's files by name.
+    Rows of another source and other data sets of the hub are refused: the gold answers belong to the items of
+    OpenR1-Psy. An error names the file, the row and the fix.
     """
     revision = None
     if match := PINNED.fullmatch(source):

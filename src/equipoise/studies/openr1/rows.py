@@ -1,4 +1,8 @@
-"""Settings and row types of the study, and the check that admits only rows of OpenR1-Psy."""
+"""The settings and row types of the study, and the check that admits only rows of OpenR1-Psy.
+
+The gold answers belong to OpenR1-Psy's own messages, and other collections have another domain: rows of another source
+would mix both (bias methodology, critical dataset protocol).
+"""
 
 from collections.abc import Iterable
 from typing import Annotated, Literal, Self
@@ -30,7 +34,10 @@ class OpenR1Row(Row):
 
 
 class OpenR1Item(OpenR1Row):
-    """A client's first message, keyed `openr1-` and id, with the good reply and reasoning, and the hub's `revision`."""
+    """A client's first message, with the data set's good reply and reasoning.
+
+    The key is `openr1-` and the item's id. `revision` is the commit of the hub; None for a local file.
+    """
 
     prompt: Text
     gold_answer: Text

@@ -1,7 +1,8 @@
 """Compare the replies to both arms of every message by the judge: how far one text entails another, both ways.
 
 The judge reads pairs of sentences. The entailment of a text by another is the mean, over its sentences, of the
-entailment by the sentence of the other that entails each most. This is the zero-shot form of SummaC.
+entailment by the sentence of the other that entails each most. This is the zero-shot form of SummaC, whose authors
+found whole texts too long as premises for models trained on sentences.
 Source: Laban, Schnabel, Bennett & Hearst (2022), TACL 10:163-177, section 3.2.
 """
 

@@ -29,6 +29,7 @@ HUB_ID = "Showing-KCL/AMQA"
 KEY = "amqa-"
 """Beginning of an item's key; the rest is the question's number in four digits."""
 N_QUESTIONS = 801
+"""Questions of the published dataset."""
 ANSWER = "test_model_answer_"
 ALIASES: dict[str, tuple[str, ...]] = {
     ORIGINAL: ("original_question", "original"),
@@ -145,7 +146,11 @@ def named_ids(ids: Iterable[str]) -> str:
 
 
 def read_items(source: str) -> list[Item]:
-    """Read AMQA items, keyed `amqa-0000`, from a parquet, CSV or JSONL file, or `Showing-KCL/AMQA@<commit>`."""
+    """Read AMQA items from a parquet, CSV or JSONL file, or from the hub as `Showing-KCL/AMQA@<commit>`.
+
+    Keys are `amqa-0000` and so on, so that they sort by the numbers of the questions. An error names the row and the
+    field.
+    """
     (path,) = locate(source, _largest)
     items: list[Item] = []
     seen: dict[str, str] = {}

@@ -116,7 +116,10 @@ def equity(
 def score_answers(
     answers: Mapping[str, Sequence[Answered]], expected: Collection[str] | None = None
 ) -> list[dict[str, Any]]:
-    """Score answers in AMQA's form to the `expected` ids, by model name; p-values are adjusted over all models."""
+    """Score answers in AMQA's form, by model name; p-values are adjusted over all models.
+
+    With `expected`, every model must have answered exactly the questions with these ids.
+    """
     if expected is None:
         amqa.require_same_gold(answers)
     else:

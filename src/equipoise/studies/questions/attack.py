@@ -36,7 +36,10 @@ FAMILY = "attack"
 def attack_tables(
     variants: Sequence[Variant], attacks: Sequence[Variant], orders: Mapping[str, Sequence[Order]]
 ) -> list[list[Answered]]:
-    """Tabulate each run's texts with the answers that measure them, and the neutral ones, for what all runs have."""
+    """Tabulate the texts of each run with the answers that measure them, and the neutral answers in the same orders.
+
+    Questions that a run lacks are left out of all runs.
+    """
     neutral = {row.item: row for row in variants if row.key == f"{row.item}/{NEUTRAL}"}
     rows = grouped((row.key.rpartition("/")[2], row) for row in attacks)
     runs = [grouped((row.item, row) for row in run) for run in rows.values()]

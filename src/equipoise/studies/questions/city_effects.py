@@ -1,11 +1,14 @@
 """Effects for cities: accuracy by patient group, weighted by the population of a city (docs/equity.md).
 
-Of N questions, n_reference = round(p N) are about the reference group and the rest about the other group. `expected`
-figures are over all partitions, `seeded` ones of one random partition. The interval is over other questions of the same
-kind, `_partition_sd` over partitions of these.
+Of N questions, n_reference = round(p N) are asked about the reference group, and the rest about the other group. The
+`expected` figures are over all partitions, the `seeded` ones of one random partition. The interval is over other
+questions of the same kind, `_partition_sd` over the partitions of these questions. An unparsed answer counts as wrong,
+and as one more letter.
+
 Intervals are closed-form (MOVER, `stats.proportions`): Wilson's of each group's accuracy and Newcombe's of its paired
-difference from baseline, summed with the population's weights and divided by Wilson's of the baseline, with the
-correlations over the questions; where one is undefined, two groups count as fully correlated, which is the widest.
+difference from baseline, summed with the population's weights and divided by Wilson's of the baseline. They need no
+answer to have changed. Both groups' figures, and figure and baseline, are correlated as their values are over the
+questions; where that is undefined, two groups count as fully correlated, which is the widest.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -70,7 +73,10 @@ class _Split:
         return difference
 
     def groups(self) -> tuple[tuple[float, Array], tuple[float, Array]]:
-        """Return the weight and rows of both groups, the reference first; an empty one has weight 0 and all rows."""
+        """Return the weight and the rows of both groups, the reference group first.
+
+        A group without questions in the seeded partition has weight 0 and the rows of all questions.
+        """
         w, rows = self.n_reference / self.n, (self.reference, self.other)
         if self.drawn is not None:
             rows = tuple(  # type: ignore[assignment]  # still two
@@ -87,7 +93,10 @@ class _Split:
 
 
 def _difference(share: Any, reference: Any, other: Any, baseline: Any) -> Any:  # noqa: ANN401  (of one question or all)
-    """Subtract accuracy at baseline from a city's, by its reference share; exactly 0 where no answer differs."""
+    """Subtract baseline accuracy from the accuracy of a city with the given share of its reference group.
+
+    Exactly 0 if both answers are as correct as at baseline, so that no rounding error enters the test.
+    """
     return share * (reference - baseline) + (1 - share) * (other - baseline)
 
 
@@ -122,7 +131,11 @@ def _n_reference(city: City, attribute: Attribute, n: int) -> int:
 
 
 def city_effects(table: Sequence[Answered], cities: Mapping[str, City], options: Measure) -> list[Effect]:
-    """Estimate accuracy at baseline and each city's figures, sorted by key; EquipoiseError without a baseline."""
+    """Estimate accuracy at baseline, and the figures of every city by attribute; no effects without questions.
+
+    Effects are sorted by key and do not depend on the order of the rows. Raises EquipoiseError if the questions
+    have no baseline.
+    """
     if not table:
         return []
     # Sums of floats depend on their order.
@@ -226,7 +239,11 @@ def _accuracy_ratio(split: _Split, alpha: float) -> Estimate:
 
 
 def _consistency_ratio(split: _Split, alpha: float) -> Estimate:
-    """Estimate the ratio of both groups' shares of answers equal to baseline's, paired over all partitions."""
+    """Estimate one group's share of answers that equal those at baseline over the other's.
+
+    Over all partitions, both shares are of the same questions and therefore paired; in one partition they are
+    independent.
+    """
     reference, other = split.kept()
     shares = [proportions.limited_share(sum(kept), len(kept), alpha) for kept in (reference, other)]
     if shares[0] is None or shares[1] is None or shares[1].value == 0:

@@ -16,7 +16,10 @@ from equipoise.studies.questions.variants.loop import ATTACK
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionRows(RunRows[Choice]):
-    """A run's variants, the options chosen for them (right, wrong or unparsed), and the cities of its figures."""
+    """The variants of a run's questions, the options chosen for them, and the cities of its figures.
+
+    An answer is right, wrong or unparsed; a change from one wrong letter to another is not a flip.
+    """
 
     texts_name = "variants of questions"
     variants: Sequence[Variant] = ()

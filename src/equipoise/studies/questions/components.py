@@ -1,8 +1,11 @@
 """What a verdict on the questions rests on besides the group effect: sensitivity, groups, and what is withheld.
 
-docs/metrics/crossed_effects.md says why. The level of `group_effect_simultaneous` is divided by the two groupings, and
-by the groups of each. Withheld replies are refused or unread ones, unprivileged minus privileged, over all attributes,
-backgrounds and orders of a question; by likelihood nothing is withheld.
+docs/metrics/crossed_effects.md gives the reasons. `accuracy_over_blind` is the share of neutral questions answered
+correctly minus that of the best strategy that does not read them. The intervals of `group_effect_simultaneous` hold for
+each attribute, and for each attribute with either background, together: the level is divided by the two groupings, and
+by the groups of each. Replies without a letter are withheld, that is refused or unread, by the side of the patient:
+unprivileged minus privileged, over all attributes, backgrounds and orders of a question. By likelihood no text is
+written, and nothing is withheld.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +33,7 @@ BLIND = "accuracy_over_blind"
 
 
 def component_effects(table: Sequence[Answered], options: Mapping[str, Options], settings: Measure) -> Iterator[Effect]:
-    """Estimate what a verdict reads but for the group effect itself; `options` are each question's as written."""
+    """Estimate what a verdict reads, but for the group effect itself; `options` are the questions' as written."""
     table = sorted(table, key=lambda row: row.question)
     overall, crossed = Group("overall", "all", NAME), crossed_attributes(table, ATTRIBUTES)
     effects = {row.question: mean_contrast("group_effect", row, crossed) for row in table}

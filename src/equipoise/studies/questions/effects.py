@@ -71,7 +71,10 @@ def direction_pair(attribute: Attribute, direction: Direction) -> tuple[str, str
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A question, its correct letter, and the letter given in each arm (None: unparsed), also by its `orders`."""
+    """A question, its correct letter, and the letter given in each arm; None if unparsed.
+
+    `orders` are the answers of each arm in the orders in which the options were shown, if known.
+    """
 
     question: str
     gold: str

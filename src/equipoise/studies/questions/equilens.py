@@ -99,7 +99,10 @@ def _letter(row: Mapping[str, Any], where: str) -> str | None:
 def score_equity_released(
     name: str, table: Sequence[Answered], cities: Mapping[str, City], options: Measure, name_of: Callable[[str], str]
 ) -> dict[str, Any]:
-    """Score one file: `n`, `unparsed` by arm (by `name_of`), baseline accuracy, and `cities`; undefined is None."""
+    """Score one file: `n`, `unparsed` by arm (named by `name_of`), baseline accuracy, and `cities` by attribute.
+
+    Undefined values are None, as are the standard deviations over partitions if one partition was drawn.
+    """
     effects = {row.key.removeprefix(f"{NAME}/"): row for row in city_effects(table, cities, options)}
     baseline = effects["baseline/all/baseline_accuracy"]
     return {

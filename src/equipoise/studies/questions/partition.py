@@ -16,7 +16,11 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Mean and sd over the partitions in which a figure is defined (None without), and the share `undefined`."""
+    """Mean and standard deviation of a figure over the partitions in which it is defined.
+
+    `undefined` is the probability of a partition in which it is undefined. If it is undefined in all, mean and sd are
+    None.
+    """
 
     mean: float | None
     sd: float | None
@@ -30,7 +34,10 @@ class Moments:
 
 
 def reference_size(proportion: float, n: int) -> int:
-    """Number of the n questions about the reference group: round(p n), a half to even. Source: EquiLens' reference."""
+    """Number of the n questions that are asked about the reference group: the product, a half rounded to even.
+
+    Source: EquiLens' metrics reference, n_M = round(p_M N), with Python's round: half of 801 questions is 400.
+    """
     return round(proportion * n)
 
 
@@ -51,7 +58,9 @@ def seeded_split(ids: Iterable[str], n_reference: int, seed: int) -> tuple[list[
 def city_accuracy(reference: Sequence[float], other: Sequence[float], n_reference: int) -> Moments:
     """Compute mean and sd of city accuracy from each question's outcome (1 right, 0 not) about M and m, N >= 1.
 
-    With d the outcome about M less that about m, its variance is n_M (1 - n_M / N) S_d^2 / N^2 (docs/equity.md).
+    With d the outcome about M less that about m, city accuracy is the accuracy about m plus the sum of d over M's
+    questions, divided by N: a sum over a simple random sample of n_M of N, whose variance is
+    n_M (1 - n_M / N) S_d^2 / N^2, with S_d^2 of divisor N - 1.
     Source: Cochran (1977), Sampling Techniques, theorem 2.2, for the sample mean.
     """
     right, d = np.asarray(other, dtype=float), np.subtract(reference, other, dtype=float)
@@ -67,8 +76,8 @@ def consistency_ratio(cells: PairedCells, n_reference: int) -> Moments:
 
     `cells` counts the questions whose answer about M, and about m, is the one given at baseline. C_m depends only on s,
     the number of M's questions consistent about m, which is hypergeometric; so are the parts of C_M given s, so that
-    one sum over s is exact, and linear in N (docs/equity.md). `undefined` is the probability that C_m is 0, or 1
-    without one group.
+    one sum over s is exact, and linear in N (docs/equity.md). `undefined` is the probability that C_m is 0; it is 1 if
+    a group has no questions.
     """
     from scipy.stats import hypergeom
 

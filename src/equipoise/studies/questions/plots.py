@@ -43,7 +43,10 @@ def gap_rows(effects: Sequence[Effect]) -> list[Row]:
 
 
 def contrast_rows(effects: Sequence[Effect]) -> list[Row]:
-    """Lay out group effect, direction effect and interaction, overall and by attribute, or undefined rows."""
+    """Lay out a forest of group effect, direction effect and interaction of the crossed design.
+
+    They are overall and by attribute; in the paper's design, each is one undefined row without questions.
+    """
     rows = forest(effects, ("overall",), CONTRASTS) + forest(effects, ("attribute",), CONTRASTS, ATTRIBUTES)
     return rows or undefined_rows(CONTRASTS)
 

@@ -12,7 +12,10 @@ from equipoise.text.sentences import final_question
 def question_prompts(
     variants: Sequence[Variant], items: Sequence[Neutralized], asking: Asking, half: int | None = None
 ) -> list[Prompt]:
-    """Ask each variant in every order of its options, or one half (0 or 1), with the item's vignette as stem."""
+    """Ask each variant in every order of its options, or in one half of the orders (0 or 1).
+
+    The variants of an item share the neutral vignette up to its final question as their stem.
+    """
     by_key = {item.key: item for item in items}
     prompts: list[Prompt] = []
     for variant in variants:

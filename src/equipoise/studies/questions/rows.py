@@ -25,7 +25,11 @@ class Neutralized(AdversarialRow, Question):
 
 
 class Variant(AdversarialRow):
-    """A text of a question, keyed `<item>/original`, `/neutral` or `/<attribute>/<group>/<direction>`."""
+    """A text of a question that the model is asked.
+
+    The key is `<item>/original`, `<item>/neutral` or `<item>/<attribute>/<group>/<direction>`; the first two have no
+    attribute, group or direction, no background and attempt 0.
+    """
 
     item: Text
     attribute: Attribute | None

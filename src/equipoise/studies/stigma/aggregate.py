@@ -108,7 +108,10 @@ def continues(after: str) -> bool:
 def attribute_words(
     tokens: Iterable[Token], lexicon: Lexicon, aggregation: Aggregation = "words", *, threshold: float = THRESHOLD
 ) -> Shares:
-    """Sum a sentence's predictions by gender in the tokens' order; other words above the threshold are unspecified."""
+    """Sum the predictions for a sentence of RQ1 by gender; every other word above the threshold is unspecified.
+
+    Sums run in the order of the tokens, like the released ones, so that equal input gives equal figures.
+    """
     sums: dict[Gender | None, float] = {"female": 0.0, "male": 0.0, None: 0.0}
     words: dict[str, float] = {}
     for token in tokens:

@@ -1,11 +1,13 @@
 """The causal scorer: the probability of each subject, from the likelihood of the whole sentence under a causal model.
 
-With L(s, c) the log probability, in nats, of the sentence about condition c from its first varied word to its end, with
-subject s,
+A causal model reads from left to right and cannot fill a mask in the middle. Each sentence is therefore written with
+every candidate subject. With L(s, c) the log probability, in nats, of the sentence about condition c from its first
+varied word to its end, with subject s,
 
     p(s | c) = exp L(s, c) / sum over all subjects t of exp L(t, c)
 
-A gender's figure is the sum over its subjects. docs/causal-scorer.md says why L is a total.
+which is the probability of the subject, given that the model writes one of these sentences about c. A gender's figure
+is the sum over its subjects. L is a sum over tokens, not their mean; docs/causal-scorer.md says why.
 """
 
 import math
@@ -29,7 +31,10 @@ def sentence_prompts(library: Library, settings: Filling) -> list[Prompt]:
 
 
 def causal_fills(library: Library, responses: Iterable[Response], settings: Filling) -> Iterator[Fill]:
-    """Read subjects' probabilities, by template and condition, whose sum is 1; EquipoiseError without a likelihood."""
+    """Read the subjects' probabilities from the responses to `sentence_prompts`: a row for each template and condition.
+
+    The three figures of a row add up to 1. Raises EquipoiseError if a likelihood is missing.
+    """
     waiting = {template.name: template for template in library.templates}
 
     def fills(template: Template, response: Response | None) -> Iterator[Fill]:

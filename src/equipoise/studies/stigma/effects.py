@@ -48,7 +48,11 @@ FIGURES = (
 
 
 def stigma_effects(fills: Sequence[Fill], options: Measure) -> list[Effect]:
-    """Estimate every figure, sorted by key; EquipoiseError for mixed scorers or a missing condition."""
+    """Estimate every figure of the study; no effects without fills.
+
+    Effects are sorted by key and do not depend on the order of the rows. Raises EquipoiseError if fills of two scorers
+    are mixed or a template lacks a condition of its question.
+    """
     _refuse_mixed(fills)
     # Sums of floats depend on their order.
     fills = sorted(fills, key=lambda fill: fill.key)

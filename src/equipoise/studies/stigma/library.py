@@ -26,7 +26,7 @@ Key = Annotated[str, Field(pattern="^[a-z0-9]+(-[a-z0-9]+)*$")]
 
 
 class Sentence(Frozen):
-    """A template as written, under its question, group and key; a `polarity` of -1 is the opposite of its dimension."""
+    """A template as written, by question, group and key; `polarity` is -1 if it says the opposite of its dimension."""
 
     text: Text
     polarity: Literal[-1, 1] = 1

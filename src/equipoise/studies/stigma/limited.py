@@ -13,7 +13,10 @@ FILE = Path("sentences/templates.yaml")
 
 
 def limited(data: Path, choose: Callable[[Sequence[Any]], list[Any]]) -> tuple[int, int]:
-    """Keep the sentences that `choose` chooses by group in a copy of the linked folder; return how many of all."""
+    """Keep the sentences of each group that `choose` chooses, in a copy of the linked folder.
+
+    Returns how many are kept, and how many there were.
+    """
     source = (data / FILE).resolve()
     content = yaml.safe_load(jsonl.read_text(source))
     groups = [(question, group, [*one.items()]) for question, of in content.items() for group, one in of.items()]

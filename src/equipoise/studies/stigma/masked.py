@@ -40,7 +40,11 @@ class PredictionCache(cache.ContentCache[Predictions]):
 
 
 class Asker:
-    """Asks a masked model for predictions not in the cache; `computed` counts these, `progress` gets (done, total)."""
+    """Asks a masked model for the predictions that are not in the cache; opens the model only if there are any.
+
+    `progress` is called with the number of answered sentences and of all sentences so far. `computed` counts the
+    sentences that the model had to answer.
+    """
 
     def __init__(
         self, ready: Ready, kept: PredictionCache, *, batch_size: int, progress: Callable[[int, int], object]

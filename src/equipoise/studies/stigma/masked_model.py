@@ -194,7 +194,10 @@ def onnx_logits(graph: Path) -> Logits:
 
 
 def torch_logits(model: PreTrainedModel, mask: int) -> Logits:
-    """Run a model in torch, on a GPU if any, one sentence at a time: its kernels depend on rows. `mask` is an id."""
+    """Run a model in torch, on the GPU if there is one; `mask` is the mask's token id.
+
+    Sentences run one at a time: torch chooses its kernels, and so the last bits of a sum, by the number of rows.
+    """
     import torch
 
     device = torch_device()
@@ -341,7 +344,11 @@ def load_tokenizer(weights: Weights) -> PreTrainedTokenizerBase:
 
 
 def load_torch(entry: MaskedEntry, weights: Weights) -> PreTrainedModel:
-    """Load a checkpoint into torch in float32; EquipoiseError if that fails, or without a trained head for masks."""
+    """Load a checkpoint into torch in float32.
+
+    Raises:
+        EquipoiseError: transformers cannot load it, or it has no trained head that predicts masked words.
+    """
     import torch
     from transformers import AutoModelForMaskedLM
 
@@ -412,7 +419,11 @@ def _write_graph(model: PreTrainedModel, mask: int, folder: Path) -> None:
 
 
 def at_the_mask(model: onnx.ModelProto, mask: int) -> onnx.ModelProto:
-    """Return the graph with logits (batch, vocabulary) at the token `mask`; EquipoiseError without RoBERTa's head."""
+    """Return a copy of the graph with logits of shape (batch, vocabulary): those at the token `mask`.
+
+    Raises:
+        EquipoiseError: the graph has no head like that of transformers' RoBERTa models.
+    """
     import onnx
     from onnx import TensorProto, helper
 

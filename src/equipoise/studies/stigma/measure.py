@@ -45,7 +45,10 @@ def require_whole(fills: Sequence[Fill], file: Path) -> None:
 
 
 def identical_fills(fills: Sequence[Fill]) -> tuple[int, int]:
-    """Count the pairs of conditions, and of a question's templates, with gendered words; then those all alike."""
+    """Count the pairs of conditions, and of templates of a question; then those whose probabilities all agree.
+
+    Sentences without a word of either gender are left out.
+    """
     conditions: dict[str, dict[str, tuple[Hashable, Hashable]]] = defaultdict(dict)
     templates: dict[str, dict[str, dict[str, tuple[Hashable, Hashable]]]] = defaultdict(lambda: defaultdict(dict))
     for fill in fills:

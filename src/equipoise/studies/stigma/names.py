@@ -1,4 +1,7 @@
-"""The lists of first names, not of the repository: `equipoise import names` fetches them, checked by sha256."""
+"""The lists of first names: fetched into `.cache/names` by `equipoise import names`, checked by their sha256.
+
+They are not part of the repository, and the default study does not need them.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -24,7 +24,10 @@ def gender_rows(effects: Sequence[Effect]) -> list[Row]:
 
 
 def stigma_rows(effects: Sequence[Effect]) -> list[Row]:
-    """Lay out each dimension's disparity, corrected for reversals and by condition: mental, control, difference."""
+    """Lay out a forest of each dimension's disparity: for mental illness, for control conditions, and the difference.
+
+    Disparities are corrected for reversed sentences and count each condition once.
+    """
     rows = [
         forest_row(words(effect.group), column, effect)
         for name, column in SETS.items()

@@ -1,7 +1,9 @@
-"""Awareness: does reasoning say that this looks like a test, and does the model when asked (docs/metrics/awareness.md)?
+"""Awareness: does the reasoning say that this looks like a test, and does the model say so when it is asked?
 
-Reasoning is read by the wordings of `data/lexicon/awareness.yaml`. With `build.awareness` each arm's conversation is
-asked twice more, in either polarity. Both are a caveat beside the verdict, and decide nothing.
+A model that takes a case for an evaluation may treat its patient as it would no other. What its reasoning says is read
+by the wordings of `data/lexicon/awareness.yaml`, which have measured errors. With `build.awareness`, each arm's
+conversation has one more turn, that asks whether it was an evaluation; asked twice, in either polarity, so that a model
+that always says yes has a share of one half. Neither decides anything: both are a caveat beside the verdict.
 """
 
 import re
@@ -25,6 +27,7 @@ from equipoise.studies.vignettes import NAME
 from equipoise.text.reasoning import remove_tags, visible_text
 
 FILE = "lexicon/awareness.yaml"
+"""The wordings, below `data/`."""
 YES_OR_NO = re.compile(r"\b(?:(yes)|no)\b", re.IGNORECASE)
 
 

@@ -1,4 +1,4 @@
-"""What the library covers, and where it falls short of a minimum in its design, as each constant says."""
+"""What the library covers, and where it falls short of the minimums in its design, which the constants give."""
 
 import re
 from collections import Counter, defaultdict

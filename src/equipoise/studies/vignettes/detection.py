@@ -1,9 +1,16 @@
 """Signal detection: whether a model separates cases in which the stereotyped answer is right from others.
 
-With H the share of an arm's mirrors, F that of its cases, that get the stereotyped answer, and z the inverse of the
-standard normal distribution function, d' = z(H) - z(F) and c = -(z(H) + z(F)) / 2 (docs/metrics/detection.md). H and F
-are kept off 0 and 1 by the log-linear correction; the intervals are of the delta method, by story
-(`equipoise.stats.clusters.probit_contrast`).
+A pair with mirrors shows the same patient twice: in the case, where the stereotyped answer is wrong, and in the mirror,
+where the findings make it right. For each arm, H is the share of mirrors that get the stereotyped answer (sensitivity)
+and F the share of cases that do. With z the inverse of the standard normal distribution function,
+
+    d' = z(H) - z(F)        c = -(z(H) + z(F)) / 2
+
+(Green and Swets 1966, Signal Detection Theory and Psychophysics). d' is 0 if a model cannot distinguish the two, like
+one that never or always gives the stereotyped answer; c, the criterion, is then far from 0. A lower criterion for the
+marginalised arm than for the privileged one means that less evidence suffices for the stereotyped answer. H and F are
+kept off 0 and 1 by the log-linear correction (Hautus 1995, Behav Res Methods 27: 46-51). Intervals are
+those of the delta method, clustered by story (`equipoise.stats.clusters.probit_contrast`).
 """
 
 from collections.abc import Iterator, Sequence

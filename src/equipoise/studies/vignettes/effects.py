@@ -56,6 +56,7 @@ from equipoise.studies.vignettes.treatments import treatment_effects
 from equipoise.text.answer import AnswerKind
 
 LISTED: tuple[AnswerKind, ...] = ("expected", "stereotyped", "distractor")
+"""The kinds of answer that are in a case's list."""
 
 
 def vignette_effects(
@@ -70,7 +71,8 @@ def vignette_effects(
 
     `errors` counts the judge's right and wrong readings of silent and other reasoning; without it there is no corrected
     rate. If there are several `wordings` of the questions, each is a group too. `labels` are people's labels of replies
-    to the main pairs. Raises EquipoiseError if rows are missing.
+    to the main pairs. Effects are sorted by key and do not depend on the order of the rows. Raises EquipoiseError if
+    rows are missing.
     """
     every = pair_up(vignettes, judgements)
     pairs = main_pairs(every)
@@ -187,7 +189,11 @@ def _components(pairs: Sequence[Pair]) -> int:
 
 
 def _at_equal_base_rates(main: Sequence[Pair]) -> Callable[[Pair], float | None]:
-    """Give the shift of a pair less what its base rates add to it, by the line through the main pairs."""
+    """Give the shift of a pair less what its base rates add to it, by the line through the main pairs.
+
+    The error of the slope is not in the spread of these values: in a part of the study it is small beside that of the
+    part's few pairs.
+    """
     line = fitted_line(*_with_base_rates(main)[:2])
 
     def value(pair: Pair) -> float | None:
@@ -217,7 +223,7 @@ def _adjusted(group: Group, pairs: Sequence[Pair], main: Sequence[Pair]) -> list
 
 
 def simultaneous_effects(pairs: Sequence[Pair], alpha: float) -> Iterator[Effect]:
-    """Estimate a verdict's means in each dimension and tier, with intervals that hold for all of them together."""
+    """Estimate what a verdict rests on in each dimension and tier, with intervals that hold for all means together."""
     chosen = (one for one in _groups(pairs) if one[0].family in FAMILIES and one[0].name != "single")
     families = grouped((group.family, (group, members)) for group, members in chosen)
     written = {measure: value for measure, (_, value) in WRITTEN.items()}
@@ -268,7 +274,10 @@ def component_effects(
 def _influence_effects(
     groups: Sequence[tuple[Group, list[Pair]]], pairs: Sequence[Pair], alpha: float, wordings: int
 ) -> Iterator[Effect]:
-    """Test the main pairs together and read their groups from these tests; test the pairs of other groups by group."""
+    """Test the main pairs together and read their groups from these tests; test the pairs of other groups by group.
+
+    The floor of a group of a few pairs is too small to detect anything.
+    """
     tested = {one.pair: one for one in influences(pairs, alpha, wordings)}
     for group, members in groups:
         keys = sorted({unnumbered(pair.key) for pair in members})

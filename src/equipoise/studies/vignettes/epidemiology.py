@@ -1,4 +1,9 @@
-"""Epidemiology: the prior excess, a stub's shift beyond its error's log ratio (docs/metrics/prior_excess.md)."""
+"""Epidemiology: whether a model's own base rates exceed what is known of the group, and groups of pairs by it.
+
+Each documented error has a log ratio (`equipoise.materials.vignette.LogRatio`): how far a Bayesian who knows the
+epidemiology shifts towards it without findings, from the privileged patient to the marginalised. The prior excess of a
+pair is the shift of its stubs minus that value.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -24,7 +29,9 @@ def epidemiology_groups(pairs: Sequence[Pair]) -> Iterator[tuple[Group, list[Pai
 def prior_excess_effects(group: Group, pairs: Sequence[Pair], options: Measure) -> Iterator[Effect]:
     """Estimate the mean prior excess, in nats, and the mean that its test detects.
 
-    Its error has two parts: that of the pairs, clustered by story, and that of the log ratios (`unknown_variance`).
+    The error of the mean has two parts: that of the pairs, clustered by story as for the other shifts, and that of the
+    log ratios (`unknown_variance`). Where stories' log ratios err independently, their spread is in the first part too,
+    so that the interval is then too wide rather than too narrow.
     """
     known = [(excess, pair) for pair in pairs if (excess := pair.prior_excess) is not None]
     values, stories = [excess for excess, _ in known], [pair.story for _, pair in known]
@@ -36,7 +43,9 @@ def prior_excess_effects(group: Group, pairs: Sequence[Pair], options: Measure) 
 def unknown_variance(pairs: Sequence[Pair]) -> float:
     """Variance of a mean over pairs because their log ratios are known only within bounds, in nats squared.
 
-    With n pairs, n_g of which share log ratio g, uniform between its bounds: sum_g (n_g / n)^2 (high_g - low_g)^2 / 12.
+    A log ratio is taken as uniform between its bounds: its variance is (high - low)^2 / 12. Pairs of one story and one
+    patient group share a log ratio and hence its error; those of other stories or groups err independently. With n
+    pairs, n_g of which share log ratio g, the variance is sum_g (n_g / n)^2 (high_g - low_g)^2 / 12.
     """
     shared = Counter((pair.story, pair.log_ratio) for pair in pairs if pair.log_ratio)
     return sum((n / len(pairs)) ** 2 * ratio.variance for (_, ratio), n in shared.items())

@@ -83,7 +83,11 @@ def _strata(samples: Sequence[Pair], wordings: int) -> list[int]:
 
 
 def influence_effects(group: Group, tests: Sequence[Influence], alpha: float) -> Iterator[Effect]:
-    """Estimate the share of moved pairs, of these the silent (`RANKED`: by ranks) and denied, and excess claims."""
+    """Estimate the share of pairs that are moved, of these the silent and the denied share, and the excess of claims.
+
+    The silent share is named `silent_influence_rate` where pairs were tested by their samples, and
+    `silent_influence_rate_ranked` where they were by ranks, which show only influences on half of the pairs at once.
+    """
     tested = [test for test in tests if test.p is not None]
     yield rate(group, "influence_rate", (test.moved for test in tested), alpha, [test.story for test in tested])
     moved = [test for test in tested if test.moved]

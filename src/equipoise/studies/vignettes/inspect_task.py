@@ -76,7 +76,10 @@ def in_two_turns(reason: str, answer: str) -> Solver:
 
 @metric  # type: ignore[untyped-decorator]  # likewise
 def paired() -> Metric:
-    """Compare the arms of each pair: figures with intervals, overall and by dimension, and the verdict, by name."""
+    """Compare the arms of each pair: figures with their intervals, overall and by dimension, and the verdict.
+
+    Values in inspect's view are numbers, so that the verdict is a name: of the number of pairs that it rests on.
+    """
 
     def compare(scores: list[SampleScore]) -> dict[str, float]:
         read = [score.score.metadata or {} for score in scores]

@@ -102,7 +102,10 @@ def admission_guard(judgements: Sequence[Judgement]) -> Guard:
 
 
 def diagnoses_read(judgements: Sequence[Judgement]) -> dict[str, int]:
-    """Count unparsed answers and refusals, in the reading that the study uses and in the generated text."""
+    """Count unparsed answers and refusals, in the reading that the study uses and in the generated text.
+
+    A likelihood always names an answer, so the generated text is counted beside it.
+    """
     return {
         "unparsed": sum(judgement.answer == "unparsed" for judgement in judgements),
         "refusals": sum(judgement.answer == "refusal" for judgement in judgements),

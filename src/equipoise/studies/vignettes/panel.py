@@ -1,9 +1,11 @@
 """The panel design: versions of one story for a control patient without stated features and for every group of a panel.
 
-The stories are those of the profile's pairs, each with the first persona that is sound for every group: an adult, in a
-story for women and men alike that contradicts none of the groups. The stereotyped answer is that of this pair
-(single-dimension pairs first) and the same for every group. Imported stories have a slot for the patient (`Story`) and
-no answers: only decisions are asked for. Source of the design: Omar et al. 2025, Nature Medicine 31:1873.
+A pair compares two arms; a panel compares each group with the same control. The stories are those of the profile's
+pairs, each with the first persona that is sound for every group: an adult, in a story for women and men alike that
+contradicts none of the groups. The stereotyped answer is that of this pair (single-dimension pairs first) and the same
+for every group. It has no grade and no log ratio, since the documented evidence is about one of the groups only.
+Imported stories have a slot for the patient (`Story`) and no answers: only decisions are asked for. Source of the
+design: Omar et al. 2025, Nature Medicine 31:1873.
 """
 
 import re
@@ -28,6 +30,7 @@ from equipoise.studies.vignettes.profiles import Build, Wording, profile_pairs, 
 from equipoise.text.articles import article, with_article
 
 FILE = "panel.yaml"
+"""The groups, below `data/raw`."""
 SLOT = re.compile(r"(?:\b(?P<article>an?) )?\{(?P<name>patient|they|them|their)\}", re.IGNORECASE)
 """A slot for the patient, with the article before it, or for a pronoun."""
 DETERMINED = re.compile(r"\b(?:an?|the|this|our|one)(?: \S*\d\S*)* $", re.IGNORECASE)
@@ -177,7 +180,10 @@ def story_versions(stories: Sequence[Story], panel: Sequence[PanelGroup], study:
 
 
 def version_prompts(version: StoryVersion, build: Build, *, tokens: int, samples: int) -> list[Prompt]:
-    """Ask for reasoning of at most `tokens` about an imported story, in each wording and sample, and no diagnosis."""
+    """Ask for reasoning of at most `tokens` about an imported story, in every wording and sample.
+
+    The prompts ask for no diagnosis, since the right one is unknown.
+    """
 
     def ask(wording: Wording) -> Prompt:
         return Prompt(

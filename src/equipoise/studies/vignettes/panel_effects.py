@@ -1,8 +1,10 @@
-"""The panel's figures: how far each group's outcome is from the control's in the same story (docs/metrics/panel.md).
+"""The panel's figures: how far the outcome of each group is from that of the control in the same story.
 
-A row is a unit (a story, or one of its samples or wordings) with the outcome of each of its groups; all units of a
-story are one cluster. Numbers have the interval and test of `clusters.clustered_mean`, yes-or-no outcomes (bool)
-Newcombe's interval and the test by changes of sign of whole clusters. The groups are one family of Holm's method.
+docs/metrics/panel.md defines them. A row is a unit (a story, or one of its samples or wordings) with the outcome of
+each of its groups: log odds in nats, an expected level of urgency, or a yes-or-no outcome. All units of a story are one
+cluster. Numbers have the interval and test of `clusters.clustered_mean`, yes-or-no outcomes (bool) Newcombe's interval
+and the test by changes of sign of whole clusters. The groups are one family of tests, adjusted by Holm's method, which
+allows for any dependence between groups that share a control. Design: Omar et al. 2025, Nature Medicine 31:1873.
 """
 
 from collections import defaultdict
@@ -58,7 +60,11 @@ def _group_effects(
 
 
 def panel_vignette_effects(judgements: Iterable[Judgement], options: Measure) -> list[Effect]:
-    """Estimate the panel's shifts in log odds, if the model gives them, and in the share of expected diagnoses."""
+    """Estimate the figures of the panel's vignettes.
+
+    `panel_shift` is the difference in log odds of the stereotyped against the expected diagnosis, if the model gives
+    them; `panel_accuracy` the difference in the share of expected diagnoses.
+    """
     shifts: defaultdict[str, dict[str, float]] = defaultdict(dict)
     right: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for judgement in judgements:

@@ -2,9 +2,12 @@
 
 The set `powered` has enough pairs for the declared power: 15 per dimension, on at least 12 stories, and 5 per
 combination, spread evenly without chance. A group draws on all of its stories whose evidence has grade A, and on as
-many others, by grade, as make 12. Slot by slot (a presentation with contrasts, a persona, a setting) the generator
-takes the least used choice; ties go to the better grade, then to the order of ids. A choice that would repeat an
-existing text is skipped.
+many others, by grade, as make 12. Slot by slot the generator uses the least used choice; ties go to the better grade,
+then to the order of ids: first a presentation with contrasts (the presentation least used in the group, then
+the contrasts, then the dimension of the stereotype, then the join of presentation and contrasts, then the presentation
+least used over all groups), then a persona (least used in the group, then over all groups), then a setting (over all
+groups). A choice that would repeat an existing text is skipped. No random number is drawn, and the order of the rows
+in the authored files does not matter, so the same rows always give the same pairs.
 
 The set `ladder` has one pair of every story, with its best evidence, at three levels of evidence; the set `personas`
 has one of every persona, whose id is that of the pair.
@@ -200,7 +203,10 @@ def build_treated(library: Library, build: Build) -> Iterator[Vignette]:
 def profile_pairs(
     library: Library, profile: Profile, level: Level = "leaning", cue: Cue = "stated", stories: int | None = None
 ) -> list[PlannedPair]:
-    """Give a profile's pairs (`verdict`: about so many `stories`); with cues, only those that cues can distinguish."""
+    """Give the pairs of a profile; if features are implied by cues, only those that cues can distinguish.
+
+    `stories` is the number of stories of the profile `verdict`, and no matter of any other.
+    """
     if profile not in get_args(Profile):
         known = ", ".join(get_args(Profile))
         raise EquipoiseError(f"params.yaml: field build.profile: unknown profile {profile!r}; write one of {known}")
@@ -249,7 +255,11 @@ def counts_table(counts: Counts) -> Table:
 
 @lru_cache(maxsize=8)
 def plan(library: Library) -> tuple[PlannedPair, ...]:
-    """Choose the pairs of `powered`, one a text: id, tier and parts; EquipoiseError for a group with too few."""
+    """Choose the pairs of the profile `powered`: id, tier and parts of each, at most one pair per text.
+
+    Cached, since the choice takes seconds and a profile's rows and their other case versions are composed separately.
+    Raises EquipoiseError that names the group for which the library supplies too few pairs.
+    """
     order = list(library.dimensions)
     groups: list[tuple[tuple[str, ...], Tier, int]] = [((name,), "single", SINGLE_PAIRS) for name in order]
     for group, tier in library.planned.items():
@@ -264,7 +274,10 @@ def plan(library: Library) -> tuple[PlannedPair, ...]:
 
 
 def ladder(library: Library) -> list[PlannedPair]:
-    """Choose a pair of every story, with its best evidence and rarest single dimension, at three levels of evidence."""
+    """Choose a pair of every story, with its best evidence and least used dimension, at three levels of evidence.
+
+    A story that is documented for an intersection alone has none.
+    """
     used: Counter[object] = Counter()
     texts: set[str] = set()
     pairs: list[PlannedPair] = []

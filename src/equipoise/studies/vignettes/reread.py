@@ -3,17 +3,23 @@
 An arm's own answer follows its own reasoning. These prompts ask for the answer again and replace the reasoning with
 
 - `swapped`: the reasoning about the other arm, word for word;
-- `blinded`, `blinded-swapped`: the own and the other arm's, with neutral demographics and with words for the
-  varied features masked;
+- `blinded`, `blinded-swapped`: the own and the other arm's reasoning, with neutral demographics and with words for the
+  varied features masked: texts that the model did not write (off-policy);
 - `unreasoned`: no reasoning, in one turn;
 - `early-25`, `early-50`, `early-75`: the beginning of the own reasoning, by words, after Lanham et al. 2023
   (arXiv:2307.13702), section 2.3.
 
-`controls` exchanges the reasonings of the two control versions: the noise floor of the exchange. Where the replacement
-is identical to the arm's own reasoning, nothing is asked: the answer is known.
+`controls` exchanges the reasonings of the two control versions, which are about one patient: what the exchange does to
+their answers is its noise floor. The two keys end in `swapped`, as those of the arms do.
 
-With `build.awareness`, two prompts follow each conversation about an arm (`asked`, `asked-reversed`). With the
-treatment `reviewed`, each one about an arm or a mirror goes on with a review of the diagnosis in the model's words.
+With `build.awareness`, two prompts follow each conversation about an arm that change nothing in it: they ask whether it
+was an evaluation (`asked`), and whether it was none (`asked-reversed`).
+
+With the treatment `reviewed`, each conversation about an arm or a mirror goes on with a review of the diagnosis, in the
+model's words, and the answer is read again.
+
+Where the replacement is identical to the arm's own reasoning, nothing is asked, since the answer is known. The swap of
+identical reasonings is therefore exact.
 """
 
 import re
@@ -83,7 +89,8 @@ def rereadings(
 
     `prompts` and `responses` are those of the study; of other case versions than `vignettes`, only the controls are
     asked about again, if `kinds` has them.
-    The prompts ask for the likelihoods of the candidates or, without `likelihoods`, for a reply.
+    The prompts ask for the likelihoods of the candidates or, without `likelihoods`, for a reply. Keys are those of the
+    arms with the reading before the number: `race-01/privileged/swapped#2`.
     """
     cases = {row.key: row for row in vignettes}
     replies = {response.key: response.replies for response in responses}

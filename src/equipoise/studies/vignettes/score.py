@@ -21,9 +21,10 @@ from equipoise.text.diagnoses import load_diagnoses
 
 
 def score(run: Run, *, reasoning: bool = True, reader: Reader | None = None) -> None:
-    """Read each response's diagnosis and, by `reader` or the judge of the settings, what its reasoning does.
+    """Read which diagnosis each response gives, and how its reasoning treats the patient's feature.
 
-    Without `reasoning` the judge is not run, and no reasoning counts as considering the feature.
+    Without `reasoning` the judge is not run, and no reasoning counts as considering the feature. A `reader` is asked
+    instead of the judge of the settings.
     """
     given = reader if reasoning else UNREAD
     judge = nullcontext(given) if given else open_reader(run.settings.judge, Path(), cluster_of(run))

@@ -24,6 +24,7 @@ from equipoise.text.reasoning import remove_tags
 NEAREST = 3
 """Number of known keys that the error on an unknown key lists."""
 UNSURE = 20
+"""Number of pairs listed as unsure."""
 MISSING = "not given"
 ABSENT = (None, None)
 """Replaces the judgements of a case version that a pair does not have."""
@@ -192,7 +193,10 @@ def dimensions(pairs: Sequence[ShownPair]) -> list[str]:
 
 
 def of_dimension(pairs: Sequence[ShownPair], dimension: str) -> list[ShownPair]:
-    """Choose the pairs that vary a dimension, or exactly `race+gender`; an EquipoiseError lists what is varied."""
+    """Choose the pairs that vary a dimension, alone or among others or, for `race+gender`, exactly this combination.
+
+    A dimension that no pair varies is an EquipoiseError that lists the dimensions.
+    """
     wanted = dimension.split("+")
     varied = dimensions(pairs)
     for name in wanted:

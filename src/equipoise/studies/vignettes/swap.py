@@ -9,8 +9,9 @@ about arm r, each m (marginalised) or p (privileged). Reading all four cells spl
     interaction = Y(m, m) - Y(m, p) - Y(p, m) + Y(p, p)
 
 These are the natural direct and indirect effects of mediation analysis, each averaged over both values of the other
-cause. Source: Pearl (2001), UAI, section 3; Robins & Greenland (1992), Epidemiology 3:143-155. If a model gives no
-likelihoods, Y is 1 for a stereotyped reply, else 0. docs/metrics/through_around.md defines the figures.
+cause; they are identified because the design sets both causes. Source: Pearl (2001), UAI, section 3; Robins & Greenland
+(1992), Epidemiology 3:143-155. If a model gives no likelihoods, Y is 1 for a stereotyped reply, else 0.
+docs/metrics/through_around.md defines the figures.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -68,7 +69,10 @@ def stereotyped(judgement: Judgement) -> float:
 def cells(
     pair: Reread[R], outcome: Callable[[R], float | None], kind: str = "swapped"
 ) -> dict[tuple[str, str], float] | None:
-    """Give a pair's outcomes after case (first) and reasoning (second, of `kind`), by arm: m or p; None without one."""
+    """Give a pair's outcomes after each case (first) and reasoning (second), by arm: m or p.
+
+    `kind` is `swapped` for reasonings as written, `blinded` for blinded ones. None if a cell is undefined.
+    """
     own = pair.arms if kind == "swapped" else pair.rereads.get(kind)
     other = pair.rereads.get("swapped" if kind == "swapped" else f"{kind}-swapped")
     if own is None or other is None:

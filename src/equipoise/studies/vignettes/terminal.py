@@ -1,4 +1,7 @@
-"""Pairs of vignettes for a terminal: a table of many, or one with its arms, and its split, side by side.
+"""Pairs of vignettes laid out for a terminal: a table of many, or a single pair with its arms side by side.
+
+A pair's answers after other reasoning are laid out too: the four cells, and what they add up to
+(`equipoise.studies.vignettes.swap`).
 
 Markup in the texts of vignettes and models is printed literally.
 """

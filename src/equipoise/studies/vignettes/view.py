@@ -71,7 +71,10 @@ def _guessing(cases: Sequence[Vignette]) -> str:
 
 
 def pair_view(pair: ShownPair, lexicon: Lexicon, library: Library | None = None) -> PairView:
-    """Lay out a pair, its features by `lexicon` marked in the reasoning, with `library`'s evidence and harm."""
+    """Lay out a pair, with the names of the patient's features, by `lexicon`, marked in the reasoning.
+
+    `library` has the evidence behind the documented error and the harm of a delay.
+    """
     case = pair.marginalised.vignette
     harm = None if library is None else library.harm_of(case.expected.label)
     reasonings, answers = (differences(*(getattr(arm, text) for arm in pair.arms)) for text in ("reasoning", "answer"))

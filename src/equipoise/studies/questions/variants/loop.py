@@ -1,7 +1,8 @@
 """The rounds in which backgrounds are written, fused and checked until one is sound or, in an attack, one triggers.
 
 The variants of all primary figures are made without an evaluator, since texts that answers chose are no fair sample. An
-attack is a second run of the rounds, with one, and has separate figures (`equipoise.studies.questions.attack`).
+attack is a second run of the rounds, with an evaluator, and has separate figures
+(`equipoise.studies.questions.attack`).
 """
 
 from collections.abc import Sequence
@@ -115,10 +116,11 @@ def attack(made: Perturbed, run: int) -> tuple[list[Variant], list[Attempt]]:
 
 
 def triggered(gold: str, direction: Direction, answer: str | None, baseline: str | None) -> tuple[bool, bool]:
-    """Say whether an answer is triggered, by the paper's and by the code's definition; never if one is missing.
+    """Say whether an answer counts as triggered, by the paper's definition and by that of the released code.
 
-    The paper (section 5.1): it differs from the one on the neutral text. The code: it changed in the direction of
-    attack.
+    The paper (section 5.1): the answer differs from the one on the neutral text. The code: it changed in the direction
+    of attack, from wrong to right (favourable) or from right to wrong (unfavourable). If either answer is missing,
+    nothing is triggered.
     """
     if answer is None or baseline is None:
         return False, False

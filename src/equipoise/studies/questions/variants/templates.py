@@ -72,7 +72,10 @@ class Theme(Frozen):
 
 
 class Themes(Grammatical):
-    """The themes and closing sentences (`acute`: in danger or distress) of one direction, each in three levels."""
+    """The themes and closing sentences of one direction, each in three levels of rising strength.
+
+    `acute` are the closing sentences for patients in danger or distress.
+    """
 
     themes: dict[Line, Theme]
     closings: Levels

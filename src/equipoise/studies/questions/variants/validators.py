@@ -1,4 +1,8 @@
-"""Checks of a background and its text by the rules of AMQA's prompts (appendices E and F): a failed one is retried."""
+"""Strict checks of a background and of the text made from it, whatever agent wrote them.
+
+AMQA states these rules in the prompts of its agents (appendices E and F) without checking them. Here an attempt that
+breaks a rule is counted, retried and never used.
+"""
 
 import re
 from collections import Counter

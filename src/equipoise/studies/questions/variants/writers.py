@@ -134,7 +134,10 @@ class RulesGenerator:
 
 
 def insert(pairs: Sequence[tuple[Neutralized, str]]) -> list[str]:
-    """Insert each background, unchanged, before its vignette's final question sentence, after a shared prefix."""
+    """Insert each background, unchanged, just before the final question sentence of its neutral vignette.
+
+    The vignette stays unchanged, and all variants of an item share it as a prefix.
+    """
     places = [final_question(item.neutral).start for item, _ in pairs]
     return [
         f"{item.neutral[:start]}{background} {item.neutral[start:]}"
