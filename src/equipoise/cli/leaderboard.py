@@ -164,7 +164,10 @@ def _is_missing(error: object) -> bool:
 
 
 def _stale(repo: Any) -> str:  # noqa: ANN401  (DVC has no types)
-    """Name a parameter, edited since, that the workspace's last run did not have; empty where there is none."""
+    """Name a parameter that the workspace's last run did not have; empty where there is none.
+
+    Figures of the workspace are those of its last run, while params.yaml may have been edited since.
+    """
     from dvc.dependency import ParamsDependency
 
     for stage in repo.index.stages:

@@ -17,7 +17,11 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite the file even if
 
 
 def require_own(path: Path, own: Callable[[Path], bool], *, force: bool, instead: str = "name another file") -> None:
-    """Refuse to overwrite what is no file, or a file that the command did not write, as `own` says."""
+    """Refuse to overwrite a file that the command did not write, as far as its content says, and what is no file.
+
+    `own` says whether all that the file holds is of the kind and source that the command writes; a file that cannot be
+    read as such is not.
+    """
     require_place(path, instead)
     try:
         if force or not path.exists() or own(path):

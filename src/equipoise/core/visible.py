@@ -67,7 +67,10 @@ def markdown(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Give a text as a line of code in Markdown, without markup and mentions; in a table `|` is still to be escaped."""
+    """Give a text as one line of code in Markdown, where neither markup nor mentions have an effect.
+
+    Within a table `|` is still to be escaped.
+    """
     shown = line(text)
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
     gap = " " if "`" in shown else ""
