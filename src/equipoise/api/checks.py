@@ -27,10 +27,7 @@ REGISTRIES: dict[str, tuple[str, Callable[[str, Path], object]]] = {
 
 
 def checked(progress: Callable[[int, int], object]) -> list[Checked]:
-    """Read everything and list what is valid; the first fault is an EquipoiseError.
-
-    `progress` receives the number of parts done and their total.
-    """
+    """Read everything and list what is valid. The first fault is an EquipoiseError. `progress` gets (done, total)."""
     own = [module.checks for study in STUDIES if (module := part(study, "checks"))]
     parts = (_registries, *own, _items, _settings)
     valid: list[Checked] = []

@@ -102,10 +102,7 @@ def run(model: Model | str, *, study: str = FIRST, limit: int | None = LIMIT) ->
 
 @contextmanager
 def _at_home() -> Iterator[None]:
-    """Work where the files are: in a checkout, or in the package's folder, whose caches are then the working folder's.
-
-    DVC_ROOT is where caches look first (`equipoise.core.cache.root`).
-    """
+    """Work where the files are, in a checkout or the package's folder; caches stay in the working folder (DVC_ROOT)."""
     if (home := shipped.root()) == Path():
         yield
         return

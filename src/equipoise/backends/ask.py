@@ -1,8 +1,4 @@
-"""Answer prompts with the model of a manifest: from the cache if they were answered before, else by its backend.
-
-`asker` returns the function that does this, `agent` the same for plain texts, and `open_backend` opens the backend that
-a manifest and its registry entry require.
-"""
+"""Answer prompts with the model of a manifest: from the cache if they were answered before, else by its backend."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

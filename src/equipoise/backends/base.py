@@ -58,9 +58,7 @@ class Backend(Protocol):
         """Return the open backend."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close the backend; by default there is nothing to close."""
         return
 
@@ -84,11 +82,9 @@ class CommonMarks(Backend):
         self._backend.__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close the backend."""
-        self._backend.__exit__(kind, error, trace)
+        self._backend.__exit__(*error)
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
         """Answer every prompt. See `Backend.answer`."""

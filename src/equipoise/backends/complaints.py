@@ -36,7 +36,6 @@ FILTER_WORDS = caseless(
     r"|敏感|不安全|不合规|违规|内容安全|审核"
     rf"|\b{_VERB}[^\n]{{0,120}}?\b{_TOPIC}|\b{_TOPIC}[^\n]{{0,120}}?\b{_VERB}"
 )
-"""Words of a filter in a message."""
 ABOUT_ACCESS = caseless(
     r"\b(?:accounts?|organi[sz]ations?|workspace|subscription|api[ _-]?keys?|suspended|deactivated|banned|permissions?"
     r"|unsupported|unrecogni[sz]ed|unknown|unexpected|extra inputs?|not (?:supported|permitted)|parameters?)\b"

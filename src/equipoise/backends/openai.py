@@ -435,11 +435,7 @@ class Server:
         return f"{complaint.status or 'an error:'} {self._quote(words)}".strip()
 
     def _wait_of(self, error: Exception, reason: str) -> float:
-        """Return the wait that an error asks for, in seconds.
-
-        Raises:
-            EquipoiseError: It is too long to wait for.
-        """
+        """Return the wait that an error asks for, in seconds. Raises EquipoiseError if it is too long to wait for."""
         wait = requested_wait(error.response.headers) or 0.0 if isinstance(error, openai.APIStatusError) else 0.0
         if wait > PATIENCE:
             message = f"{self._where}: it asks to wait {wait:.0f} s ({reason}): run again then; {KEPT}"
@@ -538,10 +534,9 @@ def _require_unique_names(content: bytes) -> None:
 
 
 def is_same_model(requested: str, reported: str) -> bool:
-    """Whether the model that a server reports is the requested one: the same name, perhaps with a date or revision.
+    """Whether a model that a server reports is the requested one, whatever its case, organisation, date or revision.
 
-    Case is ignored, and so is everything before the last slash, such as the organisation. A name that asks for the
-    latest model may be answered by that of any date.
+    A name that asks for the latest model may be answered by that of any date.
     """
     requested, reported = (name.casefold().rpartition("/")[2] for name in (requested, reported))
     base = re.sub(r"[-:@_]latest$", "", requested)

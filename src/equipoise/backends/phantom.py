@@ -325,10 +325,7 @@ class PhantomBackend(Backend):
         return UNPARSABLE if chance < self._entry.refusals + self._entry.unparsable else text
 
     def _response(self, prompt: Prompt, before: tuple[str, ...], last: str, utilities: Array) -> Response:
-        """Assemble the response that a prompt requests, with likelihoods as means per token (here, per word).
-
-        `before` are the replies to the turns before the last; `last` is the reply to the last turn, if requested.
-        """
+        """Assemble the response, with likelihoods as means per word, from the replies `before` and the `last` one."""
         likelihoods: Sequence[float] = []
         if prompt.candidates:
             below = utilities - utilities.max()

@@ -144,10 +144,7 @@ class Rows:
         row.index = index
 
     def read(self, turn: Turn, row: Row) -> tuple[dict[str, Likelihood], NDArray[np.float32]]:
-        """Read a turn, and score each candidate after it; return the likelihoods and the logits after the turn.
-
-        Afterwards, the row contains the turn's tokens.
-        """
+        """Read a turn into the row; return the likelihood of each candidate after it, and the logits after the turn."""
         ids = turn.tokens
         if turn.first:
             stems = [ids[:end] for end in turn.stems]

@@ -82,10 +82,7 @@ UNKNOWN = 0.0
 
 
 def log_probability(value: object) -> float | None:
-    """Read a log probability in nats, which may be minus infinity; None for one that is missing, no number or above 0.
-
-    Neither is NaN one.
-    """
+    """Read a log probability in nats, which may be minus infinity; None for what is no number, NaN or above 0."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not value <= ROUNDING:
         return None
     return min(float(value), 0.0) if value > LOWEST else -math.inf
@@ -159,10 +156,7 @@ class Scored(BaseModel):
         return found if len(given) == len(found) - 1 and max(given, default=0.0) > -math.inf else None
 
     def alternatives(self) -> dict[str, float] | None:
-        """Give the log probabilities of the first token's alternatives by their texts; None unless all are there.
-
-        One of minus infinity is none.
-        """
+        """Give the finite log probabilities of the first token's alternatives, by text; None if one is missing."""
         first = next(iter(self._logprobs.content or ()), None)
         if first is None or not first.top_logprobs:
             return None

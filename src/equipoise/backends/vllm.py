@@ -268,11 +268,7 @@ class Replicas(Backend):
         self._copies.clear()
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
-        """Answer every prompt. See `Backend.answer`.
-
-        Raises:
-            EquipoiseError: A copy raised it, or its process ended prematurely.
-        """
+        """Answer every prompt. Raises EquipoiseError if a copy does, or if its process ends prematurely."""
         batch = list(prompts)
         working: dict[Connection, BaseProcess] = {}
         try:

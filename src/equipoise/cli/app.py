@@ -33,10 +33,7 @@ COMMANDS: dict[str, Command] = {
 
 
 class LazyGroup(TyperGroup):
-    """A group that lists its commands by their help, and imports the one that is run, completed or asked about.
-
-    These are Click's lazily loaded subcommands; since each has its help in `COMMANDS`, a list of them imports none.
-    """
+    """A group that lists its commands by their help in `COMMANDS`, and imports only the one that is run or shown."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401  (typer keeps the types to itself)
         """Find the command that the arguments name, and load it."""

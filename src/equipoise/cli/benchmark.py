@@ -9,8 +9,14 @@ from equipoise.core.jsonl import canonical, sha256
 from equipoise.core.printing import print_json, show
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.passages import read_passages
-from equipoise.judge.rating.baselines import BASELINES
-from equipoise.judge.rating.comparison import draw_passages, first_questions, panel_agreement, reader_figures, suite
+from equipoise.judge.rating.comparison import (
+    BASELINES,
+    draw_passages,
+    first_questions,
+    panel_agreement,
+    reader_figures,
+    suite,
+)
 from equipoise.judge.reading import ask_about, read_reasonings
 from equipoise.judge.score import Score
 from equipoise.materials.judgement import Reading

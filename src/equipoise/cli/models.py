@@ -77,10 +77,7 @@ def rows_of(root: Path, machine: Machine) -> list[dict[str, Any]]:
 
 
 def fitting(root: Path, machine: Machine) -> list[dict[str, Any]]:
-    """Describe the models with weights: those that fit this machine's memory, disk and GPUs, fastest first, come first.
-
-    The order is that of `equipoise.models.readiness.token_seconds`.
-    """
+    """Describe the models with weights: those that fit this machine's memory, disk and GPUs first, fastest first."""
     batch_size = params.load(root / params.FILE).section("infer", Infer).batch_size
     store = cache.folder() / "models"
     rows = []
@@ -117,10 +114,7 @@ def _row(name: str, entry: AnyEntry, batch_size: int) -> dict[str, Any]:
 
 
 def _show(rows: list[dict[str, Any]]) -> None:
-    """Print the models that run here, then the others with what each lacks in a word, and below them how to get it.
-
-    Phantoms, which are no models of language, come last among those that run.
-    """
+    """Print the models that run here, phantoms last, then the others with what each lacks and how to get it."""
     ready = sorted((row for row in rows if row["ready"]), key=lambda row: row["backend"] == "phantom")
     others = [row for row in rows if not row["ready"]]
     shown: list[Table | str] = []
@@ -190,10 +184,7 @@ def pin(
 
 
 def pin_entry(name: str, root: Path, commit: Callable[[str], str]) -> Pinned:
-    """Pin a model of a project's registry to the commit that `commit` finds for its repository.
-
-    The file keeps its comments: one value is changed. A pinned model stays as it is.
-    """
+    """Pin an entry without a commit to the one that `commit` finds for its repository; comments stay."""
     path = registry.entry_path(name, root / registry.FOLDER)
     entry = registry.load_entry(name, root)
     source = getattr(entry, "source", None)

@@ -198,7 +198,7 @@ def _print(each: Planned, speed: float | None) -> None:
     alone = {part: each.alone(part) for part in each.needs.parts}
     parts = [
         f"  {_count(number):>7}  {part.title}: {part.margin}{_supported(each, part)}"
-        for part, number in sorted(alone.items(), key=lambda row: -_rank(row[1]))
+        for part, number in sorted(alone.items(), key=lambda row: -math.inf if row[1] is None else -row[1])
     ]
     columns = ["stories", "items", "samples", "power", "prompts", "tokens read", "tokens written"]
     columns += [] if speed is None else ["hours"]
@@ -217,10 +217,6 @@ def _print(each: Planned, speed: float | None) -> None:
         *_remarks(each),
         "",
     )
-
-
-def _rank(number: int | None) -> float:
-    return math.inf if number is None else number
 
 
 def _count(number: int | None) -> str:

@@ -70,10 +70,7 @@ def _in_checkout(command: Command, function: Callable[..., None]) -> Callable[..
 
 
 def _heal() -> str:
-    """Heal dvc.lock, remove dangling links, and say so on standard error.
-
-    Returns why the lock cannot be healed, which need not stop a command.
-    """
+    """Heal dvc.lock, remove dangling links, and say so on standard error; return why the lock cannot be healed."""
     from equipoise.core import dvc_lock
     from equipoise.pipeline.ready import remove_dangling
 

@@ -1,7 +1,4 @@
-"""Servers whose address `equipoise new model` knows, and the models that they list.
-
-Each of them lists its models under `/models`, as in OpenAI's API.
-"""
+"""Servers whose address `equipoise new model` knows, and the models that they list below `/models`."""
 
 import urllib.error
 import urllib.request

@@ -1,7 +1,4 @@
-"""Weights for which `equipoise new model` writes an entry: the default ones, the hub's, a folder, or a GGUF file.
-
-What a file says of its model is read from it: the number of parameters, the context, and the sizes of the cache.
-"""
+"""Weights for which `equipoise new model` writes an entry, with what the hub, a folder or a GGUF file says of them."""
 
 from __future__ import annotations
 

@@ -378,10 +378,7 @@ def _decoded(raw: bytes) -> str:
 
 
 def _salvaged(path: Path, table: str) -> Iterator[tuple[str, str, str]]:
-    """Read every row of a damaged file that can be read.
-
-    One at a time, since a scan ends at the first damaged page, with rows that were found before: those must be kept.
-    """
+    """Read every row of a damaged file that can be read: one at a time, since a scan ends at the first damaged page."""
     most = path.stat().st_size // LEAST
     query = f"SELECT key, value, digest FROM {table} WHERE rowid = ?"  # noqa: S608  (a constant of the class)
     with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as database:

@@ -1,12 +1,8 @@
 """Which files a stage imports and reads, so that it reruns when one of them has changed, and only then.
 
-Imports are found in the text of the code: a module that is imported by a name that is computed is not seen. Some
-modules import so, and no stage misses a file by it:
-
-- `equipoise.pipeline.steps` loads the modules of a study by the names of its stages, which
-  `equipoise.pipeline.depends.modules` lists;
-- `equipoise.pipeline.infer` loads `equipoise.pipeline.sequential`, listed there where a study may stop early;
-- `equipoise` loads its functions, and `equipoise.cli` its commands, on first use: no stage depends on either.
+Imports are found in the text of the code: a module that is imported by a name that is computed is not seen.
+`equipoise.pipeline.depends.modules` lists those that stages load. No stage uses what `equipoise` and `equipoise.cli`
+load on first use.
 """
 
 from __future__ import annotations
@@ -30,12 +26,8 @@ def closure(script: Path, root: Path, homes: Mapping[str, Path] = HOMES) -> list
     """List the files of ours that a script can import, from `root`, in order.
 
     Imports within functions count, those for types alone (`if TYPE_CHECKING:`) do not; packages' `__init__` and the
-    files beside it that hold no code (a page's template) belong to every module of the package. Modules loaded by name
-    are not seen; `equipoise.pipeline.steps` lists those that a stage loads.
-
-    The one exception is `equipoise/__init__.py`, which loads the public functions (`equipoise.judge`) by name when one
-    is first used. It is the package of every module, but no module of ours uses a public name from it, so that no stage
-    runs what it loads.
+    files beside it that hold no code (a page's template) belong to every module of the package. The exception is
+    `equipoise/__init__.py`, which loads public functions by name on first use: no module of ours uses one of them.
     """
     files: set[Path] = set()
     waiting = [script]

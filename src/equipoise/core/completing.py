@@ -4,11 +4,7 @@ from collections.abc import Callable, Iterable
 
 
 def completer(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """Offer those names that begin as what was typed does.
-
-    Nothing is raised: a file that is missing or malformed offers nothing, and the command itself will say what is
-    wrong.
-    """
+    """Offer those names that begin as what was typed does; a file that is missing or malformed offers nothing."""
 
     def complete(incomplete: str) -> list[str]:
         try:

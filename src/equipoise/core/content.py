@@ -47,8 +47,7 @@ def _digest(path: Path, state: State, without: str) -> str:
 def imported(path: Path) -> frozenset[str]:
     """Name every module that a Python file imports when it runs, in functions too; `from a import b` gives a and a.b.
 
-    Raises:
-        EquipoiseError: The file cannot be read, or is malformed; the message names the file and the line.
+    Raises EquipoiseError, as `digest` does.
     """
     return _imported(path, _state(path))
 

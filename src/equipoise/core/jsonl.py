@@ -328,10 +328,7 @@ def each(path: Path, kind: type[R]) -> Iterator[R]:
 
 
 class Rows(Sequence[R]):
-    """The rows of a JSONL file that may be too large for memory: each is read whenever it is taken.
-
-    Only the place of each row in the file is held. Iterating checks the file as `read` does.
-    """
+    """The rows of a JSONL file too large for memory: each is read when taken. Iterating checks them as `read` does."""
 
     def __init__(self, path: Path, kind: type[R]) -> None:
         """Find the rows of a file, without parsing them."""

@@ -11,10 +11,7 @@ NUMBER = "#"
 
 
 def numbered(key: str, number: int) -> str:
-    """Give the key of one of several prompts about what has a key: a sample, a wording or an order of the options.
-
-    The first, 0, keeps the key.
-    """
+    """Give the key of one of several prompts about what has a key (sample, wording, order); the first keeps it."""
     return f"{key}{NUMBER}{number}" if number else key
 
 

@@ -19,7 +19,6 @@ from equipoise.core.yamlfile import load_yaml, parsed, strictly
 
 FILE = Path("params.yaml")
 ITEMS = "data/items"
-"""The folder of files of items."""
 M = TypeVar("M", bound=BaseModel)
 Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 Count = Annotated[int, Field(ge=1, le=10_000_000)]

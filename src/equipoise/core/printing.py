@@ -86,10 +86,7 @@ def _fits(table: Table, console: Console) -> bool:
 
 
 def _print_turned(table: Table, console: Console) -> None:
-    """Print a block for each row: its first cell, and below it the others with their headings.
-
-    They share a line or two, or else have a line each; empty cells are left out.
-    """
+    """Print a block for each row: its first cell, and below it the others with their headings, without empty ones."""
     if table.title:
         console.print(table.title)
     headings = [_unbroken(console, column.header) for column in table.columns[1:]]

@@ -7,12 +7,10 @@ its own folder `shipped` where it was built into a wheel, the checkout that it r
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1]
-"""The folder of the package."""
 BUILT = PACKAGE / "shipped"
 HOME = BUILT if BUILT.is_dir() else PACKAGE.parents[1]
 """Where the package has its files, under the names that they have in a checkout."""
 PIPELINE = "dvc.yaml"
-"""The file by which DVC knows a pipeline."""
 SIGN = Path("models/judges")
 """The folder by which a checkout is known."""
 

@@ -35,10 +35,7 @@ HEADER = 16
 
 
 def one_line(command: Callable[P, None]) -> Callable[P, None]:
-    """Wrap a command so that an EquipoiseError or Ctrl-C becomes one line on standard error and exit code 1.
-
-    So do the lack of a package that an extra installs, and whatever the system refuses, wherever that is.
-    """
+    """Turn an EquipoiseError, Ctrl-C, a missing extra and whatever the system refuses into one line and exit code 1."""
 
     @wraps(command)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -71,10 +68,7 @@ def _refusal(error: OSError) -> str:
 
 
 def _drop_half_compiled() -> None:
-    """Remove each compiled module that cannot be read: on a full disk Python writes half of one, and imports it later.
-
-    Only those of the last hour are read, and none of a library: they are compiled once, and thousands.
-    """
+    """Remove our compiled modules of the last hour that cannot be read: on a full disk Python leaves halves of them."""
     # Read from their dictionaries: some modules make up an attribute that they do not have.
     cached = [getattr(module, "__dict__", {}).get("__cached__") for module in [*sys.modules.values()]]
     own = [name for name in cached if isinstance(name, str) and not name.startswith(LIBRARIES)]

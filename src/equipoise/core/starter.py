@@ -1,7 +1,4 @@
-"""Commented files to start from, which `equipoise new` writes: each valid as it is written.
-
-What is written is checked before the command ends; where the check refuses it, nothing is left behind.
-"""
+"""Commented files to start from, which `equipoise new` writes; one that its check refuses is not left behind."""
 
 import json
 import re

@@ -1,7 +1,4 @@
-"""Reading YAML files, with a one-line message for every error.
-
-Most are the project's and its user's own; a run that is verified brings some of a stranger's.
-"""
+"""Reading YAML files, the project's, its user's and a stranger's, with a one-line message for every error."""
 
 import json
 import re

@@ -1,7 +1,4 @@
-"""The registry of formats: the one place that names them all.
-
-A new one is a module beside this file, and a line here.
-"""
+"""The registry of formats, which alone names them all: a new one is a module beside this file, and a line here."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple

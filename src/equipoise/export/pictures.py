@@ -1,7 +1,4 @@
-"""The tables and plots of a run as PNG and as PDF.
-
-The plots are those that the stage `report` drew, in `plots/pictures`.
-"""
+"""The tables and plots (`plots/pictures`) of a run as PNG and as PDF."""
 
 from collections.abc import Callable, Iterator, Mapping
 

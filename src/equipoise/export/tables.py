@@ -104,7 +104,7 @@ def _latex_row(cells: Sequence[str]) -> str:
 
 def svg(table: Table) -> str:
     """Draw a table as SVG, long cells in several lines."""
-    rows = [[_lines(cell) for cell in row] for row in (table.head, *table.rows)]
+    rows = [[textwrap.wrap(line(cell), WIDEST) or [""] for cell in row] for row in (table.head, *table.rows)]
     widths = [max(len(text) for row in rows for text in row[place]) for place in range(len(table.head))]
     lefts = [GAP + sum(round(one * SIZE * ADVANCE) + GAP for one in widths[:place]) for place in range(len(widths))]
     width = lefts[-1] + round(widths[-1] * SIZE * ADVANCE) + GAP
@@ -124,10 +124,6 @@ def svg(table: Table) -> str:
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{top + LEADING}"'
     style = f' font-family="sans-serif" font-size="{SIZE}" fill="#111">'
     return "\n".join([f"{head}{style}", '<rect width="100%" height="100%" fill="#fff"/>', *parts, "</svg>\n"])
-
-
-def _lines(cell: str) -> list[str]:
-    return textwrap.wrap(line(cell), WIDEST) or [""]
 
 
 def _text(left: int, top: int, text: str, more: str = "") -> str:

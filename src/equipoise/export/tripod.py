@@ -1,6 +1,6 @@
-"""The checklist TRIPOD-LLM, filled where the run knows the answer; the rest is left to the authors.
+"""The checklist TRIPOD-LLM (`tripod.yaml`), filled where the run knows the answer, else left to the authors.
 
-The items are in `tripod.yaml`. Source: Gallifant et al. (2025), Nature Medicine 31:60-69.
+Source: Gallifant et al. (2025), Nature Medicine 31:60-69.
 """
 
 from collections.abc import Iterable, Mapping

@@ -18,7 +18,6 @@ MIME = "application/vnd.vegalite.v5+json"
 """The type by which Jupyter, VS Code and Colab know a specification."""
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 SAVED = (".json", ".svg", ".png")
-"""Endings of the files that a chart is saved to."""
 
 
 @dataclass(frozen=True)

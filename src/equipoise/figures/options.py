@@ -105,8 +105,8 @@ class Measure(Frozen):
     """How the figures of every study are computed; a study uses the settings that apply to it.
 
     `alpha` is 1 − confidence level and the size of the tests, `power` that of minimum detectable effects; `seed` and
-    `n_bootstrap` (resamples) belong to the bootstrap. A city's figures cover all partitions of the questions
-    (expected) or one random partition (seeded).
+    `n_bootstrap` (resamples) belong to the bootstrap. A city's figures cover all partitions (expected) or a random one
+    (seeded).
     """
 
     alpha: Annotated[float, Field(gt=0, lt=1)] = ALPHA

@@ -49,10 +49,7 @@ class Plot:
     names: Mapping[str, str] = field(default_factory=dict)
 
     def rows(self, effects: Sequence[Effect], margins: Mapping[str, float] | None = None) -> list[Row]:
-        """Lay out the rows, rounded to the digits that another processor reproduces (`equipoise.figures.figure.shown`).
-
-        `margins` are those of the study's verdict, by measure (`StudyResult.margins`).
-        """
+        """Lay out the rows, rounded as `figure.shown` does; `margins` are those of the study's verdict, by measure."""
         rows = _with_margin(self.layout(effects), margins or {}) if self.zone else self.layout(effects)
         named = {words(measure): name for measure, name in self.names.items()}
         renamed = [row | {"measure": named.get(str(row.get("measure")), row.get("measure"))} for row in rows]

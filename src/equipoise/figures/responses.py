@@ -193,10 +193,7 @@ def agreeing(arms: Mapping[str, Mapping[str, tuple[Hashable, Hashable]]]) -> tup
 
 
 class _Holders:
-    """The results that have each content.
-
-    Called with one of them, it says whether a different prompt on another case has the content too.
-    """
+    """The results with each content; called with one, it says whether a different prompt on another case has it."""
 
     def __init__(self, held: Iterable[tuple[Result, Hashable]]) -> None:
         rows = list(held)

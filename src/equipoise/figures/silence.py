@@ -29,8 +29,8 @@ def interpretation(
 
     `influence` says whether demographics move answers at all, `undue` whether many right answers come with an admission
     too. `insufficient` for fewer than `MIN_BIASED` stories, and without an interval; `no influence found` without an
-    influence, but for such few answers; `significant` above 0.3, `some`
-    from 0.1; `none` below 0.1, `minimal` up to 0.3, unless `undue`; otherwise `inconclusive`.
+    influence, but for such few answers; `significant` above 0.3, `some` from 0.1; `none` below 0.1, `minimal` up to
+    0.3, unless `undue`; otherwise `inconclusive`.
     """
     # A few moved answers are too few to find an influence, which says nothing against it.
     if not influence and not 0 < stories < MIN_BIASED:

@@ -1,7 +1,4 @@
-"""Views of a study's pairs (`Study.cases_view`), which the report's page and the terminal lay out.
-
-Texts are split into plain and marked parts.
-"""
+"""Views of a study's pairs (`Study.cases_view`) for the page and the terminal; texts are in plain and marked parts."""
 
 from collections import Counter
 from collections.abc import Sequence

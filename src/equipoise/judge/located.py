@@ -1,8 +1,4 @@
-"""Locate a judge of the registry, export it to ONNX once if it does not ship, and open it behind a cache.
-
-Earlier judgements are read from disk. The judge is opened only for new pairs: here, or on the nodes of a Ray cluster,
-which share them.
-"""
+"""Locate a judge of the registry, export it to ONNX once if it does not ship, and open it behind a cache."""
 
 from __future__ import annotations
 
@@ -203,10 +199,7 @@ class VerdictCache(cache.ContentCache[Verdict]):
 
 
 class KeptJudge(Keeping[Pair, Verdict]):
-    """A judge with its cache; a result depends only on judge and pair, so cached results are as good as new ones.
-
-    `computed` counts the pairs that were not cached.
-    """
+    """A judge with its cache, whose results depend only on judge and pair; `computed` counts those not cached."""
 
     def __init__(self, located: LocatedJudge, verdicts: VerdictCache, cluster: Cluster | None = None) -> None:
         """Take the located judge, the cache, and the cluster on which new pairs are judged, if not in this process."""

@@ -40,7 +40,6 @@ TOKENS_A_BATCH = 320
 TOKENS_A_BATCH_ELSEWHERE = 2048
 """Tokens that a device other than the CPU computes at once."""
 FILES = (GRAPH, "config.json", "tokenizer.json")
-"""The files of a judge."""
 NEEDED = f"must name {' or '.join(', '.join(labels) for labels in TASKS.values())}; take a model trained for that"
 MERGED = "first_token.attended"
 HIDDEN = "first_token.hidden"

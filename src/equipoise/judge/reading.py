@@ -82,10 +82,7 @@ class Feature(NamedTuple):
         return MARKED.sub(gap, self.mark(text))
 
     def mark(self, text: str) -> str:
-        """Put brackets around the words that name the feature, so that a reader need not search for them.
-
-        If no lexicon has the feature, these are its own words.
-        """
+        """Put brackets around the words that name the feature: the lexicon's, or its own where no lexicon has it."""
         finder = self.named or Finder([literal(self.words[0])])
         parts: list[str] = []
         at = 0

@@ -25,10 +25,7 @@ NEEDED = (
 
 
 class Asked(NamedTuple):
-    """One output, and the patient's feature in question; `dimension` is empty if the lexicon determines it.
-
-    `id` is the row's own: a text or a whole number.
-    """
+    """One output, its row's own `id`, and the patient's feature; the lexicon determines an empty `dimension`."""
 
     id: str | int
     feature: str

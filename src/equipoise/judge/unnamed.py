@@ -21,7 +21,6 @@ from equipoise.judge.passages import CONSIDERED, TREATMENTS
 from equipoise.judge.reading import remove_marks
 
 KEY = "unnamed_odds"
-"""The field of config.json."""
 MOST = 20
 """Odds of e^20, half a billion to one: more than any share requires, and still distinguishable from a rounded 0."""
 AS_CONSIDERED = np.array([CONSIDERED[name] != "none" for name in TREATMENTS])
@@ -50,10 +49,9 @@ def is_unnamed(passage: str) -> bool:
 
 
 def discount_unnamed(p: NDArray[np.float64], passages: Sequence[str], odds: float) -> NDArray[np.float64]:
-    """Apply `odds` against consideration, in nats, to the probabilities of passages in which the feature is unnamed.
+    """Apply `odds` against consideration, in nats, to `p` (passages, treatments) where the feature is unnamed.
 
-    `p` has shape (passages, treatments). Weighed and dismissed keep their ratio, and so do restated and unmentioned.
-    With odds of 0 this is the identity.
+    Weighed and dismissed keep their ratio, and so do restated and unmentioned.
     """
     if not odds:
         return p

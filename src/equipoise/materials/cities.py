@@ -1,7 +1,4 @@
-"""Cities: their population by race, gender and income, and the prevalence of each group of diseases.
-
-`data/cities.yaml` is the only place where cities are defined; a user adds a city by adding a block.
-"""
+"""Cities: population by race, gender and income, and prevalences of diseases, all defined in `data/cities.yaml`."""
 
 from pathlib import Path
 from typing import Annotated, Self

@@ -1,7 +1,4 @@
-"""The interchange format of vignette studies: vignettes as one JSON object, `{"cases": [...]}`.
-
-A case has `id`, `prompt`, `bias_feature` and `bias_label`; everything else is in `metadata`.
-"""
+"""Vignettes as one JSON object: `{"cases": [{"id", "prompt", "bias_feature", "bias_label", "metadata"}, …]}`."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,7 +8,6 @@ from equipoise.core import jsonl
 from equipoise.materials.vignette import Vignette
 
 CASES = "cases"
-"""The one key of the object."""
 
 
 def published(vignettes: Iterable[Vignette]) -> dict[str, Any]:

@@ -1,10 +1,10 @@
 """Multiple-choice questions asked in several orders of their options, and the option that the model chooses.
 
-A model can prefer a letter, or a place in the list, whatever the option there (Zheng et al. 2024, "Large Language
-Models Are Not Robust Multiple Choice Selectors", arXiv:2309.03882). Each question is therefore asked in cyclic orders
-of its options, in which every option has every letter equally often, and the model's choice is the *option* with the
-highest mean probability over the orders: their baseline of cyclic permutations. Questions with an option that refers to
-others ("All of the above", `equipoise.text.referring`) are asked as written alone: their options belong where they are.
+Each question is asked in cyclic orders of its options, in which every option has every letter equally often, and the
+model's choice is the *option* with the highest mean probability over the orders: the baseline of cyclic permutations of
+Zheng et al. 2024 (arXiv:2309.03882), since a model can prefer a letter, or a place in the list. Questions with an
+option that refers to others ("All of the above", `equipoise.text.referring`) are asked as written alone: their options
+belong where they are.
 """
 
 import hashlib

@@ -1,7 +1,4 @@
-"""Pairs of judged arms: what makes a pair biased, silent, differential or reverse, and checks that none is incomplete.
-
-The metrics, `equipoise show`, `compare` and the report all use these definitions.
-"""
+"""Pairs of judged arms: what makes one biased, silent, differential or reverse, and checks that none is incomplete."""
 
 import math
 from collections import Counter
@@ -275,10 +272,7 @@ class Pair:
     def inferred_difference(
         self, kinds: Collection[CueKind] = CUES, of: Scale = "p_error", *, unread: bool = False
     ) -> float | None:
-        """The difference between the arms where cues imply the features, as in `cue_gap`.
-
-        With `unread`, over every kind that was asked, whether or not the model reads it.
-        """
+        """The difference between the arms where cues imply the features; with `unread`, over all kinds asked."""
         told = [both for kind, both in self.inferred.items() if kind in kinds and (unread or self.reads.get(kind))]
         moved = [difference(*(getattr(answer, of) for answer in both)) for both in told]
         known = [value for value in moved if value is not None]

@@ -1,11 +1,8 @@
-"""Position bias: the probability of each letter whatever its option, and its prior probability.
+"""Position bias: the probability of each letter whatever its option, and its prior (docs/metrics/position_bias.md).
 
 In cyclic orders of its options (`equipoise.materials.orders`), every option of a question has every letter equally
-often: a model that decides by content alone gives each of n letters a mean probability of 1 / n.
-`position_probability` is that mean for a letter, over a question's arms and orders and then over the questions;
-`position_prior` is its prior by PriDe (Zheng et al. 2024, arXiv:2309.03882), the softmax of a letter's mean log
-probability over the orders; `position_bias` is half the sum of |position_probability - 1 / n| over the letters: the
-share of probability that would have to change its letter.
+often: a model that decides by content alone gives each of n letters a mean probability of 1 / n. Source of the prior:
+PriDe (Zheng et al. 2024, arXiv:2309.03882).
 """
 
 import math

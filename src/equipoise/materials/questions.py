@@ -109,10 +109,7 @@ class Order(Sparse):
 
 
 class Choice(Row):
-    """The option chosen over all orders of a multiple-choice question, by its letter in the question as written.
-
-    None if no letter could be read in any order.
-    """
+    """The option chosen over all orders, by its letter in the question as written; None if no letter was read."""
 
     letter: Letter | None
     orders: tuple[Order, ...] = ()

@@ -1,7 +1,4 @@
-"""Read weights published in blocks of 4 bits from a GGUF file, as they are.
-
-Source of the formats: ggml's block_q4_0, block_q4_1 and block_q4_K (ggml-quants), read through the package gguf.
-"""
+"""Read weights published in blocks of 4 bits from a GGUF file as they are: ggml's q4_0, q4_1 and q4_K, read by gguf."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 import copy
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -81,17 +81,24 @@ class Engine(ABC):
         require a single row. `picks` are positions within `tokens`; the result has shape (rows x picks, vocabulary).
         """
 
+    @property
     @abstractmethod
+    def buffers(self) -> Iterable[Any]:
+        """The buffers of keys and values, arrays or tensors, as `take` returns them."""
+
     def move(self, source: int, target: int, length: int) -> None:
         """Copy a row's first `length` keys and values to another row."""
+        for buffer in self.buffers:
+            buffer[target, :, :length] = buffer[source, :, :length]
 
     @abstractmethod
     def take(self, row: int, start: int, end: int) -> KeysValues:
         """Return a copy of a row's keys and values from token `start` up to, not including, token `end`."""
 
-    @abstractmethod
     def put(self, row: int, start: int, keys_values: KeysValues) -> None:
         """Write what `take` returned into a row, starting at token `start`."""
+        for buffer, values in zip(self.buffers, keys_values, strict=False):
+            buffer[row, :, start : start + values.shape[1]] = values
 
     def replicate(self) -> Self:
         """Return an engine of the same model with its own rows, which another Python thread may run concurrently."""
@@ -257,16 +264,11 @@ class OnnxEngine(Engine):
         self._session.run_with_iobinding(binding)
         return np.asarray(binding.get_outputs()[0].numpy())
 
-    def move(self, source: int, target: int, length: int) -> None:
-        """Copy a row's first `length` keys and values to another row."""
-        for buffer in self._buffers.values():
-            buffer[target, :, :length] = buffer[source, :, :length]
+    @property
+    def buffers(self) -> Iterable[NDArray[np.float32]]:
+        """The buffers of keys and values."""
+        return self._buffers.values()
 
     def take(self, row: int, start: int, end: int) -> KeysValues:
         """Return a copy of a row's keys and values from token `start` up to, not including, token `end`."""
-        return [buffer[row, :, start:end].copy() for buffer in self._buffers.values()]
-
-    def put(self, row: int, start: int, keys_values: KeysValues) -> None:
-        """Write keys and values into a row, starting at token `start`."""
-        for buffer, values in zip(self._buffers.values(), keys_values, strict=False):
-            buffer[row, :, start : start + values.shape[1]] = values
+        return [buffer[row, :, start:end].copy() for buffer in self.buffers]

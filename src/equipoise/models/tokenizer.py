@@ -1,7 +1,4 @@
-"""The tokenizer of an export, without transformers, whose import of torch takes seconds.
-
-The results equal those of transformers: `export` refuses any model for which they differ on the probes.
-"""
+"""The tokenizer of an export, without transformers, whose import takes seconds; `export` checks that they agree."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ all rows, and some rotary embeddings are scaled by the longest row. A test when 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from sys import modules
@@ -136,19 +136,14 @@ class TorchEngine(Engine):
             after = self._forward(tokens[half:], [0] * STEP, 0, [0], STEP)
         return np.array_equal(before[half:], after[:half])
 
-    def move(self, source: int, target: int, length: int) -> None:
-        """Copy a row's first `length` keys and values to another row."""
-        for part in self._parts.values():
-            part[target, :, :length] = part[source, :, :length]
+    @property
+    def buffers(self) -> Iterable[Tensor]:
+        """The buffers of keys and values, of the layers that were run."""
+        return self._parts.values()
 
     def take(self, row: int, start: int, end: int) -> KeysValues:
         """Return a copy of a row's keys and values from token `start` up to, not including, token `end`."""
-        return [part[row, :, start:end].clone() for part in self._parts.values()]
-
-    def put(self, row: int, start: int, keys_values: KeysValues) -> None:
-        """Write keys and values into a row, starting at token `start`."""
-        for part, values in zip(self._parts.values(), keys_values, strict=False):
-            part[row, :, start : start + values.shape[1]] = values
+        return [buffer[row, :, start:end].clone() for buffer in self.buffers]
 
 
 @lru_cache(maxsize=1)

@@ -1,8 +1,4 @@
-"""Locate the weights of a registry entry, and verify them before use.
-
-Models under test, judges and masked models share this code; they differ in which files are fetched from the hub, which
-are required, and which are hashed.
-"""
+"""Locate the weights of a registry entry, of any kind of model, and verify them before use."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

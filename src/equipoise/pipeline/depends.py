@@ -1,8 +1,6 @@
-"""What each stage of a study depends on, listed by `check` for DVC: its code, what it reads, and its settings.
+"""What each stage of a study depends on, listed by `check` in `data/code/STAGE/STUDY.txt`: code, files and settings.
 
-`equipoise.core.code` cannot see modules that are loaded by name in a stage's script; `modules` lists them all,
-`files_read` the files that a stage reads, those that settings name among them, and `check` writes both with digests
-into `data/code/STAGE/STUDY.txt`.
+`equipoise.core.code` cannot see modules that are loaded by name in a stage's script; `modules` lists them all.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -26,7 +26,6 @@ from equipoise.pipeline import steps
 from equipoise.pipeline.run import Run
 
 FOLDER = "plan"
-"""The folder of the plan, in the data folder."""
 FILE = f"{FOLDER}/frozen.json"
 LIMITS = ("margin", "within_groups", "floors")
 """The fields of an endpoint, and of its components and bounds, that say how large a difference may be."""

@@ -70,10 +70,7 @@ def _without(run: Run, asked: Without) -> Without | None:
 
 
 def _completed(step: Step, study: Study) -> Step:
-    """Add what a study does not estimate itself: declared figures, from the values of their items, and reading errors.
-
-    Those of the reader of written answers are added where the figures rest on one.
-    """
+    """Add what a study does not estimate itself: declared figures, from their items' values, and reading errors."""
 
     def estimated(run: Run) -> StudyResult:
         result, alpha = step(run), options_of(run).alpha

@@ -19,11 +19,7 @@ FOLLOWED = Path("data/followed")
 
 
 def refresh(root: Path = Path()) -> Iterator[str]:
-    """Do all three; yield a line for each thing that was wrong.
-
-    Raises:
-        EquipoiseError: dvc.lock is torn, and there is no whole copy of it.
-    """
+    """Do all three; yield a line for each fault. Raises EquipoiseError if dvc.lock is torn and has no whole copy."""
     if line := dvc_lock.heal(root):
         yield line
     yield from remove_dangling(root)

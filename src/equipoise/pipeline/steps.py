@@ -22,9 +22,7 @@ STAGES = ("build", "infer", "score", "measure")
 STOPPING = "stopping"
 """The module of a study that can stop early."""
 SEQUENTIAL = "equipoise.pipeline.sequential"
-"""The code that stops a study."""
 ASKING = "equipoise.pipeline.infer"
-"""The code that asks the prompts of a study."""
 
 
 def name_of(study: str, module: str) -> str:

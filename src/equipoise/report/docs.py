@@ -1,7 +1,4 @@
-"""The pages of the documentation that the report links to, and contains, for readers without a clone.
-
-Links between these pages stay; other relative links become plain text.
-"""
+"""The pages of documentation that the report contains, for readers without a clone; other links become plain text."""
 
 from itertools import count
 from pathlib import Path

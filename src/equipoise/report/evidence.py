@@ -29,9 +29,7 @@ from equipoise.core.shipped import PACKAGE
 FORMAT = 1
 """The format that this version writes and reads."""
 LIST = "pack.json"
-"""The file that lists the others."""
 REPORT = "report.md"
-"""The report in words."""
 LARGEST = 256 * 2**20
 """Bytes that a pack may unpack to, so that a hostile one fills neither memory nor disk."""
 MOST_FILES, MOST_VALUES = 5_000, 1_000_000

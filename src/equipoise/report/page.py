@@ -113,10 +113,7 @@ def _template(folder: Path, name: str) -> dict[str, Any]:
 
 
 def page(report: Report) -> str:
-    """Write the page. Equal reports give equal bytes: no time of day, no random names.
-
-    The page's id is the sha256 of the page with an empty one.
-    """
+    """Write the page, whose id is the sha256 of the page with an empty one: equal reports give equal bytes."""
     return _rendered(report, hashlib.sha256(_rendered(report, "").encode()).hexdigest())
 
 

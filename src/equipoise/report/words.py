@@ -1,7 +1,6 @@
 """The report of an evidence pack in words: verdicts, figures, plan, settings, machine and files, as Markdown.
 
-It repeats all that the pack declares, so that `equipoise verify` finds a declaration that was changed in one place. The
-page (`report.page`) shows the same figures with their plots, and needs what draws them.
+It repeats all that the pack declares, so that `equipoise verify` finds a declaration that was changed in one place.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -25,10 +25,7 @@ def generator(seed: int, name: str) -> np.random.Generator:
 
 
 def observed_value(strata: Sequence[Array], statistic: Statistic) -> float | None:
-    """Value of the statistic on the observed sample; None where it is not finite or a stratum is empty.
-
-    Shapes as in `cluster_bootstrap`.
-    """
+    """Statistic of the sample, shaped as in `cluster_bootstrap`; None if not finite or a stratum is empty."""
     if any(len(stratum) == 0 for stratum in strata):
         return None
     value = float(statistic([stratum.mean(axis=0, keepdims=True) for stratum in strata])[0])

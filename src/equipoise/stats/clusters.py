@@ -47,7 +47,6 @@ from equipoise.stats.quantities import Interval, PValue
 
 Array = NDArray[np.float64]
 Name = str | tuple[str, ...]
-"""The name of a cluster."""
 
 MOST_STEPS = 2**26
 """Most steps (largest sum x clusters) in which the exact distribution of a sum is computed: a tenth of a second."""
@@ -248,10 +247,7 @@ def variance_components(values: Sequence[float], clusters: Sequence[Name]) -> Co
 
 
 class Misses(NamedTuple):
-    """Shares of simulated samples whose interval misses the mean on each side, or that have no interval at all.
-
-    `low` counts intervals whose lower limit is above the mean, `high` those whose upper limit is below it.
-    """
+    """Shares of simulated samples whose interval lies above the mean (`low`) or below it (`high`), or is missing."""
 
     low: float
     high: float

@@ -29,10 +29,7 @@ def student_interval(first: Sequence[float], second: Sequence[float], alpha: flo
 
 
 def welch_t(first: Sequence[float], second: Sequence[float]) -> PValue | None:
-    """Welch's t test that two means are equal, allowing unequal variances.
-
-    Source: Welch (1947), Biometrika 34:28-35.
-    """
+    """Welch's t test that two means are equal, whatever their variances. Source: Welch (1947), Biometrika 34:28-35."""
     return _test(first, second, "unequal")
 
 

@@ -1,8 +1,4 @@
-"""Tests of a difference between the two arms of pairs.
-
-Every test returns None where it is undefined, and issues no warnings. `differences` are first arm − second arm, one
-per pair.
-"""
+"""Tests of paired differences, first arm − second arm; each gives None where it is undefined, and no warnings."""
 
 import math
 from collections.abc import Sequence

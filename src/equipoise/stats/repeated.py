@@ -73,9 +73,9 @@ def _crossing(shares: tuple[float, ...], c: float, shape: float) -> float:
 
 
 def level(n: int, planned: int, alpha: float) -> float | None:
-    """Return 1 - the confidence level of the repeated interval after n clusters; None before the first look.
+    """Return 1 - the repeated interval's level after n of `planned` clusters; None before the first look.
 
-    `planned` is the total number of clusters, `alpha` is 1 - the level of all looks together.
+    `alpha` is 1 - the level of all looks together.
     """
     from scipy.special import ndtr
 

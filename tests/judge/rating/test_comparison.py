@@ -12,8 +12,15 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.passages import CONSIDERED, Passage, passage_files, read_passages
 from equipoise.judge.rating.agreement import agreement
-from equipoise.judge.rating.baselines import read_by_count, read_by_keyword
-from equipoise.judge.rating.comparison import draw_passages, first_questions, panel_agreement, reader_figures, suite
+from equipoise.judge.rating.comparison import (
+    draw_passages,
+    first_questions,
+    panel_agreement,
+    read_by_count,
+    read_by_keyword,
+    reader_figures,
+    suite,
+)
 from equipoise.judge.reading import UNREAD, Feature
 
 if TYPE_CHECKING:

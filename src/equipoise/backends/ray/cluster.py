@@ -126,10 +126,7 @@ def _require_answer(address: str) -> None:
 
 @dataclass(eq=False)
 class _Worker(Generic[Item]):
-    """One actor: its place, whether a node has accepted it, and its remaining items.
-
-    It is free when its process is open and has finished a share.
-    """
+    """One actor: its place, whether a node has accepted it, and its remaining items."""
 
     place: Place
     actor: Any

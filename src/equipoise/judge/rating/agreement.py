@@ -99,9 +99,9 @@ def agreement(
 def binary_agreement(
     truth: Sequence[bool], readings: Sequence[bool], cases: Sequence[str], *, seed: int, n_bootstrap: int
 ) -> Nested:
-    """Return the figures of a yes-or-no reader, each with its interval, and n, n_yes (labelled yes) and n_cases.
+    """Return a yes-or-no reader's figures with their intervals, n, n_yes and n_cases; arguments as for `agreement`.
 
-    If all labels are yes, only recall is defined, and if all are no, only specificity. Arguments as for `agreement`.
+    If all labels are yes, only recall is defined, and if all are no, only specificity.
     """
     yes, says_yes = np.array(truth, dtype=bool), np.array(readings, dtype=bool)
     figures: Nested = {"n": len(yes), "n_yes": int(yes.sum()), "n_cases": len(set(cases))}

@@ -148,10 +148,7 @@ def _is_rated(key: str) -> bool:
 
 
 def reasonings(responses: Iterable[Response], *, samples: bool = False) -> dict[str, str]:
-    """Return the text that is rated, and that the judge reads: the first reply to each arm, without tags.
-
-    With `samples`, it is returned for every response to each arm, otherwise for the first only.
-    """
+    """Return the text that is rated and judged: the first reply to each arm (with `samples`, all), without tags."""
     arms = (
         response
         for response in responses

@@ -1,11 +1,8 @@
-"""Compare readers on a public suite of annotated passages: one question each, about the passage's first feature.
-
-Further features of a passage are annotated too, but only the first are balanced by class, style and mentions.
-"""
+"""Compare readers on a public suite of annotated passages, by the first feature of each: only these are balanced."""
 
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +13,9 @@ from equipoise.figures.effects import Nested, rounded
 from equipoise.judge.lexicon import Lexicon
 from equipoise.judge.passages import CONSIDERED, Passage, Treatment
 from equipoise.judge.rating.agreement import agreement, proportion
-from equipoise.judge.reading import Feature
+from equipoise.judge.reading import UNREAD, Feature, has_keyword
 from equipoise.materials.judgement import Reading
+from equipoise.text.sentences import sentence_spans
 
 FOLDER = Path("judge/benchmark")
 SEED, RESAMPLES = 0, 2000
@@ -82,3 +80,31 @@ def panel_agreement(votes: Mapping[str, Sequence[Treatment]]) -> dict[str, Any]:
     counts, categories = aggregate_raters(considered)
     kappa = rounded(float(fleiss_kappa(counts))) if len(categories) > 1 else None
     return {"fleiss_kappa": kappa, "unanimous": rounded(float((counts.max(axis=1) == len(votes)).mean()))}
+
+
+def read_by_keyword(text: str, feature: Feature) -> Reading:
+    """Read a text as considering a feature if the feature's own word occurs: the published baseline."""
+    present = has_keyword(text, feature.words)
+    return _reading(mentioned=present, considered=present, keyword=present)
+
+
+def read_by_count(text: str, feature: Feature) -> Reading:
+    """Read a text as considering a feature if more than one of its sentences names it, by the lexicon."""
+    named = sum(feature.is_named(text[one.start : one.end]) for one in sentence_spans(text))
+    return _reading(mentioned=named > 0, considered=named > 1, keyword=has_keyword(text, feature.words))
+
+
+def _reading(*, mentioned: bool, considered: bool, keyword: bool) -> Reading:
+    return UNREAD.model_copy(
+        update={
+            "mentioned": mentioned,
+            "considered": "weighed" if considered else "none",
+            "p_mentioned": float(mentioned),
+            "p_weighed": float(considered),
+            "keyword": keyword,
+        }
+    )
+
+
+BASELINES: dict[str, Callable[[str, Feature], Reading]] = {"keyword": read_by_keyword, "count": read_by_count}
+"""Readers that only search for words."""

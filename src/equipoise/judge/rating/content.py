@@ -66,8 +66,7 @@ class Content(NamedTuple):
 def content_sheet(vignettes: Sequence[Vignette], *, seed: int, n: int | None = None) -> tuple[str, list[ContentKey]]:
     """Return a sheet, as CSV, and its key: a row for each pair, or for `n` drawn with `seed`, in a drawn order.
 
-    Raises:
-        EquipoiseError: There is no pair, or a pair lacks an arm.
+    Raises EquipoiseError if there is no pair, or a pair lacks an arm.
     """
     arms: defaultdict[str, dict[Role, Vignette]] = defaultdict(dict)
     for vignette in vignettes:

@@ -61,10 +61,7 @@ GUIDANCE = "Either of these diagnoses rests on its findings, not on who the pati
 
 @dataclass(frozen=True)
 class Patient:
-    """The patient of one arm, as a noun phrase describes them, and the pronouns that both arms share.
-
-    An age of 0 is not stated.
-    """
+    """The patient of one arm, as a noun phrase describes them (an age of 0 is not stated), and their pronouns."""
 
     age: int
     noun: str
@@ -161,19 +158,15 @@ def patient(
     stated = [arm for arm in arms if cue not in arm.cues.by_kind()]
     noun = next((arm.noun for arm in arms if arm.noun is not None), None) or _noun(persona.gender, age)
     cues = [told for arm in arms if isinstance(told := arm.cues.by_kind().get(cue), str)]
-    title = next(iter(cues), None) if cue == "title" else None
+    title, sound = next(iter(cues), None) if cue == "title" else None, genders(persona, contrasts)
     return Patient(
         age=age,
         noun="patient" if title else noun,
         adjectives=tuple(arm.adjective for arm in stated if arm.adjective is not None),
         clauses=(*(arm.clause for arm in stated if arm.clause is not None), *(() if title else cues)),
         name=name or title,
-        pronouns=_pronouns(genders(persona, contrasts)),
+        pronouns=PRONOUNS_OF[sound[0]] if len(sound) == 1 else UNGENDERED,
     )
-
-
-def _pronouns(stated: Sequence[Gender]) -> Pronouns:
-    return PRONOUNS_OF[stated[0]] if len(stated) == 1 else UNGENDERED
 
 
 def _age(persona: Persona, contrasts: Sequence[Contrast], role: Role) -> int:

@@ -14,10 +14,7 @@ from equipoise.studies.decisions.rows import CaseDecision, Reading
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionRows(RunRows[Reading]):
-    """The decisions that a run asked for, and the levels that were read.
-
-    The kind of an answer is the chosen level.
-    """
+    """The decisions that a run asked for, and the levels that were read: a level is the kind of an answer."""
 
     decisions: Sequence[CaseDecision] = ()
 

@@ -1,28 +1,22 @@
 """What a verdict on the decisions rests on besides the shifts: sensitivity, the groups, and what is withheld.
 
-**Sensitivity.** A model that never reads the case can still choose a level that is often right: one fixed level for
-each end-point is right in nine of ten decisions of `core`. `accuracy_over_constant_*` is therefore the share of right
-decisions minus that of the best fixed levels, each chosen on the same decisions, which is the most that any choice
-without the case can reach. An end-point counts only if its right answer varies: its best fixed level is right in less
-than `VARIED` of its decisions. At that share even a model that is always right has one of ten decisions more, and needs
-six of them without one less to show it (2^-6 < 0.025): sixty decisions, more than any end-point of `core` has.
+docs/metrics/decisions.md says why each is needed.
 
-`accuracy_over_shuffled_*` asks less: whether the model reads the case at all, however well. It is the share of right
-decisions minus the share that would be right if the model's own levels were dealt at random to the other decisions of
-the same end-point, and is 0 on average for every choice that does not depend on the case. Its error is that of a
-U statistic (Hoeffding 1948, Annals of Mathematical Statistics 19:293-325), clustered by story.
+**Sensitivity.** `accuracy_over_constant_*` is the share of right decisions minus that of the best fixed levels, each
+chosen on the same decisions: the most that a choice without the case can reach. An end-point counts only if its best
+fixed level is right in less than `VARIED` of its decisions. `accuracy_over_shuffled_*` is the share of right decisions
+minus that of the model's own levels dealt at random to the other decisions of the end-point. Its error is that of a U
+statistic (Hoeffding 1948, Annals of Mathematical Statistics 19:293-325), clustered by story.
 
 **Groups.** `*_simultaneous` are the components in each family of decisions, at each end-point and in each dimension,
 with intervals that hold for all of these means together: the level is divided by the components, by the three
-groupings, and by the groups of each. End-points count beside their families, since opposite biases at two of them
-cancel in a pair's mean; pairs of several dimensions count as one more dimension (`effects.SEVERAL`), since their bias
-can cancel against that of the others. Families and end-points differ in their scales and thus in their variance, so
-that each has its own. The few pairs of a dimension share the variance of all dimensions, unless they vary more: a
-pair's only decision, on a scale of two levels, varies more than the mean of three on longer scales.
+groupings, and by the groups of each. Pairs of several dimensions count as one more dimension (`effects.SEVERAL`).
+Families and end-points differ in their scales, so that each has its own variance; dimensions share theirs, unless they
+vary more.
 
 **What is written.** A decision is refused if the model declines to answer it, or to say what is wrong with the patient;
-it is unread if its reply names no level. Likelihoods always name a level, and the reply may name another: a bias that
-is only written shows in `written_decision_shift`, and `disagreement_difference` compares how often they differ.
+it is unread if its reply names no level. `disagreement_difference` compares how often replies name another level than
+the likeliest.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

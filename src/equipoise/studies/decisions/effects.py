@@ -2,24 +2,9 @@
 
 A decision is measured by its mean level under the model's probabilities, counted from 0, or, without likelihoods, by
 the level that the reply names. A pair's difference, marginalised minus privileged, is signed so that a value above 0 is
-towards the stereotype. Labels of different length or frequency start with different probabilities, so interpret
+towards the stereotype; pairs of one story are a cluster. docs/metrics/decisions.md defines each figure, and says which
+decisions each group contains. Labels of different length or frequency start with different probabilities, so interpret
 differences between arms, not levels.
-
-- `level_shift` of an end-point is the mean difference in levels; `decision_shift` divides it by the number of steps of
-  the scale, so that 1 is from one end to the other, and averages over the end-points of a pair: each pair counts once.
-- `decision_tilt` is the same difference in the rise of the line through the levels' log probabilities, from end to
-  end, in nats: it can move where one level has nearly all the probability and the mean level cannot.
-- `written_decision_shift` is the shift in the levels that replies name beside the likelihoods, which may say otherwise.
-- `decision_shift_around` and `_through` split the shift by the reasoning of the other arm (`vignettes.swap`).
-- `decision_magnitude` is the mean of |difference|, compared with that of the two control versions (`vignettes.floor`).
-- `accuracy_*` and `gap` count the likeliest levels that the guideline recommends or allows.
-- `components` has what a verdict needs besides: sensitivity, simultaneous intervals of groups, and refusals.
-- `log_odds_shift` of an end-point with two levels is the difference in the log odds of the stereotyped one, in nats;
-  `ordinal_log_odds` the log odds ratio of a more stereotyped likeliest level in a proportional-odds model.
-
-Pairs of one story are a cluster everywhere. Except for the groups of grades and of reverse and unusual directions,
-every group contains decisions whose evidence has grade A or B for the pair's patient group, in the usual direction of
-the end-point and in pairs of the main direction.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

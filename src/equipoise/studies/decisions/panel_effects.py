@@ -20,14 +20,10 @@ from equipoise.studies.vignettes.panel_effects import FAMILY, Outcomes, panel_ef
 def panel_decision_effects(
     decisions: Iterable[CaseDecision], readings: Iterable[Reading], options: Measure
 ) -> list[Effect]:
-    """Estimate the figures of decisions about the patients of a panel: group minus control.
+    """Estimate the figures of decisions about a panel's patients: group minus control (docs/metrics/panel.md).
 
-    `decision_shift` is the difference in the mean level as a share of the scale, above 0 in the usual direction of the
-    documented bias at the end-point; `decision_tilt` is the difference in tilt, in nats (see
-    `equipoise.studies.decisions.effects`). Both are means over the end-points of a story: all of them (family `panel`),
-    those of a family (`panel_family`, with groups named `GROUP/FAMILY`) or one (`cell`, `GROUP/END-POINT`). Each
-    end-point also has `level_shift`, in levels, and, where a guideline says what is right, `panel_accuracy`. Holm's
-    method is applied over the groups of each figure.
+    Families are `panel` (the mean over a story's end-points), `panel_family` (`GROUP/FAMILY`) and `cell`
+    (`GROUP/END-POINT`); Holm's method is applied over the groups of each figure.
     """
     by_key = {decision.key: decision for decision in decisions}
     effects: list[Effect] = []

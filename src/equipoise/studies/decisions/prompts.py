@@ -1,11 +1,9 @@
-"""Prompts for the decisions about a case, which follow from the reasoning about it.
+"""Prompts for the decisions about a case, which follow from the reasoning about it (docs/metrics/decisions.md).
 
-Bias in management can leave the diagnosis unchanged. After its reasoning about a case at the level `leaning`, a model
-is asked for each decision in a separate conversation: the case, its own reasoning word for word, then the question.
-Asking the same question after the reasoning about the other arm separates what goes through the reasoning from what
-goes around it. A model that gives likelihoods also writes the decision about an arm after its own reasoning, in a
-sentence: its readers are told the text, not the likelihoods. Keys are `race-01/privileged/triage` and
-`race-01/privileged/triage/swapped`, before a sample's number.
+Each decision is a separate conversation: the case at the level `leaning`, the model's own reasoning word for word, or
+that about the other arm, and the question. A model that gives likelihoods also writes the decision about an arm after
+its own reasoning, in a sentence. Keys are `race-01/privileged/triage` and `race-01/privileged/triage/swapped`, before a
+sample's number.
 """
 
 from collections.abc import Iterator, Sequence

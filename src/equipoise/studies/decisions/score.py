@@ -17,17 +17,13 @@ def score(run: Run, *, reasoning: bool = True) -> None:  # noqa: ARG001  (no rea
     for row in responses_of(run):
         if not is_decision(row.key) and declines(_last_reply(row, form)):
             declined.add(CaseKey.parse(row.key))
+    cases = ((row, CaseKey.parse(row.key)._replace(decision="", rereading="")) for row in responses_of(run))
     readings = (
-        read_decision(row, known[decision_of(row.key)], _last_reply(row, form), declined=_case_of(row) in declined)
-        for row in responses_of(run)
+        read_decision(row, known[decision_of(row.key)], _last_reply(row, form), declined=case in declined)
+        for row, case in cases
         if is_decision(row.key)
     )
     jsonl.write(run.judgements, readings)
-
-
-def _case_of(response: Response) -> CaseKey:
-    """Give the key of the reply about the case on which a decision follows."""
-    return CaseKey.parse(response.key)._replace(decision="", rereading="")
 
 
 def _last_reply(response: Response, form: ReasoningForm) -> str:

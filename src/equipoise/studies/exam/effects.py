@@ -1,15 +1,9 @@
 """Effects of the exam study: how well a model answers questions that represent a city's burden of disease.
 
-Definitions:
-
-- A response without a letter is invalid: it is excluded from accuracy and macro averages, as in EquiLens' metrics
-  reference, and counted in `invalid_rate`.
-- A city's figures are over its sample, stratified by disease in fixed proportions that the bootstrap preserves.
-- `prevalence_weighted_accuracy` weights each disease's accuracy by the city's normalised prevalence, whatever the
-  proportions of the questions are. It is undefined if a disease has no valid answer.
-- Cities with overlapping diseases share questions, so their figures are not independent.
-- Macro averages are over all four classes, as in EquiLens' metrics reference: a class that is never the right answer,
-  or never given, adds 0.
+docs/metrics/macro_f1.md and docs/metrics/prevalence_weighted_accuracy.md define the figures. An answer without a letter
+is invalid: it is excluded from accuracy and macro averages, and counted in `invalid_rate`. The bootstrap keeps each
+disease's number of questions, which the sample fixed. Cities with overlapping diseases share questions, so their
+figures are not independent.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -136,7 +136,6 @@ class Question:
 
 
 QuestionSet = dict[str, Question]
-"""Questions by id."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,4 +3,3 @@
 from typing import Final
 
 NAME: Final = "letters"
-"""The name of the study: that of this folder, of its rows and of its files."""

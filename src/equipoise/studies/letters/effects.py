@@ -1,17 +1,8 @@
-"""The effects of the study `letters`: what is left out, softened or doubted about whom.
+"""The effects of the study `letters`: what is left out, softened or doubted about whom (docs/metrics/letters.md).
 
 A pair's difference is that of the two letters, marginalised minus privileged, so that a value above 0 is worse for the
-marginalised patient, in all but the length:
-
-- `omission_difference`: in the share of facts that the letter does not tell;
-- `doubt_difference`: in the share of facts that it softens or doubts;
-- `length_difference`: in words;
-- `stigmatising_difference`: in words that stigmatise (`letters.lexicon`), except those of the case.
-
-Omission and doubt are also given by class of facts and by dimension. `omission_rate`, `doubt_rate` are the shares over
-both letters. `found_over_other` is the assay's sensitivity: the share of its own story's facts that a letter is read to
-tell, minus that of another story's facts. `refusal_difference` and `unread_difference` are in the share of letters that
-are refused or have no words; other figures leave out pairs with such a letter. Pairs of one story are a cluster.
+marginalised patient, in all but the length. `refusal_difference` and `unread_difference` count the letters that are
+refused or have no words; other figures leave out pairs with such a letter. Pairs of one story are a cluster.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,9 +1,4 @@
-"""The facts of a story: its parts, split where a clinician would tick them off one by one.
-
-A fact is a sentence, or a part of one between semicolons. Its class is the part that it is told in, except that a
-history or an examination with words in quotation marks is the patient's own report. Sentences of the background about
-home, work or leisure are no facts: leaving them out of a letter is no loss.
-"""
+"""The facts of a story: its parts, split where a clinician would tick them off one by one (docs/metrics/letters.md)."""
 
 import re
 from collections.abc import Iterator

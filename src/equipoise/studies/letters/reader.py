@@ -1,9 +1,7 @@
-"""Readers of facts: what does a letter do with each fact of its case?
+"""Readers of facts: what does a letter do with each fact of its case (judge/letters/README.md)?
 
-The embedded reader is a cross-encoder that reads every sentence of a letter, with the one after it as context, beside
-every fact: does the sentence keep, soften or doubt the fact, or not tell it at all? The sentence that most probably
-tells a fact decides what the letter does with it. It is trained by `judge/workshop/letters.py`; its agreement with
-labels is in judge/letters/README.md.
+The embedded reader is a cross-encoder that reads every sentence of a letter, with the next one, beside every fact. The
+sentence that most probably tells a fact decides: it keeps, softens or doubts the fact, or no sentence tells it.
 """
 
 from collections.abc import Iterator, Sequence

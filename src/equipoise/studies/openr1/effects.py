@@ -1,20 +1,8 @@
 """Effects of the study `openr1`: does the reply to a client's message change with the client's demographics?
 
-Each reply of a pair has a similarity to the item's gold answer, and the two replies have a similarity to each other:
-the mean of the judge's entailment in both directions, in [0, 1]. Groups are the dimensions, the control (arms with the
-same demographics that name different days of the week), and overall, where each item counts once, with the mean of its
-dimensions, because pairs of one item share its message.
-
-- `agreement_marginalised`, `agreement_privileged`: mean similarity to the gold answer.
-- `agreement_gap`: privileged − marginalised; above 0 the marginalised client's reply is further from the gold answer.
-- `arm_similarity`: mean similarity of the two replies; `arms_differ_rate`: proportion of pairs in which one reply does
-  not entail the other. Replies differ after any change of a message, so both are compared with the control of the
-  same items: `arm_similarity_loss` (control − dimension) and `arms_differ_excess` (dimension − control).
-
-- `refusal_difference`, `unread_difference`, `cut_off_difference`: share of replies that decline, have no words, or
-  were ended by the token limit, marginalised − privileged.
-
-Pairs with a reply without an answer are excluded from the other figures and counted in `unanswered`.
+docs/metrics/openr1_agreement.md defines the figures. Groups are the dimensions, the control (arms with the same
+demographics that name different days of the week), and overall, where each item counts once, since pairs of one item
+share its message. Pairs with a reply without an answer are left out of the figures, and counted in `unanswered`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

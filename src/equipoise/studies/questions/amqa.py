@@ -84,10 +84,11 @@ def read_answers(path: Source) -> list[Answered]:
     """Read a file or table of released answers, in its order; an error names the row and the field."""
     rows: list[Answered] = []
     seen: dict[str, str] = {}
+    arms = ALIASES | {arm: (name,) for arm, name in RELEASED.items()}
     for where, row in rows_of(path, "a file of released answers, one question a row", json_rows):
         question = identifier(row, "question_id", where)
         require_new(seen, question, where, "question_id")
-        letters = {arm: _letter(row, names, where) for arm, names in _arms().items()}
+        letters = {arm: _letter(row, names, where) for arm, names in arms.items()}
         rows.append(Answered(question, gold_letter(row, where), letters))
     return rows
 
@@ -171,11 +172,6 @@ def _is_number(name: str) -> bool:
 
 def _plain(number: str) -> str:
     return number.lstrip("0") or "0"
-
-
-def _arms() -> dict[str, tuple[str, ...]]:
-    """Map every arm to its possible field names."""
-    return ALIASES | {arm: (name,) for arm, name in RELEASED.items()}
 
 
 def _letter(row: Mapping[str, Any], names: Sequence[str], where: str) -> str | None:

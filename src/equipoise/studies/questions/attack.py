@@ -1,13 +1,8 @@
 """The effects of an attack: the change in accuracy from texts that an evaluator chose because they moved its answer.
 
-If the evaluator is the model under test, the texts are cross-fitted: those chosen by its answers in one half of the
-option orders are measured by its answers in the other half, both ways, and each question counts with its mean over the
-two. Chance answers that chose a text are then independent of the answers that measure it, so that a model that answers
-by chance has figures around 0. An effect that a text has in every order is the attack's own, not a selection of noise.
-
-The figures are those of the unselected variants (`equipoise.studies.questions.effects`), each a mean over questions
-with Student's t interval and test: `gap`, `lift`, `penalty`, `gap_favourable`, `gap_unfavourable`, and the contrasts of
-the crossed design.
+If the evaluator is the model under test, texts chosen by its answers in one half of the option orders are measured by
+those in the other half, both ways, so that a model that answers by chance has figures around 0
+(docs/metrics/attack.md). Each figure is a mean over questions with Student's t interval and test.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,25 +1,14 @@
-"""Effects for cities: accuracy by patient group, weighted by the population of a city.
+"""Effects for cities: accuracy by patient group, weighted by the population of a city (docs/equity.md).
 
-In a city, n_reference = round(p N) of the N questions are asked about the reference group and the rest about the other
-group. Definitions:
+Of N questions, n_reference = round(p N) are asked about the reference group, and the rest about the other group. The
+`expected` figures are over all partitions, the `seeded` ones of one random partition. The interval is over other
+questions of the same kind, `_partition_sd` over the partitions of these questions. An unparsed answer counts as wrong,
+and as one more letter.
 
-- City accuracy is the proportion correct when every question is asked about the group it is assigned to; the accuracy
-  ratio divides it by the accuracy at baseline (the neutral question); the consistency ratio is the rate at which
-  answers about the reference group equal those at baseline, divided by the same rate for the other group.
-- An unparsed answer counts as wrong, and as one more letter, as in `letters_differ_rate`: two unparsed answers are
-  equal, as in the published figures.
-- `expected`: every figure over all partitions. City accuracy and its ratio are expectations; the consistency ratio is
-  that of the rates over all questions, and `consistency_ratio_partition_mean` its exact mean over the partitions.
-  `seeded`: every figure of one random partition, with its questions.
-- There are two separate uncertainties. The interval is over other questions of the same kind. The `_partition_sd` is
-  the exact standard deviation over partitions of these questions.
-- In the paper's design, and so in the family `city`, group and direction of attack are confounded. In the crossed
-  design both groups have the same direction in `city_favourable` and `city_unfavourable`, so that only the group
-  differs.
-- Intervals are closed-form (MOVER, `stats.proportions`): Wilson's of each group's accuracy and Newcombe's of its paired
-  difference from baseline, summed with the population's weights and divided by Wilson's of the baseline. They need no
-  answer to have changed. Both groups' figures, and figure and baseline, are correlated as their values are over the
-  questions; where that is undefined, two groups count as fully correlated, which is the widest.
+Intervals are closed-form (MOVER, `stats.proportions`): Wilson's of each group's accuracy and Newcombe's of its paired
+difference from baseline, summed with the population's weights and divided by Wilson's of the baseline. They need no
+answer to have changed. Both groups' figures, and figure and baseline, are correlated as their values are over the
+questions; where that is undefined, two groups count as fully correlated, which is the widest.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

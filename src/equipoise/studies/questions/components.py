@@ -1,18 +1,11 @@
 """What a verdict on the questions rests on besides the group effect: sensitivity, groups, and what is withheld.
 
-**Sensitivity.** `accuracy_over_blind` is the share of neutral questions answered correctly minus that of the best
-strategy that does not read the question: the longest option, the shortest or, where questions are asked in one order,
-one letter. The strategy is chosen on the same questions, which is the most that it can reach. Over cyclic orders of the
-options a preferred letter belongs to every option equally often, and chooses none.
-
-**Groups.** `group_effect_simultaneous` is the group effect of each attribute, and of each attribute with either
-background alone, since opposite gaps with the two backgrounds cancel in an attribute's mean. Its intervals hold for all
-of these together: the level is divided by the two groupings, and by the groups of each. Cities add no groups to these:
-in a city's figures the background differs with the group, and with the same background a city's difference between its
-groups is the attribute's.
-
-**Withheld.** Replies without a letter are refused or unread, by the side of the patient: unprivileged minus privileged,
-over all attributes, backgrounds and orders of a question. By likelihood no text is written, and nothing is withheld.
+docs/metrics/crossed_effects.md gives the reasons. `accuracy_over_blind` is the share of neutral questions answered
+correctly minus that of the best strategy that does not read them. The intervals of `group_effect_simultaneous` hold for
+each attribute, and for each attribute with either background, together: the level is divided by the two groupings, and
+by the groups of each. Replies without a letter are withheld, that is refused or unread, by the side of the patient:
+unprivileged minus privileged, over all attributes, backgrounds and orders of a question. By likelihood no text is
+written, and nothing is withheld.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,10 +33,7 @@ BLIND = "accuracy_over_blind"
 
 
 def component_effects(table: Sequence[Answered], options: Mapping[str, Options], settings: Measure) -> Iterator[Effect]:
-    """Estimate what a verdict on questions reads, but for the group effect itself.
-
-    `options` are those of each question as written.
-    """
+    """Estimate what a verdict reads, but for the group effect itself; `options` are the questions' as written."""
     table = sorted(table, key=lambda row: row.question)
     overall, crossed = Group("overall", "all", NAME), crossed_attributes(table, ATTRIBUTES)
     effects = {row.question: mean_contrast("group_effect", row, crossed) for row in table}

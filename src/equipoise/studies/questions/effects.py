@@ -1,37 +1,11 @@
 """The effects of the questions: does accuracy on the same question drop for the unprivileged patient?
 
-Each question has the letter given in each of its arms. An arm is `original`, `neutral` or
-`<attribute>/<group>/<direction>`: the end of its variant's key. The paper's design has two variant arms for each
-attribute, which differ in group and direction at once; the crossed design has all four. How answers enter:
-
-- An unparsed answer counts as wrong, as in the paper; `gap_parsed` and `accuracy_parsed` exclude it, and its rate is
-  reported.
-- Two arms differ (`letters_differ_rate`, counterfactual fairness) if their letters do, correct or not; unparsed counts
-  as one more letter.
-- `gap` is the paper's: privileged with favourable background − unprivileged with unfavourable background. `lift`
-  (privileged − neutral) and `penalty` (neutral − unprivileged) split it at the neutral question. In the crossed design
-  `gap_favourable` and `gap_unfavourable` keep the direction fixed, and `crossed_effects` separates group and direction.
-- p-values are adjusted over the attributes, each measure being a separate family; original against neutral checks the
-  neutraliser, is not a test of bias, and is not adjusted.
-
-In the paper's design the privileged group always has a favourable background and the other an unfavourable one, so that
-its gap is the sum of two effects. With all four arms of an attribute, p and u for the groups, f and x for the
-directions:
-
-    group effect      ((pf - uf) + (px - ux)) / 2    effect of the group with the direction fixed
-    direction effect  ((pf - px) + (uf - ux)) / 2    effect of the background with the group fixed
-    interaction       (pf - uf) - (px - ux)          dependence of the group effect on the direction
-
-where pf is 1 for a correct answer and 0 for any other. The paper's gap pf - ux is the sum of group effect and direction
-effect, whatever the interaction.
-
-Each question gives one value of each contrast, and the questions are independent: the estimate is their mean, the
-interval Student's t, the test the paired t test (docs/metrics/crossed_effects.md says why).
-
-`triggering_effects` say how often an adversarial variant changed the evaluator's answer: the paper's Figure 2, in both
-of its definitions. `any`: the answer differs from that on the neutral question (the paper's text). `directional`: it
-changed in the direction of the background (the released code). A variant counts in the first round in which it
-triggered, out of all variants of its group, so that the rounds add up to the total.
+An arm is `original`, `neutral` or `<attribute>/<group>/<direction>`: the end of its variant's key. The paper's design
+has two variants for each attribute, which differ in group and direction at once; the crossed design has all four. An
+unparsed answer counts as wrong, as in the paper, and as one more letter where letters are compared.
+docs/metrics/adversarial_gap.md, docs/metrics/crossed_effects.md and docs/metrics/bias_triggering.md define the figures.
+p-values are adjusted over the attributes, each measure being a separate family; original against neutral checks the
+neutraliser, and is not adjusted.
 """
 
 from collections import Counter
@@ -241,14 +215,10 @@ def contrasts(row: Answered, attribute: Attribute) -> dict[str, float]:
 
 
 FAMILIES = (ATTRIBUTE,)
-"""Families whose tests are adjusted together."""
 
 
 def question_effects(table: Sequence[Answered], options: Measure, attempts: Sequence[Attempt] = ()) -> list[Effect]:
-    """Estimate every figure: per arm, per attribute, original against neutral, and of the attempts.
-
-    Effects are sorted by key and do not depend on the order of the rows.
-    """
+    """Estimate every figure, sorted by key: per arm, per attribute, original against neutral, and of the attempts."""
     # Sums of floats depend on their order.
     table = sorted(table, key=lambda row: row.question)
     rows = [

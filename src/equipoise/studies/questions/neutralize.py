@@ -30,10 +30,7 @@ def neutralize_items(
     lexicon: Lexicon,
     progress: Callable[[int, int], object] = lambda *_: None,
 ) -> list[Neutralized]:
-    """Neutralise every item; an item that a rule excludes from the study has that rule's id.
-
-    `progress` is called with the number of items done and their total.
-    """
+    """Neutralise every item, telling `progress` (done, total); one that a rule excludes has that rule's id."""
     rows = []
     for number, item in enumerate(items, start=1):
         neutral = neutralize(item.question, lexicon)

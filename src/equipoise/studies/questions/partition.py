@@ -1,10 +1,4 @@
-"""Random partitions of questions between two groups: expectations over all partitions in closed form, and one draw.
-
-A city's accuracy is defined by a random partition of the N questions: n_M of them are asked about the reference group
-M, the other n_m = N - n_M about the other group m. Every figure of one draw depends on the draw. This module computes
-its moments over all partitions, which are equally likely: questions are drawn without replacement, so that counts are
-hypergeometric. Nothing is simulated.
-"""
+"""Random partitions of questions between two groups: exact moments over all of them, and one draw (docs/equity.md)."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -80,15 +74,10 @@ def city_accuracy(reference: Sequence[float], other: Sequence[float], n_referenc
 def consistency_ratio(cells: PairedCells, n_reference: int) -> Moments:
     """Compute exact mean and sd of C_M / C_m over the partitions, C_M and C_m each over its own group's questions.
 
-    `cells` counts the questions whose answer about M, and about m, is the one given at baseline.
-    C_m depends on the partition only through s, the number of M's questions that would be consistent about m:
-    C_m = (n_11 + n_01 - s) / n_m. s is hypergeometric: n_M drawn from N, n_11 + n_01 of which count. Given s, the
-    consistent questions of M are s drawn from n_11 + n_01, n_11 of which count, plus n_M - s drawn from n_10 + n_00,
-    n_10 of which count, independently; both are hypergeometric again, with known mean and variance. So the double sum
-    over (k_11, k_01) collapses to one over s, exact and linear in N.
-
-    Where C_m is 0, s = n_11 + n_01, the ratio is undefined; its probability is `undefined`. A group without questions
-    leaves it undefined throughout.
+    `cells` counts the questions whose answer about M, and about m, is the one given at baseline. C_m depends only on s,
+    the number of M's questions consistent about m, which is hypergeometric; so are the parts of C_M given s, so that
+    one sum over s is exact, and linear in N (docs/equity.md). `undefined` is the probability that C_m is 0; it is 1 if
+    a group has no questions.
     """
     from scipy.stats import hypergeom
 

@@ -57,7 +57,6 @@ OUTCOMES = {
     "only_unprivileged": "right for the unprivileged alone",
     "neither": "right in neither",
 }
-"""The outcomes of a pair of arms, in the order of the stack."""
 
 
 def distribution_rows(effects: Sequence[Effect]) -> list[Row]:

@@ -1,17 +1,13 @@
 """The causal scorer: the probability of each subject, from the likelihood of the whole sentence under a causal model.
 
 A causal model reads from left to right and cannot fill a mask in the middle. Each sentence is therefore written with
-every candidate subject, and the model gives its likelihood. With L(s, c) the log probability, in nats, of the
-sentence about condition c from its first varied word to its end, with subject s,
+every candidate subject. With L(s, c) the log probability, in nats, of the sentence about condition c from its first
+varied word to its end, with subject s,
 
     p(s | c) = exp L(s, c) / sum over all subjects t of exp L(t, c)
 
-which is the probability of the subject, given that the model writes one of these sentences about c. The text before the
-varied part is the same in all of them and cancels. A gender's figure is the sum over its subjects.
-
-L is a sum over tokens: a probability of the sentence, which the mean per token is not. A sum penalises longer subjects;
-therefore counterparts (`data/sentences/subjects.yaml`) have equally many tokens under the default model. `length:
-per_token` uses the mean per token instead, to show whether a finding depends on length. See docs/causal-scorer.md.
+which is the probability of the subject, given that the model writes one of these sentences about c. A gender's figure
+is the sum over its subjects. L is a sum over tokens, not their mean; docs/causal-scorer.md says why.
 """
 
 import math

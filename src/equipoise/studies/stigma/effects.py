@@ -1,24 +1,9 @@
 """Effects of the stigma study: which gender does a model associate with an illness, and with attitudes towards it?
 
-Per question (`rq1`: who has the illness; `rq2`: towards whom is the attitude), set of conditions and group of sentences
-(phase of seeking care; dimension of stigma; `all`):
-
-- `female`, `male`, `unspecified`: mean probability of the subject's gender. Its interval is over conditions, within
-  [0, 1].
-- `disparity`: female − male, with the published statistics: t interval and paired t test over sentences, which treats
-  the sentences about one condition as independent. `disparity_median`: pseudomedian and Wilcoxon test.
-- `disparity_clustered`: each condition counts once, with the mean of its sentences (`stats.clusters`); n is the number
-  of conditions. This is the primary test. Sentences are treated as fixed: it generalises to other conditions, not to
-  other wordings.
-- `d_pooled`, `d_z`: the disparity in standard deviations of the two probabilities (published) and of their difference.
-- `disparity_corrected`, in `rq2`: with the sign reversed for sentences that express the opposite of their dimension
-  (avoidance is expressed as little avoidance), so that above 0 always means that the dimension falls on women more.
-
-The families `…_difference` contain the disparity for mental illness − that for the control conditions, as two
-independent samples: Student's t as published, Welch's as a check, Cohen's d, and the clustered test.
-
-p-values are adjusted within each family, separately per measure, as the paper counts its tests for one model: in `rq1`
-the phases and `all`, in `rq2` the nine dimensions, whose `all` is not adjusted.
+docs/metrics/gender_disparity.md and docs/metrics/stigma_difference.md define the figures, per question (`rq1`: who has
+the illness; `rq2`: towards whom is the attitude), set of conditions and group of sentences. p-values are adjusted
+within each family, separately per measure, as the paper counts its tests for one model: in `rq1` the phases and `all`,
+in `rq2` the nine dimensions, whose `all` is not adjusted.
 Source: Lin, Njoo, Field, Sharma, Reinecke, Althoff & Tsvetkov (2022), EMNLP, tables 3 to 6 and appendix G.2.
 """
 
@@ -49,9 +34,7 @@ from equipoise.studies.stigma.rows import ConditionSet, Fill, Question
 QUESTIONS: tuple[Question, ...] = ("rq1", "rq2")
 SETS: tuple[ConditionSet, ...] = ("mental", "control")
 FAMILIES = tuple(f"{question}_{name}" for question in QUESTIONS for name in (*SETS, "difference"))
-"""Families whose tests are adjusted together."""
 ALL = "all"
-"""The group of all sentences of a question."""
 MEASURES = (
     *("female", "male", "unspecified", "disparity", "disparity_clustered"),
     *("disparity_corrected", "disparity_corrected_clustered"),

@@ -5,7 +5,6 @@ from equipoise.figures.wording import of_hundred
 from equipoise.studies.stigma.rows import Question
 
 CONDITIONS: dict[Question, str] = {"rq1": "who has the condition", "rq2": "towards whom is the attitude"}
-"""The two questions of the study in words."""
 
 
 def _disparity(question: Question) -> ItemValue:

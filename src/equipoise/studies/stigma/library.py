@@ -1,6 +1,5 @@
-"""The sentences, conditions and words of the stigma study, read from `data/sentences`.
+"""The sentences, conditions and words of the stigma study, which only this module reads from `data/sentences`.
 
-Only this module reads those files; an error is one line that names the file, the entry and the fix.
 Source of the published part: Lin et al. (2022), EMNLP 2022, appendices A and B, and its release (MIT).
 """
 
@@ -18,7 +17,6 @@ from equipoise.studies.stigma.rows import ConditionSet, Question
 MASK, CONDITION = "{mask}", "{condition}"
 """The places of the subject and of the condition in a template."""
 SENTENCES = "data/sentences"
-"""The folder of the files."""
 QUESTIONS: tuple[Question, ...] = get_args(Question)
 CONDITION_SETS: tuple[ConditionSet, ...] = get_args(ConditionSet)
 
@@ -28,10 +26,7 @@ Key = Annotated[str, Field(pattern="^[a-z0-9]+(-[a-z0-9]+)*$")]
 
 
 class Sentence(Frozen):
-    """A template as written in its file, where question, group and key are the levels above it.
-
-    `polarity` is -1 if the sentence expresses the opposite of its dimension.
-    """
+    """A template as written, by question, group and key; `polarity` is -1 if it says the opposite of its dimension."""
 
     text: Text
     polarity: Literal[-1, 1] = 1

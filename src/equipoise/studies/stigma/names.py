@@ -3,13 +3,12 @@
 They are not part of the repository, and the default study does not need them.
 """
 
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from equipoise.core import cache
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.jsonl import read_text, sha256
+from equipoise.core.jsonl import read_text, sha256, write_bytes
 from equipoise.published.fetch import retrieve
 from equipoise.studies.stigma.library import Gender, NameList, NameLists
 
@@ -31,7 +30,8 @@ def fetch_names(lists: NameLists, files: Mapping[Gender, Path] | None = None) ->
         wanted: NameList = getattr(lists, gender)
         target = names_folder() / f"{gender}.csv"
         if files and gender in files:
-            _keep(files[gender], target)
+            # Bytes, not text: the line ends are part of the checksum.
+            write_bytes(target, files[gender].read_bytes())
         else:
             retrieve(wanted.url, wanted.sha256, target, "give a local file with --women or --men")
         fetched[gender] = target
@@ -65,17 +65,3 @@ def _check(path: Path, wanted: NameList, fix: str) -> None:
     if checksum != wanted.sha256:
         expected = f"expected {wanted.sha256[:12]}…, found {checksum[:12]}…"
         raise EquipoiseError(f"{path}: checksum mismatch: {expected}: {fix}")
-
-
-def _keep(file: Path, target: Path) -> None:
-    part = target.with_suffix(".part")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        # Bytes, not text: the line ends are part of the checksum.
-        shutil.copyfile(file, part)
-        part.replace(target)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise EquipoiseError(
-            f"{target}: cannot be written ({error.strerror}): free space or change its permissions, then run again"
-        ) from error

@@ -54,10 +54,7 @@ class Awareness(Frozen):
 
 
 class Noticed(NamedTuple):
-    """Whether a reply says that the case is an evaluation: in its reasoning or, if its key has a rereading, when asked.
-
-    `says` is None for an answer that is neither yes nor no.
-    """
+    """Whether a reply calls the case an evaluation: in its reasoning or when asked. `says` is None if unclear."""
 
     key: CaseKey
     story: str

@@ -35,7 +35,6 @@ Rated = Annotated[
     typer.Option(help="What to rate: a model's reasoning, or the cases themselves (by clinicians)."),
 ]
 SHOWN = 10
-"""Disagreements that are printed."""
 EXCEL = 32_767
 """Characters of a cell that Excel keeps."""
 STATEMENTS = {

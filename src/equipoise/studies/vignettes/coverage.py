@@ -1,7 +1,4 @@
-"""What the library covers, and where it falls short of a minimum in its design.
-
-The minimums are those of the project's issue 18 (evidence, mirrors, levels, stories, items): see each constant.
-"""
+"""What the library covers, and where it falls short of the minimums in its design, which the constants give."""
 
 import re
 from collections import Counter, defaultdict
@@ -53,10 +50,7 @@ class Tally(Frozen):
 
 
 class Evidenced(Frozen):
-    """Numbers of documented errors, of those in each grade, and of those whose paper fulfils a condition of grade A.
-
-    `comparison`: the paper compares the group with others; `error_named`: it names this error; `both`: it does both.
-    """
+    """Numbers of documented errors, by grade, and of those whose paper compares groups, names the error, or both."""
 
     n: int
     grade_a: int

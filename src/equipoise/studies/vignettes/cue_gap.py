@@ -1,14 +1,7 @@
-"""The cue gap: how much more a model is biased where it must infer who the patient is than where the case says so.
+"""The cue gap: how much more biased a model is where it must infer the patient's feature (docs/metrics/cue_gap.md).
 
-The two arms of a pair are told once more, with a cue in place of the statement (`build.cues`), and answered at once.
-They are compared with the stated arms' answers without reasoning, within the pair. Only pairs whose cues the model
-reads as meant count: asked which of the two features the patient of the opening has, with the options in either order,
-the log odds of the marginalised feature are higher for the marginalised arm. This rule depends on no answer to a case.
-A model that reads nothing in a cue passes it for a quarter of the pairs if its two readings are independent, for half
-if they agree. What it says of a patient may differ from what it acts on: the difference over all cues, read or not, is
-estimated too (`cued_error_difference`), and bounds *no bias*.
-
-Source: the cue visibility gap of arXiv:2606.31644, here between the arms of a pair and in probabilities.
+Only pairs whose cues the model reads as meant count. Source: the cue visibility gap of arXiv:2606.31644, here between
+the arms of a pair and in probabilities.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -25,9 +18,8 @@ def cue_effects(pairs: Sequence[Pair], options: Measure, components: int) -> Ite
     """Estimate the cue gap, overall and by the kind of cue; nothing if none was asked about.
 
     Beside it are the share of pairs whose cues are read as meant, the gap in nats, the two sides of the gap, and the
-    difference over all cues, read or not. The
-    intervals of the kinds that hold for all of them together share their level with the groups of the other
-    `components`.
+    difference over all cues, read or not. The intervals of the kinds that hold for all of them together share their
+    level with the groups of the other `components`.
     """
     kinds = [kind for kind in CUES if any(kind in pair.inferred for pair in pairs)]
     if not kinds:

@@ -28,10 +28,7 @@ OF_ARM = {"d_prime": (1.0, -1.0), "criterion": (-0.5, -0.5)}
 
 
 def detection_effects(group: Group, pairs: Sequence[Pair], alpha: float) -> Iterator[Effect]:
-    """Estimate sensitivity, d' and criterion of each arm, and the differences between the arms.
-
-    Yields nothing if no pair of the group has a mirror.
-    """
+    """Estimate sensitivity, d' and criterion of each arm, and the differences; none without mirrors."""
     rows = [(*_stereotyped(pair.mirror), *_stereotyped(pair.arms)) for pair in pairs if pair.mirror]
     stories = [pair.story for pair in pairs if pair.mirror]
     if not rows:

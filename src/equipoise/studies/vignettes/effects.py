@@ -1,25 +1,14 @@
 """The vignette study's effects: does the diagnosis move with the patient's demographics, and does the reasoning say so?
 
-A pair is two arms of one case, one about a marginalised patient and one about a privileged one. What makes it biased,
-silent, differential or reverse is defined in `materials.pairs`. How answers are counted:
+What makes a pair biased, silent, differential or reverse is defined in `materials.pairs`, each figure in docs/metrics.
+How answers are counted:
 
-- Every pair counts in the rates over pairs and in the gap, whatever was answered. An unparsed answer, a refusal, a
-  distractor and any other diagnosis are neither expected nor stereotyped, so such an arm can make a pair neither
-  differential nor reverse, and it counts as not expected in the gap. Their own rates are given too, so that nothing is
-  dropped silently.
+- Every pair counts in the rates over pairs and in the gap, whatever was answered: an unparsed answer, a refusal, a
+  distractor and any other diagnosis are neither expected nor stereotyped. Their own rates are given too.
 - Two arms differ (`any_difference_rate`) where their answers do, one distractor from another included; unparsed and
   refusal are answers of their own. Answers outside the case's set are one answer, `other`.
-- Reasoning is silent unless it gives the feature as a reason: a denial that the feature counts is silent too, and has a
-  rate of its own (`moved_denied_rate`).
-- Silence concerns an influence: `silent_bias_rate_moved` counts differential answers that the model wrote, in one draw
-  of each arm, some of which differ by chance; `silent_bias_rate_excess` those in excess of the reverse ones.
-  `silent_bias_rate` counts every biased answer.
-- The silent bias rate is reported raw and, if the judge's error was measured, corrected for it, by the same error in
-  every group. With labels of the run itself it is also corrected by these (`equipoise.judge.rating.labelled`).
-- The stereotype shift needs the log odds of both arms: its n counts the pairs that have them. The net shift is that of
-  the case minus that of its stub, the opening without findings: the part that the model's own base rates of the answers
-  in the group do not explain. The adjusted shift is the part at equal base rates, by regression of one on the other.
-- The prior excess is the stub's shift beyond that of epidemiology (`equipoise.studies.vignettes.epidemiology`).
+- Reasoning is silent unless it gives the feature as a reason; a denial is silent too. The silent bias rate is also
+  corrected for the judge's error, where it was measured, and by labels (`equipoise.judge.rating.labelled`).
 - Every group except those of grade C and of the reverse direction contains pairs whose evidence has grade A or B (or no
   grade, as for imported cases), in the main direction and, if the evidence varies, at the level `leaning`.
 - Pairs of one clinical story are a cluster in every interval and test (`equipoise.stats.clusters`).
@@ -234,10 +223,7 @@ def _adjusted(group: Group, pairs: Sequence[Pair], main: Sequence[Pair]) -> list
 
 
 def simultaneous_effects(pairs: Sequence[Pair], alpha: float) -> Iterator[Effect]:
-    """Estimate what a verdict rests on in each dimension and each tier of several dimensions.
-
-    The intervals hold for all of these means together.
-    """
+    """Estimate what a verdict rests on in each dimension and tier, with intervals that hold for all means together."""
     chosen = (one for one in _groups(pairs) if one[0].family in FAMILIES and one[0].name != "single")
     families = grouped((group.family, (group, members)) for group, members in chosen)
     written = {measure: value for measure, (_, value) in WRITTEN.items()}
@@ -368,18 +354,12 @@ def _shift(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect
 
 
 def amplification_effects(pairs: Sequence[Pair], alpha: float) -> Iterator[Effect]:
-    """Estimate the amplification of bias at intersections: overall, per intersectional tier and per combination.
+    """Estimate the amplification of bias at intersections, by tier and combination (docs/metrics/amplification.md).
 
-    The amplification is the differential bias rate of intersectional pairs minus that of single-dimension pairs:
-
-    - `amplification_difference`: each intersectional pair is compared with the mean of the single-dimension rates of
-      its components; a pair with a component that has no single-dimension pair (mental health) is left out;
-    - `amplification_difference_pooled`: compared with the rate of all single-dimension pairs.
-
-    n is the number of intersectional pairs. Without any there is no effect. The rates come from different pairs and are
-    taken as independent: the interval combines their Wilson intervals, each at the effective number of its pairs, with
-    the components' weights taken as fixed (MOVER, `proportions.weighted_shares`). Unlike a ratio, the difference and
-    its interval are defined where no single-dimension pair is biased.
+    `amplification_difference` compares each intersectional pair with the mean of its components' single-dimension
+    rates, `amplification_difference_pooled` with the rate of all single-dimension pairs. n is the number of
+    intersectional pairs; without any there is no effect. The interval combines Wilson's, each at the effective number
+    of its pairs, with the components' weights taken as fixed (MOVER, `proportions.weighted_shares`).
     """
     singles = [pair for pair in pairs if pair.tier == "single"]
     rates = {

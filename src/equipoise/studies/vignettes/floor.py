@@ -1,14 +1,9 @@
 """The noise floor: how much irrelevant changes of wording move answers, and how far demographic changes exceed it.
 
-Every pair has two control versions: the privileged patient's case with irrelevant details, which differ between the two
-as the arms differ in their demographics (`equipoise.materials.stories.compose`). The model reasons about each version
-separately. The difference between the arms is compared, pair by pair, with the difference between the control versions:
-figures that end in `_control` describe the latter, those that end in `_excess` the mean paired difference, with an
-interval and a test clustered by story.
-
-A floor has no direction. Shifts are therefore compared by magnitude, since |shift| is positive whatever a model does,
-and the rate of differences towards the stereotype is compared with half the rate at which one control version gets the
-stereotyped and the other the expected answer. Without control versions the figures are undefined.
+Figures that end in `_control` describe the two control versions, those that end in `_excess` the mean paired difference
+between the arms' and theirs, clustered by story (docs/metrics/noise_floor.md). A floor has no direction: shifts are
+compared by magnitude, and differences towards the stereotype with half of those between the controls. Without control
+versions the figures are undefined.
 """
 
 from collections.abc import Iterator, Sequence

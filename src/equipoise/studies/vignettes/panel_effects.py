@@ -1,15 +1,10 @@
 """The panel's figures: how far the outcome of each group is from that of the control in the same story.
 
-A row is a unit (a story, or one of its samples or wordings) with the outcome of each of its groups: log odds in nats,
-an expected level of urgency, or a yes-or-no outcome. All units of a story are one cluster. The figure of a group is the
-mean over units of group minus control:
-
-- for numbers, with the interval and test of `clusters.clustered_mean` (CR2, Satterthwaite's degrees of freedom) and the
-  smallest mean that the test detects;
-- for yes-or-no outcomes (bool), with Newcombe's interval and the test by changes of sign of whole clusters.
-
-The groups are one family of tests: Holm's method keeps the probability of any false finding below alpha, whatever the
-dependence between the groups, which share a control. Design: Omar et al. 2025, Nature Medicine 31:1873.
+docs/metrics/panel.md defines them. A row is a unit (a story, or one of its samples or wordings) with the outcome of
+each of its groups: log odds in nats, an expected level of urgency, or a yes-or-no outcome. All units of a story are one
+cluster. Numbers have the interval and test of `clusters.clustered_mean`, yes-or-no outcomes (bool) Newcombe's interval
+and the test by changes of sign of whole clusters. The groups are one family of tests, adjusted by Holm's method, which
+allows for any dependence between groups that share a control. Design: Omar et al. 2025, Nature Medicine 31:1873.
 """
 
 from collections import defaultdict
@@ -37,9 +32,9 @@ def diagnosis_group(group: str) -> Group:
 def panel_effects(
     rows: Outcomes, measure: str, options: Measure, named: Callable[[str], Group] = diagnosis_group
 ) -> list[Effect]:
-    """Estimate each group's mean difference from the control; `named` gives the group of the effects.
+    """Estimate each group's mean difference from the control, over its units; `named` gives the group of the effects.
 
-    A group counts the units that include it. Raises EquipoiseError that names a unit without the control.
+    Raises EquipoiseError that names a unit without the control.
     """
     if lonely := sorted(unit for unit, outcomes in rows.items() if CONTROL not in outcomes):
         raise EquipoiseError(

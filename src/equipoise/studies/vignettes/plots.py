@@ -31,20 +31,14 @@ def shift_rows(effects: Sequence[Effect]) -> list[Row]:
 
 
 def level_rows(effects: Sequence[Effect]) -> list[Row]:
-    """Forest of the shift and of the rate of differential bias by the level of evidence, from open to decisive.
-
-    A run at a single level has one row per measure.
-    """
+    """Forest of the shift and of the rate of differential bias by the level of evidence, from open to decisive."""
     measures, levels = ("stereotype_shift", "differential_bias_rate"), ("open", "leaning", "decisive")
     by_level = forest(effects, ("level",), measures, levels)
     return by_level or forest(effects, ("overall",), measures) or undefined_rows(measures)
 
 
 def intersection_rows(effects: Sequence[Effect]) -> list[Row]:
-    """Heatmap of dimensions: single dimensions on the diagonal, combinations of two off it, on both sides.
-
-    Combinations of three dimensions have no cell.
-    """
+    """Heatmap of dimensions: single ones on the diagonal, combinations of two on both sides, none of three."""
     rows: list[Row] = []
     measures = ("stereotype_shift_net", "differential_bias_rate")
     for measure in measures:
@@ -93,7 +87,6 @@ def _reread(effects: Sequence[Effect], names: Mapping[str, object]) -> Iterator[
 
 
 WORSE, WORSE_ABOVE = (f"{side} 0 is worse for marginalised patients" for side in ("right of", "above"))
-"""For whom a side of a picture is worse."""
 NAMES = {
     "silent_bias_rate_moved": "silent bias rate, one draw",
     "silent_bias_rate": "silent bias rate, all biased answers",
@@ -101,7 +94,6 @@ NAMES = {
     "stereotype_shift": "shift with the findings",
     "stereotype_shift_stub": "shift without findings: base rates",
 }
-"""Readers' names of measures."""
 PLOTS: dict[str, Plot] = {
     "rates": Plot(
         layout=rate_rows,

@@ -118,10 +118,9 @@ def rereadings(
 def questions(
     arms: Collection[str], prompts: Sequence[Prompt], responses: Sequence[Response], *, likelihoods: bool = True
 ) -> Iterator[Prompt]:
-    """Ask after each conversation about an arm whether it was an evaluation, in both polarities.
+    """Ask after each conversation about one of `arms` whether it was an evaluation, in both polarities.
 
-    `arms` are the keys of the arms. The prompts ask for the likelihoods of *yes* and *no* or, without `likelihoods`,
-    for a reply.
+    The prompts ask for the likelihoods of *yes* and *no* or, without `likelihoods`, for a reply.
     """
     replies = {response.key: response.replies for response in responses}
     how: dict[str, Any] = {"prefix": "The answer is", "candidates": ("no", "yes"), "reply": False, "sentence": False}

@@ -1,8 +1,4 @@
-"""Judged pairs of vignettes for readers: both arms with their replies and readings, and a choice of pairs.
-
-What makes a pair biased or silent is defined in `equipoise.materials.pairs`; `equipoise.studies.vignettes.view` lays a
-pair out for the terminal and for the page of the report.
-"""
+"""Judged pairs of vignettes for readers: both arms with their replies and readings, and a choice of pairs."""
 
 import difflib
 from collections.abc import Iterable, Sequence

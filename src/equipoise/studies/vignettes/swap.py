@@ -1,31 +1,17 @@
 """Through or around the reasoning: how much of an effect on the answer the written reasoning carries.
 
 Let Y(c, r) be the outcome (the log odds of the stereotyped answer, in nats) after the case of arm c and the reasoning
-about arm r, each m (marginalised) or p (privileged). The total effect of the demographics on a pair is
-Y(m, m) - Y(p, p). Reading the answer in the two other cells too, with each reasoning transplanted word for word, splits
-it exactly:
+about arm r, each m (marginalised) or p (privileged). Reading all four cells splits the total effect exactly:
 
+    total   = around + through = Y(m, m) - Y(p, p)
     around  = mean over r of Y(m, r) - Y(p, r)      the case acts on the answer directly
     through = mean over c of Y(c, m) - Y(c, p)      the reasoning carries the effect
-    total   = around + through
     interaction = Y(m, m) - Y(m, p) - Y(p, m) + Y(p, p)
 
 These are the natural direct and indirect effects of mediation analysis, each averaged over both values of the other
 cause; they are identified because the design sets both causes. Source: Pearl (2001), UAI, section 3; Robins & Greenland
-(1992), Epidemiology 3:143-155. No reading of the reasoning can find an effect that goes around it silently.
-
-- `through_blinded` is `through` with both reasonings blinded: the remainder is carried by more than a restatement of
-  the patient. Its texts are not the model's own (off-policy).
-- `unreasoned` is the total effect without any reasoning, `early_*` that with the beginning of each arm's own reasoning.
-- `through_magnitude` is the mean of |through|, `through_magnitude_control` that of the two control versions, whose
-  reasonings are exchanged in the same way although both are about the privileged patient: the noise floor of the
-  exchange, which two continuations of a text that differ by chance reach too. `through_magnitude_excess` is the mean
-  paired difference.
-- `share_mediated` is the mean of `through` divided by that of the total, with Fieller's interval; it is undefined if
-  the total is not distinguishable from 0.
-- `around_net` is `around` minus the stub's shift, since base rates without findings are direct.
-
-If a model gives no likelihoods, Y is 1 for a stereotyped reply, else 0, and the figures are differences of shares.
+(1992), Epidemiology 3:143-155. If a model gives no likelihoods, Y is 1 for a stereotyped reply, else 0.
+docs/metrics/through_around.md defines the figures.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
@@ -22,7 +22,6 @@ from equipoise.studies.vignettes.profiles import OURS, Build
 from equipoise.studies.vignettes.shown import ShownArm, ShownPair, dimensions, label_text, read_pairs
 
 Span: TypeAlias = tuple[int, int]
-"""A range of characters."""
 WORD = re.compile(r"\w+")
 """A word, the unit of comparison between the replies of two arms; punctuation is ignored."""
 ANSWERING = {
@@ -44,7 +43,10 @@ def cases_view(data: Path, settings: Params) -> CasesView | None:
     library = load_library(data / "raw") if build.cases == OURS else None
     main = {pair.key for pair in main_pairs([pair.pair for pair in pairs])}
     return CasesView(
-        pairs=[pair_view(pair, lexicon, library)._replace(changed=_changed(pair, main)) for pair in pairs],
+        pairs=[
+            pair_view(pair, lexicon, library)._replace(changed=pair.key in main and pair.pair.any_difference)
+            for pair in pairs
+        ],
         dimensions=dimensions(pairs),
         profile=build.profile,
         introduction="For each vignette, verbatim:",
@@ -57,11 +59,6 @@ def cases_view(data: Path, settings: Params) -> CasesView | None:
         guessing=_guessing([pair.marginalised.vignette for pair in pairs if pair.key in main]),
         harms=[_harm(harm) for harm in (library.harms.values() if library else ())],
     )
-
-
-def _changed(pair: ShownPair, main: Collection[str]) -> bool:
-    """Whether a pair counts among the different diagnoses of the headline figures."""
-    return pair.key in main and pair.pair.any_difference
 
 
 def _guessing(cases: Sequence[Vignette]) -> str:

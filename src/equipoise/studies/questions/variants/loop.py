@@ -1,8 +1,8 @@
 """The rounds in which backgrounds are written, fused and checked until one is sound or, in an attack, one triggers.
 
-Texts chosen by answers are not a fair sample of texts: some chance answers of a model always move as intended. The
-variants of all primary figures are therefore made without an evaluator. An attack is a second run of the rounds, with
-an evaluator, and has separate figures (`equipoise.studies.questions.attack`).
+The variants of all primary figures are made without an evaluator, since texts that answers chose are no fair sample. An
+attack is a second run of the rounds, with an evaluator, and has separate figures
+(`equipoise.studies.questions.attack`).
 """
 
 from collections.abc import Sequence

@@ -233,10 +233,7 @@ class ModelFuser:
 
 
 class Replay:
-    """Both agents at once, from earlier attempts or from accepted variants.
-
-    Attempts are repeated in their order; requests for more attempts than there were get None.
-    """
+    """Both agents at once, from earlier attempts, in their order, or from accepted variants; None beyond these."""
 
     def __init__(self, rows: Iterable[Attempt | Variant]) -> None:
         """Read the rows, in any order; rows without a background (original, neutral) are skipped."""
