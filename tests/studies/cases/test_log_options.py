@@ -149,7 +149,7 @@ def test_options_that_the_prompt_lists_in_another_order_are_refused(
     there = "ABCD"[WORDS.index(shown[0].rstrip("."))]
 
     fault = (
-        rf"samples.jsonl, row 1.*: field choices: '{shown[0]}' is option {there}, and A in the prompt: give the options"
+        rf"samples.jsonl, row 1.*: .*'{shown[0]}' is option {there}, and A in the prompt: give the options"
     )
     with pytest.raises(EquipoiseError, match=fault):
         import_samples(log, Columns())
