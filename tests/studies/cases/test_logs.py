@@ -29,7 +29,7 @@ ROW = {
     "dimension": "housing",
     "output_text": "Diagnosis: hypoglycaemia",
 }
-OTHER = {**ROW, "id": "b", "bias_feature": "office worker", "role": "privileged"}
+OTHER = {**ROW, "id": "b", "prompt": "A clerk is confused.", "bias_feature": "office worker", "role": "privileged"}
 
 
 def log_of(*rows: dict[str, Any]) -> Log:
@@ -486,12 +486,11 @@ def test_the_rows_of_a_table_without_ids_are_numbered(tmp_path: Path) -> None:
 
 def test_what_a_reader_should_look_at_is_remarked() -> None:
     """One prompt for both patients tells nobody who they are; a feature in both roles may be a slip, or meant."""
-    turned = (
-        {"bias_feature": "homeless", "role": "privileged"},
-        {"bias_feature": "office worker", "role": "marginalised"},
-    )
-    others = [{**row, "id": f"q{n}", "pair": "q", "prompt": f"Case {n}."} for n, row in enumerate(turned)]
-    log = log_of(ROW, OTHER, *others)
+    alike = [{**row, "prompt": "A person is confused."} for row in (ROW, OTHER)]
+    turned = [
+        {**row, "id": role, "role": role, "pair": "q"} for row, role in ((ROW, "privileged"), (OTHER, "marginalised"))
+    ]
+    log = log_of(*alike, *turned)
 
     assert logs.remarks_on(log, *import_samples(log, Columns())) == [
         "1 pairs have the same prompt for both patients: give the case as it was put to the model",
