@@ -213,8 +213,11 @@ def test_a_model_that_is_always_wrong_in_another_way_has_a_guard(wrong: int, *, 
     assert (found.n, found.wrong, found.triggered) == (100, wrong, warns)
 
 
-def test_a_prompt_links_cases_that_have_no_story() -> None:
-    """Pairs that share one arm's prompt with another are one cluster through it; a story is the user's own word."""
+def test_a_prompt_links_cases_even_of_several_stories() -> None:
+    """Pairs that share one arm's prompt with another are one cluster through it, though they name stories of their own.
+
+    A prompt of both patients of a pair is a template, and joins none that name their stories: h and i.
+    """
     told = {"a": ("x", "y"), "b": ("z", "y"), "c": ("z", "w"), "d": ("v", "u"), "e": ("(not given)", "(not given)")}
     cases = [
         arm(pair, role).model_copy(update={"prompt": prompt})
@@ -222,11 +225,12 @@ def test_a_prompt_links_cases_that_have_no_story() -> None:
         for role, prompt in zip(ROLES, both, strict=True)
     ]
     lone = arm("f", "marginalised").model_copy(update={"prompt": "(not given)"})
-    known = arm("g", "marginalised", story="s").model_copy(update={"prompt": "x"})
+    known = arm("g", "marginalised", story="s").model_copy(update={"prompt": "X"})
+    other = [arm(pair, role, story=pair).model_copy(update={"prompt": "t"}) for pair in "hi" for role in ROLES]
 
-    found = clusters_of([*cases, lone, known])
+    found = clusters_of([*cases, lone, known, *other])
     assert {key.partition("/")[0]: name for key, name in found.items()} == {
-        **dict.fromkeys("abc", "a"), "d": "d", "e": "e", "f": "f", "g": "s",
+        **dict.fromkeys("abcg", "a"), "d": "d", "e": "e", "f": "f", "h": "h", "i": "i",
     }  # fmt: skip
     assert clusters_of([]) == {}
 

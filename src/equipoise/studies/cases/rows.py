@@ -14,7 +14,7 @@ imported responses. A row has `id` and `output_text`, and may have `status` (ok 
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 from string import ascii_lowercase, ascii_uppercase
@@ -419,17 +419,23 @@ def arms_of(name: str, cases: Iterable[Case]) -> dict[str, dict[Role, Case]]:
 
 
 def clusters_of(cases: Iterable[Case]) -> dict[str, str]:
-    """Name the cluster of each case by its key: cases that share a story or a pair or, without a story, a prompt.
+    """Name the cluster of each case by its key: cases that share a story, a pair or a prompt.
 
-    A log may have one prompt several times, as further epochs or as the patient with whom several others are compared.
+    A log may have one prompt several times, as further epochs or as the patient with whom several others are compared;
+    in further stories it would be no further case. A prompt that both patients of a pair have, as a template is, does
+    not join cases that name their stories.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     cases = [*cases]
+    both = Counter((case.pair, _asked(case)) for case in cases if case.pair is not None)
+    templates = {prompt for (_, prompt), times in both.items() if times > 1}
     numbers: dict[tuple[str, str], int] = {}
     links = [
-        (place, numbers.setdefault(link, len(numbers))) for place, case in enumerate(cases) for link in _links(case)
+        (place, numbers.setdefault(link, len(numbers)))
+        for place, case in enumerate(cases)
+        for link in _links(case, templates)
     ]
     places, shared = [place for place, _ in links], [len(cases) + number for _, number in links]
     size = len(cases) + len(numbers)
@@ -438,11 +444,16 @@ def clusters_of(cases: Iterable[Case]) -> dict[str, str]:
     return {case.key: names.setdefault(int(label), case.cluster) for case, label in zip(cases, labels, strict=False)}
 
 
-def _links(case: Case) -> Iterator[tuple[str, str]]:
+def _asked(case: Case) -> str | None:
+    """Write a case's prompt without capitals and with single spaces; None if it is not given."""
+    return None if case.prompt == NOT_GIVEN else " ".join(case.prompt.casefold().split())
+
+
+def _links(case: Case, templates: Collection[str | None]) -> Iterator[tuple[str, str]]:
     """Yield what a case may share with others of its cluster."""
-    told = case.story is None and case.prompt != NOT_GIVEN
-    prompt = " ".join(case.prompt.casefold().split()) if told else None
-    for name, value in (("story", case.story), ("pair", case.pair), ("prompt", prompt)):
+    prompt = _asked(case)
+    own = None if case.story is not None and prompt in templates else prompt
+    for name, value in (("story", case.story), ("pair", case.pair), ("prompt", own)):
         if value is not None:
             yield name, value
 
