@@ -307,7 +307,7 @@ def test_a_bias_that_only_cues_show_is_found_and_its_size_recovered(
 def test_a_fair_phantom_has_no_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its gap's interval holds 0 and is within the margin, and no figure of the stated arms has moved.
 
-    On the core its interval covers too little to decide: the verdict without cues is *no bias*, and with them undecided.
+    On the core its interval covers too little to decide: the verdict is *no bias* without cues and undecided with them.
     """
     monkeypatch.chdir(ROOT)
     _, without = run_of("phantom_fair", (), tmp_path / "without")
