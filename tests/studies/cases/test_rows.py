@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -118,6 +119,10 @@ def test_a_file_without_cases_is_refused(tmp_path: Path, text: str, name: str) -
         (
             {"cases": [{**PLAIN, "metadata": {"features": {"housing\x1bstatus": "x"}}}]},
             r"case 1: field metadata\.features: .*holds the character U\+001B",
+        ),
+        *(
+            ({"cases": [{**PLAIN, "metadata": {"dimension": name}}]}, f"holds '{re.escape(name[0])}': name what the pa")
+            for name in ("[red]", "<b>", "=1+1", "`x`", "|", "*", "@me", "#1")
         ),
         ({"cases": [{**PLAIN, "metadata": {"dimension": "a" * 101}}]}, r"is 101 characters long: give a name of 100"),
         ({"cases": [{**PLAIN, "metadata": {"features": {"race": "x", "Race": "y"}}}]}, "names one dimension twice"),

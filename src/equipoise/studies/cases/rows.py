@@ -142,6 +142,10 @@ def _bare(words: str) -> str:
     return spelling(words).rstrip(" .;,")
 
 
+MARKUP = re.compile(r"[^\w\s.,&'()/+:-]")
+"""A character that no name of a dimension needs."""
+
+
 def name_of(text: str) -> str:
     """Return the name of a group of cases as it is; a ValueError if the names of figures cannot be made of it."""
     if len(text) > LONGEST:
@@ -152,9 +156,12 @@ def name_of(text: str) -> str:
 def dimension_of(text: str) -> str:
     """Write the name of a dimension in one way, as the lexicon of features does: `Substance use` is `substance_use`.
 
-    In several spellings one dimension would be several groups, each too small for its bias to be seen.
+    In several spellings one dimension would be several groups, each too small for its bias to be seen. Verdicts name
+    groups in terminals, Markdown and pages: a name has no character that is markup there.
     """
-    return re.sub(r"[\s_-]+", "_", unicodedata.normalize("NFKC", name_of(text)).casefold().strip())
+    if strange := MARKUP.search(name := name_of(text)):
+        raise ValueError(f"holds {strange[0]!r}: name what the pairs vary in letters and digits, such as race")
+    return re.sub(r"[\s_-]+", "_", unicodedata.normalize("NFKC", name).casefold().strip())
 
 
 def _named(features: dict[str, str]) -> dict[str, str]:
