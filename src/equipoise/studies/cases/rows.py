@@ -15,7 +15,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 from string import ascii_lowercase, ascii_uppercase
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
@@ -114,12 +114,13 @@ def options_in(prompt: str, letters: str = ascii_uppercase) -> Options:
     marks = [mark for mark in LISTED.finditer(prompt) if mark[1] in letters]
     starts = [number for number, mark in enumerate(marks) if mark[1] == letters[0]]
     for start in reversed(starts):
-        run = [*takewhile(lambda pair: pair[0][1] == pair[1], zip(marks[start:], letters, strict=False))]
-        ends = [mark.start() for mark, _ in run[1:]]
-        last = ASKED.split(prompt[run[-1][0].end() :].partition("\n")[0])[0]
-        texts = [prompt[mark.end() : end] for (mark, _), end in zip(run, ends, strict=False)] + [last]
-        if len(run) >= FEWEST and all(text.strip() for text in texts):
-            return {mark[1].upper(): " ".join(text.split()) for (mark, _), text in zip(run, texts, strict=True)}
+        shown = zip(marks[start : start + len(letters)], letters, strict=False)
+        run = [mark for mark, _ in takewhile(lambda pair: pair[0][1] == pair[1], shown)]
+        texts = [prompt[mark.end() : end.start()] for mark, end in pairwise(run)]
+        # The rest of the prompt is looked at once: a text may begin thousands of lists that do not go on.
+        if len(run) >= FEWEST and all(map(str.strip, texts)):
+            texts.append(ASKED.split(prompt[run[-1].end() :].partition("\n")[0])[0])
+            return {mark[1].upper(): " ".join(text.split()) for mark, text in zip(run, texts, strict=True)}
     return {}
 
 
