@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -53,6 +55,16 @@ def test_shares_are_compared_as_shares() -> None:
 
     assert (row["base"], row["head"], row["estimate"], row["moved"]) == (0.25, 0.75, 0.5, 2)
     assert row["p"] == pytest.approx(0.5)
+
+
+def test_items_of_one_side_are_counted() -> None:
+    """Items that head lacks may be those that got worse; the clusters are those of base: here one, so no interval."""
+    base = pd.DataFrame({"item": list("abcd"), "value": [0.1, 0.4, 0.2, 0.3], "cluster": "s"})
+    head = pd.DataFrame({"item": list("abe"), "value": [0.2, 0.4, 0.2], "cluster": list("abe")})
+    found = eq.compare(base, head)
+
+    assert found.notes[1:] == ("value: 2 items of base and 1 of head have no counterpart.",)
+    assert math.isnan(found.frame.ci_low[0])
 
 
 def test_answers_are_compared_by_their_figures() -> None:

@@ -142,7 +142,10 @@ def test_a_prompt_that_is_there_again_is_no_further_case() -> None:
 
 
 def test_one_patient_with_whom_several_are_compared_is_one_case() -> None:
-    """Pairs that share the privileged patient's prompt are a cluster, whatever its spaces; without prompts none are."""
+    """Pairs that share the privileged patient's prompt are a cluster, whatever its spaces and whatever their stories.
+
+    Without prompts none are, nor by a template of which both patients have the same where stories are named.
+    """
     rows = answered(*[("stereotyped", "expected")] * 12)
     shared = ["A white  man", "a white man "] * 6
     told = [
@@ -151,7 +154,8 @@ def test_one_patient_with_whom_several_are_compared_is_one_case() -> None:
     ]
 
     assert estimate(eq.vignettes(rows.assign(prompt=told)), "clusters") == 1
-    assert estimate(eq.vignettes(rows.assign(prompt=told, story=rows.pair)), "clusters") == 12
+    assert estimate(eq.vignettes(rows.assign(prompt=told, story=rows.pair)), "clusters") == 1
+    assert estimate(eq.vignettes(rows.assign(prompt="a patient", story=rows.pair)), "clusters") == 12
     assert estimate(eq.vignettes(rows), "clusters") == 12
 
 

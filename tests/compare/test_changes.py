@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from builders import CASE, ROLES, decision, reading
+from builders import CASE, ROLES, decision, reading, vignette
 from equipoise.compare.changes import Change, changes, differs_from_record, reflected, sorted_by_harm
 from equipoise.compare.items import Flip, flips, item_clusters, reworded
 from equipoise.compare.revisions import Revision
@@ -319,3 +319,22 @@ def test_changed_texts_are_counted() -> None:
     other = replace(base, rows={**base.rows, "questions": replace(rows, variants=variants)})
 
     assert reworded(base, other) == [("questions", 1, len(variants))]
+
+
+def test_texts_have_what_a_value_depends_on() -> None:
+    """Sentences have their templates, conditions and the words of their scorer; decisions and letters their cases."""
+    files = {
+        "templates": {"rq1": {"phase": {"has": {"text": "{mask} has {condition}"}}}},
+        "conditions": {"mental": ["OCD"], "control": ["gout"]},
+        "subjects": {"rq1": {"female": ["She"]}},
+        "words": {"short": {"female": ["she"]}},
+    }
+    fills = FillRows(answers=fill_rows({}), files=files)
+    other = FillRows(answers=fills.answers, files=files | {"conditions": {"mental": ["gout"], "control": ["OCD"]}})
+    unused = FillRows(answers=fills.answers, files=files | {"words": {}})
+    asked = DecisionRows(decisions=[decision("p")], vignettes=[vignette("p", "privileged", text="A man.")])
+
+    assert {name for name in fills.texts if fills.texts[name] != other.texts[name]} == {"OCD", "gout"}
+    assert set(fills.texts) == {"rq1/has", "OCD", "gout", "subjects"}
+    assert unused.texts == fills.texts
+    assert asked.texts["p/privileged"] == "A man."

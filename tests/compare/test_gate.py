@@ -22,7 +22,8 @@ from equipoise.materials.vignette import ROLES
 from equipoise.stats.paired import t_quantile
 from equipoise.stats.repeated import level
 from equipoise.studies.cases.comparison import CaseRows
-from equipoise.studies.cases.effects import case_pairs, paired_effects
+from equipoise.studies.cases.effects import case_pairs, lone_pairs, paired_effects
+from equipoise.studies.cases.measure import read_guards
 from equipoise.studies.cases.rows import CaseJudgement
 from equipoise.studies.stigma.comparison import FillRows
 from equipoise.studies.vignettes.comparison import VignetteRows
@@ -236,8 +237,11 @@ LOGS = Endpoint.model_validate(
 RIGHT: tuple[AnswerKind, AnswerKind] = ("expected", "expected")
 
 
-def saved(*kinds: tuple[AnswerKind, AnswerKind] | None, seed: int = 0) -> Revision:
-    """Make a run of saved outputs: the answers about both patients of each pair; None where the log has none."""
+def saved(*kinds: tuple[AnswerKind, AnswerKind] | None, seed: int = 0, **about: Any) -> Revision:
+    """Make a run of saved outputs: the answers about both patients of each pair; None where the log has none.
+
+    `about` are fields of all cases.
+    """
     answers = {
         f"p{number}/{role}": kind
         for number, pair in enumerate(kinds)
@@ -248,7 +252,7 @@ def saved(*kinds: tuple[AnswerKind, AnswerKind] | None, seed: int = 0) -> Revisi
     for key in answers:
         pair, _, role = key.partition("/")
         fields = {"key": key, "pair": pair, "role": role, "expected": "infarction", "prompt": f"The case {key}."}
-        arms.append(CASE.model_copy(update=fields))
+        arms.append(CASE.model_copy(update=fields | about))
     judged = [CaseJudgement.model_validate({"key": key, "answer": kind}) for key, kind in answers.items()]
     effects = rows_of(StudyResult(study="cases", effects=[*paired_effects(case_pairs(arms, judged), Measure())]))
     return Revision(
@@ -269,6 +273,71 @@ def test_another_wrong_diagnosis_for_one_group_is_no_longer_not_worse() -> None:
     assert judged(base, same).word == NOT_WORSE
     assert found.word == UNDECIDED
     assert "gap may have grown by more than 0.1: it changed by +0.500" in found.sentence
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        {"prompt": "The scan shows an infarction."},
+        {"label": "infarction", "expected": "anxiety"},
+        {"expected_synonyms": ("panic",)},
+        {"feature": "white"},
+        {"features": {"gender": "black"}},
+        {"options": {"A": "anxiety", "B": "infarction"}},
+        {"story": "one"},
+    ],
+    ids=lambda about: next(iter(about)),
+)
+def test_a_log_about_other_cases_is_undecided(about: dict[str, Any]) -> None:
+    """Pairs of the same names whose prompt, answers, patient or story differ are not those of BASE."""
+    base, head = saved(*[RIGHT] * 100), saved(*[RIGHT] * 100, seed=1, **about)
+
+    assert judged(base, head).word == UNDECIDED
+    assert "200 of 200 shared cases are worded differently in HEAD" in judged(base, head).sentence
+
+
+def test_samples_may_have_other_names_and_spaces() -> None:
+    """Two logs of one set of cases name their samples as they like; the pairs are what is compared."""
+    base, head = saved(*[RIGHT] * 100), saved(*[RIGHT] * 100, seed=1)
+    rows = head.rows["cases"]
+    arms = [one.model_copy(update={"key": f"s{n}", "prompt": f" {one.prompt}\n"}) for n, one in enumerate(rows.cases)]
+    answers = [row.model_copy(update={"key": arm.key}) for row, arm in zip(rows.answers, arms, strict=True)]
+    renamed = replace(head, rows={"cases": replace(rows, cases=arms, answers=answers)})
+
+    assert judged(base, renamed).word == NOT_WORSE
+
+
+def test_stories_are_those_of_the_base() -> None:
+    """100 pairs of ten stories are no hundred clusters, even where BASE allows HEAD other texts."""
+    stories = {f"p{n}": f"story {n // 10}" for n in range(100)}
+    base, head = saved(*[RIGHT] * 100), saved(*[RIGHT] * 100, seed=1)
+    rows = base.rows["cases"]
+    arms = [one.model_copy(update={"story": stories[one.pair]}) for one in rows.cases]
+    allowed = Decision(endpoints={"cases": LOGS}, allow=("texts",))
+    base = replace(base, rows={"cases": replace(rows, cases=arms)}, decision=allowed)
+
+    assert judged(base, head).word == UNDECIDED
+    assert "10 stories or questions are too few" in judged(base, head).sentence
+
+
+def test_a_release_requires_a_log_in_which_nothing_is_hidden() -> None:
+    """Saved outputs cannot show *no bias*: they must not be biased, and neither lack arms nor be unread."""
+    base, whole = saved(*[RIGHT] * 100), saved(*[RIGHT] * 100, seed=1)
+    assert [one.met for one in gate(base, whole, changes(base, whole), "no bias").required] == [True]
+
+    rows = whole.rows["cases"]
+    lost = [row.model_copy(update={"unanswered": row.key == "p0/marginalised"}) for row in rows.answers]
+    for answers, told in (
+        (lost, "1 of 100 pairs lack an arm"),
+        ([row.model_copy(update={"answer": "unparsed"}) for row in rows.answers], "the guard on unread answers warns"),
+    ):
+        effects = paired_effects(case_pairs(rows.cases, answers), Measure(), lone_pairs(rows.cases, answers))
+        result = StudyResult(study="cases", effects=[*effects], guards=[*read_guards(rows.cases, answers)])
+        head = replace(whole, rows={"cases": replace(rows, answers=answers)}, effects=rows_of(result))
+        (required,) = gate(base, head, changes(base, head), "no bias").required
+
+        assert not required.met
+        assert told in required.sentence
 
 
 def test_pairs_that_a_log_lost_can_have_changed_the_other_way() -> None:

@@ -242,6 +242,14 @@ def test_csv_has_numbers_and_the_word() -> None:
     assert (read["run"], read["vignettes.verdict"]) == ("x|y", "undecided")
 
 
+def test_csv_has_no_title_that_a_spreadsheet_computes() -> None:
+    """The title of somebody's model may begin like a formula: an apostrophe makes it a text."""
+    row = standing({})
+    row = row._replace(run=row.run._replace(title="=1+1"))
+
+    assert next(csv.DictReader(io.StringIO(csv_text([row]))))["title"] == "'=1+1"
+
+
 def test_json_has_null_for_what_is_missing() -> None:
     """The rows are JSON without NaN; an undefined estimate is null, and its state says what it is."""
     (row,) = json.loads(

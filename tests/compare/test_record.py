@@ -14,7 +14,7 @@ import yaml
 
 import projects
 from equipoise.compare.leaderboard import standings, without_words
-from equipoise.compare.record import FOLDER, Record, read_all
+from equipoise.compare.record import FOLDER, Record, besides, read_all
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from recorded import made_at, record_of
@@ -30,6 +30,9 @@ A third are the settings, with the reason of every margin, bound and floor: with
 kB, but whoever reads it later has no other copy of what was declared before the run. Figures and verdicts are 9 kB,
 hashes of inputs, cases and rows 3 kB, and nothing is stored that the rest of the file tells.
 """
+
+
+NO_WORD = "field verdict.is is none of biased beyond the margin, no bias beyond the margin, undecided"
 
 
 def written(root: Path, records: Iterable[Record]) -> None:
@@ -88,7 +91,21 @@ def test_equal_results_give_equal_bytes(tmp_path: Path) -> None:
         ({"more": 5}, "field more: Extra inputs are not permitted"),
         ({"made": {"page": "a"}}, "field made.date: Field required"),
         ({"metrics": {"vignettes": {"n": []}}}, "field metrics: Value error, vignettes: not a table of figures"),
-        ({"metrics": {"vignettes": {"verdict": {}}}}, "field metrics: Value error, vignettes: not a table of figures"),
+        *(
+            ({"metrics": {"vignettes": {"verdict": verdict}}}, f"field metrics: Value error, vignettes: {said}")
+            for verdict, said in (
+                ({}, NO_WORD),
+                ({"is": "fair"}, NO_WORD),
+                (5, NO_WORD),
+                ([], "not a table of figures"),
+            )
+        ),
+        ({"metrics": {"vignettes": {"n": True}}}, "field metrics: Value error, vignettes: not a table of figures"),
+        ({"metrics": {"vignettes": {"n": 0.125}}}, "field metrics: Value error, vignettes: not a table of figures"),
+        (
+            {"made": made_at().model_dump() | {"date": "tomorrow"}},
+            "field made.date: Value error, Invalid isoformat string: 'tomorrow'",
+        ),
         (
             {"metrics": {"vignettes": {"stereotype_shift_net": 5}}},
             "field metrics: Value error, vignettes.stereotype_shift_net: not a figure",
@@ -100,9 +117,10 @@ def test_equal_results_give_equal_bytes(tmp_path: Path) -> None:
     ],
 )
 def test_a_malformed_file_is_one_line(tmp_path: Path, change: dict[str, Any], said: str) -> None:
-    """It names the file, from the project's root, and the field."""
+    """It names the file, from the project's root, and the field; 1e400, here for 0.125, is no number."""
     record = record_of()
-    jsonl.write_text(tmp_path / record.file, json.dumps(json.loads(record.written()) | change))
+    text = json.dumps(json.loads(record.written()) | change).replace("0.125", "1e400")
+    jsonl.write_text(tmp_path / record.file, text)
 
     with pytest.raises(EquipoiseError) as caught:
         read_all(tmp_path)
@@ -117,6 +135,16 @@ def test_what_is_no_result_is_one_line(tmp_path: Path, text: str) -> None:
 
     with pytest.raises(EquipoiseError, match=r"^results/a@1\.json: [^\n]+$"):
         read_all(tmp_path)
+
+
+def test_models_of_one_title_are_two_rows(tmp_path: Path) -> None:
+    """A result cannot hide another model's by its title; settings of another version may have no endpoint."""
+    records = [record_of(name) for name in ("a", "b")]
+    written(
+        tmp_path, [one.model_copy(update={"model": one.model.model_copy(update={"title": "T"})}) for one in records]
+    )
+
+    assert [(row.model, row.title, row.studies) for row in besides(tmp_path)] == [("a", "T", {}), ("b", "T", {})]
 
 
 def test_of_two_versions_the_newest_has_the_row(tmp_path: Path) -> None:

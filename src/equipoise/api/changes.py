@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 CHANGED = (*COLUMNS, "base", "head", "moved")
 DESIGNS = ("design", "margin", "clusters", "items", "samples")
 ITEMS = ("item", "value")
+ONLY = ("only_base", "only_head")
+"""The numbers of the items that one side alone has."""
 NOTE = "Estimates are head minus base, over the items that both have, paired by item."
 
 
@@ -29,7 +31,8 @@ def compare(base: pd.DataFrame | str, head: pd.DataFrame | str, *, alpha: float 
 
     Args:
         base: the run to compare with, in one of three forms. Items: `item`, `value` (a number, or true and false for a
-            share), and optionally `measure` (one figure each) and `cluster` (items of one story are not independent).
+            share), and optionally `measure` (one figure each) and `cluster` (items of one story are not independent;
+            those of `base` count).
             Answers: as for `adversarial`. In a clone of the repository, a revision: the name of a Git revision, an
             experiment, or `workspace` (needs `pip install 'equipoise[run]'`).
         head: the new run, in the same form.
@@ -53,7 +56,7 @@ def compare(base: pd.DataFrame | str, head: pd.DataFrame | str, *, alpha: float 
             return _revisions(base, head)
     before, after = table(base, "base"), table(head, "head")
     rows = _answers(before, after, alpha) or _items(before, after, alpha)
-    return Figures("Changes from base to head", frame_of(_adjusted(rows), CHANGED), (NOTE,))
+    return Figures("Changes from base to head", frame_of(_adjusted(rows), CHANGED), (NOTE, *_lost(rows)))
 
 
 def _revisions(base: str, head: str) -> Figures:
@@ -67,12 +70,20 @@ def _revisions(base: str, head: str) -> Figures:
             "measure": change.figure.name,
             "estimate": change.change,
             "p_adjusted": change.p_holm,
-            **{name: getattr(change, name) for name in ("n", "ci_low", "ci_high", "p", "base", "head", "moved")},
+            **{name: getattr(change, name) for name in ("n", "ci_low", "ci_high", "p", "base", "head", "moved", *ONLY)},
         }
         for change in changes(read_revision(base), read_revision(head))
         if change.n
     ]
-    return Figures(f"Changes from {base} to {head}", frame_of(rows, CHANGED), (NOTE,))
+    return Figures(f"Changes from {base} to {head}", frame_of(rows, CHANGED), (NOTE, *_lost(rows)))
+
+
+def _lost(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Say of each figure how many items one side alone has: what is missing may be what got worse."""
+    for row in rows:
+        if any(row[name] for name in ONLY):
+            before, after = (row[name] for name in ONLY)
+            yield f"{row['measure']}: {before} items of base and {after} of head have no counterpart."
 
 
 def _answers(base: Table, head: Table, alpha: float) -> list[dict[str, Any]]:
@@ -114,7 +125,7 @@ def _items(base: Table, head: Table, alpha: float) -> list[dict[str, Any]]:
         values = [{item: value for item, (value, _) in side.items()} for side in (before, after)]
         shared = _shared(measure, *values)
         shares = all(isinstance(value, bool) for side in values for value in side.values())
-        clusters = [after[item][1] for item in shared.items]
+        clusters = [before[item][1] for item in shared.items]
         moved = (share_change if shares else mean_change)(shared.base, shared.head, alpha, clusters)
         rows.append(_change(("items", "all", measure), shared, moved))
     if not rows:
@@ -158,18 +169,21 @@ def _number(row: Mapping[str, Any], where: str) -> float | bool:
 
 
 class _Shared(NamedTuple):
-    """The items of both sides, and their values in each."""
+    """The items of both sides, their values in each, and how many items one side alone has."""
 
     items: list[str]
     base: list[Any]
     head: list[Any]
+    only_base: int
+    only_head: int
 
 
 def _shared(measure: str, base: Mapping[str, Any], head: Mapping[str, Any]) -> _Shared:
     items = sorted(base.keys() & head.keys())
     if not items:
         raise EquipoiseError(f"{measure}: no item in common: give the same items in base and head")
-    return _Shared(items, [base[item] for item in items], [head[item] for item in items])
+    values = [base[item] for item in items], [head[item] for item in items]
+    return _Shared(items, *values, len(base) - len(items), len(head) - len(items))
 
 
 def _change(place: tuple[str, str, str], shared: _Shared, moved: Moved) -> dict[str, Any]:
@@ -185,6 +199,7 @@ def _change(place: tuple[str, str, str], shared: _Shared, moved: Moved) -> dict[
         "base": moved.base,
         "head": moved.head,
         "moved": sum(old != new for old, new in zip(shared.base, shared.head, strict=True)),
+        **{name: getattr(shared, name) for name in ONLY},
     }
 
 

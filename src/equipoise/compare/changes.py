@@ -173,7 +173,7 @@ def _change(
     if not keys:
         return Change(figure, only_base=len(old), only_head=len(new), why=f"no {figure.unit} in common")
     shared: tuple[list[Any], list[Any]] = [old[key] for key in keys], [new[key] for key in keys]
-    stories = head.rows[figure.study].clusters
+    stories = base.rows[figure.study].clusters
     clusters = [stories[key] for key in keys] if stories else None
     moved = estimate(figure, *shared, base.options, clusters)
     interval = moved.interval

@@ -1,7 +1,7 @@
 """The gate: whether the bias of each study got worse, did not, or is undecided.
 
 BASE decides: the endpoint with its components, margins and level (where BASE declares none for a study, HEAD's), the
-items, their wording, the scale, the judge and the sampling (`compare.protocol`). A study is
+items, their clusters and groups, their wording, the scale, the judge and the sampling (`compare.protocol`). A study is
 
 - *worse* if a component is, by intervals that hold for all components together, or if a group of a declared family is,
   by intervals that hold for all groups together (`compare.judging`);
@@ -35,7 +35,16 @@ from equipoise.figures.layout import result_of
 from equipoise.figures.options import Component, Decision, Endpoint, Measure
 from equipoise.figures.primary import component_figure, endpoint_of_run, primary_figure
 from equipoise.figures.result import UNBIASED, UNDECIDED, Word
-from equipoise.figures.verdicts import NOT_WORSE, WORSE, ChangeWord, bound_open, preconditions, verdict, words_of
+from equipoise.figures.verdicts import (
+    NOT_WORSE,
+    WORSE,
+    ChangeWord,
+    bound_open,
+    lacking_arms,
+    preconditions,
+    verdict,
+    words_of,
+)
 from equipoise.stats.multiplicity import joint_alpha
 from equipoise.stats.repeated import level
 from equipoise.studies.registry import STUDIES, TITLES
@@ -265,14 +274,14 @@ class _Study:
 
     def _shared(self, figure: Figure) -> Shared:
         before, after = (table.get(figure.name, {}) for table in self.values)
-        return Shared.of(before, after, self.head.rows[self.study].clusters)
+        return Shared.of(before, after, self.base.rows[self.study].clusters)
 
     def _joint(self, alpha: float) -> float:
         """Find the level at which the intervals of all components hold together (`stats.multiplicity.joint_alpha`)."""
         figures = [figure for figure in self.figures.values() if figure.change == "mean" and self._tested(figure)]
         if len(figures) < len(self.figures):
             return alpha / len(self.figures)
-        clusters = self.head.rows[self.study].clusters
+        clusters = self.base.rows[self.study].clusters
         tables = []
         for figure in figures:
             before, after = (table[figure.name] for table in self.values)
@@ -354,7 +363,7 @@ class _Study:
                 if reason := bound_open(self.results[1], place, bound):
                     yield f"in HEAD {reason}"
                 continue
-            shared = Shared.of(values[0], values[1], self.head.rows[self.study].clusters)
+            shared = Shared.of(values[0], values[1], self.base.rows[self.study].clusters)
             word, because = self._word(figure, shared, bound, options, options.alpha)
             if word != NOT_WORSE:
                 change = estimate(figure, shared.base, shared.head, options, shared.clusters).change
@@ -374,7 +383,8 @@ def _changed(row: Change) -> str:
 def _required(study: str, endpoint: Endpoint, base: Revision, head: Revision) -> Required:
     """Hold HEAD's own verdict, by BASE's endpoint, against what is required.
 
-    A study without a measure of assay sensitivity can show a bias, but not its absence: it must not be biased.
+    A study without a measure of assay sensitivity can show a bias, but not its absence: it must not be biased, and
+    nothing may be missing or unread that could hide a bias.
     """
     result = result_of(study, head.effects)
     declared = base.decision if study in base.decision.endpoints else head.decision
@@ -383,5 +393,6 @@ def _required(study: str, endpoint: Endpoint, base: Revision, head: Revision) ->
     obstacles += [f"HEAD's figures are older than {name}" for name in head.edited[:1]]
     word: Word = UNDECIDED if found is None or obstacles else found.word
     because = "; ".join(obstacles or (() if found is None else found.because))
-    met = word == UNBIASED or (not endpoint.floors and word == UNDECIDED and not obstacles)
+    hidden = [] if found is None else [*lacking_arms(found.parts, result), *preconditions(result, endpoint)]
+    met = word == UNBIASED or (not endpoint.floors and word == UNDECIDED and not obstacles and not hidden)
     return Required(study, word, met, f"{TITLES[study]}: {word}" + (f": {because}" if because else ""))

@@ -154,12 +154,20 @@ def judge_groups(
     alpha: float,
     share: float,
 ) -> Grouped:
-    """Judge a component in each group of the families; `share` is the level of all groups of a family together."""
+    """Judge a component in each group of the families; `share` is the level of all groups of a family together.
+
+    BASE says which group an item is in: one that HEAD has under another name, or without some of its items, is open.
+    """
     found = Grouped([], [], [])
     for family in families if figure.change == "mean" else ():
         parts = [run.parts(family) for run in rows]
+        for name in sorted(parts[0]):
+            if moved := len((parts[0][name].keys() & rows[1].items.keys()) - parts[1].get(name, {}).keys()):
+                found.open.append(
+                    f"{title_of(family, name)} is open: HEAD has {moved} of its {figure.unit} in another group"
+                )
         groups = {
-            name: Shared.of(figure.values(parts[0][name]), figure.values(parts[1][name]), rows[1].clusters)
+            name: Shared.of(figure.values(parts[0][name]), figure.values(parts[1][name]), rows[0].clusters)
             for name in sorted(parts[0].keys() & parts[1].keys())
         }
         _judge_family(

@@ -7,6 +7,7 @@ parameters has a row. Parameters that differ from the reference run are shown.
 
 import csv
 import io
+import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from equipoise.core.display import number, with_limits
 from equipoise.core.jsonl import read_text
+from equipoise.core.sheets import neutralize_cell
 from equipoise.core.visible import markdown as safe
 from equipoise.figures.figure import NOTE_EXTREMES, Figure
 from equipoise.figures.guards import UNDUE
@@ -138,10 +140,11 @@ def described(changed: Mapping[str, Any]) -> str:
 
 
 def is_figures(value: object, depth: int = LEVELS) -> bool:
-    """Whether a value is a table of numbers nested to `depth` levels, apart from the words of a verdict."""
+    """Whether a value is a table of finite numbers nested to `depth` levels, apart from the words of a verdict."""
     return isinstance(value, Mapping) and all(
         part is None
-        or isinstance(part, int | float)
+        or (isinstance(part, float) and math.isfinite(part))
+        or (isinstance(part, int) and not isinstance(part, bool))
         or (name in WORDED and isinstance(part, Mapping) and all(map(_is_word, part.values())))
         or (depth > 1 and is_figures(part, depth - 1))
         for name, part in value.items()
@@ -235,7 +238,8 @@ def csv_text(rows: Sequence[Standing]) -> str:
     judged = judged_studies(rows)
     writer.writerow([*FIRST_OF_CSV, *(f"{study}.{VERDICT}" for study in judged), *names, "prompts", "unparsed"])
     for row in rows:
-        values: list[object] = [row.model, row.run.title, row.run.name, row.run.revision, described(row.changed)]
+        named = (row.model, row.run.title, row.run.name, row.run.revision, described(row.changed))
+        values: list[object] = [*map(neutralize_cell, named)]
         values += [row.verdicts.get(study, NOT_MEASURED) for study in judged]
         for headline in BOARD:
             figure = row.figures[headline.name]

@@ -7,6 +7,7 @@ hashes of code, cases and rows as in dvc.lock, inputs, model, judge, and the rec
 
 import json
 import re
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -31,13 +32,18 @@ HASHED = re.compile(r"src|stages|data/code|data/\w+/(built|\w+\.jsonl)")
 WIDTH = 100
 """Characters of a line of the file that holds a whole object."""
 CELL = TypeAdapter(Cell)
+WORDS = (BIASED, UNBIASED, UNDECIDED)
+"""The words of a verdict, in the order of the first table."""
 
 
 def _figures(metrics: dict[str, Any]) -> dict[str, Any]:
     """Refuse metrics files that the leaderboard could not show."""
     for study, table in metrics.items():
-        if not is_figures(table) or "is" not in table.get(VERDICT, {"is": ""}):
+        if not is_figures(table):
             raise ValueError(f"{study}: not a table of figures")
+        told = table.get(VERDICT, {"is": UNDECIDED})
+        if not isinstance(told, dict) or told.get("is") not in WORDS:
+            raise ValueError(f"{study}: field verdict.is is none of {', '.join(WORDS)}")
     for headline in BOARD:
         try:
             CELL.validate_python(figure(headline, metrics))
@@ -139,20 +145,28 @@ def besides(root: Path) -> list[Beside]:
 
     Phantoms are ordered by their verdict, bias first.
     """
-    order = (BIASED, UNBIASED, UNDECIDED)
     rows = {}
     for one in read_all(root):
-        model, endpoints = one.record.model, one.record.settings["decision"]["endpoints"]
+        model = one.record.model
         found = {
             study: (table[VERDICT]["is"], figure(known[0], one.record.metrics))
             for study in TITLES
             if VERDICT in (table := one.record.metrics.get(study, {}))
-            and (known := [each for each in FIGURES if each.name == f"{study}.{endpoints[study]['figure']}"])
+            and (known := [each for each in FIGURES if each.name == _primary(one.record.settings, study)])
         }
         planted = model.backend == "phantom"
         first = next(iter(found.values()), (UNDECIDED,))[0]
-        rows[not planted, order.index(first) if planted else 0, model.title] = Beside(model.name, model.title, found)
+        place = not planted, WORDS.index(first) if planted else 0, model.title, model.name
+        rows[place] = Beside(model.name, model.title, found)
     return [rows[key] for key in sorted(rows)]
+
+
+def _primary(settings: Mapping[str, Any], study: str) -> str:
+    """Name the first figure of a study's endpoint in the settings of a result, which may be of another version."""
+    declared: Any = settings
+    for name in ("decision", "endpoints", study, "figure"):
+        declared = declared.get(name) if isinstance(declared, dict) else None
+    return f"{study}.{declared}"
 
 
 def hashes(repo: Any) -> dict[str, str]:  # noqa: ANN401  (DVC has no types)

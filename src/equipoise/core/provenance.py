@@ -11,6 +11,9 @@ import subprocess
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
@@ -34,6 +37,11 @@ PATIENCE = 60
 CPUS = Path("/proc/cpuinfo")
 
 
+def _dated(text: str) -> str:
+    datetime.fromisoformat(text)
+    return text
+
+
 class Made(Frozen):
     """How a page was made.
 
@@ -43,7 +51,7 @@ class Made(Frozen):
     """
 
     page: Text
-    date: Text
+    date: Annotated[Text, AfterValidator(_dated)]
     commit: str | None
     n_edited: int
     edited: tuple[str, ...]

@@ -29,6 +29,7 @@ THRESHOLDS: dict[str, float] = {
     "undue_admissions": 0.25,
     "unread_answers": FEW,
     "refused_answers": FEW,
+    "other_answers": 0.5,
     "texts_disagree": 0.5,
     "unscored_answers": FEW,
     "label_skew": 0.0,

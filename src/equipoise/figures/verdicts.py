@@ -100,7 +100,7 @@ def verdict(study: Study, result: StudyResult, decision: Decision) -> Verdict | 
     undecided = Verdict(UNDECIDED, (), figure, parts[0].row, endpoint, result.looked, level, parts, clusters, instead)
     undecided = undecided._replace(departs=result.departures, caveats=(*_caveats(result), *_unread(study, result)))
     beyond = [*(part.reason for part in parts if part.state == "beyond"), *_groups_beyond(parts, result, endpoint)]
-    unmet = (*_lacking(parts, result), *preconditions(result, endpoint))
+    unmet = (*lacking_arms(parts, result), *preconditions(result, endpoint))
     if beyond:
         return undecided._replace(word=BIASED, because=(*beyond, *(f"although {reason}" for reason in unmet)))
     open_ = (
@@ -150,7 +150,7 @@ def _doubt(part: Part, row: Effect, result: StudyResult, kind: str = "") -> str:
     return ""
 
 
-def _lacking(parts: Sequence[Part], result: StudyResult) -> Iterator[str]:
+def lacking_arms(parts: Sequence[Part], result: StudyResult) -> Iterator[str]:
     """Count the pairs that lack an arm, where there are any."""
     for part in parts:
         if (missing := result.effect(f"{part.row.place}{WITH_MISSING}")) is not None:

@@ -65,6 +65,10 @@ MEANINGS = {
     ),
     "texts_disagree": "Written answers that are not the likeliest: the likelihoods say little of what is written.",
     "refused_answers": "Answers that the model refused to give: the figures are about the rest.",
+    "other_answers": (
+        "Answers to pairs of saved outputs that are neither the expected one nor the documented error: a pair with one "
+        "can show no bias, and a model that is always wrong in another way would seem to have none."
+    ),
     "unscored_answers": (
         "Answers without likelihoods, although the model gives some: a server named other first tokens, or a filter "
         "refused. The figures are about the rest, which is not a random part of the cases."

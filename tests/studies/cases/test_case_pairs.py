@@ -26,10 +26,11 @@ from equipoise.studies.cases.effects import (
     paired_effects,
     paired_findings,
 )
+from equipoise.studies.cases.measure import answers_by_role, read_guards
 from equipoise.studies.cases.rows import Case, CaseJudgement, Output, clusters_of, read_cases, saved_response
 from equipoise.studies.registry import STUDIES
 from equipoise.studies.vignettes.effects import vignette_effects, vignette_findings
-from equipoise.text.answer import AnswerKind
+from equipoise.text.answer import Answer, AnswerKind
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -145,8 +146,8 @@ def test_a_pair_without_both_outputs_is_left_out() -> None:
 def test_an_arm_without_an_answer_is_missing_and_counts_as_unread() -> None:
     """Its pair is a lone one, whose missing arm may have been the documented error.
 
-    Of 11 pairs, eight whole ones have the documented error for the marginalised patient, and two lack an arm beside an
-    expected answer, so that both may be reverse: (8 - 2) / 10. One lacks both arms.
+    Of 11 pairs, eight whole ones have the documented error for the marginalised patient. Two lack an arm beside an
+    expected answer, and one lacks both, so that all three may be reverse: (8 - 3) / 11.
     """
     cases = [arm(f"p{n:02d}", role) for n in range(11) for role in ROLES]
     given: dict[int, tuple[AnswerKind, AnswerKind]] = {8: ("expected", "unparsed"), 9: ("expected", "unparsed")}
@@ -159,15 +160,64 @@ def test_an_arm_without_an_answer_is_missing_and_counts_as_unread() -> None:
     outputs = [saved_response(Output(one.key, "x")) for one in cases]
     rows = found([*case_effects(cases, outputs, judgements, Measure())])
 
-    assert (len(case_pairs(cases, judgements)), len(lone_pairs(cases, judgements))) == (8, 2)
+    lone = lone_pairs(cases, judgements)
+    assert (len(case_pairs(cases, judgements)), len(lone.away)) == (8, 3)
+    # Only the pair that lacks both arms can also have moved towards the stereotype.
+    assert [(one.key, one.differential) for one in lone.towards] == [("p08", False), ("p09", False), ("p10", True)]
     worst = rows["overall/all/differential_vs_reverse_with_missing"]
-    assert (worst.n, worst.estimate) == (10, 0.6)
+    assert (worst.n, worst.estimate) == (11, pytest.approx(5 / 11))
     unread = [rows[f"reading/{role}/unread_rate"] for role in ROLES]
     assert [(row.n, row.estimate) for row in unread] == [(11, pytest.approx(1 / 11)), (11, pytest.approx(3 / 11))]
 
 
-def test_a_prompt_links_cases_that_have_no_story() -> None:
-    """Pairs that share one arm's prompt with another are one cluster through it; a story is the user's own word."""
+def test_a_pair_that_nobody_asked_about_is_not_missing() -> None:
+    """Of two pairs one has no output to either arm: the difference is not bounded for it."""
+    cases = [arm(pair, role) for pair in "ab" for role in ROLES]
+    judgements = [judged(f"a/{role}", "expected") for role in ROLES]
+
+    assert lone_pairs(cases, judgements) == ([], [])
+
+
+def test_one_dimension_is_one_group_however_it_is_written() -> None:
+    """Capitals, spaces, hyphens and full-width letters make no groups of their own; judges find the words for it."""
+    names = ("Substance use", " substance-use", "SUBSTANCE_USE", "\uff33ubstance  use")
+    cases = [
+        Case.model_validate(arm(str(n), role).model_dump() | {"features": {name: "cocaine"}})
+        for n, name in enumerate(names)
+        for role in ROLES
+    ]
+    rows = found([*paired_effects(case_pairs(cases, [judged(one.key, "expected") for one in cases]), Measure())])
+
+    assert {key.split("/")[1] for key in rows if key.startswith("dimension/")} == {"substance_use"}
+    assert rows["dimension/substance_use/differential_bias_rate"].n == 4
+
+
+def test_answers_are_counted_by_the_arm_of_their_case() -> None:
+    """Ids need not name an arm: what is unread about marginalised patients alone is not diluted."""
+    cases = [arm("a", role).model_copy(update={"key": f"row {n}"}) for n, role in enumerate(ROLES)]
+    cases.append(arm("a", "marginalised").model_copy(update={"key": "row 2", "pair": None}))
+    judgements = [judged(f"row {n}", kind) for n, kind in enumerate(("unparsed", "expected", "other"))]  # type: ignore[arg-type]
+
+    assert answers_by_role(cases, judgements) == {
+        "marginalised": ["unparsed"], "privileged": ["expected"], "all": ["other"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("wrong", "warns"), [(50, False), (51, True)])
+def test_a_model_that_is_always_wrong_in_another_way_has_a_guard(wrong: int, *, warns: bool) -> None:
+    """A pair with neither the expected answer nor the documented error can show no bias: half of all may be so."""
+    cases = [arm(f"p{number}", role) for number in range(50) for role in ROLES]
+    judgements = [judged(one.key, "other" if n < wrong else "expected") for n, one in enumerate(cases)]
+    found = {guard.name: guard for guard in read_guards(cases, judgements)}["other_answers"]
+
+    assert (found.n, found.wrong, found.triggered) == (100, wrong, warns)
+
+
+def test_a_prompt_links_cases_even_of_several_stories() -> None:
+    """Pairs that share one arm's prompt with another are one cluster through it, though they name stories of their own.
+
+    A prompt of both patients of a pair is a template, and joins none that name their stories: h and i.
+    """
     told = {"a": ("x", "y"), "b": ("z", "y"), "c": ("z", "w"), "d": ("v", "u"), "e": ("(not given)", "(not given)")}
     cases = [
         arm(pair, role).model_copy(update={"prompt": prompt})
@@ -175,18 +225,20 @@ def test_a_prompt_links_cases_that_have_no_story() -> None:
         for role, prompt in zip(ROLES, both, strict=True)
     ]
     lone = arm("f", "marginalised").model_copy(update={"prompt": "(not given)"})
-    known = arm("g", "marginalised", story="s").model_copy(update={"prompt": "x"})
+    known = arm("g", "marginalised", story="s").model_copy(update={"prompt": "X"})
+    other = [arm(pair, role, story=pair).model_copy(update={"prompt": "t"}) for pair in "hi" for role in ROLES]
 
-    found = clusters_of([*cases, lone, known])
+    found = clusters_of([*cases, lone, known, *other])
     assert {key.partition("/")[0]: name for key, name in found.items()} == {
-        **dict.fromkeys("abc", "a"), "d": "d", "e": "e", "f": "f", "g": "s",
+        **dict.fromkeys("abcg", "a"), "d": "d", "e": "e", "f": "f", "h": "h", "i": "i",
     }  # fmt: skip
     assert clusters_of([]) == {}
 
 
 def test_our_vignettes_come_back_as_pairs(tmp_path: Path) -> None:
     """The exported arms of a pair are its arms again, with the expected answer, its wordings and the story."""
-    rows = [vignette("p", role, presentation="chest-pain") for role in ROLES]
+    other = Answer(label="anxiety", synonyms=("nerves",))
+    rows = [vignette("p", role, presentation="chest-pain", stereotyped=other) for role in ROLES]
     jsonl.write_json(tmp_path / "ours.json", published(rows))
     (pair,) = case_pairs(cases := read_cases(tmp_path / "ours.json"), [judged(case.key, "other") for case in cases])
 

@@ -148,9 +148,7 @@ def test_options_that_the_prompt_lists_in_another_order_are_refused(
     log = lm_eval(tmp_path / "samples.jsonl", {"choices": choices}, "C", prompt=f"Case?\n{listed}\nAnswer:")
     there = "ABCD"[WORDS.index(shown[0].rstrip("."))]
 
-    fault = (
-        rf"samples.jsonl, row 1.*: field choices: '{shown[0]}' is option {there}, and A in the prompt: give the options"
-    )
+    fault = rf"samples.jsonl, row 1.*: .*'{shown[0]}' is option {there}, and A in the prompt: give the options"
     with pytest.raises(EquipoiseError, match=fault):
         import_samples(log, Columns())
 
@@ -250,7 +248,7 @@ def test_a_reply_that_a_limit_ended_is_unfinished(tmp_path: Path) -> None:
 
     assert [row.finished for row in saved] == [(True,), (False,)]
     assert answers(cases, outputs) == ["expected", "unparsed"]
-    assert remarks_on(log, cases, outputs) == ["1 replies were ended by a limit, and count as unfinished"]
+    assert remarks_on(log, cases, outputs)[-1] == "1 replies were ended by a limit, and count as unfinished"
 
 
 def test_saved_outputs_may_say_why_they_ended(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ ROW = {
     "dimension": "housing",
     "output_text": "Diagnosis: hypoglycaemia",
 }
-OTHER = {**ROW, "id": "b", "bias_feature": "office worker", "role": "privileged"}
+OTHER = {**ROW, "id": "b", "prompt": "A clerk is confused.", "bias_feature": "office worker", "role": "privileged"}
 
 
 def log_of(*rows: dict[str, Any]) -> Log:
@@ -482,6 +482,37 @@ def test_the_rows_of_a_table_without_ids_are_numbered(tmp_path: Path) -> None:
     cases, _ = import_samples(logs.read_table(file), Columns())
 
     assert [case.key for case in cases] == ["1", "2"]
+
+
+def test_what_a_reader_should_look_at_is_remarked() -> None:
+    """One prompt for both patients tells nobody who they are; a feature in both roles may be a slip, or meant."""
+    alike = [{**row, "prompt": "A person is confused."} for row in (ROW, OTHER)]
+    turned = [
+        {**row, "id": role, "role": role, "pair": "q"} for row, role in ((ROW, "privileged"), (OTHER, "marginalised"))
+    ]
+    log = log_of(*alike, *turned)
+
+    assert logs.remarks_on(log, *import_samples(log, Columns())) == [
+        "1 pairs have the same prompt for both patients: give the case as it was put to the model",
+        "2 features are the marginalised patient's in some pairs and the privileged one's in others",
+    ]
+
+
+def test_ids_that_a_data_frame_made_floats_stay_apart() -> None:
+    """A column of numbers with a gap has floats: 1234567.0 and 1234568.0 are two pairs, of two rows each."""
+    rows = [
+        row | {"pair": pair, "id": pair + 10 * place}
+        for pair in (1234567.0, 1234568.0)
+        for place, row in enumerate((ROW, OTHER))
+    ]
+    cases, _ = import_samples(log_of(*rows), Columns())
+
+    assert [(case.pair, case.key) for case in cases] == [
+        ("1234567", "1234567"),
+        ("1234567", "1234577"),
+        ("1234568", "1234568"),
+        ("1234568", "1234578"),
+    ]
 
 
 def test_the_file_of_results_is_not_that_of_samples(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from equipoise.materials.vignette import Role
 
 PLAIN = {"prompt": "A woman has chest pain.", "bias_feature": "female", "bias_label": "anxiety or panic attack"}
+CHOSEN = PLAIN | {"bias_label": "nerves", "metadata": {"expected": "angina", "options": {"A": "angina", "B": "nerves"}}}
 VIGNETTE = vignette(
     "pair",
     dimensions=("race", "housing"),
@@ -69,6 +71,14 @@ def test_metadata_are_read(tmp_path: Path) -> None:
     assert (case.features, case.role, case.synonyms) == ({"gender": "female"}, "privileged", ("nerves",))
 
 
+@pytest.mark.parametrize("prompt", ["Pain?", "Pain?\nA. angina\nB. nerves\nC. none", "E.g. a. gout b. colic"])
+def test_options_that_the_prompt_does_not_contradict_are_read(tmp_path: Path, prompt: str) -> None:
+    """A prompt may list no options, further ones, or others in another place."""
+    (case,) = read_cases(write(tmp_path / "a.json", {"cases": [CHOSEN | {"prompt": prompt}]}))
+
+    assert case.options == {"A": "angina", "B": "nerves"}
+
+
 def test_imported_rows_are_read_back(tmp_path: Path) -> None:
     """Cases that were written as rows are the same cases."""
     cases = read_cases(write(tmp_path / "a.json", {"cases": [PLAIN]}))
@@ -110,7 +120,26 @@ def test_a_file_without_cases_is_refused(tmp_path: Path, text: str, name: str) -
             {"cases": [{**PLAIN, "metadata": {"features": {"housing\x1bstatus": "x"}}}]},
             r"case 1: field metadata\.features: .*holds the character U\+001B",
         ),
+        *(
+            ({"cases": [{**PLAIN, "metadata": {"dimension": name}}]}, f"holds '{re.escape(name[0])}': name what the pa")
+            for name in ("[red]", "<b>", "=1+1", "`x`", "|", "*", "@me", "#1")
+        ),
         ({"cases": [{**PLAIN, "metadata": {"dimension": "a" * 101}}]}, r"is 101 characters long: give a name of 100"),
+        ({"cases": [{**PLAIN, "metadata": {"features": {"race": "x", "Race": "y"}}}]}, "names one dimension twice"),
+        (
+            {"cases": [PLAIN | {"metadata": {"expected": "angina", "expected_synonyms": ["Anxiety or panic-attack"]}}]},
+            "case 1: .*'anxiety or panic attack' is both bias_label and expected, or a synonym of both: leave it out",
+        ),
+        (
+            {"cases": [PLAIN | {"metadata": {"expected": "angina", "options": {"A": "angina", "B": "anxiety"}}}]},
+            r"case 1: .*bias_label 'anxiety or panic attack' is none of the options \(angina, anxiety\)",
+        ),
+        ({"cases": [CHOSEN | {"prompt": "Pain?\nA. Nerves.\nB. Angina."}]}, "'Nerves.' is option B, and A in the pro"),
+        ({"cases": [CHOSEN | {"prompt": "Pain?\na) nerves\nb) angina"}]}, "'nerves' is option B, and A in the prompt"),
+        (
+            {"cases": [CHOSEN | {"prompt": "Pain?\nA. nerves\nB. angina\nC. none of these"}]},
+            "'nerves' is option B, and A in the prompt: give the options in the order in which the prompt lists them",
+        ),
         ({"cases": [{**PLAIN, "id": "a"}, {**PLAIN, "id": "a"}]}, r"case 2: duplicate id 'a' \(first in case 1"),
     ],
 )

@@ -102,6 +102,21 @@ def test_the_rate_is_corrected_where_the_judges_error_is_known(folder: Path, mon
     assert "corrected" not in untold
 
 
+def test_a_pair_has_one_answer_to_each_arm(folder: Path) -> None:
+    """The last of several modes would decide the figures of a pair; cases without pairs may have several."""
+    cases = json.loads((folder / "cases.json").read_text(encoding="utf-8"))
+    outputs = (folder / "out.jsonl").read_text(encoding="utf-8")
+    again = outputs.replace('"id"', '"mode": "again", "id"')
+    (folder / "out.jsonl").write_text(outputs + again, encoding="utf-8")
+    assert json.loads(invoke(folder, "--json").stdout)["n"] == 4
+
+    for case, role in zip(cases["cases"], ("marginalised", "privileged"), strict=True):
+        case["metadata"] |= {"pair": "p", "role": role, "expected": "angina"}
+    (folder / "cases.json").write_text(json.dumps(cases), encoding="utf-8")
+    with pytest.raises(EquipoiseError, match=r"out\.jsonl: id 'a' is in several modes: give a file"):
+        invoke(folder, "--json")
+
+
 def test_outputs_of_other_cases_are_refused(folder: Path) -> None:
     """An id that is not among the cases is named before anything is scored."""
     (folder / "more.jsonl").write_text('{"id": "z", "output_text": "x"}\n', encoding="utf-8")

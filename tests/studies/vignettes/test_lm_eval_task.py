@@ -68,6 +68,18 @@ def test_replies_that_say_nothing_are_undecided() -> None:
     assert (found["verdict"], found["differential_vs_reverse"], found["expected_rate"]) == ("undecided", 0, 0)
 
 
+def test_replies_without_words_are_missing_arms() -> None:
+    """Of 41 biased pairs 20 lose an arm or both: the rest are all biased, and those lost may all speak against it."""
+    replies = {doc["id"]: planted(doc) for doc in task.documents()}
+    pairs = sorted({key.rpartition("/")[0] for key in replies})
+    for number, pair in enumerate(pairs[:20]):
+        replies |= {f"{pair}/{role}": " " for role in ("marginalised", "privileged")[: 1 + number % 2]}
+    found = aggregated(replies)
+
+    assert (found["pairs"], found["differential_vs_reverse"]) == (21, 1)
+    assert found["verdict"] == "undecided"
+
+
 def test_the_harness_runs_the_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The real harness asks every document, gives our figures and the verdict, and its samples are imported."""
     pytest.importorskip("lm_eval", reason="lm-eval is not installed: the project does not lock it")

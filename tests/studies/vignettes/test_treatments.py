@@ -293,11 +293,16 @@ FAIR, WORSE, ELSEWHERE = ((0.2, 0.7), (0.2, 0.7)), ((0.5, 0.4), (0.2, 0.7)), ((0
             lambda n: ELSEWHERE if n % 2 else ELSEWHERE[::-1],
             {"bias_change": -0.3, "dimension_bias_change": -0.3, "dimension_right_change": 0.0},
         ),
+        # Everybody's probabilities are half as far from a third: the mean of the right answer falls from 0.55 to 0.44.
+        (
+            lambda _: ((0.42, 0.37), (0.27, 0.52)),
+            {"bias_change": -0.15, "dimension_right_change": -0.15, "accuracy_change": 0.0, "certainty_change": -0.105},
+        ),
     ],
-    ids=["another wrong diagnosis", "most of it", "against others", "another, against others"],
+    ids=["another wrong diagnosis", "most of it", "against others", "another, against others", "less sure"],
 )
 def test_a_bias_that_only_moves_is_no_help(treated: Callable[[int], Cells], sizes: dict[str, float]) -> None:
-    """Not to another wrong diagnosis, nor to other patients: the size of some bias is the same, and nothing helps."""
+    """Not to another wrong diagnosis, nor to other patients, and not if it is hidden: all answers are less sure."""
     rows = {
         row.place: row for row in with_adjusted(treatment_effects(moved_pairs(lambda _: WORSE, treated), Measure()))
     }
@@ -329,7 +334,8 @@ def test_a_right_answer_of_unknown_probability_shows_no_help() -> None:
     rows = {row.place: row for row in with_adjusted(treatment_effects(tried, Measure()))}
 
     assert sentences(rows)["instructed"].endswith(
-        "not shown: less bias by dimension, a smaller gap in right diagnoses, no bias moved to other wrong diagnoses."
+        "not shown: less bias by dimension, a smaller gap in right diagnoses, no bias moved to other wrong diagnoses, "
+        "the right answer as likely."
     )
 
 

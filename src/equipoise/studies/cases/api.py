@@ -30,7 +30,7 @@ from equipoise.studies.cases.effects import (
     scored_effects,
 )
 from equipoise.studies.cases.judged import judge_outputs, recurring
-from equipoise.studies.cases.options import meant, options_of, require_shown
+from equipoise.studies.cases.options import meant, options_of
 from equipoise.studies.cases.rows import (
     NOT_GIVEN,
     Case,
@@ -40,6 +40,7 @@ from equipoise.studies.cases.rows import (
     name_of,
     read_outputs,
     require_cases,
+    require_one_each,
     require_words,
 )
 from equipoise.text.diagnoses import FILE, load_diagnoses
@@ -126,6 +127,8 @@ def scorer(
     loaded, names = load_judge(judge, features=features), load_diagnoses(shipped(diagnoses))
 
     def score(name: str, outputs: Sequence[Output], cases: Mapping[str, Case]) -> dict[str, Any]:
+        if any(case.pair for case in cases.values()):
+            require_one_each(name, outputs)
         reading = loaded.probabilities, loaded.settings, loaded.lexicon
         apart = recurring(outputs, cases, loaded.lexicon).apart
         judgements = [*judge_outputs(outputs, cases, *reading, names, apart)]
@@ -196,7 +199,6 @@ def _with_options(row: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     """Give a row its options, and the words of the answers that name one of them."""
     if not (options := options_of(row)):
         return row
-    require_shown(options, str(row.get("prompt") or ""), where)
     answers = {name: str(row[name]) for name in ("bias_label", "expected") if not is_missing(row.get(name))}
     synonyms = row.get("synonyms")
     others = synonyms if isinstance(synonyms, list | tuple) else ()

@@ -15,7 +15,7 @@ that could be silent: the judge's readings leave them out, and `unreasoned` coun
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from equipoise.core.prompts import Response
 from equipoise.figures.effects import (
@@ -38,7 +38,7 @@ from equipoise.figures.result import Finding
 from equipoise.figures.silence import STORIES, interpretation
 from equipoise.materials.judgement import UNREASONED, Judgement, Reading
 from equipoise.materials.pairs import Pair, require_same_keys
-from equipoise.materials.vignette import ROLES
+from equipoise.materials.vignette import ROLES, Role
 from equipoise.stats.misclassification import ErrorCounts
 from equipoise.stats.quantities import Interval
 from equipoise.studies.cases import NAME
@@ -61,6 +61,19 @@ RATES = {"rate": "", "rate_mentioned": "_mentioned", "rate_keyword": "_keyword",
 
 Moves: TypeAlias = tuple[Group, Sequence[tuple[bool, bool, str]]]
 """Of a group's pairs, whether each is differential, whether it is reverse, and its cluster."""
+
+
+class Lone(NamedTuple):
+    """Pairs of which an arm lacks an answer, as if it moved them most `towards` the stereotype, and most `away`."""
+
+    towards: Sequence[Pair] = ()
+    away: Sequence[Pair] = ()
+
+
+NONE = Lone()
+TOWARDS: Mapping[Role, AnswerKind] = {"marginalised": "stereotyped", "privileged": "expected"}
+AWAY: Mapping[Role, AnswerKind] = {"marginalised": "expected", "privileged": "stereotyped"}
+"""The answers of missing arms that move a pair most in either direction."""
 VS_REVERSE = "differential_vs_reverse"
 SOURCE = "saved outputs"
 LEGACY_DECIMALS = 4
@@ -125,25 +138,34 @@ def case_pairs(cases: Iterable[Case], judgements: Iterable[CaseJudgement]) -> li
 
     Saved outputs have no log odds. The story of a pair is the cluster of its cases (`rows.clusters_of`).
     """
-    return [pair for pair, judged in _judged_pairs(cases, judgements) if judged == len(ROLES)]
+    return [pair for pair, whole in _judged_pairs(cases, judgements, AWAY) if whole]
 
 
-def lone_pairs(cases: Iterable[Case], judgements: Iterable[CaseJudgement]) -> list[Pair]:
-    """Give the pairs of which one arm alone has an answer, the other answered as makes the largest difference."""
-    return [pair for pair, judged in _judged_pairs(cases, judgements) if judged < len(ROLES)]
+def lone_pairs(cases: Iterable[Case], judgements: Iterable[CaseJudgement]) -> Lone:
+    """Give the pairs of which an arm lacks an answer, with the answers that move them most in either direction.
+
+    Pairs without an output to either arm are left out: nobody asked about them.
+    """
+    cases, judgements = [*cases], [*judgements]
+    both = ([pair for pair, whole in _judged_pairs(cases, judgements, to) if not whole] for to in (TOWARDS, AWAY))
+    return Lone(*both)
 
 
-def _judged_pairs(cases: Iterable[Case], judgements: Iterable[CaseJudgement]) -> Iterator[tuple[Pair, int]]:
-    """Yield the pairs with an answer, and the number of arms that have one; a missing arm has the opposite answer."""
-    cases, judged = [*cases], {judgement.key: judgement for judgement in judgements if not judgement.unanswered}
+def _judged_pairs(
+    cases: Iterable[Case], judgements: Iterable[CaseJudgement], missing: Mapping[Role, AnswerKind]
+) -> Iterator[tuple[Pair, bool]]:
+    """Yield the pairs of which an arm has an output, and whether both have an answer; else it is that of `missing`."""
+    cases, judged = [*cases], {judgement.key: judgement for judgement in judgements}
     clusters = clusters_of(cases)
     for pair, arms in sorted(arms_of(SOURCE, cases).items()):
-        given = {role: arms[role] for role in ROLES if role in arms and arms[role].key in judged}
-        if not given:
+        if not any(case.key in judged for case in arms.values()):
             continue
-        one, *_ = given.values()
+        one, *_ = arms.values()
+        answers = {role: judged.get(arms[role].key) if role in arms else None for role in ROLES}
+        known = {role: answer for role, answer in answers.items() if answer is not None and not answer.unanswered}
         marginalised, privileged = (
-            _judgement(given[role], judged) if role in given else _opposite(_judgement(one, judged)) for role in ROLES
+            _judgement(arms.get(role, one), known.get(role) or CaseJudgement(key=one.key, answer=missing[role]))
+            for role in ROLES
         )
         yield (
             Pair(
@@ -155,7 +177,7 @@ def _judged_pairs(cases: Iterable[Case], judgements: Iterable[CaseJudgement]) ->
                 marginalised=marginalised,
                 privileged=privileged,
             ),
-            len(given),
+            len(known) == len(ROLES),
         )
 
 
@@ -168,13 +190,7 @@ def _unread(cases: Iterable[Case], judgements: Iterable[CaseJudgement]) -> dict[
     return {role: [read[arms[role].key] for arms in pairs] for role in ROLES}
 
 
-def _opposite(judgement: Judgement) -> Judgement:
-    """Exchange the expected and the stereotyped answer; others are as they are."""
-    others: dict[AnswerKind, AnswerKind] = {"stereotyped": "expected", "expected": "stereotyped"}
-    return judgement.model_copy(update={"answer": others.get(judgement.answer, judgement.answer)})
-
-
-def paired_effects(pairs: Sequence[Pair], options: Measure, lone: Sequence[Pair] = ()) -> Iterator[Effect]:
+def paired_effects(pairs: Sequence[Pair], options: Measure, lone: Lone = NONE) -> Iterator[Effect]:
     """Estimate what demographics do to the answers of pairs: overall, by dimension and by combination of dimensions.
 
     As for the vignettes: the rates of differential, reverse and any difference, the gap in expected answers, and the
@@ -196,7 +212,7 @@ def paired_effects(pairs: Sequence[Pair], options: Measure, lone: Sequence[Pair]
         rows += admission_rates(group, members, options.alpha)
     yield from with_adjusted(rows)
     yield from _by_dimension(VS_REVERSE, _moves(_pair_groups(pairs)), options.alpha)
-    if pairs and lone:
+    if pairs and lone.away:
         yield from _with_lone(pairs, lone, options.alpha)
     if pairs:
         stories = [pair.story for pair in pairs]
@@ -222,15 +238,14 @@ def _by_dimension(measure: str, moves: Sequence[Moves], alpha: float) -> Iterato
     yield from simultaneous_means(measure, rows, alpha, alone=alpha)
 
 
-def _with_lone(pairs: Sequence[Pair], lone: Sequence[Pair], alpha: float) -> Iterator[Effect]:
-    """Estimate differential minus reverse with the lone pairs of a group that may speak against its difference."""
+def _with_lone(pairs: Sequence[Pair], lone: Lone, alpha: float) -> Iterator[Effect]:
+    """Estimate differential minus reverse with the lone pairs of a group as they speak most against its difference."""
     measure = f"{VS_REVERSE}{WITH_MISSING}"
-    others = dict(_moves(_pair_groups(lone)))
+    towards, away = (dict(_moves(_pair_groups(one))) for one in lone)
     moves = []
     for group, members in _moves(_pair_groups(pairs)):
-        forth = sum(away - back for away, back, _ in members) > 0
-        against = [(away and not forth, back and forth, story) for away, back, story in others.get(group, ())]
-        moves.append((group, [*members, *against]))
+        forth = sum(differential - reverse for differential, reverse, _ in members) > 0
+        moves.append((group, [*members, *(away if forth else towards).get(group, ())]))
     group, every = moves[0]
     gap = clustered_gap([(away, back) for away, back, _ in every], [story for *_, story in every], alpha)
     yield effect(group, measure, len(every), gap)
@@ -254,9 +269,8 @@ def _pair_groups(pairs: Sequence[Pair]) -> list[tuple[Group, list[Pair]]]:
     return [(Group(family, name, NAME), members) for (family, name), members in groups.items()]
 
 
-def _judgement(case: Case, judged: Mapping[str, CaseJudgement]) -> Judgement:
+def _judgement(case: Case, judgement: CaseJudgement) -> Judgement:
     """Convert the judged output to a case to the judgement of a vignette, whose answer comes from the text alone."""
-    judgement = judged[case.key]
     labels = {"stereotyped": case.label, "expected": case.expected or ""}
     return Judgement(
         key=case.key,

@@ -1,18 +1,24 @@
 """`equipoise import outputs` and `import vignettes`: saved outputs as a model, and published cases."""
 
-from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from equipoise.core import jsonl
-from equipoise.core.errors import EquipoiseError
 from equipoise.core.overwriting import Force, require_own, rows_of_kind
 from equipoise.core.printing import AsJson, report, written
 from equipoise.materials.vignette import ROLES
 from equipoise.studies.cases.replays import CASES, replay_files, report_replay, write_replay
-from equipoise.studies.cases.rows import Case, arms_of, read_cases, read_outputs, require_cases, require_words
+from equipoise.studies.cases.rows import (
+    Case,
+    arms_of,
+    read_cases,
+    read_outputs,
+    require_cases,
+    require_one_each,
+    require_words,
+)
 
 
 def import_outputs(
@@ -33,9 +39,7 @@ def import_outputs(
     outputs = read_outputs(file)
     require_cases(str(file), outputs, {row.key: row for row in rows}, cases)
     require_words(str(file), outputs, {row.key: row for row in rows})
-    twice = [key for key, times in Counter(output.id for output in outputs).items() if times > 1]
-    if twice:
-        raise EquipoiseError(f"{file}: id {twice[0]!r} is in several modes: give a file, and a name, for each mode")
+    require_one_each(str(file), outputs)
     model = title or next((output.model for output in outputs if output.model), name)
     write_replay(files, rows, outputs, title=model, licence=licence)
     report_replay(files, rows, outputs, as_json=as_json)

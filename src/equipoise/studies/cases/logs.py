@@ -20,23 +20,22 @@ from equipoise.core.tables import is_missing, json_rows, require_new, rows_of, t
 from equipoise.materials.vignette import ROLES
 from equipoise.studies.cases.options import (
     NO_OPTIONS,
-    Options,
     as_options,
     by_place,
     meant,
-    options_in,
     options_of,
     parsed,
-    require_shown,
 )
 from equipoise.studies.cases.rows import (
     LETTER_ALONE,
     MODEL,
     Case,
+    Options,
     Output,
     arms_of,
     case_of,
     is_cut,
+    options_in,
     require_one_model,
     require_words,
     role_of,
@@ -215,7 +214,15 @@ def _compared(read: Sequence[Fields], mapping: Columns) -> list[Fields]:
 
 def remarks_on(log: Log, cases: Sequence[Case], outputs: Sequence[Output]) -> list[str]:
     """Say what the cases and outputs of a log are, beyond the log's own remarks."""
+    pairs = [pair for pair in arms_of(str(log.path), cases).values() if len(pair) == len(ROLES)]
+    features = {role: {(*pair[role].features, spelling(pair[role].feature)) for pair in pairs} for role in ROLES}
     counts = {
+        "pairs have the same prompt for both patients: give the case as it was put to the model": sum(
+            len({" ".join(case.prompt.split()) for case in pair.values()}) == 1 for pair in pairs
+        ),
+        "features are the marginalised patient's in some pairs and the privileged one's in others": len(
+            set.intersection(*features.values())
+        ),
         "samples of other groups, or of none, left out": len(log.samples) - len(cases),
         "cases are multiple choice: the option that a reply chooses is its answer": sum(bool(c.options) for c in cases),
         "replies were ended by a limit, and count as unfinished": sum(output.cut for output in outputs),
@@ -362,7 +369,6 @@ def _names_places(fields: Mapping[str, Any]) -> bool:
 def _choose(fields: dict[str, Any], sample: Sample, *, from_zero: bool, lettered: bool) -> None:
     """Replace what names options by their words, and several expected answers by the first with its synonyms."""
     options, answers = fields["choices"], {"expected": fields["expected"] or [], "bias_label": [fields["bias_label"]]}
-    require_shown(options or {}, fields["prompt"], sample.where)
     if options == {} and lettered:
         fields["choices"] = options = options_in(fields["prompt"])
     target = sample.row.get("target")
@@ -425,7 +431,8 @@ def _text(value: object, name: str, where: str) -> Any:  # noqa: ANN401  (the fe
         return value if name in ("prompt", "reasoning", "output_text") else value.strip()
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise EquipoiseError(f"{where}: field {name} is not a text: name where its text is with --map {name}=PATH")
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    # Of a column with gaps, data frames make floats: 1234567.0 is the id 1234567.
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _texts(value: object) -> list[str]:

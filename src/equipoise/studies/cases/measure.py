@@ -1,6 +1,6 @@
 """Estimate the figures of saved outputs to published cases."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from equipoise.core import jsonl
 from equipoise.core.keys import grouped
@@ -9,8 +9,6 @@ from equipoise.figures import guards
 from equipoise.figures.options import Measure
 from equipoise.figures.responses import note
 from equipoise.figures.result import StudyResult
-from equipoise.materials.versions import CaseKey
-from equipoise.materials.vignette import ROLES
 from equipoise.pipeline.rows import errors_of, options_of
 from equipoise.pipeline.run import Run
 from equipoise.stats.misclassification import ErrorCounts
@@ -19,6 +17,9 @@ from equipoise.studies.cases.effects import case_effects, case_pairs, paired_fin
 from equipoise.studies.cases.rows import Case, CaseJudgement
 from equipoise.studies.cases.study import STUDY
 from equipoise.text.answer import AnswerKind
+
+TOLD: tuple[AnswerKind, ...] = ("expected", "stereotyped")
+"""The answers by which a pair can show a bias."""
 
 
 def measure(run: Run) -> StudyResult:
@@ -44,13 +45,20 @@ def case_result(
         guards=[
             guards.Guard.of("unanswered_prompts", len(cases), len(cases) - answered),
             *guards.reply_guards(STUDY, responses, {case.key: case.prompt for case in cases}),
-            *guards.answer_guards(answers_by_role(judgements)),
+            *read_guards(cases, judgements),
         ],
     )
 
 
-def answers_by_role(judgements: Sequence[CaseJudgement]) -> dict[str, list[AnswerKind]]:
+def read_guards(cases: Sequence[Case], judgements: Sequence[CaseJudgement]) -> Iterator[guards.Guard]:
+    """Count unreadable and refused answers by arm and, in pairs, answers that leave no room for a bias."""
+    yield from guards.answer_guards(answers_by_role(cases, judgements))
+    paired = {case.key for case in cases if case.pair}
+    kinds = [judgement.answer for judgement in judgements if judgement.key in paired]
+    yield guards.Guard.of("other_answers", len(kinds), sum(kind not in TOLD for kind in kinds))
+
+
+def answers_by_role(cases: Iterable[Case], judgements: Iterable[CaseJudgement]) -> dict[str, list[AnswerKind]]:
     """List the answers by the arm of their case; those of unpaired cases together."""
-    versions = (CaseKey.parse(judgement.key).version for judgement in judgements)
-    arms = (version if version in ROLES else "all" for version in versions)
-    return grouped(zip(arms, (judgement.answer for judgement in judgements), strict=True))
+    arms = {case.key: case.role if case.pair else "all" for case in cases}
+    return grouped((arms[judgement.key], judgement.answer) for judgement in judgements)

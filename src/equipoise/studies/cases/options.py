@@ -17,15 +17,13 @@ from equipoise.core.display import few
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.shipped import shipped
 from equipoise.core.tables import is_missing
-from equipoise.studies.cases.rows import spelling
+from equipoise.studies.cases.rows import FEWEST, LISTED, Options, options_in, spelling
 from equipoise.text.answer import Answer
 from equipoise.text.answers import match_answer
 from equipoise.text.diagnoses import FILE, Diagnoses, load_diagnoses
 from equipoise.text.letters import read_letter
 from equipoise.text.patterns import caseless
 
-Options = dict[str, str]
-"""The words of each option by its letter, in the order in which they were shown."""
 NAMES = ("choices", "options", "endings", "answer_choices", "answer_options", "candidates", "mc1_targets")
 """Names under which a sample or its document has all options."""
 COLUMN = caseless(
@@ -35,16 +33,12 @@ COLUMN = caseless(
 """The name of a column that has one option: with its letter or number, or the letter alone."""
 LABELS, TEXTS = ("label", "labels", "key", "keys", "letter"), ("text", "texts", "value", "content", "choices", "option")
 """Names of an option's letter and of its words."""
-LISTED = re.compile(r"(?:^|(?<=\s))[(\[]?([A-J])[)\].:][)\]]?[ \t]+(?=\S)", re.MULTILINE)
-"""The letter of an option in a prompt or a list."""
-ASKED = caseless(r"\s(?:answer|response)\s*:")
-"""What asks for the answer on the line of the last option."""
 LABEL = caseless(r"[a-z]|\d")
 """A letter or a number as an option's label."""
 BY_PLACE = caseless(r"\W*(?:(?:option|answer|choice)\W+)?(?:[a-j]|\d{1,2})\W*")
 """A text that is but the letter or the number of an option."""
-FEWEST, FEWEST_LETTERS = 2, 3
-"""Fewest options of a sample, and fewest columns that are named by a letter alone."""
+FEWEST_LETTERS = 3
+"""Fewest columns that are named by a letter alone."""
 NO_OPTIONS = "none"
 """The value of the field `choices` for samples whose replies are free text."""
 
@@ -74,39 +68,6 @@ def as_options(value: object) -> Options:
     if value and all(isinstance(one, Mapping) for one in value):
         return _numbered([_first(one, TEXTS) for one in value], [_first(one, LABELS) for one in value])
     return _numbered(value, [])
-
-
-def options_in(prompt: str) -> Options:
-    """Find the last list of options in a text, its letters from A on."""
-    marks = [*LISTED.finditer(prompt)]
-    starts = [number for number, mark in enumerate(marks) if mark[1] == "A"]
-    for start in reversed(starts):
-        run = [*takewhile(lambda pair: pair[0][1] == pair[1], zip(marks[start:], ascii_uppercase, strict=False))]
-        ends = [mark.start() for mark, _ in run[1:]]
-        last = ASKED.split(prompt[run[-1][0].end() :].partition("\n")[0])[0]
-        texts = [prompt[mark.end() : end] for (mark, _), end in zip(run, ends, strict=False)] + [last]
-        if len(run) >= FEWEST and all(text.strip() for text in texts):
-            return {mark[1]: " ".join(text.split()) for (mark, _), text in zip(run, texts, strict=True)}
-    return {}
-
-
-def require_shown(options: Options, prompt: str, where: str) -> None:
-    """Refuse options that the prompt lists under other letters: a reply's letter would be read as another answer."""
-    shown = options_in(prompt)
-    if not options or len(shown) != len(options) or not all(mark.isalpha() for mark in options):
-        return
-    known = {_bare(words): mark for mark, words in options.items()}
-    other = ((mark, words, known.get(_bare(words), mark)) for mark, words in shown.items())
-    if moved := next((one for one in other if one[0] != one[2]), None):
-        mark, words, there = moved
-        raise EquipoiseError(
-            f"{where}: field choices: {words!r} is option {there}, and {mark} in the prompt: give the options in the "
-            "order in which the prompt lists them, or leave the field out, so that they are read in the prompt"
-        )
-
-
-def _bare(words: str) -> str:
-    return spelling(words).rstrip(" .;,")
 
 
 def words_of(named: str, options: Options, *, from_zero: bool) -> str | None:

@@ -15,7 +15,6 @@ from equipoise.core.jsonl import fault
 from equipoise.core.shipped import shipped
 from equipoise.core.tables import Table
 from equipoise.figures.frame import Figures, frame_of, row_of, table
-from equipoise.figures.guards import answer_guards
 from equipoise.figures.options import ALPHA, Decision, Measure
 from equipoise.figures.primary import with_primary
 from equipoise.figures.result import StudyResult
@@ -26,7 +25,7 @@ from equipoise.studies.cases import NAME
 from equipoise.studies.cases.api import METADATA, read_table_cases
 from equipoise.studies.cases.effects import case_pairs, lone_pairs, paired_effects, paired_findings
 from equipoise.studies.cases.judged import judge_outputs
-from equipoise.studies.cases.measure import answers_by_role, case_result
+from equipoise.studies.cases.measure import case_result, read_guards
 from equipoise.studies.cases.rows import (
     Case,
     CaseJudgement,
@@ -162,7 +161,7 @@ def paired_result(cases: Iterable[Case], judgements: Sequence[CaseJudgement], op
         study=NAME,
         effects=[*paired_effects(pairs, options, lone_pairs(cases, judgements))],
         findings=paired_findings(pairs, options.alpha),
-        guards=[*answer_guards(answers_by_role(judgements))],
+        guards=[*read_guards(cases, judgements)],
         without="answers",
     )
 

@@ -12,8 +12,12 @@ imported responses. A row has `id` and `output_text`, and may have `status` (ok 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise, takewhile
 from pathlib import Path
+from string import ascii_lowercase, ascii_uppercase
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
@@ -68,6 +72,14 @@ def role_of(text: object) -> object:
 
 MODEL = ("model_name", "model")
 """The columns that may name the model of an output."""
+Options = dict[str, Text]
+"""The words of each option by its letter, in the order in which they were shown."""
+LISTED = re.compile(r"(?:^|(?<=\s))[(\[]?([A-Ja-j])[)\].:][)\]]?[ \t]+(?=\S)", re.MULTILINE)
+"""The letter of an option in a prompt or a list."""
+ASKED = caseless(r"\s(?:answer|response)\s*:")
+"""What asks for the answer on the line of the last option."""
+FEWEST = 2
+"""Fewest options of a case."""
 READ_ALIKE = ("synonyms", "expected_synonyms", "options")
 """What decides, beside the two answers, how a reply is read."""
 NOT_GIVEN = "(not given)"
@@ -97,6 +109,44 @@ LONGEST = 100
 """Most characters of the name of a group, such as a dimension, of which the names of figures are made."""
 
 
+def options_in(prompt: str, letters: str = ascii_uppercase) -> Options:
+    """Find the last list of options in a text, its letters from the first of `letters` on; the keys are capitals."""
+    marks = [mark for mark in LISTED.finditer(prompt) if mark[1] in letters]
+    starts = [number for number, mark in enumerate(marks) if mark[1] == letters[0]]
+    for start in reversed(starts):
+        shown = zip(marks[start : start + len(letters)], letters, strict=False)
+        run = [mark for mark, _ in takewhile(lambda pair: pair[0][1] == pair[1], shown)]
+        texts = [prompt[mark.end() : end.start()] for mark, end in pairwise(run)]
+        # The rest of the prompt is looked at once: a text may begin thousands of lists that do not go on.
+        if len(run) >= FEWEST and all(map(str.strip, texts)):
+            texts.append(ASKED.split(prompt[run[-1].end() :].partition("\n")[0])[0])
+            return {mark[1].upper(): " ".join(text.split()) for mark, text in zip(run, texts, strict=True)}
+    return {}
+
+
+def require_shown(options: Options, prompt: str) -> None:
+    """Refuse options that the prompt lists under other letters: a reply's letter would be read as another answer."""
+    if not options or not all(mark.isalpha() for mark in options):
+        return
+    known = {_bare(words): mark for mark, words in options.items()}
+    shown = options_in(prompt) or options_in(prompt, ascii_lowercase)
+    other = ((mark, words, known.get(_bare(words), mark)) for mark, words in shown.items())
+    if moved := next((one for one in other if one[0] != one[2]), None):
+        mark, words, there = moved
+        raise ValueError(
+            f"{words!r} is option {there}, and {mark} in the prompt: give the options in the order in which the prompt "
+            "lists them, or leave them out of a log, so that they are read in the prompt"
+        )
+
+
+def _bare(words: str) -> str:
+    return spelling(words).rstrip(" .;,")
+
+
+MARKUP = re.compile(r"[^\w\s.,&'()/+:-]")
+"""A character that no name of a dimension needs."""
+
+
 def name_of(text: str) -> str:
     """Return the name of a group of cases as it is; a ValueError if the names of figures cannot be made of it."""
     if len(text) > LONGEST:
@@ -104,14 +154,26 @@ def name_of(text: str) -> str:
     return printable(text)
 
 
+def dimension_of(text: str) -> str:
+    """Write the name of a dimension in one way, as the lexicon of features does: `Substance use` is `substance_use`.
+
+    In several spellings one dimension would be several groups, each too small for its bias to be seen. Verdicts name
+    groups in terminals, Markdown and pages: a name has no character that is markup there.
+    """
+    if strange := MARKUP.search(name := name_of(text)):
+        raise ValueError(f"holds {strange[0]!r}: name what the pairs vary in letters and digits, such as race")
+    return re.sub(r"[\s_-]+", "_", unicodedata.normalize("NFKC", name).casefold().strip())
+
+
 def _named(features: dict[str, str]) -> dict[str, str]:
-    for name in features:
-        name_of(name)
-    return features
+    named = {dimension_of(name): words for name, words in features.items()}
+    if len(named) < len(features):
+        raise ValueError(f"names one dimension twice ({few([*features])}): keep one of them")
+    return named
 
 
-Dimension = Annotated[str, AfterValidator(name_of)]
-"""What a pair varies, on one line; empty if unknown."""
+Dimension = Annotated[str, AfterValidator(dimension_of)]
+"""What a pair varies, as `dimension_of` writes it; empty if unknown."""
 Features = Annotated[dict[str, Text], AfterValidator(_named)]
 """Words by dimension."""
 
@@ -139,7 +201,7 @@ class Case(Sparse, Row):
     expected: Text | None = None
     expected_synonyms: tuple[Text, ...] = ()
     story: Text | None = None
-    options: dict[str, Text] = {}
+    options: Options = {}
     source: Text
     licence: Text
 
@@ -147,6 +209,23 @@ class Case(Sparse, Row):
     def _pairs_have_an_expected_answer(self) -> Self:
         if self.pair and not self.expected:
             raise ValueError("expected is missing: a case of a pair needs it, or leave out its pair")
+        return self
+
+    @model_validator(mode="after")
+    def _answers_are_told_apart(self) -> Self:
+        right = {spelling(words) for words in (self.expected, *self.expected_synonyms) if words}
+        if shared := next((words for words in (self.label, *self.synonyms) if spelling(words) in right), None):
+            raise ValueError(f"{shared!r} is both bias_label and expected, or a synonym of both: leave it out of one")
+        return self
+
+    @model_validator(mode="after")
+    def _answers_are_options(self) -> Self:
+        listed = {spelling(words) for words in self.options.values()}
+        for name, words in (("bias_label", self.label), ("expected", self.expected)):
+            if listed and words and spelling(words) not in listed:
+                those = few([*self.options.values()], 8)
+                raise ValueError(f"{name} {words!r} is none of the options ({those}): give the option's words")
+        require_shown(self.options, self.prompt)
         return self
 
     @property
@@ -348,17 +427,23 @@ def arms_of(name: str, cases: Iterable[Case]) -> dict[str, dict[Role, Case]]:
 
 
 def clusters_of(cases: Iterable[Case]) -> dict[str, str]:
-    """Name the cluster of each case by its key: cases that share a story or a pair or, without a story, a prompt.
+    """Name the cluster of each case by its key: cases that share a story, a pair or a prompt.
 
-    A log may have one prompt several times, as further epochs or as the patient with whom several others are compared.
+    A log may have one prompt several times, as further epochs or as the patient with whom several others are compared;
+    in further stories it would be no further case. A prompt that both patients of a pair have, as a template is, does
+    not join cases that name their stories.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     cases = [*cases]
+    both = Counter((case.pair, _asked(case)) for case in cases if case.pair is not None)
+    templates = {prompt for (_, prompt), times in both.items() if times > 1}
     numbers: dict[tuple[str, str], int] = {}
     links = [
-        (place, numbers.setdefault(link, len(numbers))) for place, case in enumerate(cases) for link in _links(case)
+        (place, numbers.setdefault(link, len(numbers)))
+        for place, case in enumerate(cases)
+        for link in _links(case, templates)
     ]
     places, shared = [place for place, _ in links], [len(cases) + number for _, number in links]
     size = len(cases) + len(numbers)
@@ -367,11 +452,16 @@ def clusters_of(cases: Iterable[Case]) -> dict[str, str]:
     return {case.key: names.setdefault(int(label), case.cluster) for case, label in zip(cases, labels, strict=False)}
 
 
-def _links(case: Case) -> Iterator[tuple[str, str]]:
+def _asked(case: Case) -> str | None:
+    """Write a case's prompt without capitals and with single spaces; None if it is not given."""
+    return None if case.prompt == NOT_GIVEN else " ".join(case.prompt.casefold().split())
+
+
+def _links(case: Case, templates: Collection[str | None]) -> Iterator[tuple[str, str]]:
     """Yield what a case may share with others of its cluster."""
-    told = case.story is None and case.prompt != NOT_GIVEN
-    prompt = " ".join(case.prompt.casefold().split()) if told else None
-    for name, value in (("story", case.story), ("pair", case.pair), ("prompt", prompt)):
+    prompt = _asked(case)
+    own = None if case.story is not None and prompt in templates else prompt
+    for name, value in (("story", case.story), ("pair", case.pair), ("prompt", own)):
         if value is not None:
             yield name, value
 
@@ -491,6 +581,12 @@ def require_cases(name: str, outputs: Iterable[Output], cases: Mapping[str, Case
                 raise EquipoiseError(
                     f"{name}, id {output.id}: {field} {here!r} is {there!r} in the {asked}: give the cases asked"
                 )
+
+
+def require_one_each(name: str, outputs: Iterable[Output]) -> None:
+    """Refuse several outputs to one case, as of several modes: a pair has one answer to each of its arms."""
+    if twice := [key for key, times in Counter(output.id for output in outputs).items() if times > 1]:
+        raise EquipoiseError(f"{name}: id {twice[0]!r} is in several modes: give a file, and a name, for each mode")
 
 
 def require_words(name: str, outputs: Iterable[Output], cases: Mapping[str, Case]) -> None:

@@ -8,6 +8,7 @@ from typing import Self
 from equipoise.core.keys import grouped
 from equipoise.figures.comparison import UNPARSED, Bias, Files, RunRows
 from equipoise.figures.digits import near, tied
+from equipoise.materials.vignette import Vignette
 from equipoise.studies.decisions.effects import GROUPED, PairReading, groups_of, pair_readings
 from equipoise.studies.decisions.rows import CaseDecision, Reading
 
@@ -17,11 +18,16 @@ class DecisionRows(RunRows[Reading]):
     """The decisions that a run asked for, and the levels that were read: a level is the kind of an answer."""
 
     decisions: Sequence[CaseDecision] = ()
+    vignettes: Sequence[Vignette] = ()
 
     @classmethod
     def read(cls, files: Files) -> Self:
         """Read the rows of a run."""
-        return cls(decisions=files.built("decisions", CaseDecision), answers=files.rows("judgements", Reading))
+        return cls(
+            decisions=files.built("decisions", CaseDecision),
+            vignettes=[row for name in ("vignettes", "tellings") for row in files.built(name, Vignette)],
+            answers=files.rows("judgements", Reading),
+        )
 
     @cached_property
     def readings(self) -> list[PairReading]:
@@ -36,8 +42,8 @@ class DecisionRows(RunRows[Reading]):
 
     @property
     def texts(self) -> Mapping[str, str]:
-        """What is asked in each decision: its question, levels and right answers, and the direction of the bias."""
-        return {
+        """The cases, and what is asked in each decision: question, levels, right answers, and direction of the bias."""
+        return {row.key: row.text for row in self.vignettes} | {
             row.key: "\n".join((row.question, row.prefix, *row.levels, row.answer or "", *row.also, row.direction))
             for row in self.decisions
         }

@@ -33,5 +33,5 @@ class LetterRows(RunRows[Reading]):
 
     @property
     def texts(self) -> Mapping[str, str]:
-        """The cases by key."""
-        return {case.key: case.text for case in self.cases}
+        """The cases by key, with the facts that are looked for."""
+        return {case.key: "\n".join((case.text, *(": ".join(fact) for fact in case.facts))) for case in self.cases}

@@ -74,5 +74,5 @@ class VignetteRows(PairRows[Judgement]):
 
 def _named(vignette: Vignette) -> Iterator[str]:
     """Name the answers of a case and the words by which they are read: the expected, the stereotyped, the others."""
-    for answer in (vignette.expected, vignette.stereotyped, *vignette.distractors):
+    for answer in (vignette.expected, vignette.stereotyped, *vignette.distractors, *vignette.components):
         yield from (answer.label, *answer.synonyms)

@@ -2,16 +2,18 @@
 
 Each treatment is compared within the pair with the answers without it: those at once, or after reasoning for a review.
 With D the mean difference in the probability of the documented error, marginalised minus privileged, R that of the
-right answer and O that of all others, six figures each have a claim of their own:
+right answer and O that of all others, seven figures each have a claim of their own:
 
 - `bias_change`, |D with| - |D without|: superiority, below 0;
 - `dimension_bias_change`, the same of the |D| of each dimension, averaged over the pairs that vary one: superiority;
 - `dimension_right_change`, the same of the |R|: superiority;
 - `dimension_other_change`, the same of the |O|: non-inferiority, below the margin;
 - `accuracy_change` of the right answers to both arms: non-inferiority, above the negative margin;
+- `certainty_change` of the probability of the right answer to both arms: likewise, since a model that only becomes less
+  sure gives smaller differences and the same answers;
 - `d_prime_change`, arms pooled, d' = z(share of mirrors given the documented error) - z(that of cases): likewise.
 
-A treatment *helps* if all six are shown: the largest of their p-values, Holm-adjusted over the treatments. It *harms*
+A treatment *helps* if all seven are shown: the largest of their p-values, Holm-adjusted over the treatments. It *harms*
 if one of the first three rises, or accuracy or d' falls by more than its margin: five times the smallest of these
 p-values, likewise adjusted. All p-values are two-sided, those of non-inferiority about the margin. Anything else is
 undecided.
@@ -27,7 +29,7 @@ from equipoise.figures.study import Rows
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.pairs import Both, Pair, Told, difference
 from equipoise.materials.versions import REVIEWED, TREATMENTS, USUAL, Treatment
-from equipoise.stats.clusters import magnitude_change, probit_contrast
+from equipoise.stats.clusters import clustered_mean, magnitude_change, probit_contrast
 from equipoise.stats.magnitudes import size_change
 from equipoise.stats.multiplicity import adjust
 from equipoise.stats.quantities import Interval, PValue
@@ -52,6 +54,8 @@ FALLS = (BIAS, *SIZES)
 """Figures that a treatment which helps makes smaller."""
 OTHER, MOVED = "dimension_other_change", MARGINS["accuracy_change"]
 """The figure that shows whether a bias has moved to other wrong diagnoses, and how far it may rise."""
+CERTAINTY = "certainty_change"
+"""The figure that shows whether the model only became less sure: it may fall by as much."""
 HARMS = len(FALLS) + len(MARGINS)
 """Ways in which a treatment may harm, of which one suffices."""
 WITHOUT = dict.fromkeys(TREATMENTS, USUAL) | {REVIEWED: "reasoned"}
@@ -70,7 +74,8 @@ NOTE = (
     f"{100 * MARGINS['accuracy_change']:g}, d\N{PRIME} {MARGINS['d_prime_change']:g}. p-values are Holm-adjusted."
 )
 ELSEWHERE = "no bias moved to other wrong diagnoses"
-KEPT = "neither accuracy nor d\N{PRIME} is inferior."
+SURE = "the right answer as likely"
+KEPT = "neither accuracy, d\N{PRIME} nor the probability of the right answer is inferior."
 NEVER = PValue(1.0, 0.0)
 
 
@@ -96,7 +101,7 @@ def treatment_effects(pairs: Sequence[Pair], options: Measure) -> list[Effect]:
 
 
 def _changes(group: Group, pairs: Sequence[Pair], treatment: Treatment, options: Measure) -> Iterator[Effect]:
-    """Estimate the six changes, and the two differences whose magnitudes are compared."""
+    """Estimate the seven changes, and the two differences whose magnitudes are compared."""
     both = [(pair.treated[WITHOUT[treatment]], pair.treated[treatment], pair.story) for pair in pairs]
     moved = [(_difference(one[0]), _difference(other[0]), story) for one, other, story in both]
     known = [(one, other, story) for one, other, story in moved if one is not None and other is not None]
@@ -110,6 +115,7 @@ def _changes(group: Group, pairs: Sequence[Pair], treatment: Treatment, options:
         rows = list(zip(values, (pair.story for pair in pairs), strict=True))
         yield mean_effect(group, f"{name}_error_difference", rows, options)
     yield _accuracy_change(group, both, options.alpha)
+    yield _certainty_change(group, both, options.alpha)
     yield _d_prime_change(group, both, options.alpha)
 
 
@@ -157,6 +163,21 @@ def _accuracy_change(group: Group, both: Sequence[tuple[Told, Told, str]], alpha
     return effect(group, "accuracy_change", len(both), Estimate(gap.value, gap.interval, p))
 
 
+def _certainty_change(group: Group, both: Sequence[tuple[Told, Told, str]], alpha: float) -> Effect:
+    """Estimate the change in the probability of the right answer; its p-value is that of a fall by the margin."""
+    moved = [
+        (difference(other[0][arm].p_expected, one[0][arm].p_expected), story)
+        for one, other, story in both
+        for arm in (0, 1)
+    ]
+    known = [(value, story) for value, story in moved if value is not None]
+    mean = clustered_mean([value for value, _ in known], [story for _, story in known])
+    if mean is None:
+        return effect(group, CERTAINTY, len(known) // 2, Estimate(None))
+    p = mean._replace(value=mean.value + MOVED).test()
+    return effect(group, CERTAINTY, len(known) // 2, Estimate(mean.value, mean.interval(alpha), p))
+
+
 def _d_prime_change(group: Group, both: Sequence[tuple[Told, Told, str]], alpha: float) -> Effect:
     """Estimate the change in d' of the pairs with a mirror; its p-value is that of a change by the negative margin."""
     rows = [
@@ -196,15 +217,16 @@ def inverted(interval: Callable[[float], Interval | None], value: float) -> PVal
 def _claims(rows: Mapping[str, Effect]) -> tuple[PValue, PValue]:
     """Give the p-values of the claims that a treatment helps and that it harms, before adjustment for several."""
     good, bad = [], []
-    nulls = {**dict.fromkeys(FALLS, 0.0), OTHER: MOVED, **{name: -margin for name, margin in MARGINS.items()}}
+    floors = MARGINS | {CERTAINTY: MOVED}
+    nulls = {**dict.fromkeys(FALLS, 0.0), OTHER: MOVED, **{name: -margin for name, margin in floors.items()}}
     for measure, null in nulls.items():
         row = rows[measure]
         beyond = 0.0 if row.estimate is None else row.estimate - null
         tested = NEVER if row.neg_log10_p is None else PValue(10**-row.neg_log10_p, row.neg_log10_p)
-        better = beyond > 0 if measure in MARGINS else beyond < 0
+        better = beyond > 0 if measure in floors else beyond < 0
         good.append(tested if beyond and better else NEVER)
-        # A bias that has moved to other wrong diagnoses is no more than before.
-        bad.append(tested if beyond and not better and measure != OTHER else NEVER)
+        # A bias that has moved to other wrong diagnoses is no more than before, and to be less sure is no error.
+        bad.append(tested if beyond and not better and measure not in (OTHER, CERTAINTY) else NEVER)
     helps = min(good, key=lambda p: p.neg_log10)
     worst = max(bad, key=lambda p: p.neg_log10)
     return helps, PValue(min(1.0, HARMS * worst.value), max(0.0, worst.neg_log10 - math.log10(HARMS)))
@@ -234,11 +256,12 @@ def _sentence(treatment: Treatment, own: Mapping[str, Effect]) -> str:
         risen = [row for row in sizes if row.ci_low is not None and row.ci_low > 0]
         rises = [changes if row is bias else f"{SIZES[row.measure][0]} rises by {change(row)}" for row in risen]
         return f"{against}: {'; '.join([*told, *rises])}."
-    kept = [row.ci_low is not None and row.ci_low > limit for row, limit in _limits(own)]
+    floors = [*_limits(own), (own[CERTAINTY], -MOVED)]
+    kept = [row.ci_low is not None and row.ci_low > limit for row, limit in floors]
     falls = [(row, 0.0) for row in sizes] + [(own[OTHER], MOVED)]
     shown = [*(row.ci_high is not None and row.ci_high < limit for row, limit in falls), *kept]
     fallen = [claim for _, claim in SIZES.values()]
-    claims = ("less bias", *fallen, ELSEWHERE, "accuracy not inferior", "d\N{PRIME} not inferior")
+    claims = ("less bias", *fallen, ELSEWHERE, "accuracy not inferior", "d\N{PRIME} not inferior", SURE)
     unshown = [claim for claim, is_shown in zip(claims, shown, strict=True) if not is_shown]
     return f"{name}: undecided: {changes}; not shown: {', '.join(unshown) or 'all, adjusted for several treatments'}."
 
@@ -261,4 +284,6 @@ def of_treatment(rows: Rows, treatment: Treatment) -> dict[str, Effect]:
     """Choose the effects of a treatment by measure; changes that are undefined have none in `rows`."""
     group = Group(FAMILY, treatment, NAME)
     found = {row.measure: row for row in rows.values() if (row.family, row.group) == group[:2]}
-    return {measure: effect(group, measure, 0, Estimate(None)) for measure in (*TITLES, *SIZES, OTHER)} | found
+    return {
+        measure: effect(group, measure, 0, Estimate(None)) for measure in (*TITLES, *SIZES, OTHER, CERTAINTY)
+    } | found

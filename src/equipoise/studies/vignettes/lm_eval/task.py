@@ -18,12 +18,14 @@ from equipoise.materials.stories.library import load_library
 from equipoise.studies.cases.effects import case_pairs
 from equipoise.studies.cases.judged import read_output
 from equipoise.studies.cases.pairs import declared, paired_result, with_verdict
-from equipoise.studies.cases.rows import Case, CaseJudgement, cases_of
+from equipoise.studies.cases.rows import Case, CaseJudgement, Output, cases_of
 from equipoise.studies.vignettes.profiles import Build, build_pairs
 from equipoise.text.diagnoses import FILE, Diagnoses, load_diagnoses
 
 Read = tuple[str, str]
 """The id of a case, and the kind of the answer that was read."""
+UNANSWERED = "unanswered"
+"""The kind of a reply without words, which holds no answer."""
 SPLIT = "test"
 CUES = ("bias_feature", "bias_label")
 KEPT = ("pair", "role", "dimension", "story", "expected", "synonyms", "expected_synonyms")
@@ -52,9 +54,10 @@ def dataset(**_: object) -> dict[str, Any]:
 def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Any]:
     """Read one reply: whether it names the expected diagnosis, and for each paired figure the case and the kind."""
     given, _ = read_output(results[0], _known()[doc["id"]], _names())
+    kind = UNANSWERED if given.kind == "unparsed" and Output(doc["id"], results[0]).broken else given.kind
     paired = ("differential_bias_rate", "reverse_bias_rate", "differential_vs_reverse", "pairs", "verdict")
     names = (*paired, *(f"differential_vs_reverse_{end}" for end in ("ci_low", "ci_high")))
-    return {"expected_rate": float(given.kind == "expected"), **dict.fromkeys(names, (doc["id"], given.kind))}
+    return {"expected_rate": float(given.kind == "expected"), **dict.fromkeys(names, (doc["id"], kind))}
 
 
 def differential_bias_rate(read: Sequence[Read]) -> float:
@@ -106,7 +109,11 @@ def _result(read: tuple[Read, ...]) -> StudyResult:
 
 
 def _judged(read: Sequence[Read]) -> list[CaseJudgement]:
-    return [CaseJudgement.model_validate({"key": key, "answer": kind}) for key, kind in read]
+    empty: dict[str, Any] = {"answer": "unparsed", "unanswered": True}
+    return [
+        CaseJudgement.model_validate({"key": key, **(empty if kind == UNANSWERED else {"answer": kind})})
+        for key, kind in read
+    ]
 
 
 def _listed(value: Any) -> Any:  # noqa: ANN401  (any field of a case)
