@@ -66,8 +66,8 @@ NAMES: dict[Treatment, tuple[str, str]] = {
 FINE = 1e-6
 """Precision of the logarithm of a p-value."""
 NOTE = (
-    "Bias and accuracy of 100 patients, with 95 % intervals; bias falls below 0. Margins: accuracy "
-    f"{100 * MARGINS['accuracy_change']:g}, d\N{PRIME} {MARGINS['d_prime_change']:g}. p-values are Holm-adjusted."
+    "Changes of 100 patients, and in d\N{PRIME}, with 95 % intervals; less bias is below 0. Margins: accuracy "
+    f"{100 * MARGINS['accuracy_change']:g}, d\N{PRIME} {MARGINS['d_prime_change']:g}."
 )
 ELSEWHERE = "no bias moved to other wrong diagnoses"
 KEPT = "neither accuracy nor d\N{PRIME} is inferior."
@@ -247,9 +247,12 @@ def _limits(own: Mapping[str, Effect]) -> list[tuple[Effect, float]]:
     return [(own[measure], -margin) for measure, margin in MARGINS.items()]
 
 
-def change(row: Effect) -> str:
-    """Write a change with its interval: of 100 patients, but for d'; a dash where it is undefined."""
-    scale, form = (1, "+z.2f") if row.measure == "d_prime_change" else (100, "+z.1f")
+def change(row: Effect, places: int = 1) -> str:
+    """Write a change with its interval: of 100 patients, but for d'; a dash where it is undefined.
+
+    `places` are the decimal places of the changes of 100 patients.
+    """
+    scale, form = (1, "+z.2f") if row.measure == "d_prime_change" else (100, f"+z.{places}f")
     if row.estimate is None:
         return "–"
     values = (row.estimate, row.ci_low, row.ci_high)
