@@ -494,7 +494,7 @@ def test_the_command_prints_a_line_of_each_treatment(
         title, heads, line, *_ = printed.splitlines()
         assert title.strip() == "Treatments of phantom_fair, 200 pairs"
         assert heads.split() == ["treatment", "outcome", "bias", "accuracy", "d\N{PRIME}"]
-        assert re.search(r"^instructed helps +\N{MINUS SIGN}15 \(.*\) +\+0 \(.*\) ", line)
+        assert re.search(r"^instructed helps +\N{MINUS SIGN}15 \(.*\) +0 \(.*\) ", line)
         assert ("An instruction helps: of 100 patients" in printed) is verbose
         assert ("p-values, Holm-adjusted" in printed) is verbose
 
@@ -528,9 +528,9 @@ def test_an_open_outcome_is_explained_in_a_sentence(
     assert "Undecided: neither help nor harm is shown; more pairs (--profile verdict) would" in capsys.readouterr().out
 
 
-def test_a_change_that_rounds_to_zero_has_no_minus() -> None:
-    """-0.008 of 100 patients is +0.0: a minus would say that the bias falls."""
+def test_a_change_that_rounds_to_zero_has_no_sign() -> None:
+    """-0.008 of 100 patients is 0.0: a sign would say that the bias falls, or rises."""
     estimate = Estimate(-0.00008, Interval(-0.022, 0.022))
     row = effect(Group("treatment", "blinded", "vignettes"), "bias_change", 41, estimate)
 
-    assert change(row) == "+0.0 (\N{MINUS SIGN}2.2 to +2.2)"
+    assert change(row) == "0.0 (\N{MINUS SIGN}2.2 to +2.2)"

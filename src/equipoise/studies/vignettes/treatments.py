@@ -256,7 +256,8 @@ def change(row: Effect, places: int = 1) -> str:
     if row.estimate is None:
         return "–"
     values = (row.estimate, row.ci_low, row.ci_high)
-    estimate, *ends = (f"{scale * value:{form}}" for value in values if value is not None)
+    told = (f"{scale * value:{form}}" for value in values if value is not None)
+    estimate, *ends = (text if text.strip("+0.") else text[1:] for text in told)
     return (f"{estimate} ({' to '.join(ends)})" if ends else estimate).replace("-", MINUS)
 
 
