@@ -197,4 +197,4 @@ def study_table(study: str, rows: list[Standing]) -> Table:
 
 def _stacked(text: str) -> str:
     """Put the interval and the group of an extreme below the estimate."""
-    return text.replace(" (", "\n(").replace(", ", ",\n").replace("/", "\n/")
+    return text.replace(" (", "\n(").replace(", ", ",\n")
