@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from equipoise.cli.leaderboard import verdict_table
 from equipoise.compare.leaderboard import Cell
 from equipoise.compare.record import besides
 from equipoise.core import jsonl, params, printing
@@ -25,18 +26,16 @@ from equipoise.figures.look import in_patients, margins
 from equipoise.figures.look import look as told
 from equipoise.figures.needed import needs, planned_size, spreads_of
 from equipoise.figures.options import Decision, Measure
-from equipoise.figures.plain import OPEN, state
-from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, StudyResult, and_more
+from equipoise.figures.plain import state
+from equipoise.figures.result import BIASED, StudyResult, and_more
 from equipoise.figures.size import Size
 from equipoise.figures.study import Study
-from equipoise.figures.wording import about, in_table
+from equipoise.figures.wording import about
 from equipoise.pipeline.rows import RunFiles
 from equipoise.pipeline.run import Run
 from equipoise.studies.registry import STUDIES
 
 ADJUSTED = "†"
-SHORT: dict[str, str] = {BIASED: "biased", UNBIASED: "no bias"}
-"""Verdicts in the words of a narrow column."""
 
 
 def results(
@@ -142,7 +141,9 @@ def _beside(model: str, results: list[tuple[Study, StudyResult]], looks: Mapping
     The headline figure of the first study stands beside them where it is told of 100 patients.
     """
     verdicts = [(study, result.verdict) for study, result in results if result.verdict]
-    rows = {row.model: row.studies for row in besides(Path()) if row.model != model}
+    rows: dict[str, Mapping[str, tuple[str, Cell]]] = {
+        row.model: row.studies for row in besides(Path()) if row.model != model
+    }
     if not rows or not verdicts:
         return []
     rows[f"{model} *"] = {
@@ -150,23 +151,8 @@ def _beside(model: str, results: list[tuple[Study, StudyResult]], looks: Mapping
         for study, verdict in verdicts
         for row in [verdict.row]
     }
-    first, headline = verdicts[0]
-    clause = headline.figure.of_100
-    columns = ("model", *(study.title.lower() for study, _ in verdicts), *(["of 100"] if clause else []))
-    table = printing.plain_table("Verdicts", columns, left=1 + len(verdicts), gap=2)
-    for name, found in rows.items():
-        told = [SHORT.get(word := found[study.name][0], word) if study.name in found else "" for study, _ in verdicts]
-        table.add_row(name, *told, *([_of_100(found.get(first.name))] if clause else []))
-    meant = f"; of 100: {clause.format(more='so many more than')}, with its interval" if clause else ""
-    words = {word for found in rows.values() for word, _ in found.values()}
-    return [table, f"* this run{meant}.", *([OPEN] if UNDECIDED in words else [])]
-
-
-def _of_100(known: tuple[str, Cell] | None) -> str:
-    """Write a headline figure of a hundred patients; empty where it has no value."""
-    if known is None or known[1].estimate is None:
-        return ""
-    return in_table(known[1].estimate, known[1].ci_low, known[1].ci_high)
+    table, *notes = verdict_table([study.name for study, _ in verdicts], rows, verdicts[0][1].figure)
+    return [table, f"* this run: {model}", *notes]
 
 
 def _table(rows: list[tuple[Figure, Effect]], interval: str) -> Table:
