@@ -110,7 +110,7 @@ def test_files_are_written(tmp_path: Path) -> None:
     assert len([line for line in (tmp_path / "a.md").read_text(encoding="utf-8").split("\n") if "|" in line]) == 5
     assert len((tmp_path / "b" / "a.csv").read_text(encoding="utf-8").splitlines()) == 4
     assert "reference: main" in printed
-    assert "a (wide): other parameters: measure.alpha=0.1" in printed
+    assert "* a (wide): other parameters: measure.alpha=0.1" in printed
 
 
 def test_an_edited_workspace_is_left_out_until_it_has_run(project: Path) -> None:

@@ -21,11 +21,11 @@ from equipoise.compare.leaderboard import (
     judged_studies,
     markdown,
     measured,
-    parameters,
     standings,
 )
 from equipoise.compare.record import read_all
 from equipoise.core import jsonl, printing
+from equipoise.core.display import first_of
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.overwriting import Force, require_own
 from equipoise.core.progress import progress
@@ -78,7 +78,7 @@ def leaderboard(
         printing.print_json(json_rows(rows))
         return
     studies = dict.fromkeys(headline.study for headline in measured(rows))
-    notes += [f"{row.model} ({row.run.name}): other parameters: {parameters(row)}" for row in rows if row.changed]
+    notes += [f"* {row.model} ({row.run.name}): other parameters: {_some(row)}" for row in rows if row.changed]
     tables = (part for study in studies for part in (study_table(study, rows), ""))
     printing.show(*verdicts_of(rows), "", *tables, *notes, f"reference: {reference.name}", *NOTES)
 
@@ -118,6 +118,11 @@ def _of_100(known: tuple[str, Cell | None] | None) -> str:
     """Write a headline figure of a hundred patients; empty where it has no value."""
     figure = None if known is None else known[1]
     return "" if figure is None or figure.estimate is None else in_table(figure.estimate, figure.ci_low, figure.ci_high)
+
+
+def _some(row: Standing) -> str:
+    """Name some parameters in which a row differs from the reference, and count the rest, which --json lists."""
+    return first_of([f"{name}={value}" for name, value in row.changed.items()], 5)
 
 
 def _marked(row: Standing) -> str:
