@@ -103,6 +103,15 @@ def test_a_clinician_reads_what_was_asked_and_that_no_clinician_has_reviewed_it(
     assert "Briefly explain, in at most three sentences" in text
 
 
+def test_what_guards_mean_is_told_without_the_marks_of_code(written: str) -> None:
+    """A meaning names a command or a setting, which Markdown marks and a page of HTML does not."""
+    text = read(written).text
+    meanings = text[text.index("Guards and their outcomes") : text.index("What was asked and answered")]
+
+    assert "equipoise show names it" in " ".join(meanings.split())
+    assert "`" not in meanings
+
+
 def test_every_figure_of_the_board_has_its_page() -> None:
     """The page exists, names the figure's measure, and is listed in the index of the metrics."""
     index = (ROOT / "docs/metrics/index.md").read_text(encoding="utf-8")
