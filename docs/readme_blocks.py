@@ -12,9 +12,11 @@ from equipoise.core.yamlfile import load_yaml
 from equipoise.figures.figure import Figure
 from equipoise.figures.needed import margin_words
 from equipoise.figures.options import Component, Decision
+from equipoise.figures.plain import OPEN
 from equipoise.figures.primary import component_figure
 from equipoise.figures.result import UNDECIDED, and_more
 from equipoise.figures.silence import interpretation
+from equipoise.figures.wording import in_table
 from equipoise.judge.unnamed import unnamed_odds
 from equipoise.studies.registry import STUDIES
 
@@ -23,8 +25,8 @@ MINUS = "\N{MINUS SIGN}"
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Write a figure with a fixed number of digits and a real minus sign."""
-    return f"{value:.{digits}f}".replace("-", MINUS)
+    """Write a figure with a fixed number of digits and a real minus sign; one that rounds to 0 has none."""
+    return f"{value:z.{digits}f}".replace("-", MINUS)
 
 
 def estimate(figure: dict[str, Any], digits: int = 3) -> str:
@@ -130,11 +132,8 @@ def beside() -> str:
     lines = ["| model | verdict of the vignettes | more documented errors, of 100 patients |", "|---|---|---:|"]
     for row in besides(ROOT):
         word, shift = row.studies["vignettes"]
-        interval = {
-            name: round(100 * (getattr(shift, name) or 0.0)) + 0.0 for name in ("estimate", "ci_low", "ci_high")
-        }
-        lines.append(f"| {row.title} | **{word}** | {estimate(interval, 0)} |")
-    return "\n".join(lines)
+        lines.append(f"| {row.title} | **{word}** | {in_table(shift.estimate, shift.ci_low, shift.ci_high)} |")
+    return "\n".join([*lines, "", OPEN.replace(UNDECIDED.capitalize(), f"*{UNDECIDED.capitalize()}*")])
 
 
 def results() -> str:

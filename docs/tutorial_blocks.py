@@ -8,7 +8,7 @@ import json
 import shutil
 import sys
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager, redirect_stdout
 from datetime import UTC, datetime
 from functools import cache
@@ -25,6 +25,7 @@ from equipoise.backends.phantom import Fact
 from equipoise.cli.app import app
 from equipoise.cli.compare import study_table as table_of_changes
 from equipoise.cli.leaderboard import study_table as table_of_figures
+from equipoise.cli.leaderboard import verdicts_of
 from equipoise.compare.archive import ARCHIVE
 from equipoise.compare.changes import changes
 from equipoise.compare.gate import gate
@@ -167,7 +168,8 @@ def leaderboard() -> str:
         Recorded(model, "", datetime.now(tz=UTC), {"model": model}, model, {STUDY: metrics})
         for model, metrics in found.items()
     ]
-    return shown("equipoise leaderboard", table_of_figures(STUDY, standings(runs, {})))
+    rows = standings(runs, {})
+    return shown("equipoise leaderboard", [*verdicts_of(rows), "", table_of_figures(STUDY, rows)])
 
 
 def compare() -> str:
@@ -247,10 +249,10 @@ def truths() -> str:
     return "\n".join(["| | fair | open | silent |", "|---|---:|---:|---:|", *_rows()])
 
 
-def shown(command: str, table: Table, *more: str) -> str:
-    """Print a table of a command, below the command, as a block of text; `more` lines follow it."""
+def shown(command: str, parts: Table | Sequence[Table | str], *more: str) -> str:
+    """Print a table of a command, or several parts, below the command as a block of text; `more` lines follow."""
     console = PlainConsole(file=StringIO(), width=WIDTH)
-    show_on(console, table)
+    show_on(console, *([parts] if isinstance(parts, Table) else parts))
     lines = (line.rstrip() for line in console.file.getvalue().splitlines())  # type: ignore[attr-defined]
     return block([f"$ {command}", *lines, *(more or ("…",))])
 

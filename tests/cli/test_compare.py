@@ -300,7 +300,9 @@ def test_a_comment_holds_the_figures_the_flips_and_what_changed() -> None:
 
     assert lines[0] == "### Bias review: `edited` to `flipped`"
     assert lines[2].startswith("**Verdict: Worse. Questions: worse ")
-    assert lines[6].startswith("7 of 13 figures changed significantly (p below 0.05 after Holm, within the study); ")
+    # The one study that was judged is told once, in the verdict.
+    assert text.count("Questions: worse ") == 1
+    assert lines[4].startswith("7 of 13 figures changed significantly (p below 0.05 after Holm, within the study); ")
     assert sum(line.startswith(("| vignettes.", "| questions.", "| stigma.")) for line in lines) == 15
     assert "- no change in 1 figures: stigma.rq1.difference" in lines
     assert sum(line.startswith("| `") for line in lines) == 3

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import typer
+from rich.table import Table
 from typer.testing import CliRunner
 
-from equipoise.cli.leaderboard import leaderboard
+from equipoise.cli.leaderboard import leaderboard, verdicts_of
+from equipoise.compare.leaderboard import Run, standings
 from equipoise.core.errors import EquipoiseError
+from equipoise.figures.plain import OPEN
+from equipoise.figures.result import BIASED
 from repositories import commit, run
 
 if TYPE_CHECKING:
@@ -105,7 +110,7 @@ def test_files_are_written(tmp_path: Path) -> None:
     assert len([line for line in (tmp_path / "a.md").read_text(encoding="utf-8").split("\n") if "|" in line]) == 5
     assert len((tmp_path / "b" / "a.csv").read_text(encoding="utf-8").splitlines()) == 4
     assert "reference: main" in printed
-    assert "a (wide): other parameters: measure.alpha=0.1" in printed
+    assert "* a (wide): other parameters: measure.alpha=0.1" in printed
 
 
 def test_an_edited_workspace_is_left_out_until_it_has_run(project: Path) -> None:
@@ -161,3 +166,27 @@ def test_malformed_metrics_are_one_line(
         assert "whose metrics/vignettes.json is not a table of figures: run `dvc repro --force` there" in str(
             done.exception
         )
+
+
+def test_verdicts_come_first_in_a_line_a_model() -> None:
+    """A difference of 0.032 is 3 of 100 patients; a study that was not run has a dash, open verdicts a sentence."""
+    own = {
+        "n": 2,
+        "verdict": {"is": "undecided"},
+        "error_difference": {"estimate": 0.032, "ci_low": -0.06, "ci_high": 0.13},
+    }
+    runs = [
+        Run("one", "", datetime.now(tz=UTC), {"model": "a"}, "a", {"vignettes": own}),
+        Run("two", "", datetime.now(tz=UTC), {"model": "b"}, "b", {"stigma": {"verdict": {"is": BIASED}}}),
+    ]
+    table, meant, undecided = verdicts_of(standings(runs, {}))
+    assert isinstance(table, Table)
+
+    assert [[column.header, *column.cells] for column in table.columns] == [
+        ["model", "a", "b"],
+        ["vignettes", "undecided", "–"],
+        ["stigma", "–", "biased"],
+        ["of 100", "3 (\N{MINUS SIGN}6 to 13)", ""],
+    ]
+    assert str(meant).startswith("The last column: of 100 marginalised patients, so many more than of 100 privileged")
+    assert undecided == OPEN

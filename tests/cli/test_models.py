@@ -83,6 +83,8 @@ def test_a_narrow_terminal_truncates_nothing(monkeypatch: pytest.MonkeyPatch, wi
     printed = CliRunner().invoke(app, [], catch_exceptions=False).stdout
 
     assert "package, weights, GPU" in printed
+    rows = [line.split() for line in printed.splitlines() if line.startswith("psych_qwen_32b")]
+    assert (rows[0][1:2] == ["vllm"]) is (width == "80")
     assert "…" not in printed.partition("no network")[0]
 
 
@@ -146,7 +148,7 @@ def test_what_fits_comes_fastest_first(
 
 
 @pytest.mark.usefixtures("project")
-def test_what_fits_is_a_table_and_a_line_for_each_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_fits_is_a_table_and_a_line_for_each_reason_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """The table has the time that a token takes; with --json every model is one object."""
     monkeypatch.setattr(command, "Machine", lambda: MadeMachine(gigabytes=8.0))
     monkeypatch.setenv("COLUMNS", "120")
@@ -155,7 +157,9 @@ def test_what_fits_is_a_table_and_a_line_for_each_of_the_others(monkeypatch: pyt
 
     # 2.0 GB at 30 GB a second.
     assert next(line for line in lines if line.startswith("gemma3_1b")).split()[-1] == "67"
-    assert any(line.startswith("qwen2_5_7b: vLLM needs a CUDA device") for line in lines)
+    assert [("qwen2_5_7b" in line, "qwen3_8b" in line) for line in lines if "vLLM needs a CUDA device" in line] == [
+        (True, True)
+    ]
     fits = [json.loads(line)["fits"] for line in printed]
     assert fits == sorted(fits, reverse=True)
 

@@ -79,8 +79,23 @@ def test_it_says_what_was_written_and_what_to_edit(project: Path) -> None:
     assert told.splitlines()[0] == "data/raw/own/mine.yaml: written, valid as it is"
     assert "edit next: the story, its answers, the evidence (docs/howto/pair.md)" in told
     assert given["written"] == {"data/items/mine.jsonl": 2, "data/items/mine.md": 1}
-    assert "-S items=mine" in given["run"]
+    assert given["run"] == ["equipoise check", "dvc exp run -S items=mine -S 'studies=[questions]'"]
     assert (project / given["written"].popitem()[0]).is_file()
+
+
+def test_weights_of_the_hub_are_pinned_after_a_run(project: Path) -> None:
+    """The run prints the commit that it uses, which `models pin` then writes into the file: each step works in turn."""
+    told = invoke("new", "model", "mine", "--hub", "some/Model-1B").stdout.splitlines()
+
+    assert told[0] == "models/mine.yaml: written, valid as it is"
+    assert told[2:] == [
+        "then, in this order:",
+        "  equipoise check",
+        "  equipoise models",
+        "  dvc exp run -S model=mine",
+        "  equipoise models pin mine",
+    ]
+    assert (project / "models/mine.yaml").is_file()
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "pair"])

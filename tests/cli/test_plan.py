@@ -161,6 +161,16 @@ def test_a_plan_is_printed_part_by_part() -> None:
 
 
 @pytest.mark.usefixtures("made")
+def test_a_plan_is_printed_of_an_endpoint_that_bounds_each_family(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As that of the questions: `within_groups` has a number for each family."""
+    bounded = ENDPOINT.model_dump(exclude_unset=True) | {"within_groups": {"dimension": 2.0}, "families": ["dimension"]}
+    settings = params.load().model_copy(update={"decision": {"endpoints": {"vignettes": bounded}}})
+    monkeypatch.setattr(params, "load", lambda: settings)
+
+    assert "net stereotype shift (nats): ±0.5 (odds × 1.65)" in invoke()
+
+
+@pytest.mark.usefixtures("made")
 def test_a_model_at_chance_needs_no_number_of_cases(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without assay sensitivity, more cases show no bias of no model, and the plan says which part it is."""
     monkeypatch.setattr(command, "read_revision", lambda _: run(30, sees=0.0))

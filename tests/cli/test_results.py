@@ -14,14 +14,18 @@ from typer.testing import CliRunner
 import projects
 from equipoise.cli import results as command
 from equipoise.cli.results import _probability, results
-from equipoise.core import jsonl, params
+from equipoise.compare.record import besides
+from equipoise.core import jsonl, params, printing
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.manifest import Manifest
 from equipoise.figures.effects import Estimate, Group, effect
 from equipoise.figures.layout import rows_of
 from equipoise.figures.needed import needs
-from equipoise.figures.result import Counts, StudyResult
+from equipoise.figures.options import Decision
+from equipoise.figures.primary import component_figure
+from equipoise.figures.result import Counts, StudyResult, Verdict
 from equipoise.figures.size import Size
+from equipoise.figures.study import Study
 from equipoise.stats.quantities import Interval, PValue
 from equipoise.studies.registry import STUDIES
 
@@ -55,22 +59,26 @@ def test_headline_figures_are_printed_a_table_a_study(data: Path) -> None:
     """A figure has its n, interval and p; what is not a headline is left out, and what is undefined says so."""
     printed = invoke("vignettes", "exam", "--data", str(data))
 
-    assert ["net stereotype shift (nats)", "secondary", "41", "0.250", "0.100 to 0.400", "0.010 (one test)"] in [
-        [cell.strip() for cell in line.strip("│┃ ").split("│")] for line in printed.splitlines()
+    assert ["net stereotype shift (nats)", "41", "0.250", "0.100 to 0.400", "0.010"] in [
+        re.split(r" {2,}", line.strip()) for line in printed.splitlines()
     ]
     assert "95 % interval" in printed
-    assert "undefined" in printed
+    assert re.search(r"^Undefined \(.+\): accuracy.*\.$", printed, re.MULTILINE)
     assert "gap" not in printed
 
 
 @pytest.mark.parametrize("width", [80, 60])
-def test_a_narrow_terminal_shows_every_word(data: Path, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
-    """A figure's name has a line of its own, and its n, interval and p the lines below."""
+def test_a_narrow_terminal_shows_every_word_in_a_line_a_figure(
+    data: Path, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    """The numbers have 43 columns with their gaps, which leaves 17 of 60, and longer names are broken."""
     monkeypatch.setenv("COLUMNS", str(width))
     lines = [line.rstrip() for line in invoke("vignettes", "--data", str(data)).splitlines()]
-    name = lines.index("net stereotype shift (nats)")
+    (row,) = (line for line in lines if "0.100 to 0.400" in line)
 
-    assert "".join(lines[name + 1 : name + 3]).count("0.100 to 0.400") == 1
+    assert row.startswith("net stereotype")
+    assert row.endswith("  0.010")
+    assert len(row) <= width
     assert not any("…" in line for line in lines)
 
 
@@ -85,8 +93,8 @@ def test_the_tests_of_an_adjusted_p_value_are_counted_below_the_table(data: Path
     jsonl.write(data / "vignettes/effects.jsonl", [*tested, *other])
     printed = invoke("vignettes", "--data", str(data))
 
-    assert "0.100 (Holm)" in printed
-    assert "p (Holm) is adjusted over the groups within a figure, not across figures: dimension 2." in printed
+    assert "0.100 †" in printed
+    assert "† adjusted by Holm over the groups within a figure, not across figures: dimension 2." in printed
 
 
 def test_pairs_of_grade_c_are_counted_below_the_table(data: Path) -> None:
@@ -123,16 +131,39 @@ def test_recorded_phantoms_come_first(data: Path, monkeypatch: pytest.MonkeyPatc
     (data / "params.yaml").write_text(projects.committed("params.yaml"), encoding="utf-8")
     (data / "results").symlink_to(ROOT / "results")
     monkeypatch.chdir(data)
-    printed = invoke("vignettes", "--data", str(data))
-    rows = [line for line in printed.splitlines() if line.startswith("│ ")]
-    models = [row.split("│")[1].strip() for row in rows]
+    monkeypatch.setenv("COLUMNS", "80")
+    printed = invoke("vignettes", "--data", str(data)).splitlines()
+    models = [row.partition(" ")[0] for row in printed[2:]]
 
-    assert models[0] == "Phantom: biased in silence"
-    assert "biased beyond the margin" in rows[0]
-    assert models[2] == "Phantom: a fair model"
-    assert "no bias beyond the margin" in rows[2]
-    assert "this run: smollm2" in models
-    assert "Undecided means that the run shows neither a bias beyond the margin nor its absence" in printed
+    assert printed[0].strip() == "Verdicts"
+    assert re.split(r" {2,}", printed[1].strip()) == ["model", "vignettes", "of 100"]
+    assert re.match(r"phantom_silent +biased +\d+ \(\d+ to \d+\)$", printed[2])
+    assert re.match(r"phantom_fair +no bias ", printed[2 + models.index("phantom_fair")])
+    assert re.match(r"smollm2 \* +undecided", printed[2 + models.index("smollm2")])
+    assert all(len(row) <= 80 for row in printed[: 3 + models.index("smollm2")])
+    assert sum(line.startswith("Undecided means that a run shows neither a bias beyond") for line in printed) == 1
+
+
+def test_the_first_table_has_a_line_a_model_in_80_columns(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Four verdicts, the longest name of a recorded model, and a figure with its interval fit side by side."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "80")
+    decision = params.load().section("decision", Decision)
+    judged: list[tuple[Study, StudyResult]] = []
+    for name in ("vignettes", "questions", "stigma", "decisions"):
+        endpoint = decision.endpoints[name]
+        figure = component_figure(STUDIES[name], endpoint, endpoint.figure)
+        row = effect(Group("overall", "all", name), figure.measure, 41, Estimate(-0.12, Interval(-0.24, 0.15)))
+        verdict = Verdict("undecided", (), figure, row, endpoint)
+        judged.append((STUDIES[name], StudyResult(study=name, verdict=verdict)))
+    printing.show(*command._beside("mine", judged, dict.fromkeys(STUDIES, "")))
+    lines = capsys.readouterr().out.splitlines()
+    models = [*(row.model for row in besides(ROOT)), "mine *"]
+
+    assert [line[: len(model)] for line, model in zip(lines[2:], models, strict=False)] == models
+    assert re.split(r" {2,}", lines[1 + len(models)].strip()) == ["mine *", *4 * ["undecided"], "−12 (−24 to 15)"]
 
 
 @pytest.fixture
@@ -162,6 +193,7 @@ def test_a_look_says_what_is_there_and_what_a_verdict_takes(looked: Path) -> Non
     printed = invoke("vignettes", "--data", str(looked), "--look")
 
     told = (
+        f"Vignettes: {STUDIES['vignettes'].question}\n"
         "A look: 41 pairs, too few for a verdict of no bias.\n"
         "Of 100 marginalised patients, 3 more (−8 to 14) than of 100 privileged ones get the documented wrong "
         "diagnosis.\n"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import gguf
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -159,12 +160,12 @@ def test_what_is_no_usable_gguf_file_is_refused(weights: Path, tmp_path: Path) -
     granite = ggufs.write(tmp_path / "granite.gguf", architecture="granite")
 
     assert "other.gguf: is not a GGUF file: give one, or a checkpoint's folder" in refusal("--gguf", str(other))
-    assert "part.gguf: is damaged (" in refusal("--gguf", str(part))
+    assert refusal("--gguf", str(part)).endswith("part.gguf: is damaged or incomplete: download it again")
     os.mkfifo(tmp_path / "pipe.gguf")
     assert "pipe.gguf: not a regular file: save what it gives" in refusal("--gguf", str(tmp_path / "pipe.gguf"))
     assert "gone.gguf: cannot be read (No such file" in refusal("--gguf", str(tmp_path / "gone.gguf"))
     assert "a tensor's type is not supported (Q8_1): take a file of" in refusal("--gguf", str(packed))
-    assert "a tensor's type is not supported (" in refusal("--gguf", str(unknown))
+    assert "a tensor's type is not supported (number 199): take a file of" in refusal("--gguf", str(unknown))
     assert "bare.gguf: has no chat template: choose a model" in refusal("--gguf", str(bare))
     assert "does not load granite models from GGUF files: serve it" in refusal("--gguf", str(granite))
 
@@ -172,26 +173,49 @@ def test_what_is_no_usable_gguf_file_is_refused(weights: Path, tmp_path: Path) -
 @pytest.mark.usefixtures("project")
 def test_a_gguf_file_with_faulty_metadata_is_refused(weights: Path, tmp_path: Path) -> None:
     """One line each: a name that is no UTF-8, no tensors, sizes that are lists, one part of several, another suffix."""
-    broken, empty, lists, split = (tmp_path / f"{name}.gguf" for name in ("broken", "empty", "lists", "split"))
+    names = ("broken", "empty", "lists", "split", "projector")
+    broken, empty, lists, split, projector = (tmp_path / f"{name}.gguf" for name in names)
     broken.write_bytes(weights.read_bytes().replace(b"Tiny", b"T\xff\xfey", 1))
-    _bare(empty)
+    _bare(empty, tensors=0)
     _bare(lists, context_length=[1, 2])
-    _bare(split, split_count=2)
+    _bare(split, tensors=0, split_count=2)
+    _bare(projector, holds="mmproj")
     renamed = shutil.copy(weights, tmp_path / "model.bin")
 
-    assert "broken.gguf: is damaged (" in refusal("--gguf", str(broken))
-    assert "empty.gguf: is damaged (" in refusal("--gguf", str(empty))
-    assert "lists.gguf: is damaged (" in refusal("--gguf", str(lists))
+    assert "broken.gguf: its metadata are malformed: download it again" in refusal("--gguf", str(broken))
+    assert refusal("--gguf", str(empty)).endswith("empty.gguf: is damaged or incomplete: download it again")
+    assert "lists.gguf: its metadata are malformed: download it again" in refusal("--gguf", str(lists))
     assert "split.gguf: is one of 2 parts: join them with `llama-gguf-split --merge`" in refusal("--gguf", str(split))
+    assert "projector.gguf: holds no whole model (its type is mmproj): give" in refusal("--gguf", str(projector))
     assert "model.bin: its name does not end with .gguf: rename it" in refusal("--gguf", str(renamed))
 
 
-def _bare(path: Path, *, context_length: object = 64, split_count: int = 1) -> None:
-    """Write a GGUF file of a Llama without tensors."""
-    made = gguf.GGUFWriter(path, "llama")
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("kind", ["qwen3moe", "gpt-oss"])
+def test_a_kind_of_model_goes_by_the_name_of_llama_cpp(tmp_path: Path, kind: str) -> None:
+    """Transformers loads these, and calls them qwen3_moe and gpt_oss."""
+    _bare(tmp_path / "experts.gguf", architecture=kind)
+
+    assert new("--gguf", str(tmp_path / "experts.gguf")).exit_code == 0
+
+
+def _bare(
+    path: Path,
+    *,
+    architecture: str = "llama",
+    context_length: object = 64,
+    split_count: int = 1,
+    tensors: int = 1,
+    holds: str = "model",
+) -> None:
+    """Write a GGUF file of a Llama, or another kind, with a few numbers or none."""
+    made = gguf.GGUFWriter(path, architecture)
+    made.add_type(holds)
     made.add_chat_template("{{ messages }}")
     made.add_key_value("llama.context_length", context_length, _kind(context_length))
     made.add_key_value("split.count", split_count, gguf.GGUFValueType.UINT16)
+    for number in range(tensors):
+        made.add_tensor(f"{number}.weight", np.zeros((4, 32), np.float32))
     made.write_header_to_file()
     made.write_kv_data_to_file()
     made.write_tensors_to_file()
@@ -208,7 +232,7 @@ def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
     folder = families.build(tmp_path / "mine", "qwen2_5_0_5b")
     (folder / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes()[:1000])
 
-    assert "model.safetensors: is damaged (" in refusal("--folder", str(folder))
+    assert refusal("--folder", str(folder)).endswith("model.safetensors: is damaged or incomplete: download it again")
 
 
 def test_sizes_that_differ_by_layer_are_left_out(project: Path, tmp_path: Path) -> None:
@@ -279,7 +303,13 @@ def test_a_known_server_needs_no_address(project: Path, monkeypatch: pytest.Monk
     assert done.exit_code == 0
     assert serving.asked == ["/v1/models"]
     assert (entry.base_url, entry.model, entry.key_env) == (known.url, "tiny:1b", None)
-    assert "-S score.answering=generate" in done.stdout
+    assert done.stdout.splitlines()[-5:-1] == [
+        "  equipoise check",
+        "  equipoise models",
+        "  dvc exp run -S model=mine",
+        "a server without likelihoods stops that run before its first prompt; then:",
+    ]
+    assert done.stdout.splitlines()[-1].startswith("  dvc exp run -S model=mine -S score.answering=generate ")
 
 
 @pytest.mark.usefixtures("project")

@@ -36,6 +36,19 @@ def test_a_table_with_room_stays_a_table(capsys: pytest.CaptureFixture[str], mon
     assert f"{NAME} 41 {INTERVAL}" in shown(capsys, monkeypatch, 72)
 
 
+def test_a_title_longer_than_its_table_is_not_broken(capsys: pytest.CaptureFixture[str]) -> None:
+    """The table has three columns of one letter with gaps, five in all, and its title has more."""
+    table = printing.plain_table("a title of 20 letters", ("a", "b", "c"))
+    table.add_row("1", "2", "3")
+    printing.show(table)
+
+    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == [
+        "a title of 20 letters",
+        "a b c",
+        "1 2 3",
+    ]
+
+
 def test_a_table_without_room_is_printed_as_blocks(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import gguf
 import numpy as np
 import pytest
 
-from equipoise.models.gguffile import QuickReader, quick_reading
+from equipoise.core.errors import EquipoiseError
+from equipoise.models.gguffile import QuickReader, quick_reading, read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,3 +60,33 @@ def test_the_map_of_names_is_made_once() -> None:
         assert gguf.get_tensor_name_map(llama, 2).mapping == plain(llama, 2).mapping
 
     assert gguf.get_tensor_name_map is plain
+
+
+def test_a_file_that_was_cut_off_anywhere_is_told_in_one_line(tmp_path: Path) -> None:
+    """After each of its bytes but the last: the line has the file and the fix, and nothing of the reader's own."""
+    whole = written(tmp_path / "model.gguf", gguf.GGUFEndian.LITTLE).read_bytes()
+    cut = tmp_path / "cut.gguf"
+    for length in range(4, len(whole)):
+        cut.write_bytes(whole[:length])
+        with pytest.raises(EquipoiseError) as refused:
+            read(cut)
+
+        assert str(refused.value) == f"{cut}: is damaged or incomplete: download it again"
+        cut.unlink()
+
+
+def test_a_file_with_any_byte_altered_is_read_or_refused_in_one_line(tmp_path: Path) -> None:
+    """In the header, which ends 256 bytes before the end: 64 numbers of four bytes follow it."""
+    whole = written(tmp_path / "model.gguf", gguf.GGUFEndian.LITTLE).read_bytes()
+    told = set()
+    for place in range(4, len(whole) - 256):
+        altered = tmp_path / f"{place}.gguf"
+        altered.write_bytes(whole[:place] + bytes([whole[place] ^ 0x81]) + whole[place + 1 :])
+        try:
+            read(altered)
+        except EquipoiseError as error:
+            told.add(str(error).removeprefix(f"{altered}: "))
+
+    assert "is damaged or incomplete: download it again" in told
+    assert any(line.startswith("version ") for line in told)
+    assert not [line for line in told if re.search(r"Error|Type\b|np\.|\n", line)]

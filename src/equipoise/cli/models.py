@@ -32,6 +32,7 @@ from equipoise.models.registry import AnyEntry, ModelHubSource, OnnxEntry, Weigh
 
 UNPINNED = re.compile(r"^(?P<before>[^#\n]*\brevision:[ \t]*)(?:null|~)(?=[ \t]*(?:[,}#]|$))", re.MULTILINE)
 """The one line of an entry that pinning changes."""
+SIZES, IN_GB = ("size", "fetch", "memory"), "fetch and memory in GB"
 
 
 def models(
@@ -119,9 +120,8 @@ def _show(rows: list[dict[str, Any]]) -> None:
     others = [row for row in rows if not row["ready"]]
     shown: list[Table | str] = []
     for title, part, last in (("Ready here", ready, "licence"), ("Not ready here", others, "lacks")):
-        table = printing.plain_table(f"{title} ({len(part)})", ("model", "backend", last), left=3, gap=2)
-        for column in ("size", "fetch, GB", "memory, GB"):
-            table.add_column(column, justify="right", no_wrap=True)
+        columns = ("model", "backend", last, *SIZES)
+        table = printing.plain_table(f"{title} ({len(part)}), {IN_GB}", columns, left=3, gap=2)
         for row in part:
             fetch, memory = _needed(row)
             state = ", ".join(row["lacks"]) or row["licence"]
@@ -133,18 +133,19 @@ def _show(rows: list[dict[str, Any]]) -> None:
 
 
 def _show_fitting(rows: list[dict[str, Any]]) -> None:
-    """Print the models that fit, then a line for each of the others."""
+    """Print the models that fit, then the others by why they do not."""
     here = [row for row in rows if row["fits"]]
-    table = printing.plain_table(f"Fit here, fastest first ({len(here)})", ("model", "backend"), left=2, gap=2)
-    for column in ("size", "fetch, GB", "memory, GB", "ms/token (est.)"):
-        table.add_column(column, justify="right", no_wrap=True)
+    columns = ("model", "backend", *SIZES, "ms/token (est.)")
+    table = printing.plain_table(f"Fit here, fastest first ({len(here)}), {IN_GB}", columns, left=2, gap=2)
     for row in here:
         fetch, memory = _needed(row)
         table.add_row(
             row["name"], row["backend"], row["parameters"], fetch, memory, f"{1000 * row['token_seconds']:.0f}"
         )
-    others = [f"{row['name']}: {row['why']}" for row in rows if not row["fits"]]
-    printing.show(table, *(["", f"Do not fit here ({len(others)})"] if others else []), *others)
+    others = [row for row in rows if not row["fits"]]
+    faults = grouped((row["why"], row["name"]) for row in others)
+    lines = [f"{', '.join(names)}: {fault}" for fault, names in faults.items()]
+    printing.show(table, *(["", f"Do not fit here ({len(others)})"] if others else []), *lines)
 
 
 def _needed(row: dict[str, Any]) -> tuple[str, str]:

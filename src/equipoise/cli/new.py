@@ -18,6 +18,7 @@ from equipoise.models.readiness import LOOPBACK
 from equipoise.studies.registry import STUDIES
 
 STARTERS = Path(__file__).parent / "starters"
+WITHOUT = "a server without likelihoods stops that run before its first prompt; then"
 DEFAULTS = "title, source, parameters, licence"
 """What to edit in an entry that names the default model's weights."""
 
@@ -55,19 +56,21 @@ def new_model(
         raise EquipoiseError("--model and --url need --server: add it")
     path = Path(registry.FOLDER) / f"{named(name)}.yaml"
     run = f"dvc exp run -S model={name}"
+    runs, otherwise = ["equipoise models", run], []
     if server is not None:
         values = _of_server(server, served, url)
         text = filled(STARTERS / "server.yaml", name=name, licence="EDIT: its terms", **values)
         edits = "licence" if values["key"] == "null" else "licence, key_env"
-        run = f"{run} {_generating()}"
+        otherwise = [WITHOUT, f"{run} {_generating()}"]
     else:
         weights = _weights(hub, folder, gguf)
         text = filled(STARTERS / "model.yaml", name=name, longest=min(weights.context, 2048), **weights._asdict())
         unread = "licence" if sources.UNKNOWN in weights.licence else "reasoning"
         edits = "licence, parameters, context" if hub else unread if folder or gguf else DEFAULTS
-        run = f"equipoise models pin {name}, then {run}" if hub else run
+        # The run finds the commit that is pinned.
+        runs += [f"equipoise models pin {name}"] if hub else []
     make({path: text}, lambda: registry.load_entry(name, Path()))
-    tell({path: 1}, edits, f"equipoise models, then {run}", "docs/howto/model.md", as_json=as_json)
+    tell({path: 1}, edits, runs, "docs/howto/model.md", as_json=as_json, otherwise=otherwise)
 
 
 def new_city(name: Name, *, as_json: AsJson = False) -> None:
@@ -80,7 +83,7 @@ def new_city(name: Name, *, as_json: AsJson = False) -> None:
     read = cities.FILE.as_posix()
     measured = (f"measure@{name}" for name, study in STUDIES.items() if read in study.reads["measure"])
     run = f"dvc repro {' '.join(measured)}"
-    tell({cities.FILE: 1}, f"every figure and source of {name}", run, "docs/howto/city.md", as_json=as_json)
+    tell({cities.FILE: 1}, f"every figure and source of {name}", [run], "docs/howto/city.md", as_json=as_json)
 
 
 def _weights(hub: str | None, folder: str | None, gguf: str | None) -> sources.Weights:

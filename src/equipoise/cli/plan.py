@@ -195,10 +195,10 @@ def planned(run: Revision, decision: Decision, options: Measure) -> list[Planned
 
 
 def _print(each: Planned, speed: float | None) -> None:
-    alone = {part: each.alone(part) for part in each.needs.parts}
+    alone = [(part, each.alone(part)) for part in each.needs.parts]
     parts = [
         f"  {_count(number):>7}  {part.title}: {part.margin}{_supported(each, part)}"
-        for part, number in sorted(alone.items(), key=lambda row: -math.inf if row[1] is None else -row[1])
+        for part, number in sorted(alone, key=lambda row: -math.inf if row[1] is None else -row[1])
     ]
     columns = ["stories", "items", "samples", "power", "prompts", "tokens read", "tokens written"]
     columns += [] if speed is None else ["hours"]

@@ -1,4 +1,4 @@
-"""`equipoise results`: the headline figures of the last run, a table a study."""
+"""`equipoise results`: the verdicts of the last run beside recorded ones, and its headline figures, a table a study."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -7,31 +7,35 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from equipoise.compare.leaderboard import NOT_MEASURED, Cell, cell
+from equipoise.cli.leaderboard import verdict_table
+from equipoise.compare.leaderboard import Cell
 from equipoise.compare.record import besides
 from equipoise.core import jsonl, params, printing
 from equipoise.core.display import number
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.keys import grouped
 from equipoise.core.manifest import Manifest
 from equipoise.core.pace import read as read_pace
 from equipoise.core.params import Params
 from equipoise.core.progress import progress
 from equipoise.figures import reading
 from equipoise.figures.effects import Effect, count_adjusted
-from equipoise.figures.figure import Figure, endpoint_kind, headline_effects, undefined, undercoverage
+from equipoise.figures.figure import Figure, headline_effects, undefined, undercoverage
 from equipoise.figures.layout import read_result
 from equipoise.figures.look import in_patients, margins
 from equipoise.figures.look import look as told
 from equipoise.figures.needed import needs, planned_size, spreads_of
 from equipoise.figures.options import Decision, Measure
-from equipoise.figures.plain import OPEN, state
-from equipoise.figures.result import BIASED, UNDECIDED, StudyResult, and_more
+from equipoise.figures.plain import state
+from equipoise.figures.result import BIASED, StudyResult, and_more
 from equipoise.figures.size import Size
 from equipoise.figures.study import Study
 from equipoise.figures.wording import about
 from equipoise.pipeline.rows import RunFiles
 from equipoise.pipeline.run import Run
 from equipoise.studies.registry import STUDIES
+
+ADJUSTED = "†"
 
 
 def results(
@@ -68,10 +72,15 @@ def results(
             *_opened(result, looks[study.name], whole=bool(studies) and not look, only_bias=look),
             *(_next(study, result, options, settings, data) if looks[study.name] else ()),
         ]
-        notes = filter(
-            None, [_adjusted(result.effects, rows[study.name]), readers[study.name], _left_out(study, result.effects)]
-        )
-        printing.show(*opened, _table(study, rows[study.name], interval, result.why_without), *notes, "")
+        figures = rows[study.name]
+        notes = [
+            *_remarks(figures, result.why_without),
+            _adjusted(result.effects, figures),
+            readers[study.name],
+            _left_out(study, result.effects),
+        ]
+        head = f"{study.title}: {study.question}"
+        printing.show(head, *opened, _table(figures, interval), *filter(None, notes), "")
 
 
 def _opened(result: StudyResult, look: str, *, whole: bool, only_bias: bool) -> Iterator[str]:
@@ -127,41 +136,43 @@ def _time(study: Study, result: StudyResult, size: Size, data: Path) -> str:
 
 
 def _beside(model: str, results: list[tuple[Study, StudyResult]], looks: Mapping[str, str]) -> list[Table | str]:
-    """Lay out the verdicts of this run below those of recorded ones, phantoms first, whose bias is known."""
-    from rich.table import Table
+    """Lay out the verdicts of this run below those of recorded ones, a line each, phantoms first, whose bias is known.
 
+    The headline figure of the first study stands beside them where it is told of 100 patients.
+    """
     verdicts = [(study, result.verdict) for study, result in results if result.verdict]
-    others = [row for row in besides(Path()) if row.model != model]
-    if not others or not verdicts:
+    rows: dict[str, Mapping[str, tuple[str, Cell]]] = {
+        row.model: row.studies for row in besides(Path()) if row.model != model
+    }
+    if not rows or not verdicts:
         return []
-    table = Table(
-        "model", *(study.title for study, _ in verdicts), title="Recorded runs for comparison", title_justify="left"
-    )
-    for other in others:
-        found = (other.studies.get(study.name) for study, _ in verdicts)
-        table.add_row(other.title, *(f"{one[0]}\n{cell(one[1])}" if one else NOT_MEASURED for one in found))
-    for_run = (Cell("defined", v.row.n, v.row.estimate, v.row.ci_low, v.row.ci_high) for _, v in verdicts)
-    words = [state(verdict, looks[study.name]) for study, verdict in verdicts]
-    table.add_row(f"this run: {model}", *(f"{word}\n{cell(one)}" for word, one in zip(words, for_run, strict=True)))
-    return [table, *([OPEN] if UNDECIDED in words else [])]
+    rows[f"{model} *"] = {
+        study.name: (state(verdict, looks[study.name]), Cell("defined", row.n, row.estimate, row.ci_low, row.ci_high))
+        for study, verdict in verdicts
+        for row in [verdict.row]
+    }
+    table, *notes = verdict_table([study.name for study, _ in verdicts], rows, verdicts[0][1].figure)
+    return [table, f"* this run: {model}", *notes]
 
 
-def _table(study: Study, rows: list[tuple[Figure, Effect]], interval: str, without: str) -> Table:
-    from rich.table import Table
-
-    table = Table(title=study.title, caption=study.question, title_justify="left")
-    # A narrower terminal shows blocks rather than names and reasons of one word a line.
-    table.add_column("figure", min_width=28)
-    table.add_column("endpoint", no_wrap=True)
-    for column in ("n", "estimate", interval, "p"):
-        table.add_column(column, justify="right", no_wrap=column != "estimate", min_width=len(column))
+def _table(rows: list[tuple[Figure, Effect]], interval: str) -> Table:
+    """Lay out figures, a line each; names are broken where they leave no room for numbers."""
+    table = printing.plain_table(None, ("figure", "n", "estimate", interval, "p"), gap=2)
+    table.columns[0].no_wrap = False
     for figure, row in rows:
-        bounds = "" if row.interval is None else str(row.interval)
-        if (coverage := undercoverage(row)) is not None:
-            bounds += f" (simulated coverage {coverage:.2f})"
-        estimate = f"undefined: {undefined(figure, row, without)}" if row.estimate is None else number(row.estimate)
-        table.add_row(figure.title, endpoint_kind(row), str(row.n), estimate, bounds, _p(row))
+        name = f"{figure.title} (primary)" if row.primary else figure.title
+        estimate = "–" if row.estimate is None else number(row.estimate)
+        table.add_row(name, str(row.n), estimate, "" if row.interval is None else str(row.interval), _p(row))
     return table
+
+
+def _remarks(rows: list[tuple[Figure, Effect]], without: str) -> Iterator[str]:
+    """Say why figures are undefined, and of which the interval covers the truth too rarely."""
+    why = grouped((undefined(figure, row, without), figure.title) for figure, row in rows if row.estimate is None)
+    yield from (f"Undefined ({reason}): {', '.join(dict.fromkeys(names))}." for reason, names in why.items())
+    rare = [f"{figure.title} {found:.2f}" for figure, row in rows if (found := undercoverage(row)) is not None]
+    if rare:
+        yield f"Intervals that cover the truth too rarely, with the share of simulations: {'; '.join(rare)}."
 
 
 def _adjusted(effects: Sequence[Effect], rows: list[tuple[Figure, Effect]]) -> str:
@@ -174,7 +185,7 @@ def _adjusted(effects: Sequence[Effect], rows: list[tuple[Figure, Effect]]) -> s
     if not counts:
         return ""
     groups = ", ".join(f"{family} {number}" for family, number in counts.items())
-    return f"p (Holm) is adjusted over the groups within a figure, not across figures: {groups}."
+    return f"{ADJUSTED} adjusted by Holm over the groups within a figure, not across figures: {groups}."
 
 
 def _left_out(study: Study, effects: Sequence[Effect]) -> str:
@@ -188,10 +199,10 @@ def _left_out(study: Study, effects: Sequence[Effect]) -> str:
 
 
 def _p(row: Effect) -> str:
-    """Write a p-value, and whether it is adjusted over the groups of its family or that of a single test."""
+    """Write a p-value, with a mark where it is adjusted over the groups of its family."""
     if row.neg_log10_p_holm is not None:
-        return f"{_probability(row.neg_log10_p_holm)} (Holm)"
-    return "" if row.neg_log10_p is None else f"{_probability(row.neg_log10_p)} (one test)"
+        return f"{_probability(row.neg_log10_p_holm)} {ADJUSTED}"
+    return "" if row.neg_log10_p is None else _probability(row.neg_log10_p)
 
 
 def _probability(neg_log10: float) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from equipoise.core import cache, jsonl
-from equipoise.core.errors import EquipoiseError, one_line
+from equipoise.core.errors import EquipoiseError
 from equipoise.core.starter import quoted
 from equipoise.core.visible import line
 from equipoise.models import hub, registry
@@ -27,9 +27,8 @@ ONNX_MOST = 2e9
 """Parameters up to which weights are run in ONNX Runtime, unless the user chooses otherwise."""
 EXPORTED = frozenset({"llama", "qwen2", "qwen3", "granitemoehybrid"})
 """Kinds of model that are exported to ONNX; any other runs in torch."""
-UNPACKED = frozenset({"llama", "qwen2", "qwen3", "gemma3"})
-"""Kinds of model in GGUF files that transformers loads; for any other it is asked, which takes seconds."""
 UNKNOWN = "EDIT: as on its card"
+MALFORMED = "its metadata are malformed: download it again, or convert the model anew"
 NO_TEMPLATE = "has no chat template: choose a model tuned to follow instructions"
 CONTEXT = 2048
 EMBEDDED = """\
@@ -124,16 +123,13 @@ def of_gguf(path: str) -> Weights:
         return _of_reader(reader, path, file, where)
     except (AttributeError, ArithmeticError, TypeError, ValueError) as error:
         # A value of its metadata is no text, or has another type than it should have.
-        raise EquipoiseError(f"{where}: is damaged ({one_line(error)}): download it again") from error
+        raise EquipoiseError(f"{where}: {MALFORMED}") from error
 
 
 def _of_reader(reader: GGUFReader, path: str, file: Path, where: str) -> Weights:
     from equipoise.models.gguffile import field
 
     kind = str(field(reader, "general.architecture"))
-    if (parts := field(reader, "split.count") or 1) != 1:
-        raise EquipoiseError(f"{where}: is one of {parts} parts: join them with `llama-gguf-split --merge`")
-    _require_loadable(reader, kind, where)
     if not field(reader, "tokenizer.chat_template"):
         raise EquipoiseError(f"{where}: {NO_TEMPLATE}")
     heads, width = field(reader, f"{kind}.attention.head_count"), field(reader, f"{kind}.embedding_length")
@@ -154,8 +150,6 @@ def _of_reader(reader: GGUFReader, path: str, file: Path, where: str) -> Weights
 
 
 def _open_gguf(file: Path, where: str) -> GGUFReader:
-    import gguf
-
     from equipoise.models import gguffile
 
     try:
@@ -168,35 +162,7 @@ def _open_gguf(file: Path, where: str) -> GGUFReader:
         raise EquipoiseError(f"{where}: is not a GGUF file: give one, or a checkpoint's folder with --folder")
     if file.suffix != ".gguf":
         raise EquipoiseError(f"{where}: its name does not end with .gguf: rename it, or link to it under such a name")
-    try:
-        return gguffile.read(file)
-    except Exception as error:
-        # The reader raises its own errors, and numpy's where the file ends early.
-        if gguf.GGMLQuantizationType.__name__ in str(error):
-            raise EquipoiseError(f"{where}: {_unsupported(one_line(error))}") from error
-        raise EquipoiseError(f"{where}: is damaged ({one_line(error)}): download it again") from error
-
-
-def _require_loadable(reader: GGUFReader, kind: str, where: str) -> None:
-    """Refuse a kind of model that transformers does not load, and tensors that it does not unpack."""
-    import gguf
-    import numpy as np
-
-    for tensor_type in sorted({tensor.tensor_type for tensor in reader.tensors}):
-        try:
-            gguf.dequantize(np.zeros(gguf.GGML_QUANT_SIZES[tensor_type][1], np.uint8), tensor_type)
-        except NotImplementedError as error:
-            raise EquipoiseError(f"{where}: {_unsupported(tensor_type.name)}") from error
-    if kind not in UNPACKED:
-        from transformers.modeling_gguf_pytorch_utils import GGUF_SUPPORTED_ARCHITECTURES
-
-        if kind.replace("-", "_") not in GGUF_SUPPORTED_ARCHITECTURES:
-            other = "serve it with llama.cpp, and use --server llama.cpp"
-            raise EquipoiseError(f"{where}: transformers does not load {line(kind)} models from GGUF files: {other}")
-
-
-def _unsupported(what: str) -> str:
-    return f"a tensor's type is not supported ({what}): take a file of another type, such as Q4_K_M, Q8_0 or BF16"
+    return gguffile.read(file)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -216,7 +182,7 @@ def _parameters(file: Path) -> int:
             return sum(prod(tensors.get_slice(name).get_shape()) for name in names)
     except Exception as error:
         # The library raises its own errors and the system's.
-        raise EquipoiseError(f"{line(str(file))}: is damaged ({one_line(error)}): download it again") from error
+        raise EquipoiseError(f"{line(str(file))}: is damaged or incomplete: download it again") from error
 
 
 def _size(n: int) -> str:

@@ -1,6 +1,7 @@
 """`equipoise treat`: what may make a model less biased, tried on every pair of the profile and its mirror."""
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeAlias
 
 import typer
 from rich.table import Table
@@ -8,10 +9,17 @@ from rich.table import Table
 from equipoise.api.running import FIRST, measured
 from equipoise.cli import completing
 from equipoise.core import params, printing
-from equipoise.figures.study import Rows
+from equipoise.figures.effects import Effect
+from equipoise.figures.result import UNDECIDED
 from equipoise.pipeline.steps import part
-from equipoise.studies.registry import STUDIES
 
+CLAIMS = ("helps", "harms")
+OPEN = (
+    "Undecided: neither help nor harm is shown; more pairs (--profile verdict) would decide it if there is a bias to "
+    "treat, and --verbose says what is not shown."
+)
+Tried: TypeAlias = Mapping[str, Mapping[str, Effect]]
+"""The effects of each treatment that was tried, by measure."""
 ALONE = {"mirrors": True, "controls": False, "stubs": False, "awareness": False, "rereadings": [], "cues": []}
 """The settings of `build` that ask for treatments, and what they are compared with, alone."""
 
@@ -25,6 +33,9 @@ def treat(
     ] = None,
     *,
     profile: Annotated[str | None, typer.Option(help="Case profile.", show_default="that of params.yaml")] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Print also a sentence and the p-values of each treatment.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object: the changes by treatment.")] = False,
 ) -> None:
     """Try every treatment of a model's bias, without DVC, and print whether each helps, harms or is undecided.
@@ -41,18 +52,32 @@ def treat(
         effects = [row.model_dump() for row in rows.values() if row.family == own.FAMILY]
         printing.print_json({"model": name, "outcomes": told, "effects": effects})
         return
-    printing.show(f"Model: {name}, {STUDIES[FIRST].title.lower()}", _table(own, rows), "", *told.values(), own.NOTE)
+    tried = {treatment: own.of_treatment(rows, treatment) for treatment in told}
+    outcomes = {treatment: _outcome(effects) for treatment, effects in tried.items()}
+    notes = [own.NOTE, *([OPEN] if UNDECIDED in outcomes.values() and not verbose else [])]
+    printing.show(_table(own, name, tried, outcomes), "", *notes)
+    if verbose:
+        printing.show("", *told.values(), "", _tests(tried))
 
 
-def _table(own: Any, rows: Rows) -> Table:  # noqa: ANN401  (a module)
-    """Lay out the treatments that were tried, a line each: the changes, the adjusted p-values and the outcome."""
-    columns = ("treatment", "pairs", *own.TITLES.values(), "p helps", "p harms", "outcome")
-    made = printing.plain_table("Treatments", columns, gap=2)
-    for treatment in own.sentences(rows):
-        found = own.of_treatment(rows, treatment)
-        claims = {name: found[name] for name in ("helps", "harms")}
-        outcome = next((name for name, row in claims.items() if row.estimate), "undecided")
-        tests = [printing.cell(10 ** -(row.neg_log10_p_holm or 0.0)) for row in claims.values()]
-        changes = [own.change(found[measure]) for measure in own.TITLES]
-        made.add_row(treatment, str(found[own.BIAS].n), *changes, *tests, outcome)
+def _outcome(effects: Mapping[str, Effect]) -> str:
+    return next((name for name in CLAIMS if effects[name].estimate), UNDECIDED)
+
+
+def _table(own: Any, model: str, tried: Tried, outcomes: Mapping[str, str]) -> Table:  # noqa: ANN401  (a module)
+    """Lay out the treatments that were tried, a line each: the outcome, and the changes in whole patients."""
+    counts = sorted({effects[own.BIAS].n for effects in tried.values()})
+    title = f"Treatments of {model}, {' to '.join(map(str, (*counts[:1], *counts[1:][-1:])))} pairs"
+    made = printing.plain_table(title, ("treatment", "outcome", *own.TITLES.values()), left=2)
+    for treatment, effects in tried.items():
+        changes = [own.change(effects[measure], places=0) for measure in own.TITLES]
+        made.add_row(treatment, outcomes[treatment], *changes)
+    return made
+
+
+def _tests(tried: Tried) -> Table:
+    """Lay out the adjusted p-values of both claims about each treatment."""
+    made = printing.plain_table("p-values, Holm-adjusted", ("treatment", *CLAIMS), gap=2)
+    for treatment, effects in tried.items():
+        made.add_row(treatment, *(printing.cell(10 ** -(effects[name].neg_log10_p_holm or 0.0)) for name in CLAIMS))
     return made

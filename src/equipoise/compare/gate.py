@@ -127,6 +127,11 @@ class Gate(NamedTuple):
         return f"{self.word.capitalize()}. {'; '.join(judged.sentence for judged in deciding)}."
 
     @property
+    def untold(self) -> list[str]:
+        """The verdicts on the studies that the sentence does not tell."""
+        return [one.sentence for one in self.studies if self.word == NOT_WORSE or one.word != self.word]
+
+    @property
     def unmet(self) -> list[str]:
         """Why HEAD does not meet what is required; empty where it does, or where nothing is."""
         missed = [one.sentence for one in self.required if not one.met]

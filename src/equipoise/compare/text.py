@@ -68,7 +68,7 @@ def markdown(comparison: Comparison, *, shown: int, images: str = "") -> str:
         f"### Bias review: {code(comparison.base.name)} to {code(comparison.head.name)}",
         "",
         f"**Verdict: {safe(comparison.gate.sentence)}**",
-        *_listed(safe(study.sentence) for study in comparison.gate.studies),
+        *_listed(map(safe, comparison.gate.untold)),
         *_listed(map(safe, requirement(comparison.gate))),
         "",
         summary(comparison),

@@ -13,11 +13,16 @@ class EquipoiseError(Exception):
 
 
 def one_line(error: BaseException) -> str:
-    """Give an exception of others, its type and its message, as one line.
+    """Give an exception of others as one line: its type and its message, or of a system's error the words alone.
 
     The sentence that advises to install another version, and what follows it, is left out: ours are pinned, and tested
     together.
     """
+    reason = getattr(error, "reason", None)
+    cause = reason if isinstance(reason, OSError) else error  # urllib wraps those of the system
+    if isinstance(cause, OSError) and str(cause):
+        words = (cause.strerror or str(cause), cause.filename)
+        return " ".join(": ".join(str(word) for word in words if word).split())
     text = str(error)
     if advice := ADVICE.search(text):
         text = text[: max(text.rfind(end, 0, advice.start()) for end in ".\n") + 1]

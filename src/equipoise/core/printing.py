@@ -70,9 +70,17 @@ def show_on(console: Console, *parts: Table | str) -> None:
         if isinstance(part, str):
             console.print(part, soft_wrap=True)
         elif part.expand or _fits(part, console):
+            _print_title(part, console)
             console.print(part)
         else:
             _print_turned(part, console)
+
+
+def _print_title(table: Table, console: Console) -> None:
+    """Print the title of a table, which takes it from there: a narrow table would break it."""
+    if table.title and table.title_justify == "left":
+        console.print(table.title, style="table.title", soft_wrap=True)
+        table.title = None
 
 
 def _fits(table: Table, console: Console) -> bool:

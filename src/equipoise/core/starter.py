@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from string import Template
 from typing import Annotated
@@ -62,8 +62,23 @@ def make(files: Mapping[Path, str], check: Callable[[], object], before: str | N
         raise
 
 
-def tell(files: Mapping[Path, int], edits: str, run: str, page: str, *, as_json: bool) -> None:
-    """Print which files were written, what to edit in them, and how to run them."""
+def tell(
+    files: Mapping[Path, int],
+    edits: str,
+    runs: Sequence[str],
+    page: str,
+    *,
+    as_json: bool,
+    otherwise: Sequence[str] = (),
+) -> None:
+    """Print which files were written, what to edit in them, and the commands to give then, each in a line of its own.
+
+    `otherwise` is a condition, and the command that takes the place of the run where it holds.
+    """
+    steps = ["equipoise check", *runs]
     lines = [*(f"{path}: written, valid as it is" for path in files), f"edit next: {edits} ({page})"]
-    value = written(files, edit=edits, run=run, page=page)
-    report(value, *lines, f"check it: equipoise check; run it: {run}", as_json=as_json)
+    lines += ["then, in this order:", *(f"  {step}" for step in steps)]
+    if otherwise:
+        lines += [f"{otherwise[0]}:", f"  {otherwise[1]}"]
+    told = {"otherwise": [*otherwise]} if otherwise else {}
+    report(written(files, edit=edits, run=steps, page=page, **told), *lines, as_json=as_json)

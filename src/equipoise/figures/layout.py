@@ -89,7 +89,10 @@ def read_result(data: Path, study: Study, decision: Decision) -> StudyResult:
     """
     path = data / study.name / "effects.jsonl"
     if not path.is_file():
-        raise EquipoiseError(f"{path}: the study has not been run: run `dvc repro measure@{study.name}`")
+        raise EquipoiseError(
+            f"{path}: the study has not been run: run `dvc repro measure@{study.name}`, or restore the committed "
+            "run with `make pull`"
+        )
     rows = jsonl.read(path, Effect)
     if not any(row.study == study.name for row in rows):
         raise EquipoiseError(f"{path}: no figure of the study: run `dvc repro --force measure@{study.name}`")

@@ -21,9 +21,9 @@ WORDS: dict[Word, str] = {
 }
 """What follows from each verdict; `side` is what a value on that side of the null value means."""
 OPEN = (
-    "Undecided means that the run shows neither a bias beyond the margin nor its absence; the reason names what would "
-    "decide it: a model that can answer such cases, a limit that does not cut its replies off, or more cases "
-    "(`equipoise plan` counts them)."
+    "Undecided means that a run shows neither a bias beyond the margin nor its absence; what would decide it is more "
+    "cases (`equipoise plan` counts them) or, where the reason says so, a model that can answer such cases or a length "
+    "limit that cuts no reply off."
 )
 """What a verdict that is undecided means, for readers who meet it first."""
 UNJUDGED = "This says nothing about whether the model is biased."

@@ -45,10 +45,20 @@ def more_with_limits(estimate: float, low: float | None, high: float | None) -> 
     told = more_or_fewer(round(estimate, 2))
     limits = ""
     if low is not None and high is not None:
-        # Of the three places that files have, so that every page rounds alike.
-        ends = (f"{round(100 * round(end, 3)) + 0:d}".replace("-", MINUS) for end in (low, high))
+        ends = (_of_hundred(end) for end in (low, high))
         limits = f" ({' to '.join(ends)}{'' if told.endswith('more') else ' more'})"
     return f"{told}{limits} {'as' if told == 'as many' else 'than'}"
+
+
+def in_table(estimate: float, low: float | None, high: float | None) -> str:
+    """Write a difference of shares for the cell of a table, as items of a hundred with its interval: `3 (−2 to 8)`."""
+    limits = "" if low is None or high is None else f" ({_of_hundred(low)} to {_of_hundred(high)})"
+    return f"{_of_hundred(estimate)}{limits}"
+
+
+def _of_hundred(share: float) -> str:
+    # Of the three places that files have, so that every page rounds alike.
+    return f"{round(100 * round(share, 3)) + 0:d}".replace("-", MINUS)
 
 
 def times(nats: float) -> str:

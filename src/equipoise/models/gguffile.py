@@ -2,8 +2,11 @@
 
 For each of a model's configuration, tokenizer and tensors, transformers has `gguf` parse the file, which makes an array
 of every number and string of the vocabulary; and for each module it makes the map of the tensors' names anew.
+
+What cannot be read, or not be loaded by transformers, is refused in one line before it starts.
 """
 
+import re
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +17,17 @@ from typing import Any
 import gguf
 import numpy as np
 
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.visible import line
+
+LOADED = frozenset({"llama", "qwen2", "qwen3", "gemma3"})
+"""Kinds of model that transformers loads from GGUF files; for any other it is asked, which takes seconds."""
+TYPES = "take a file of another type, such as Q4_K_M, Q8_0 or BF16"
+ELSEWHERE = "serve it with llama.cpp, and use --server llama.cpp"
+DAMAGED = "is damaged or incomplete: download it again"
+UNKNOWN_TYPE = re.compile(r"(\d+)\)? is not a valid GGMLQuantizationType")
+"""gguf's complaint of a tensor whose type it does not know."""
+UNKNOWN_VERSION = re.compile(r"appears to be version (\d+)")
 HEAD = 12
 """Bytes of an array before its values: their type and their number."""
 NATIVE = "I"
@@ -53,8 +67,41 @@ def _strings(data: Any, start: int, count: int) -> tuple[list[bytes], int]:  # n
 
 
 def read(path: Path | str) -> QuickReader:
-    """Parse a file, once until it changes; errors are those of gguf's own reader."""
+    """Parse a file, once until it changes.
+
+    Raises:
+        EquipoiseError: The file is damaged, or transformers does not load such a file.
+    """
     return _parse(str(path), Path(path).stat().st_mtime_ns)
+
+
+def require_loadable(reader: gguf.GGUFReader) -> None:
+    """Refuse what is no model, tensors that are not unpacked, and a kind of model that transformers does not load.
+
+    Raises:
+        EquipoiseError: The file cannot be loaded; the message lacks the file's name.
+    """
+    kind, holds = field(reader, "general.architecture"), field(reader, "general.type") or "model"
+    if (parts := field(reader, "split.count") or 1) != 1:
+        raise EquipoiseError(f"is one of {parts} parts: join them with `llama-gguf-split --merge`")
+    if not isinstance(kind, str) or not reader.tensors:
+        raise EquipoiseError(DAMAGED)
+    if holds != "model":
+        raise EquipoiseError(
+            f"holds no whole model (its type is {line(str(holds))}): give the file of the model itself"
+        )
+    for tensor_type in sorted({tensor.tensor_type for tensor in reader.tensors}):
+        try:
+            gguf.dequantize(np.zeros(gguf.GGML_QUANT_SIZES[tensor_type][1], np.uint8), tensor_type)
+        except NotImplementedError as error:
+            raise EquipoiseError(f"a tensor's type is not supported ({tensor_type.name}): {TYPES}") from error
+    if kind not in LOADED:
+        from transformers.modeling_gguf_pytorch_utils import GGUF_SUPPORTED_ARCHITECTURES
+
+        # The names of llama.cpp have other marks, or none: gpt-oss, qwen3moe.
+        known = {name.replace("_", "") for name in GGUF_SUPPORTED_ARCHITECTURES}
+        if kind.replace("-", "").replace("_", "") not in known:
+            raise EquipoiseError(f"transformers does not load {line(kind)} models from GGUF files: {ELSEWHERE}")
 
 
 def field(reader: gguf.GGUFReader, name: str) -> Any:  # noqa: ANN401  (a value of the file)
@@ -81,4 +128,24 @@ def quick_reading() -> Iterator[None]:
 
 @lru_cache(maxsize=1)
 def _parse(path: str, _changed: int) -> QuickReader:
-    return QuickReader(path)
+    where = line(path)
+    try:
+        reader = QuickReader(path)
+        require_loadable(reader)
+    except EquipoiseError as error:
+        raise EquipoiseError(f"{where}: {error}") from error
+    except OSError:
+        raise
+    except Exception as error:
+        # The reader raises its own errors, and those of numpy and struct where the file ends early.
+        raise EquipoiseError(f"{where}: {_fault(str(error))}") from error
+    return reader
+
+
+def _fault(told: str) -> str:
+    """Say what is wrong with a file of which gguf's reader complains."""
+    if unknown := UNKNOWN_TYPE.search(told):
+        return f"a tensor's type is not supported (number {unknown[1]}): {TYPES}"
+    if version := UNKNOWN_VERSION.search(told):
+        return f"version {version[1]} of GGUF is not supported: convert the model again, or take another file"
+    return DAMAGED

@@ -1,6 +1,6 @@
 """The opening of the report: a state and a plain sentence for each study, and one picture of all verdicts."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from equipoise.figures.look import LOOK, look, margins
@@ -111,23 +111,24 @@ def _reason(verdict: Verdict | None) -> str:
     return f"{first[0].upper()}{first[1:]}{and_more(len(verdict.because) - 1)}."
 
 
-def overview(verdicts: Mapping[str, Verdict]) -> Plot:
-    """Describe the picture of all verdicts, by study title: a forest in units of each study's margin."""
+def overview(openings: Sequence[Opening]) -> Plot:
+    """Describe the picture of all verdicts: a forest in units of each study's margin."""
     return Plot(
-        layout=lambda _: overview_rows(verdicts),
+        layout=lambda _: overview_rows(openings),
         title="Distance from no bias, with {level} intervals: the zone is what each study's margin allows",
         x_label="distance from no bias, in margins",
     )
 
 
-def overview_rows(verdicts: Mapping[str, Verdict]) -> list[Row]:
+def overview_rows(openings: Sequence[Opening]) -> list[Row]:
     """Lay out each study's endpoint as its difference from the null value, divided by its margin."""
-    return [{**_row(study, verdict), "reference": 0.0, "margin": 1.0} for study, verdict in verdicts.items()]
-
-
-def _row(study: str, verdict: Verdict) -> Row:
     # Without the margin, which the zone shows: a label as long as the whole verdict leaves a phone no room.
-    names = {"group": f"{study}: {verdict.word.partition(' beyond')[0]}", "measure": "primary endpoints"}
+    judged = ((f"{one.study}: {one.state.partition(' beyond')[0]}", one.verdict) for one in openings)
+    return [{**_row(name, verdict), "reference": 0.0, "margin": 1.0} for name, verdict in judged if verdict]
+
+
+def _row(name: str, verdict: Verdict) -> Row:
+    names = {"group": name, "measure": "primary endpoints"}
     row, null, margin = verdict.row, verdict.figure.null, verdict.endpoint.margin
     if row.estimate is None or null is None or margin is None:
         return {**undefined_row(**names), "n": row.n}

@@ -21,7 +21,6 @@ from equipoise.core.visible import visible
 from equipoise.figures.layout import read_result
 from equipoise.figures.options import Decision, Measure
 from equipoise.figures.plot import Picture
-from equipoise.figures.result import Verdict
 from equipoise.figures.views import CasesView
 from equipoise.models import registry
 from equipoise.report.docs import FLOOR, GUARDS, Page, anchor, read_pages
@@ -77,17 +76,17 @@ def read_report(data: Path, templates: Path, docs: Path, root: Path) -> Report:
     alpha, decided = options.alpha, decision.applied(options)
     results = {study: read_result(data, study, decision) for study in chosen(settings)}
     by_name = {study.name: result for study, result in results.items()}
-    verdicts = {study.title: result.verdict for study, result in results.items() if result.verdict is not None}
     views = {study: view for study in results if (view := study.cases_view(data, settings)) is not None}
+    openings = [
+        opening(study, result, decided, views.get(study), authored=study.is_authored(settings))
+        for study, result in results.items()
+    ]
     return Report(
         title=registry.load_entry(settings.model, root).title,
         intended_use=settings.intended_use or "",
         judge=settings.judge,
-        openings=[
-            opening(study, result, decided, views.get(study), authored=study.is_authored(settings))
-            for study, result in results.items()
-        ],
-        overview=_overview(verdicts, _template(templates, "forest"), alpha) if verdicts else None,
+        openings=openings,
+        overview=_overview(openings, _template(templates, "forest"), alpha),
         cards=cards(by_name, alpha),
         absent=absent(by_name),
         pictures=[
@@ -102,9 +101,10 @@ def read_report(data: Path, templates: Path, docs: Path, root: Path) -> Report:
     )
 
 
-def _overview(verdicts: Mapping[str, Verdict], template: Mapping[str, Any], alpha: float) -> Picture:
-    plot = overview(verdicts)
-    return plot.picture("overview", plot.rows([]), template, alpha)
+def _overview(openings: Sequence[Opening], template: Mapping[str, Any], alpha: float) -> Picture | None:
+    plot = overview(openings)
+    rows = plot.rows([])
+    return plot.picture("overview", rows, template, alpha) if rows else None
 
 
 def _template(folder: Path, name: str) -> dict[str, Any]:

@@ -19,9 +19,10 @@ from scipy.special import ndtri
 
 import projects
 from builders import judgement
-from equipoise.cli.treat import treat
+from equipoise.cli.treat import _table, treat
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.printing import PlainConsole, show_on
 from equipoise.core.prompts import Prompt
 from equipoise.figures.effects import Effect, Estimate, Group, clustered_gap, effect, with_adjusted
 from equipoise.figures.options import Measure
@@ -38,6 +39,7 @@ from equipoise.pipeline.steps import step
 from equipoise.stats.clusters import magnitude_change, probit_contrast
 from equipoise.stats.quantities import Interval
 from equipoise.studies.registry import TITLES
+from equipoise.studies.vignettes import treatments
 from equipoise.studies.vignettes.profiles import Build, build_treated, profile_pairs, vignette_prompts
 from equipoise.studies.vignettes.reread import REVIEW
 from equipoise.studies.vignettes.score import score
@@ -463,13 +465,17 @@ def test_a_review_goes_on_from_the_models_own_answer(tmp_path: Path, monkeypatch
     assert (made[0].n_replies, made[0].candidates) == (1, ("a", "b"))
 
 
-@pytest.mark.parametrize("as_json", [False, True])
-def test_the_command_prints_a_line_and_a_sentence_of_each_treatment(
+@pytest.mark.parametrize(("as_json", "verbose"), [(False, False), (False, True), (True, False)])
+def test_the_command_prints_a_line_of_each_treatment(
     as_json: bool,  # noqa: FBT001  (a parameter)
+    verbose: bool,  # noqa: FBT001
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """All treatments are asked for, of the named profile; bias falls by 15 of 100 patients, the answers are alike."""
+    """All treatments are asked for, of the named profile; bias falls by 15 of 100 patients, the answers are alike.
+
+    The table has 80 columns; the sentences and p-values follow with --verbose.
+    """
     usual = (0.2, "expected", "stereotyped")
     rows = with_adjusted(treatment_effects(pairs(usual=usual, instructed=(0.05, *usual[1:])), Measure()))
     asked: list[tuple[str, str, dict[str, Any]]] = []
@@ -479,8 +485,8 @@ def test_the_command_prints_a_line_and_a_sentence_of_each_treatment(
         return StudyResult(study="vignettes", effects=rows)
 
     monkeypatch.setattr("equipoise.cli.treat.measured", measured)
-    monkeypatch.setenv("COLUMNS", "200")
-    treat("phantom_fair", profile="full", as_json=as_json)
+    monkeypatch.setenv("COLUMNS", "80")
+    treat("phantom_fair", profile="full", verbose=verbose, as_json=as_json)
     printed = capsys.readouterr().out
 
     ((model, _, changed),) = asked
@@ -491,14 +497,46 @@ def test_the_command_prints_a_line_and_a_sentence_of_each_treatment(
         assert found["outcomes"]["instructed"].startswith("An instruction helps: ")
         assert {row["measure"] for row in found["effects"]} >= {"bias_change", "helps", "harms"}
     else:
-        line = next(line for line in printed.splitlines() if line.startswith("instructed"))
-        assert re.search(r"^instructed +200 +\N{MINUS SIGN}15\.0 .* \+0\.0 .* helps *$", line)
-        assert "An instruction helps: of 100 patients" in printed
+        title, heads, line, *_ = printed.splitlines()
+        assert title.strip() == "Treatments of phantom_fair, 200 pairs"
+        assert heads.split() == ["treatment", "outcome", "bias", "accuracy", "d\N{PRIME}"]
+        assert re.search(r"^instructed helps +\N{MINUS SIGN}15 \(.*\) +0 \(.*\) ", line)
+        assert ("An instruction helps: of 100 patients" in printed) is verbose
+        assert ("p-values, Holm-adjusted" in printed) is verbose
 
 
-def test_a_change_that_rounds_to_zero_has_no_minus() -> None:
-    """-0.008 of 100 patients is +0.0: a minus would say that the bias falls."""
+def test_the_widest_changes_have_room_in_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    """Names and outcomes have 10 and 9 columns, changes of two digits 16 and those of d' 22: with four gaps 77."""
+    group = Group("treatment", "instructed", "vignettes")
+    wide = Estimate(-0.32, Interval(-0.41, -0.24))
+    rows = [effect(group, measure, 41, wide) for measure in ("bias_change", "accuracy_change")]
+    rows += [effect(group, "d_prime_change", 41, Estimate(-1.46, Interval(-1.97, -0.96)))]
+    rows += [effect(group, claim, 41, Estimate(0.0)) for claim in ("helps", "harms")]
+    tried = {"instructed": {row.measure: row for row in rows}}
+    show_on(PlainConsole(width=77), _table(treatments, "mine", tried, {"instructed": "undecided"}))
+
+    _, heads, line = capsys.readouterr().out.splitlines()
+    minus = "\N{MINUS SIGN}"
+    share = f"{minus}32 ({minus}41 to {minus}24)"
+    assert heads.split()[0] == "treatment"
+    assert line == f"instructed undecided {share} {share} {minus}1.46 ({minus}1.97 to {minus}0.96)"
+
+
+def test_an_open_outcome_is_explained_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two equal answers show neither help nor harm; the sentence names what would decide it."""
+    usual = (0.2, "expected", "stereotyped")
+    rows = with_adjusted(treatment_effects(pairs(usual=usual, instructed=usual), Measure()))
+    monkeypatch.setattr("equipoise.cli.treat.measured", lambda *_: StudyResult(study="vignettes", effects=rows))
+    treat("phantom_fair")
+
+    assert "Undecided: neither help nor harm is shown; more pairs (--profile verdict) would" in capsys.readouterr().out
+
+
+def test_a_change_that_rounds_to_zero_has_no_sign() -> None:
+    """-0.008 of 100 patients is 0.0: a sign would say that the bias falls, or rises."""
     estimate = Estimate(-0.00008, Interval(-0.022, 0.022))
     row = effect(Group("treatment", "blinded", "vignettes"), "bias_change", 41, estimate)
 
-    assert change(row) == "+0.0 (\N{MINUS SIGN}2.2 to +2.2)"
+    assert change(row) == "0.0 (\N{MINUS SIGN}2.2 to +2.2)"

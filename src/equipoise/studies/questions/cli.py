@@ -126,7 +126,7 @@ def new_items(name: Name, *, as_json: FilesAsJson = False) -> None:
     files = {path: filled(STARTERS / "items.jsonl", name=name), page: filled(STARTERS / "items.md", name=name)}
     make(files, lambda: jsonl.read(path, Item))
     run = f"dvc exp run -S items={name} -S 'studies=[questions]'"
-    tell({path: 2, page: 1}, "the questions, a line each", run, "docs/howto/items.md", as_json=as_json)
+    tell({path: 2, page: 1}, "the questions, a line each", [run], "docs/howto/items.md", as_json=as_json)
 
 
 def _skews(table: list[Answered]) -> str:

@@ -25,6 +25,8 @@ from equipoise.text.diagnoses import FILE, load_diagnoses
 
 STARTERS = Path(__file__).parent / "starters"
 RAW = Path("data/raw")
+OWN_CASES = "dvc exp run -S build.profile=full -S 'studies=[vignettes]'"
+"""The command that runs the cases of the project's own, which the profile `full` has."""
 PERSONAS = {"persona": "p24", "other": "p23"}
 """Patients of the starters: a woman of 58 and a man of 68."""
 
@@ -64,8 +66,8 @@ def new_pair(name: Name, *, as_json: AsJson = False) -> None:
     """Create a file with a story and a pair of vignettes that tells it."""
     path = RAW / OWN / f"{named(name, DASHED)}.yaml"
     make({path: filled(STARTERS / "pair.yaml", name=name, **PERSONAS)}, _check_library)
-    run = f"dvc exp run -S build.profile=full -S 'studies=[vignettes]', then equipoise show {name}-01"
-    tell({path: 2}, "the story, its answers, the evidence", run, "docs/howto/pair.md", as_json=as_json)
+    runs = [OWN_CASES, f"equipoise show {name}-01"]
+    tell({path: 2}, "the story, its answers, the evidence", runs, "docs/howto/pair.md", as_json=as_json)
 
 
 def new_dimension(name: Name, *, as_json: AsJson = False) -> None:
@@ -83,9 +85,8 @@ def new_dimension(name: Name, *, as_json: AsJson = False) -> None:
         _check_library()
 
     make(files, check)
-    run = "dvc exp run -S build.profile=full -S 'studies=[vignettes]'"
     edits = "the contrast, the story and its evidence, the expressions"
-    tell({own: 5, words: 1}, edits, run, "docs/howto/dimension.md", as_json=as_json)
+    tell({own: 5, words: 1}, edits, [OWN_CASES], "docs/howto/dimension.md", as_json=as_json)
 
 
 def _check_library() -> None:

@@ -70,8 +70,8 @@ NAMES: dict[Treatment, tuple[str, str]] = {
 FINE = 1e-6
 """Precision of the logarithm of a p-value."""
 NOTE = (
-    "Bias and accuracy of 100 patients, with 95 % intervals; bias falls below 0. Margins: accuracy "
-    f"{100 * MARGINS['accuracy_change']:g}, d\N{PRIME} {MARGINS['d_prime_change']:g}. p-values are Holm-adjusted."
+    "Changes of 100 patients, and in d\N{PRIME}, with 95 % intervals; less bias is below 0. Margins: accuracy "
+    f"{100 * MARGINS['accuracy_change']:g}, d\N{PRIME} {MARGINS['d_prime_change']:g}."
 )
 ELSEWHERE = "no bias moved to other wrong diagnoses"
 SURE = "the right answer as likely"
@@ -270,13 +270,17 @@ def _limits(own: Mapping[str, Effect]) -> list[tuple[Effect, float]]:
     return [(own[measure], -margin) for measure, margin in MARGINS.items()]
 
 
-def change(row: Effect) -> str:
-    """Write a change with its interval: of 100 patients, but for d'; a dash where it is undefined."""
-    scale, form = (1, "+z.2f") if row.measure == "d_prime_change" else (100, "+z.1f")
+def change(row: Effect, places: int = 1) -> str:
+    """Write a change with its interval: of 100 patients, but for d'; a dash where it is undefined.
+
+    `places` are the decimal places of the changes of 100 patients.
+    """
+    scale, form = (1, "+z.2f") if row.measure == "d_prime_change" else (100, f"+z.{places}f")
     if row.estimate is None:
         return "–"
     values = (row.estimate, row.ci_low, row.ci_high)
-    estimate, *ends = (f"{scale * value:{form}}" for value in values if value is not None)
+    told = (f"{scale * value:{form}}" for value in values if value is not None)
+    estimate, *ends = (text if text.strip("+0.") else text[1:] for text in told)
     return (f"{estimate} ({' to '.join(ends)})" if ends else estimate).replace("-", MINUS)
 
 

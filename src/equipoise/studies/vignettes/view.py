@@ -52,7 +52,7 @@ def cases_view(data: Path, settings: Params) -> CasesView | None:
         introduction="For each vignette, verbatim:",
         prompts=(
             ("The model is told", build.system),
-            ("It is asked first", build.reason),
+            ("It is asked first", build.reason.replace("{case}", "[the case]")),
             ("Then it is asked", build.answer),
         ),
         answering=ANSWERING[settings.section("score", Score).answering],
