@@ -297,6 +297,8 @@ DRAW = caseless(
     r"|separated|distinguished))\b"
 )
 """Words by which the last sentence leaves the answer open."""
+AROUND = 200
+"""Characters on either side of a claim that tell whether it is the reply's own."""
 LONGEST_OPENING = 10
 LONGEST_NAME = 5
 LONGEST_SHORT = 60
@@ -599,7 +601,11 @@ def _is_of_others(clause: str) -> bool:
     if (would := WOULD.search(clause)) and not OWN_WOULD.search(clause[: would.start()]):
         return True
     return any(
-        holds(f"{clause[: one.start()]}{'the ' if one['pronoun'] else ''}", clause[one.end() :]) != "yes"
+        holds(
+            f"{clause[max(0, one.start() - AROUND) : one.start()]}{'the ' if one['pronoun'] else ''}",
+            clause[one.end() : one.end() + AROUND],
+        )
+        != "yes"
         for one in CLAIMED.finditer(clause)
     )
 
