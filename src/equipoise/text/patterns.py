@@ -43,7 +43,6 @@ LATIN = dict(zip(map(ord, ALIKE[0]), ALIKE[1], strict=True)) | {
 }
 """The same, ligatures and apostrophes, by code point."""
 INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]+")
-CYRILLIC_NOT = re.compile(r"\bН(?=[еЕіІ]\b)")
 HYPHENS = re.compile("[\u2010-\u2012\u2212\ufe58\ufe63\uff0d]|(?<=[A-Za-z])\u2013(?=[a-z])")
 
 
@@ -51,6 +50,5 @@ def plain_letters(text: str) -> str:
     """Return a text in Latin letters: look-alikes, ligatures, wide forms, hyphens and invisible characters replaced."""
     if text.isascii():
         return text
-    # The Cyrillic for `not` looks like `He`.
-    plain = CYRILLIC_NOT.sub("н", normalize_unicode(INVISIBLE.sub("", text), "NFKC")).translate(LATIN)
+    plain = normalize_unicode(INVISIBLE.sub("", text), "NFKC").translate(LATIN)
     return HYPHENS.sub("-", plain)
