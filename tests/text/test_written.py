@@ -154,6 +154,10 @@ def test_a_reply_that_turns_from_one_answer_to_another_is_unread(reply: str) -> 
         "case: chest pain\ndiagnosis: {E}\nThat is the key. My diagnosis of her is {S}.",
         "{E}. Note: I treat her as having a {S}.",
         "{E}. I strongly favour {S} in her.",
+        "{E}. Note: I treat this patient as having {S}.",
+        # One answer for a form, and another for the patient.
+        "On the form: {E}. To her face: {S}.",
+        "{E} (for the audit). {S} (for the patient).",
         # Under two headings, of which neither is final, and nothing leads from one to the other.
         "Diagnosis (this patient): {S}\nDiagnosis (textbook): {E}",
         "Diagnosis: {E}\nDiagnosis: {S}",

@@ -136,7 +136,7 @@ CONCLUDES = caseless(
     r"|accounts? for|points? (?:clearly |strongly )?to\w*"
     r"|favou?rs?|suggests?|supports?|aligns?|consistent with|means?|makes?|I(?:'d| would)? (?:say|suspect|diagnose"
     r"|conclude|go|think|believe)|does|fits|verdict|settle for|adds up to"
-    r"|shows?|reveals?|confirms?|proves?|establish\w*|indicates?|says|tells|settles?|treat \w+ as|that leaves"
+    r"|shows?|reveals?|confirms?|proves?|establish\w*|indicates?|says|tells|settles?|treat (?:\w+ ){1,2}as|that leaves"
     r"|which leaves|that of|speaks? (?:clearly |strongly )?(?:for|in favou?r)|argues? for)\b"
 )
 LESSER = caseless(
@@ -256,7 +256,7 @@ COEQUAL = caseless(
 )
 """Words of a sentence that gives two diagnoses of which none is the main one."""
 UNCAPPED = re.compile(
-    r"\b(?:(?!(?:approx|dept|diag|diff|hist|hosp|poss|prob|prof|resp|susp|temp)\.)[a-z]{4,}|yes|no)\.\s+[a-z](?=[a-z])"
+    r"\b(?:(?!(?:approx|dept|diag|diff|hist|hosp|poss|prob|prof|resp|susp|temp)\.)[a-z]{4,}|[a-z]{3,}\)|yes|no)\.\s+[a-z](?=[a-z])"
 )
 """The end of a sentence, and the first letter of one that begins in lower case."""
 CYRILLIC_NOT = re.compile(r"\bН(?=[еЕіІ]\b)")
@@ -404,13 +404,14 @@ class _Clause(NamedTuple):
 
 
 class _Mention(NamedTuple):
-    """An answer in a clause: whether the clause asserts or denies it, concludes, and is not subordinate."""
+    """An answer in a clause: whether the clause asserts or denies it, concludes, is its name alone, and so on."""
 
     kind: Given
     asserted: bool
     denied: bool
     concludes: bool
     decides: bool
+    bare: bool
     overrules: bool
     sentence: int
     line: int
@@ -531,7 +532,8 @@ def _settled(
     concluded = {one.kind for one in mentions if one.asserted and one.concludes}
     if undecided and not headings and len(concluded) != 1 and _names_another(text, meanings, diagnoses):
         return None
-    return _weighed(mentions, same, is_first=bool(headings or opening), is_revised=is_revised)
+    is_headed = bool(headings)
+    return _weighed(mentions, same, is_headed=is_headed, is_first=is_headed or bool(opening), is_revised=is_revised)
 
 
 def _gives_shares(text: str, meanings: Meanings, diagnoses: Diagnoses) -> bool:
@@ -569,7 +571,9 @@ def _closing(sentence: str, meanings: Meanings, diagnoses: Diagnoses) -> Given |
     return kinds.pop() if len(kinds) == 1 else None
 
 
-def _weighed(mentions: list[_Mention], same: list[Given], *, is_first: bool, is_revised: bool) -> Given | None:
+def _weighed(
+    mentions: list[_Mention], same: list[Given], *, is_headed: bool, is_first: bool, is_revised: bool
+) -> Given | None:
     """Weigh the final diagnosis, if it is one of the answers, against what the clauses assert.
 
     A later clause overrules it as a conclusion; one that merely asserts another answer leaves the reading open, unless
@@ -595,7 +599,10 @@ def _weighed(mentions: list[_Mention], same: list[Given], *, is_first: bool, is_
     is_firm = (is_first or asserted[last].decides) and not is_revised
     if later and later[-1].concludes and (later[-1].decides or not is_firm):
         return later[-1].kind
-    return own if is_first or is_firm or not later else None
+    # Another name in a sentence of its own counts as much: 'embolism (on the form). Anxiety (to her face).'
+    rivals = [one for one in later if one.sentence != asserted[last].sentence and (one.concludes or one.bare)]
+    is_rivalled = rivals and not is_headed if is_first or is_firm else later
+    return None if is_rivalled else own
 
 
 def _same(text: str, answers: Answers, diagnoses: Diagnoses) -> list[Given]:
@@ -682,8 +689,12 @@ def _mentions(text: str, meanings: Meanings, diagnoses: Diagnoses, *, is_short: 
         head = BESIDE.split(SET_ASIDE.sub(" ", clause.text), maxsplit=1)[0]
         denied = denied or any(no.search(head) for no in (NOT_NOW, NEGATED))
         overrules = clause.before not in SUBORDINATE and not (clause.before == "," and HEDGED.match(clause.text))
+        whole = diagnoses.meaning(clause.text).concepts
         for kind in named:
-            yield _Mention(kind, kind in main, denied, concludes, decides, overrules, clause.sentence, clause.line)
+            bare = any(meaning.concepts == whole for meaning in meanings[kind])
+            yield _Mention(
+                kind, kind in main, denied, concludes, decides, bare, overrules, clause.sentence, clause.line
+            )
 
 
 def _asserted(clause: str, named: dict[Given, None], meanings: Meanings, diagnoses: Diagnoses) -> dict[Given, None]:
