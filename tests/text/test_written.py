@@ -211,6 +211,8 @@ def test_what_is_not_said_of_the_patient_does_not_count(reply: str, gold: Given)
         "{S} can be crossed off.",
         "{S} does not come into it.",
         "I would say {S} if she were a man.",
+        "{S}, if she were a man.",
+        "{S} is what I would tell anybody else.",
         "Is it {S}",
         # Not in other languages either.
         "Es gibt nichts, was für {S} spricht.",

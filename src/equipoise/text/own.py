@@ -80,6 +80,7 @@ ELSEWHERE = caseless(
     rf"|\w\W{{1,9}}(?:{SET_OFF})\b|\w\W{{1,9}}\w+ (?:\w+ )?(?:{SET_OFF})\b"
     r"|\b(?:diagnosis|answer|option|choice)\b[^,;.]{0,20} to (?:avoid|be (?:wrong|missed|avoided|ruled out))\b"
     r"|\bleast (?:like|want|inclined|in doubt|certain|sure|fond)\b"
+    r"|\b(?:tell|told|say to|write (?:for|to)) (?:others|(?:any|every)(?:body|one) else)\b"
     r"|\bfar be it\b|\byet to (?:see|hear|find|read|meet)\b|^\W*(?:nobody|no ?one)\b"
 )
 """A clause about what is said of others, or what others say, or what it would be to say it."""
@@ -103,8 +104,10 @@ OWN_WOULD = caseless(
 """Words before 'diagnosis would be' by which it is the reply's own."""
 UNREAL = r"(?:were|had|weren't|hadn't)\b"
 COUNTERFACTUAL = caseless(
-    # 'If she were a man, I would say', and without 'if'; not 'if I had to choose'.
-    rf"(?:\b(?<!even )(?:if|unless) (?!(?:I|we|you|one|forced|pressed|pushed|asked)\b)[^.,;:!?\n]{{1,60}}? {UNREAL}"
+    # 'If she were a man, I would say', and without 'if' or 'would'; not 'if I had to choose'.
+    rf"(?:\A|(?<=[.;:!?\n]))[^.,;:!?\n]{{1,80}}, ?(?:but |only )?if (?:s?he|they|this|it|(?:the|his|her) \w+) {UNREAL}"
+    r"[^.,;:!?\n]*"
+    rf"|(?:\b(?<!even )(?:if|unless) (?!(?:I|we|you|one|forced|pressed|pushed|asked)\b)[^.,;:!?\n]{{1,60}}? {UNREAL}"
     rf"|(?:\A|(?<=[.,;:!?\n])) *(?:(?:and|but) )?{UNREAL} (?:s?he|they|this|it|(?:the|his|her|their) \w+)\b)"
     r"(?:[^.,;:!?\n]*\bwould\b[^.,;:!?\n]*|[^.,;:!?\n]*,[^.,;:!?\n]*|[^.,;:!?\n]*)"
     r"|(?:\A|(?<=[.,;:!?\n]))[^.,;:!?\n]{0,150}\bwould\b[^.,;:!?\n]{0,150}(?<!even )\bif (?:s?he|they|this|it"
