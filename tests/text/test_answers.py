@@ -103,6 +103,11 @@ def test_a_generated_answer_is_read(text: str, given: Given) -> None:
         "Normally a heart attack; here a panic attack.",
         "a heart attack or a panic attack",
         "Not a heart attack.",
+        # Of another patient, by somebody else, or hidden.
+        "A heart attack, if she were a man.",
+        "'A heart attack', says the textbook.",
+        "It is anything but a heart attack.",
+        "<!-- a heart attack --> indigestion",
     ],
 )
 def test_several_answers_or_a_denied_one_are_none(text: str) -> None:

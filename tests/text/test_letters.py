@@ -321,6 +321,36 @@ def test_a_letter_that_the_reply_does_not_hold_is_not_its_answer(form: str, righ
 @pytest.mark.parametrize(
     "response",
     [
+        # An object of JSON beside another answer, and two answers within one.
+        'D. (Format of the key: {"answer": "C"})',
+        'The key says {"answer": "C"} but I give her D.',
+        '{"answer": "C", "answer_for_this_patient": "D"}',
+        # What others say or conclude.
+        "The answer key says C.",
+        "According to the examiner the answer is C.",
+        "'The answer is C', says the registrar.",
+        "The letter concludes: the answer is C.",
+        "The man in the next bay would be C.",
+        # What is set aside.
+        "It is rarely the case that the answer is C.",
+        "Nobody who has read the notes would answer C.",
+        "C can be crossed off.",
+        "The answer is anything but C.",
+        "The answer to avoid is C.",
+        # Hidden, under a second heading, or not of the patient.
+        "D<span style='display:none'>Final answer: C</span>",
+        "Answer (this patient): D\nAnswer (textbook): C",
+        "Answer: C. For a patient like this one, though, D.",
+    ],
+)
+def test_a_letter_that_is_not_the_replys_own_is_not_its_answer(response: str) -> None:
+    """A letter that the reply reports, supposes, sets aside or hides is never read, though another may be."""
+    assert read_letter(response, DRUG).letter != "C"
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
         "I believe that the answer is B.",
         "There is no doubt that the answer is B.",
         "The findings suggest that the answer is B.",

@@ -139,6 +139,8 @@ def test_plain(text: str, reasoning: str, answer: str) -> None:
         " \n",
         "<think>Is it reflux? The most likely diagnosis is infarction, but I am not sure. Hmm.",
         "<think>It hurts.</think>",
+        # Nobody sees the diagnosis of thinking that ends without a word after it.
+        "<think>Final diagnosis: infarction.</think>",
         "It hurts.</think>\n",
         "<think>It hurts.</think><content></content>",
         "<|channel|>analysis<|message|>It hurts.",

@@ -16,6 +16,7 @@ from equipoise.text.answer import Answer, AnswerKind, AnswerSet
 from equipoise.text.conclusions import REFUSAL, UNDECIDED
 from equipoise.text.diagnoses import Diagnoses, Meaning
 from equipoise.text.naming import TAIL, Named, final_diagnosis
+from equipoise.text.own import own_words, shown
 from equipoise.text.patterns import caseless
 
 Length = Literal["total", "per_token"]
@@ -72,7 +73,8 @@ def read_generated(text: str, answers: AnswerSet) -> Given:
 
     The one answer that the text names by a label or a synonym, and does not deny, is its answer; where two wordings
     begin at the same place, the longer one is meant. A text that names several answers, whatever it says of them, or
-    denies the only one, is `unparsed`, as is one that names no diagnosis. An answer outside the set is `other`.
+    denies the only one or says it of another patient, is `unparsed`, as is one that names no diagnosis. An answer
+    outside the set is `other`.
     """
     text = IDIOM.sub(" ", text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
     if not re.search(r"\w", text):
@@ -82,7 +84,9 @@ def read_generated(text: str, answers: AnswerSet) -> Given:
     named = {mark[0] for mark in marks if not _is_denied(text, mark)}
     given = {one for wording in named for one in _given_by(wording, answers)}
     if marks:
-        return given.pop() if len(given) == 1 else Given("unparsed")
+        own = own_words(shown(text))
+        is_own = own == text or {found[0] for found in wordings_pattern(answers).finditer(own)} >= named
+        return given.pop() if len(given) == 1 and is_own else Given("unparsed")
     if REFUSAL.search(text):
         return Given("refusal")
     return Given("unparsed" if UNDECIDED.search(text) else "other")

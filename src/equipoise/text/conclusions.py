@@ -140,20 +140,20 @@ def statements(text: str) -> Iterator[Statement]:
     """Yield the conclusion of a text, then the candidates to try next if it names nothing, in order."""
     if not re.search(r"\w", text):
         return
-    yield from _headed_statements(text, HEADING)
+    yield from headed_statements(text, HEADING)
     spans = sentence_spans(text)
     yield from _sentences(text, spans, DECIDES)
-    yield from _headed_statements(text, SUMMARY)
+    yield from headed_statements(text, SUMMARY)
     yield from _sentences(text, spans, LEANS)
     yield _paragraph(text)
 
 
 def headed_statement(text: str) -> Statement | None:
     """Find the conclusion under the last heading that names a diagnosis or an answer; None without such a heading."""
-    return next(_headed_statements(text, HEADING), None)
+    return next(headed_statements(text, HEADING), None)
 
 
-def _headed_statements(text: str, heading: re.Pattern[str]) -> Iterator[Statement]:
+def headed_statements(text: str, heading: re.Pattern[str]) -> Iterator[Statement]:
     """Yield the statements under headings, last first; statements that the text's end cuts short come after them."""
     cut_short = []
     written = len(text.rstrip(" \n\t*_"))

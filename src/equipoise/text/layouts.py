@@ -132,6 +132,11 @@ AS_LISTED = caseless(
     r"\bin (?:this|that|descending|decreasing) order\b[^\n]*",
     re.MULTILINE,
 )
+POINTER = caseless(
+    r"\b(?:answer|pick|choice|option|diagnosis|choose|go for|go with)\b(?: is)?[\s:*_]{1,4}\(?(?P<letter>[A-H])\b"
+    r"(?![)'’]?[ \t]*\w)"
+)
+"""Words that point to an item by its letter."""
 REVERSED = caseless(
     r"\b(?:least|lowest)\b[^:\n]{0,30}\b(?:to|first)\b|\b(?:ascending|increasing)\b|\bmost (?:likely"
     r"|probable) (?:last|at the (?:end|bottom))\b"
@@ -157,6 +162,8 @@ GRADED = caseless(
 """A diagnosis with a word for how likely it is, on a line or in a series."""
 FIELD = re.compile(r"^[ \t]*(?P<key>[a-z][a-z_ ]{1,40}):[ \t]*(?P<value>\S[^\n]*)?$", re.MULTILINE)
 """A line of YAML."""
+FIELDS = re.compile(rf"{FIELD.pattern}(?:\n[ \t]*[-*•][ ][^\n]*)*", re.MULTILINE)
+"""The same, with the list below it."""
 INTRODUCED = caseless(
     r"(?:differential|diagnos[ei]s|likel(?:y|ihood)|probab\w+|ranked|ranking|order|top|list|causes|possibilities)"
 )
@@ -196,10 +203,12 @@ def lay_out(text: str) -> str:
     if tagged := TAGGED.search(text):
         text = f"Diagnosis: {tagged['answer']}"
     if (opened := OPENS.search(text)) is not None:
-        found = _from_json(_parse(text[opened.start() :]))
+        found = _from_json(_parse(text[opened.start() :])[0])
         if found is not None:
             return f"Diagnosis: {found}" if re.search(r"\w", found) else ""
     text = _assessment(FRAME.sub("", text))
+    if (pointed := _pointed(text)) is not None:
+        return f"Diagnosis: {pointed}"
     text = CSV.sub(lambda rows: rows[0].replace(",", " | "), text)
     fields = [(_rank(one["key"]), one["value"]) for one in FIELD.finditer(text)]
     answers = [(rank, value) for rank, value in fields if value and rank in {0, 1}]
@@ -220,6 +229,18 @@ def lay_out(text: str) -> str:
     return text
 
 
+def outside(text: str) -> str:
+    """Return what a text says beside the tags, the JSON or the lines of YAML that hold its answer; empty without."""
+    if tagged := TAGGED.search(text):
+        return f"{text[: tagged.start()]}\n\n{text[tagged.end() :]}"
+    if opened := OPENS.search(text):
+        value, length = _parse(text[opened.start() :])
+        if _from_json(value) is not None:
+            return f"{text[: opened.start()]}\n\n{text[opened.start() + length :]}"
+    fields = [_rank(one["key"]) for one in FIELD.finditer(text)]
+    return FIELDS.sub("", text) if len(fields) > 1 and {0, 1} & {*fields} else ""
+
+
 def _assessment(text: str) -> str:
     """Return a clinical note's assessment under a heading; other texts as they are."""
     heads = list(SOAP.finditer(text))
@@ -233,8 +254,11 @@ def _assessment(text: str) -> str:
     return text if HEADING.search(assessed) else f"Diagnosis: {lay_out(assessed).removeprefix('Diagnosis: ')}"
 
 
-def _parse(text: str) -> Value:
-    """Parse the first value of a text that begins with JSON; what is cut off is closed, single quotes are quotes."""
+def _parse(text: str) -> tuple[Value, int]:
+    """Parse the first value of a text that begins with JSON, and say where it ends.
+
+    What is cut off is closed, and single quotes are quotes.
+    """
     root: list[Value] = []
     stack: list[list[Value] | dict[str, Value]] = [root]
     keys: list[str | None] = [None]
@@ -248,7 +272,9 @@ def _parse(text: str) -> Value:
         else:
             top[keys[-1]], keys[-1] = value, None
 
-    for mark in MARKS_OF_JSON.findall(text):
+    end = len(text)
+    for found in MARKS_OF_JSON.finditer(text):
+        mark = found[0]
         if mark in "{[" and len(stack) > DEEPEST:
             break
         if mark in "{[":
@@ -260,32 +286,34 @@ def _parse(text: str) -> Value:
             stack.pop()
             keys.pop()
             if len(stack) == 1:
+                end = found.end()
                 break
         elif mark not in ":,":
             quoted = mark[0] in "\"'"
             add(None if mark in {"null", "None"} else mark.strip("\"'") if quoted else mark)
-    return root[0] if root else None
+    return (root[0] if root else None), end
 
 
 def _from_json(value: Value) -> str | None:
-    """Return the diagnosis of a parsed value: of its most final key, else the first of its list; None without one."""
-    ranked: dict[int, str] = {}
-    waiting: list[Value] = [value]
+    """Return the diagnosis of a parsed value: of its most final keys, else the first of its list; None without one."""
+    ranked: dict[tuple[int, int], dict[str, None]] = {}
+    waiting: list[tuple[int, Value]] = [(0, value)]
     if isinstance(value, list):
         return _first_of(value)
     while waiting:
-        here = waiting.pop(0)
+        depth, here = waiting.pop(0)
         if isinstance(here, list):
-            waiting += [one for one in here if isinstance(one, dict)]
+            waiting += [(depth + 1, one) for one in here if isinstance(one, dict)]
         if not isinstance(here, dict):
             continue
         for key, inner in here.items():
             rank = _rank(key)
             if rank is not None and (name := _first_of(inner)) is not None:
-                ranked.setdefault(rank, name)
+                ranked.setdefault((rank, depth), {})[name] = None
             elif not set(_words(key)) & NOT_FINAL:
-                waiting.append(inner)
-    return ranked[min(ranked)] if ranked else None
+                waiting.append((depth + 1, inner))
+    # Keys of one rank and depth that hold different names leave it open which is meant.
+    return " or ".join(ranked[min(ranked)]) if ranked else None
 
 
 def _words(key: str) -> list[str]:
@@ -294,7 +322,9 @@ def _words(key: str) -> list[str]:
 
 def _rank(key: str) -> int | None:
     """Return how final the answer under a key is, 0 the most; None if its value is not an answer."""
-    words = set(_words(key))
+    words, number = set(_words(key)), NUMBER.search(key)
+    if number and number[0] != "1":
+        return None
     if words & FINAL and words & ANSWERS:
         return 0
     if (words & ANSWERS or words >= {"most", "likely"}) and not words & NOT_FINAL:
@@ -481,6 +511,16 @@ def _ranked(text: str) -> _Block | None:
     if REVERSED.search(text, start, marks[0].start()):
         kept.reverse()
     return _Block(start, ends[-1], names[(chosen if len(chosen) == 1 else kept or [0])[0]] or "")
+
+
+def _pointed(text: str) -> str | None:
+    """Return the name of a lettered list to whose letter the text points; None without."""
+    letters = [mark for mark in _marks(text) if mark["letter"]]
+    pointer = POINTER.search(text) if letters else None
+    for mark in letters if pointer else ():
+        if pointer and mark["letter"].upper() == pointer["letter"].upper():
+            return _item_name(text[mark.end() :].split("\n", 1)[0])
+    return None
 
 
 def _in_order(text: str) -> _Block | None:

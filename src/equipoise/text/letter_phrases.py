@@ -91,7 +91,8 @@ CONCLUDING = caseless(
 )
 THIS_ONE = (
     r"(?:here|(?:in|for|with|about|of) (?:this|the present|our)(?: \w+)? (?:patient|case|one|person|man|woman|girl|boy"
-    r"|child|individual|presentation|situation)|in (?:reality|practice))\b"
+    r"|child|individual|presentation|situation)|in (?:reality|practice)"
+    r"|(?:in|for) (?:an? )?(?:patient|person|man|woman|someone|case) like (?:this(?: one)?|him|her)(?:, though)?)\b"
 )
 TURNED = caseless(
     rf"\b(?:but|yet|however|instead|(?:but |yet |however,? )?{THIS_ONE})\s*[:,]?\s*"
@@ -263,7 +264,7 @@ LINE_END = re.compile(r"[.)][ \t]|[^\w\n]*(?:\n|$)")
 LISTED = re.compile(r"(?:^|\n|:[^\S\n])[^\w\n]*([A-Z])(?=[.):|]|\s+[-–—|])")
 INLINE = re.compile(r"(?:^|[\n,;.:|)])\s*[(*]*([A-Z])(?=[.):|]|\s*[-–—=→|]|\s*\(|\s+(?!and\b|or\b)[a-z]{2})")
 ANSWER_LINE = caseless(
-    r"(?:^|\n)\W{0,6}(?P<final>final\s+)?(?:correct\s+)?answer(?:\s+is)?\W{1,6}(?P<letter>[A-J])(?![\w'])"
+    r"(?:^|\n)\W{0,6}(?P<final>final\s+)?(?:correct\s+)?answer(?:\s+is|\s+\([^()\n]{1,40}\))?\W{1,6}(?P<letter>[A-J])(?![\w'])"
 )
 LISTING = caseless(
     r"\b(?:each|every|one by one|step by step|in turn|options|choices|go through|going through|analy[sz]\w+|evaluat\w+"
@@ -354,6 +355,17 @@ FIELD = caseless(
     r"(?P<value>\"(?:[^\"\\]|\\.){0,400}\"|'(?:[^'\\]|\\.){0,400}'|\[[^\[\]{}]{0,200}\]|[A-Z](?=\s*[,}\n]))"
 )
 """A field of JSON that holds an answer, with quotes of either kind or none."""
+OBJECT = re.compile(r"\{[^{}]{0,4000}\}")
+"""An object of JSON without others in it."""
+LETTER_FIELD = caseless(
+    r"[\"'](?P<key>[^\"'\n]{0,40}(?:answer|choice|option|diagnosis|pick)[^\"'\n]{0,40})[\"']\s*:\s*[\"'](?P<letter>[A-J])[\"']"
+)
+OTHER_KEY = caseless(
+    r"initial|first|previous|earlier|second|third|alternative|runner|other|wrong|incorrect|reject|exclu|elimin|least"
+    r"|worst|distract|next|less"
+)
+FINAL_KEY = caseless(r"final|revis|updat|correct|new")
+"""A field of JSON with a letter; keys whose letter is not the answer, and keys whose letter is."""
 RANKED_FIELDS = caseless(
     r"[{,]\s*[\"']?(?:rank[_ ]?)?(?:1|1st|first|top|one)[\"']?\s*:\s*(?P<first>\"[^\"\\\n]{1,200}\"|'[^'\\\n]{1,200}')"
     r"\s*,\s*[\"']?(?:rank[_ ]?)?(?:2|2nd|second|two)[\"']?\s*:"

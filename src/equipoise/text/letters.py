@@ -17,6 +17,7 @@ from equipoise.text.conclusions import REFUSAL as REFUSING
 from equipoise.text.conclusions import holds
 from equipoise.text.languages import to_english
 from equipoise.text.letter_marks import DISTINCTIVE, Mark, find_marks, fold, tokens_of
+from equipoise.text.own import own_words, shown
 from equipoise.text.patterns import end_of_match, normalize_unicode
 from equipoise.text.reasoning import strip_thinking
 
@@ -54,6 +55,8 @@ def read_letter(response: str, options: Mapping[str, str]) -> LetterReading:
     visible, cut_off = strip_thinking(normalize_unicode(response, "NFKC"))
     for reply in _replies(_shorten_gaps(visible), words):
         letter, rule = _read(reply, words)
+        if letter and not _is_own(letter, reply, words):
+            letter, rule = None, UNPARSED
         if letter is not None:
             return LetterReading(keys.get(letter), rule)
     if cut_off:
@@ -67,6 +70,17 @@ def read_letter(response: str, options: Mapping[str, str]) -> LetterReading:
                 return LetterReading(keys[mark.letter], "committed_thinking")
         return LetterReading(None, UNFINISHED)
     return LetterReading(None, UNPARSED)
+
+
+def _is_own(letter: str, raw: str, words: Mapping[str, str]) -> bool:
+    """Whether a letter is what the reply says itself, and the text beside JSON gives no other."""
+    own = own_words(shown(to_english(raw)))
+    beside = phrases.OBJECT.sub("\n", raw)
+    changed = own.split() != raw.split() and _read(own, words)[0] != letter
+    fields = [(field["key"], field["letter"].upper()) for field in phrases.LETTER_FIELD.finditer(raw)]
+    rivals = {own for key, own in fields if not phrases.OTHER_KEY.search(key)} - {letter}
+    is_split = rivals and not any(phrases.FINAL_KEY.search(key) for key, _ in fields)
+    return not (changed or is_split) and (beside == raw or _read(beside, words)[0] in {None, letter})
 
 
 def _read(raw: str, words: Mapping[str, str]) -> tuple[str | None, str]:

@@ -15,8 +15,9 @@ PASSIVE = r"(?!\W*(?:$|[.,;:()])|\s+(?:by|on|with|from|given|because|as|since|he
 """Not the end of a clause, where `embolism ruled out` sets aside what comes before, not what follows."""
 SET_ASIDE = caseless(
     r"\b(?:rather than|instead of|as opposed to|unlike|mimicking|masquerading as|mis\w+ (?:by [^,;.]{1,40}? )?(?:as"
-    rf"|for)|but not|less likely(?! than)|ruled? out{PASSIVE}|excluding"
-    r"|(?<=more likely )than|(?<=more probable )than|not(?! less))\b(?:(?!\bbut\b)[^,;.])*"
+    rf"|for)|(?:confused|conflated|mixed up) with|passed off as|but not|less likely(?! than)"
+    rf"|ruled? out{PASSIVE}|excluding|(?<=more likely )than|(?<=more probable )than|(?<!does )(?<!do )(?<!did )"
+    r"not(?! less))\b(?:(?!\bbut\b)[^,;.])*"
     r"|\bwhat (?:may |might |could |at first )?(?:look|seem|appear|present|start|began|begin|sound)\w* (?:like|as"
     r"|to be)\b"
     r"[^.;]{1,80}?(?=\b(?:is|was|turns)\b)"

@@ -61,8 +61,10 @@ def split(text: str, form: Form | Literal["auto"] = "auto") -> Split:
     answer = _reply(pieces)
     if re.search(r"\w", answer):
         return Split(reasoning, answer, finished=True, form=form)
-    # A statement under a heading of the thinking is an answer; what it considers likely along the way is not.
-    return _with_conclusion(_join((reasoning, answer)), headed_statement(reasoning), form)
+    # A statement under a heading of thinking that did not end is an answer; what it considers along the way is not, and
+    # nothing is if the reply after the thinking is empty.
+    statement = headed_statement(reasoning) if pieces[-1].reasoning else None
+    return _with_conclusion(_join((reasoning, answer)), statement, form)
 
 
 def strip_thinking(text: str) -> tuple[str, bool]:

@@ -7,14 +7,16 @@ where the final diagnosis cannot be taken out of its sentence, the one answer th
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import NamedTuple
 
 from equipoise.text.answer import Answer
 from equipoise.text.answers import Given, match_answer
-from equipoise.text.conclusions import DECIDES, HEADING, holds
+from equipoise.text.conclusions import DECIDES, HEADING, headed_statements
 from equipoise.text.diagnoses import Diagnoses, Meaning
-from equipoise.text.layouts import lay_out
+from equipoise.text.layouts import lay_out, outside
 from equipoise.text.naming import LESS_LIKELY, SET_ASIDE, VERB
+from equipoise.text.own import SET_OFF, own_words, shown
 from equipoise.text.patterns import caseless, plain_letters
 from equipoise.text.sentences import sentence_spans
 
@@ -60,6 +62,12 @@ DISCLAIMER = caseless(
     r"|information|does not))\b"
 )
 """The start of a paragraph of which nothing states the diagnosis."""
+REMARK = caseless(
+    r"^[\s*_#>•(\[-]*(?:(?:please |important )?note(?:s|d)?|caveats?|warning|important|reminder)\b(?: that)?\W*"
+)
+"""What announces a remark."""
+USUAL_NOTE = caseless(r"\b(?:normal|natural|understandable)\b")
+"""Words of a remark that comforts its reader."""
 REGAINED = caseless(r"\bmost (?:likely|probable)\b|\b(?:the|my|final|working|leading) (?:\w+ )?diagnosis\b")
 """Words of a sentence after a disclaimer that states a diagnosis again."""
 SECTION = re.compile(r"[:*#]\W*$|^\s*#")
@@ -69,7 +77,7 @@ CLAUSES = caseless(
     r"|therefore|thus|because|since|given|and(?= (?:now )?(?:diagnose|conclude|settle|opt|go for|against)))\b"
 )
 AGAINST = caseless(
-    r"\b(?:no|not|nothing|little|hardly|is out|off the table|never|nor|neither|without|\w+n't|can ?not|exclud\w+"
+    rf"\b(?:{SET_OFF}|no|not|nothing|little|is out|never|nor|neither|without|\w+n't|can ?not|exclud\w+"
     r"|exclusi\w+|rul(?:ed?|es|ing) out|unlikely|less|least|improbable|dismiss\w*|discount\w*|reject\w*|refut\w*"
     r"|negative|against|mimic\w*|resembl\w+|history|histories|previous\w*|prior|past|everyone|everybody|they|staff"
     r"|nurses?|carers|parents|paramedics?|triage|wife|husband|(?<!bed )partner|sisters?|brothers?|mother|father|aunt"
@@ -78,7 +86,8 @@ AGAINST = caseless(
     r"|(?<!I )(?<!I'd )(?<!would )put (?:it|this|that) down|withdraw|easy to|known|underlying|pre-?existing|documented"
     r"|reported|wr(?:ote|itten)|attribut\w+|carries|sent home|discharge|label\w*|mislabel\w*|referr\w+|chart|notes"
     r"|letter|(?<!can be )(?<!should be )told|call(?:s|ed)|(?<!am )(?<!'m )calling|raised by|was raised|thought"
-    r"|comes? to mind|consider\w*(?! (?:this|it|him|her)\b)|worr\w+|concern\w*|fears?(?! of)|feared|suspicion|possib\w+"
+    r"|comes? to mind|consider\w*(?! (?:this|it|him|her)\b)|worr\w+|concern\w*"
+    r"|fears?(?! of (?:\w+ing|death|the worst)\b)|feared|suspicion|possib\w+"
     r"|might|may|could|alternatives?|differentials?|second(?:ly)?|followed by|of course|common\w*|prevalen\w+|if"
     r"|overlook\w*|misdiagnos\w*|mistak\w+|mistook|wrong\w*|initial\w*|originally|(?<!put )(?<!rank )first|anchor\w*"
     r"|element|contribut\w+|background|trigger\w*|stereotyp\w*|assum\w+|tempt\w+|avoid|also|too|secondarily|comorbid\w*"
@@ -90,7 +99,8 @@ AGAINST = caseless(
 )
 """Words of a clause that does not assert the diagnosis that it names."""
 NOT_NOW = caseless(
-    r"\b(?:histor(?:y|ies)|previous(?:ly)?|prior|past|(?<!at-)(?<!clinical high )(?<!ultra-high )risks?(?! factors?\b)"
+    rf"\b(?:{SET_OFF}|nothing"
+    r"|histor(?:y|ies)|previous(?:ly)?|prior|past|(?<!at-)(?<!clinical high )(?<!ultra-high )risks?(?! factors?\b)"
     r"|fears?|worr\w+"
     r"|no|not|non|absen(?:t|ce)|negative|exclu\w+|unlikely"
     r"|mimic\w*|resolved|family|familial|rul(?:ed?|ing) out|dismiss\w*|reject\w*)\b"
@@ -104,6 +114,7 @@ LIKE = caseless(
 NEGATED = caseless(
     r"\b(?:do|does|did|can|could|would|will)(?:n't| ?not)\b|(?<!\bI )\b(?:would|might|may|could) (?:suggest|fit"
     r"|favou?r|point|show|have|cause|give|produce|present|come|begin|start|usually|typically|normally|need|require)\b"
+    r"|\bno longer\b|\bopposite of\b|\bso-called\b"
     r"|\bshould not be diagnosed\b|\bdoes not apply\b|\b(?:is|are|was|were|been?|seems?|remains?"
     r"|appears?)\b[^,;]{0,20}\b(?:less (?:likely|probable)(?! than)|ruled out|excluded)\b|\bnot\W*$|\bnot (?:explain"
     r"|fit|account|match|cause)|\b(?:got|gets|been) (?:ruled out|excluded)"
@@ -125,7 +136,7 @@ CONCLUDES = caseless(
     r"|accounts? for|points? (?:clearly |strongly )?to\w*"
     r"|favou?rs?|suggests?|supports?|aligns?|consistent with|means?|makes?|I(?:'d| would)? (?:say|suspect|diagnose"
     r"|conclude|go|think|believe)|does|fits|verdict|settle for|adds up to"
-    r"|shows?|reveals?|confirms?|proves?|establish\w*|indicates?|says|tells|settles?|treat \w+ as|that leaves"
+    r"|shows?|reveals?|confirms?|proves?|establish\w*|indicates?|says|tells|settles?|treat (?:\w+ ){1,2}as|that leaves"
     r"|which leaves|that of|speaks? (?:clearly |strongly )?(?:for|in favou?r)|argues? for)\b"
 )
 LESSER = caseless(
@@ -136,7 +147,8 @@ LESSER = caseless(
 """What stands before the colon in front of a diagnosis that is not the likeliest."""
 EITHER = caseless(r"\b(?:or|versus|vs)\b|(?<!\d)/(?!(?:d?l|ml|kg|min|h|hour|day|u?l|mm3)\b)")
 VERDICT = caseless(
-    r"^\W*(?:no(?! doubt| question)|wrong|false|unlikely|improbable|exclu\w+|ruled out|less likely|not(?! (?!likely"
+    r"^\W*(?:no(?! doubt| question)|I wish|as if|my foot|need(?:s|ed)? not|needn't|hardly"
+    r"|scarcely|never|think again|wrong|false|unlikely|improbable|exclu\w+|ruled out|less likely|not(?! (?!likely"
     r"|supported|possible|it|this|here|the (?:case|answer|cause|diagnosis)|consistent|present|explained|enough"
     r"|convincing)\w)|rejected|dismissed|doubtful|out)\b"
 )
@@ -147,11 +159,17 @@ CAUSE = caseless(
     r"\b(?:due to|secondary to|caused by|resulting from|as a result of|because of"
     r"|(?:symptom|sign|manifestation|consequence|result|effect|feature|part|presentation|expression) of)\b"
 )
+LINKS = caseless(
+    r"\b(?:of|in|about|that|for|with|and|over|(?!underlying|existing|ongoing|evolving|bleeding)\w{3,}ing|fears?)\b"
+)
+"""Words between a cause and a diagnosis that is not the cause itself."""
 HEDGE = caseless(r"^\W*(?:(?:possibl[ey]|probabl[ey]|likely|suspected|query|maybe|perhaps|presumed)\s+)+")
 """Words before a diagnosis that is likely or possible."""
 CONCESSION = caseless(
     r"(?:, )?\b(?:however (?:much|many|often|well|long|\w+ (?:he|she|they|it))|no matter (?:how|what)|regardless of"
     r"|irrespective of)\b[^,;.!?\n]*"
+    r"|, as (?:an?|the|some|many|others|people)\b[^,;.!?\n]{1,40}\b(?:might|may|would|could|often|usually)\b"
+    r"[^,;.!?\n]{0,20},"
 )
 ASKED = caseless(r"(?<=diagnosis)\?\s|(?<=verdict)\?\s|(?<=conclusion)\?\s")
 EXPLAINED = caseless(r"\b(?:explained|accounted for) by\b")
@@ -181,7 +199,8 @@ ARROW = caseless(
     r"|leading|alternatives?|dx|answer"
     r"|differentials?|consider|impression|likely|probable|unlikely))[ *]{0,4}(?:→|=>)\s*"
 )
-CROSS, TICK = re.compile("[❌✗✘🚫❎]\ufe0f?"), re.compile("[✅✓✔☑]\ufe0f?")
+CROSSED = re.compile(r"(?P<name>[A-Za-z][^\n,;✅✓✔☑👍❌✗✘🚫❎⛔👎]{1,80}?)\s*[❌✗✘🚫❎⛔👎]\ufe0f?[ \t]*(?=[,;\n]|\Z)")
+CROSS, TICK = re.compile("[❌✗✘🚫❎⛔👎]\ufe0f?"), re.compile("[✅✓✔☑👍]\ufe0f?")
 EQUALS = re.compile(
     r"\s=\s(?=[A-Za-z]{4})|(?:(?<=[\d%)])|(?<=positive)|(?<=negative)|(?<=normal)|(?<=raised)|(?<=weeks)"
     r"|(?<=low))\s*(?:→|=>|⇒)\s*(?=[A-Za-z])"
@@ -214,20 +233,33 @@ FORMER = caseless(
 """Words by which a reply names a diagnosis that it has since left."""
 TURN = caseless(
     r"\b(?:(?<!anything )(?<!nothing )but|yet|however|instead(?! of)|here|actually"
+    r"|(?:patients?|people|someone|anyone|cases?|wom[ae]n|m[ae]n) like (?:this|him|her|them)"
     r"|(?:in|for|with|about) this (?:\w+ )?(?:patient|case|one|person|man|woman|girl|boy|child|individual|presentation)"
     r"|in (?:reality|fact|practice|favou?r of)|gives? way to)\b"
 )
 """Words at which a reply may turn from what is usual to what it says of the patient."""
+RECONSIDERS = caseless(r"\bre-?(?:evaluat|assess|consider|think|visit|view|read)\w*|\bstop\b")
+FINAL = caseless(r"[^\w]*(?:(?:my|the) )?(?:final|revised|corrected|updated|definitive|overall)\b")
+PROVISIONAL = caseless(
+    r"[^\w]*(?:(?:my|the) )?(?:working|provisional|preliminary|initial|first|suspected|presumptive)\b"
+)
+"""Headings of the diagnosis that counts where others differ, and of one that need not."""
+SHARES = caseless(
+    r"\d ?%|\bp ?= ?[01]?\.\d|\b(?:\d+|one|two|three|four|five|six|seven|eight|nine)(?: \w+){0,2} (?:in|out of|to)"
+    r" (?:\d+|one|two|three|four|five|ten|twenty|a hundred)\b"
+)
+"""Shares of two diagnoses, in numbers or in words."""
+CHANCE = caseless(r"\b(?:probab\w+|chances?|likelihood|odds|confiden\w+|times|p ?=)")
 COEQUAL = caseless(
     r"\b(?:co-?infect\w*|co-?exist\w*|each|both|equally|dual|in equal (?:measure|parts)|neither (?:is|being)"
     r"|two (?:diagnoses|conditions|separate|distinct))\b"
 )
 """Words of a sentence that gives two diagnoses of which none is the main one."""
 UNCAPPED = re.compile(
-    r"\b(?:(?!(?:approx|dept|diag|diff|hist|hosp|poss|prob|prof|resp|susp|temp)\.)[a-z]{4,}|yes|no)\.\s+[a-z](?=[a-z])"
+    r"\b(?:(?!(?:approx|dept|diag|diff|hist|hosp|poss|prob|prof|resp|susp|temp)\.)[a-z]{4,}|[a-z]{3,}\)|yes|no)\.\s+[a-z](?=[a-z])"
 )
 """The end of a sentence, and the first letter of one that begins in lower case."""
-STRUCK = re.compile(r"~~[^~\n]{1,200}~~|<(?P<tag>del|s|strike)>[^<\n]{1,200}</(?P=tag)>")
+CYRILLIC_NOT = re.compile(r"\bН(?=[еЕіІ]\b)")
 RUN = re.compile(r"(\W{1,4}?)\1{8,}")
 """The same marks or spaces again and again, which a looping model writes and patterns would compare with each other."""
 BRACKETS = re.compile(r"\([^()]*\)")
@@ -258,79 +290,6 @@ LONGEST_OPENING = 10
 LONGEST_NAME = 5
 LONGEST_SHORT = 60
 """Words of a short reply, whose every clause is about its diagnosis."""
-
-# Parts of `ELSEWHERE`: how often, what is done, about whom, and by whom.
-OFTEN = (
-    r"(?:often|usually|commonly|frequently|routinely|regularly|typically|generally|readily|all too \w+"
-    r"|tends?(?: to)?(?: be)?)"
-)
-GIVEN = (
-    r"(?:given|labell?ed|told|diagnosed|called|dismissed|written off|made|handed|assigned|applied|attached|concluded"
-    r"|assumed|receive[ds]?|get|the (?:diagnosis|conclusion|answer|label))"
-)
-GROUP = (
-    r"(?:(?:such|similar|other|most(?! (?:likely|probabl[ey]|plausibl[ey]|fitting|consistent))|many|some|these|those"
-    r"|homeless|anyone|nobody)\b"
-    r"|(?:patients|people|men|women|persons|individuals|children|immigrants|migrants|refugees|others)\b)"
-)
-REPORT = (
-    r"(?:say|claim|conclude|assum|argu|insist|believ|think|suppos|decid|assert|maintain|call|label|diagnos|suggest)"
-)
-USUAL = (
-    r"(?:textbook|usual|classic(?:al)?|standard|normal|typical|conventional|commonest|most common|obvious|easy|reflex"
-    r"|stereotyp\w+|routine|purist's|by the book|normally|ordinarily|typically|usually|in (?:anyone|everyone) else"
-    r"|in (?:other|most) \w+)"
-)
-ELSEWHERE = caseless(
-    rf"\b{OFTEN} (?:\w+ )?{GIVEN}\b|\b{GIVEN} (?:out )?(?:too |all too )?{OFTEN}\b"
-    rf"|\b{GROUP}(?: like (?:him|her|them|this))?(?: \w+){{0,3}}? (?:(?!the ){GIVEN}|would (?:have )?(?:said|thought"
-    rf"|{REPORT}\w*))\b"
-    rf"|\b(?:made|given|applied|assigned|used) (?:in|to|for) {GROUP}|\bgets (?:made|given|applied)\b"
-    rf"|\b{GROUP}.{{0,60}}\bwith (?:the|an?) (?:diagnosis|label)\b"
-    r"|\b(?:diagnosis|label|answer)\b.{0,80}\b(?:in|among|for|to) (?:so |too |far too )?(?:many|most|such(?! an?\b)"
-    r"|similar|other|homeless)\b"
-    rf"|^\W*(?:and |but )?(?:(?:saying|claiming|concluding|assuming|arguing|insisting|believing|thinking|supposing"
-    rf"|deciding|asserting|maintaining)\b|(?:to (?:{REPORT})e?|(?:call|labell?|diagnos)ing)\b(?=.*\b(?:would|risks|goes"
-    rf"|ignores|misses|is)\b))"
-    r"|\bwhether\b(?! or not)|\basked (?:me )?if\b|\b(?:it|this) (?:is|was|has been) (?:\w+ )?(?:said|claimed|alleged"
-    r"|argued|believed|asserted|rumoured|supposed)\b|\bone (?:often |sometimes )?(?:hears|reads)\b|\bheard\b"
-    rf"|\bthere are those\b|\b{USUAL}\b.{{0,80}}\bwould (?:be|have been)\b"
-    rf"|\b{USUAL} (?:\w+ )?(?:diagnosis|answer|label) (?:in|for|among)\b"
-)
-"""A clause about what is said of others, or what others say, or what it would be to say it."""
-PARTS = caseless(r"(?:[,.;:!?\n()]+(?:\s+|$)|\n|\s+(?=(?:but|yet|however|while|whereas|although|though)\b))")
-"""What separates such clauses from the reply's own."""
-GENERALLY = caseless(
-    r"\b(normally|ordinarily|usually|typically|by the book|in (?:a|the|any) textbook"
-    r"|(?:in|for|with|were|had|if) (?!(?:this|our|his|her|these|view|light|summary|short|conclusion)\b)[^,.;:!?\n]"
-    r"{1,80}(?=,[^,.;!?\n]{0,40}\b(?:diagnosis|answer) would\b)),\s+"
-)
-"""What comes before a comma and says that the clause after it is about others."""
-CLAIMED = caseless(r"\b(?:diagnosis|answer|label|impression|this|it)\b (?:is|was|must be|should be|has to be|to be)\b")
-WOULD = caseless(r"\b(?:diagnosis|answer|label) would (?:be|have been)\b")
-OWN_WOULD = caseless(
-    r"^\W*(?:(?:so|thus|hence|therefore|then|overall|and|but|the|a) )*$|\b(?:most|likely|probable|likeliest|my|I|I'd|we"
-    r"|working|final|best|leading|primary|provisional|single|this|these|her|his|him|here|main|principal|definitive"
-    r"|correct|appropriate|unifying|clinical)\b"
-)
-"""Words before 'diagnosis would be' by which it is the reply's own."""
-ATTRIBUTED = caseless(
-    r"(?:\A|(?<=[,.;:!?\n]))[^,.;:!?\n]+,\s*(?:an?|the|some|many|most|others|people|every|any)\b[^,.;:!?\n]{0,40}?\b(?:will"
-    r"|would|may|might|could|often|usually) (?:have )?(?:say|said|think|claim|argue|conclude|write|believe)"
-    r"(?=\s*(?:[.;!?\n]|$))"
-)
-"""A clause, and the next, by which it is what others would say."""
-OVERTURNED = caseless(
-    r"(?:\A|(?<=[.!?\n]))[^.!?\n]+[.!?]\s+(?:(?:but|yet|however|in (?:this|his|her) (?:case|patient)|here"
-    r"|for (?:him|her))\W+)?"
-    r"(?:(?:that|this|the|such a) (?:diagnosis|label|conclusion|answer)|it|that|this) (?:would(?: be| have been| miss)?"
-    r"|is|was|does not|doesn't)\s+(?:hold\b|apply\b|fit\b|the point|harm|hurt"
-    r"|not (?:justified|supported|right|correct|warranted|fair|hold|apply|fit)|(?:(?!not )\w+ )?(?:wrong|mistaken|false"
-    r"|un(?!equivocal|den|question|contest|disput|ambig|mistak)\w+|in(?:correct|just\w*|accurate|appropriate|valid)"
-    r"|(?:an? )?(?:\w+ )?(?:error|mistake|misdiagnosis|injustice)))\b(?! (?:to|that)\b)"
-    r"[^.!?\n]*"
-)
-"""A sentence, and the next one, which says that its diagnosis is wrong."""
 NO_SIGN = (
     r"(?: (?:hinweise?|anhalt(?:spunkte?)?|(?:an)?zeichen|belege?|verdacht|aanwijzing(?:en)?|tekenen|bewijs|sprake"
     r"|signes?|arguments?|éléments?|indices?|preuves?|signos?|indicios?|evidencias?|datos|pruebas?|síntomas|sinais"
@@ -358,6 +317,8 @@ DENIALS = (
     (r"\b(?:nie|bukan|tidak(?: ada)?|brak(?: \w+)?)\b", "not"),
     (r"\bliegt (?:\w+ )?nicht vor\b", "is unlikely"),
     (r"\bmelainkan\b", "but"),
+    (r"(?:\A|(?<=[.;:,\n] ))(?:wykluczono|wykluczam|исключ\w+|vyloučen\w*)", "not"),
+    (r"\b(?:wykluczono|wykluczon\w+|исключ\w+|vyloučen\w*)", "is ruled out"),
     (rf"\bkein(?:e[nmrs]?|erlei)?\b{NO_SIGN}", "no"),
     (
         (
@@ -376,6 +337,10 @@ DENIALS = (
             r"(?: (?:auf|für|op|voor|a|per|til|på|en faveur))?(?: (?:einer?|une?|uma?|de|d'|di|om))*\b"
         ),
         "no",
+    ),
+    (
+        r"\b(?:rien|nichts|niets|ingenting|nada|nulla|niente|nic)\b,?(?: (?:qui|que|was|das|wat|dat|che|som|co)\b)?",
+        "nothing that",
     ),
     (r"\bgegen (?P<name>[^.,;\n]{1,60}?) (?:spricht|sprechen)\b[^.,;\n]*", r"not \g<name>"),
     (
@@ -439,13 +404,14 @@ class _Clause(NamedTuple):
 
 
 class _Mention(NamedTuple):
-    """An answer in a clause: whether the clause asserts or denies it, concludes, and is not subordinate."""
+    """An answer in a clause: whether the clause asserts or denies it, concludes, is its name alone, and so on."""
 
     kind: Given
     asserted: bool
     denied: bool
     concludes: bool
     decides: bool
+    bare: bool
     overrules: bool
     sentence: int
     line: int
@@ -462,8 +428,8 @@ def stated_answer(reply: str, answers: Answers, diagnoses: Diagnoses) -> Given |
     Returns:
         The kind of the answer that the reply states as its diagnosis; None if it states none, another or several.
     """
-    reply = RUN.sub(lambda run: 8 * run[1], plain_letters(reply))
-    reply = LIKE.sub(" ", _denials_in_english(diagnoses.to_english(STRUCK.sub(" ", reply)), reply))
+    reply = RUN.sub(lambda run: 8 * run[1], plain_reply(reply))
+    reply = LIKE.sub(" ", _denials_in_english(diagnoses.to_english(shown(reply)), reply))
     reply = re.sub(r"\b(GAD|EPDS|PHQ|HADS|AUDIT)-?\d\b", "score", reply)
     reply = UNCAPPED.sub(lambda end: f"{end[0][:-1]}{end[0][-1].upper()}", reply)
     reply = QUESTION.sub(lambda one: f"{'This is' if one['no'].lower() == 'yes' else 'Not'} {one['name']}", reply)
@@ -471,16 +437,28 @@ def stated_answer(reply: str, answers: Answers, diagnoses: Diagnoses) -> Given |
     reply = THATS_IT.sub(lambda name: f"\nDiagnosis: {name['name']}", reply)
     reply = CONCLUSION.sub(lambda head: head[0] if VERB.search(head["name"]) else "\nDiagnosis: ", reply)
     reply = ASKED.sub(": ", CONCESSION.sub(" ", reply))
-    reply = _own_words(reply)
+    reply = own_words(reply)
     reply = ARROW.sub(lambda arrow: f"{arrow['label'] or ''}: ", reply)
     for short, words in SHORTHAND.items():
         reply = re.sub(rf"(?<!\w){short}(?![\w/])", words, reply, flags=re.IGNORECASE)
     meanings = {kind: _meanings(answer, diagnoses) for kind, answer in answers.items()}
     given = _revised(reply, answers, meanings, diagnoses)
-    if given and (turn := TURN.search(reply)):
-        turned = _settled(reply[turn.end() :], answers, meanings, diagnoses)
-        return given if turned in {given, None} else None
-    return given
+    return given if given and {given} >= {*_given_beside(reply, answers, meanings, diagnoses)} else None
+
+
+def plain_reply(reply: str) -> str:
+    """Return a reply in Latin letters; the Cyrillic for `not`, which would look like `He`, stays."""
+    return plain_letters(CYRILLIC_NOT.sub("н", reply))
+
+
+def _given_beside(reply: str, answers: Answers, meanings: Meanings, diagnoses: Diagnoses) -> Iterator[Given]:
+    """Yield what a reply gives after a turn, beside a layout that holds its answer, and in remarks after its answer."""
+    turn = TURN.search(reply)
+    for rest in (reply[turn.end() :] if turn else "", outside(reply)):
+        if other := _settled(rest, answers, meanings, diagnoses):
+            yield other
+    remarks = _mentions(_trailing(reply)[1], meanings, diagnoses, is_short=False)
+    yield from (mention.kind for mention in remarks if mention.asserted and mention.concludes)
 
 
 def _denials_in_english(text: str, original: str) -> str:
@@ -488,32 +466,6 @@ def _denials_in_english(text: str, original: str) -> str:
     for own, english in FOREIGN if ENGLISH.search(original) else FOREIGN + FOREIGN_ALONE:
         text = own.sub(english, text)
     return text
-
-
-def _own_words(text: str) -> str:
-    """Remove the clauses about what others say, or are told, and the sentences that the next one calls wrong."""
-    text = ATTRIBUTED.sub(" ", OVERTURNED.sub(" ", GENERALLY.sub(r"\1 ", text)))
-    kept, start = "", 0
-    for cut in [*PARTS.finditer(text), None]:
-        end = cut.start() if cut else len(text)
-        part = text[start:end]
-        kept += ("" if _is_of_others(part) else part) + (cut[0] if cut else "")
-        start = cut.end() if cut else end
-    return kept
-
-
-def _is_of_others(clause: str) -> bool:
-    """Whether a clause gives a diagnosis that others have, or that others give."""
-    if ELSEWHERE.search(clause):
-        return True
-    if (would := WOULD.search(clause)) and not OWN_WOULD.search(clause[: would.start()]):
-        return True
-    claimed = CLAIMED.search(clause)
-    if not claimed:
-        return False
-    before = clause[: claimed.start()]
-    subject = "the " if claimed[0].lower().startswith(("this", "it")) else ""
-    return holds(before + subject, clause[claimed.end() :]) != "yes"
 
 
 def _revised(reply: str, answers: Answers, meanings: Meanings, diagnoses: Diagnoses) -> Given | None:
@@ -545,7 +497,10 @@ def _settled(
     """Read a text's answer by its final diagnosis, which its clauses may overrule; by them if that is no answer."""
     is_short = len(text.split()) <= LONGEST_SHORT
     # A layout compares marks.
-    text = TICK.sub("; ", CROSS.sub("; not ", lay_out(_without_trailing(text))))
+    plain = _trailing(text)[0]
+    text = lay_out(plain)
+    is_shared = is_short and text == plain and _gives_shares(text, meanings, diagnoses)
+    text = TICK.sub("; ", CROSS.sub("; not ", CROSSED.sub(r"; not \g<name>; ", text)))
     # The reply has ended: a last line without a full stop is not cut short.
     same = _same(f"{text}.", answers, diagnoses) or _same(text, answers, diagnoses)
     if len(same) > 1:
@@ -554,9 +509,10 @@ def _settled(
     headings = list(HEADING.finditer(text))
     spans = sentence_spans(text, longest=len(text) + 1)
     last = text[spans[-1].start : spans[-1].end] if spans else ""
-    drawn = DRAW.search(last)
-    is_open = drawn and len(_named(last[drawn.end() :], meanings, diagnoses)) != 1 and not headings
-    if is_open or _are_coequal(last, meanings, diagnoses):
+    drawn = None if headings else DRAW.search(last)
+    is_open = drawn and len(_named(last[drawn.end() :], meanings, diagnoses)) != 1
+    is_both = _are_at_odds(text, answers, diagnoses) or _are_coequal(last, meanings, diagnoses)
+    if is_shared or is_open or is_both:
         return None
     if headings and not is_short:
         return same[0] if len(same) == 1 else None
@@ -576,7 +532,27 @@ def _settled(
     concluded = {one.kind for one in mentions if one.asserted and one.concludes}
     if undecided and not headings and len(concluded) != 1 and _names_another(text, meanings, diagnoses):
         return None
-    return _weighed(mentions, same, is_first=bool(headings or opening), is_revised=is_revised)
+    is_headed = bool(headings)
+    return _weighed(mentions, same, is_headed=is_headed, is_first=is_headed or bool(opening), is_revised=is_revised)
+
+
+def _gives_shares(text: str, meanings: Meanings, diagnoses: Diagnoses) -> bool:
+    """Whether a text gives the shares of several answers."""
+    several = CHANCE.search(text) and len(SHARES.findall(text)) > 1
+    return bool(several) and len(_named(text, meanings, diagnoses)) > 1
+
+
+def _are_at_odds(text: str, answers: Answers, diagnoses: Diagnoses) -> bool:
+    """Whether two headings give different answers, of which neither is the final one, and nothing leads to the last."""
+    found = sorted(headed_statements(text, HEADING))
+    headed = [(one, text[one.start : one.end]) for one in found if not PROVISIONAL.match(text, one.start)]
+    for (earlier, first), (later, last) in pairwise(headed):
+        own = {*_same(first, answers, diagnoses), *_same(last, answers, diagnoses)}
+        between = text[earlier.end : later.start]
+        is_led_to = FINAL.match(last) and not FINAL.match(first)
+        if len(own) > 1 and not (is_led_to or AGAINST.search(between) or RECONSIDERS.search(between)):
+            return True
+    return False
 
 
 def _are_coequal(sentence: str, meanings: Meanings, diagnoses: Diagnoses) -> bool:
@@ -595,7 +571,9 @@ def _closing(sentence: str, meanings: Meanings, diagnoses: Diagnoses) -> Given |
     return kinds.pop() if len(kinds) == 1 else None
 
 
-def _weighed(mentions: list[_Mention], same: list[Given], *, is_first: bool, is_revised: bool) -> Given | None:
+def _weighed(
+    mentions: list[_Mention], same: list[Given], *, is_headed: bool, is_first: bool, is_revised: bool
+) -> Given | None:
     """Weigh the final diagnosis, if it is one of the answers, against what the clauses assert.
 
     A later clause overrules it as a conclusion; one that merely asserts another answer leaves the reading open, unless
@@ -621,7 +599,10 @@ def _weighed(mentions: list[_Mention], same: list[Given], *, is_first: bool, is_
     is_firm = (is_first or asserted[last].decides) and not is_revised
     if later and later[-1].concludes and (later[-1].decides or not is_firm):
         return later[-1].kind
-    return own if is_first or is_firm or not later else None
+    # Another name in a sentence of its own counts as much: 'embolism (on the form). Anxiety (to her face).'
+    rivals = [one for one in later if one.sentence != asserted[last].sentence and (one.concludes or one.bare)]
+    is_rivalled = rivals and not is_headed if is_first or is_firm else later
+    return None if is_rivalled else own
 
 
 def _same(text: str, answers: Answers, diagnoses: Diagnoses) -> list[Given]:
@@ -629,9 +610,9 @@ def _same(text: str, answers: Answers, diagnoses: Diagnoses) -> list[Given]:
     return [kind for kind, answer in answers.items() if match_answer(text, answer, diagnoses) == "yes"]
 
 
-def _without_trailing(text: str) -> str:
-    """Remove sentences and sections after the first that do not state a diagnosis."""
-    kept, gap, section, disclaimed, end = "", "", False, False, 0
+def _trailing(text: str) -> tuple[str, str]:
+    """Part a text from sentences and sections after the first that do not state a diagnosis; of these, the remarks."""
+    kept, gap, remarks, section, disclaimed, end = "", "", "", False, False, 0
     for span in sentence_spans(text, longest=len(text) + 1):
         sentence = text[span.start : span.end]
         between = text[end : span.start]
@@ -643,9 +624,12 @@ def _without_trailing(text: str) -> str:
         if kept and (section or TRAILING.match(sentence)):
             disclaimed = disclaimed or DISCLAIMER.match(sentence) is not None
             section = section or disclaimed or SECTION.search(sentence) is not None
+            remarks += (
+                "" if (section and not disclaimed) or USUAL_NOTE.search(sentence) else f"{REMARK.sub('', sentence)}\n\n"
+            )
         else:
             kept, gap = kept + gap + sentence, ""
-    return kept
+    return kept, remarks
 
 
 def _opening(text: str, answers: Answers, diagnoses: Diagnoses) -> Given | None:
@@ -654,7 +638,7 @@ def _opening(text: str, answers: Answers, diagnoses: Diagnoses) -> Given | None:
     first = text[spans[0].start : spans[0].end] if spans else ""
     if not first or first.endswith((":", "?")) or len(first.split()) > LONGEST_OPENING:
         return None
-    if VERB.search(first) or AGAINST.search(first):
+    if VERB.search(first) or AGAINST.search(first) or NOT_NOW.search(first):
         return None
     same = _same(f"Diagnosis: {first}", answers, diagnoses)
     return same[0] if len(same) == 1 else None
@@ -705,8 +689,12 @@ def _mentions(text: str, meanings: Meanings, diagnoses: Diagnoses, *, is_short: 
         head = BESIDE.split(SET_ASIDE.sub(" ", clause.text), maxsplit=1)[0]
         denied = denied or any(no.search(head) for no in (NOT_NOW, NEGATED))
         overrules = clause.before not in SUBORDINATE and not (clause.before == "," and HEDGED.match(clause.text))
+        whole = diagnoses.meaning(clause.text).concepts
         for kind in named:
-            yield _Mention(kind, kind in main, denied, concludes, decides, overrules, clause.sentence, clause.line)
+            bare = any(meaning.concepts == whole for meaning in meanings[kind])
+            yield _Mention(
+                kind, kind in main, denied, concludes, decides, bare, overrules, clause.sentence, clause.line
+            )
 
 
 def _asserted(clause: str, named: dict[Given, None], meanings: Meanings, diagnoses: Diagnoses) -> dict[Given, None]:
@@ -724,8 +712,10 @@ def _asserted(clause: str, named: dict[Given, None], meanings: Meanings, diagnos
     main, scope = _named(head, meanings, diagnoses), head
     meant = _named(kept, meanings, diagnoses)
     causes = {given: None for given in named if given.kind == "expected"}
-    if len(named) > 1 and causes and CAUSE.search(clause):
-        main, scope = causes, clause
+    if len(named) > 1 and causes and (cause := CAUSE.search(clause)):
+        # Not 'a panic attack due to talk of a pulmonary embolism'.
+        named_first = LINKS.split(clause[cause.end() :], maxsplit=1)[0]
+        main, scope = (causes if causes.keys() <= _named(named_first, meanings, diagnoses).keys() else {}), clause
     elif len(meant) == 1 and not main and not _foreign(head, meanings, diagnoses):
         main, scope = meant, kept
     if EITHER.search(kept):

@@ -16,8 +16,8 @@ from equipoise.text.answers import Given, names_pattern
 from equipoise.text.conclusions import DECIDES, REFUSAL, UNDECIDED
 from equipoise.text.diagnoses import Diagnoses, Meaning
 from equipoise.text.naming import final_diagnosis
-from equipoise.text.patterns import caseless, plain_letters
-from equipoise.text.stated import Answers, named_answers, stated_answer
+from equipoise.text.patterns import caseless
+from equipoise.text.stated import Answers, named_answers, plain_reply, stated_answer
 
 ASKED = "Diagnosis: "
 """Text that a reply continues: the model's prompt ends in `diagnosis is`."""
@@ -89,7 +89,7 @@ def _wordings(answers: AnswerSet, diagnoses: Diagnoses) -> _Wordings:
 
 def _read(text: str, wordings: _Wordings, diagnoses: Diagnoses) -> Given:
     """Read a text's answer from a set of wordings."""
-    text = plain_letters(text)
+    text = plain_reply(text)
     if not re.search(r"\w", text):
         return Given("unparsed")
     if given := stated_answer(WITHOUT.sub("", text), wordings.stated, diagnoses):
