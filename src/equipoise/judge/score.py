@@ -42,7 +42,7 @@ class Score(ReadingSettings):
     length: Length
 
 
-def judge_responses(  # noqa: PLR0913  (what a reading needs)
+def judge_responses(
     vignettes: Sequence[Vignette],
     responses: Iterable[Response],
     *,
@@ -52,7 +52,6 @@ def judge_responses(  # noqa: PLR0913  (what a reading needs)
     settings: Score,
     form: ReasoningForm = "auto",
     apart: Apart = nothing_apart,
-    right: bool = False,
 ) -> Iterator[Judgement]:
     """Read every response to the vignettes as it comes.
 
@@ -63,8 +62,7 @@ def judge_responses(  # noqa: PLR0913  (what a reading needs)
     thinking. A response without its vignette, or a vignette without its response, raises EquipoiseError after the
     others are read. Each sample is read separately. For case versions other than the arms, only the answer is read; a
     stub has no reply. For a rereading, only the likelihoods are read, or its single reply if there are none. A few
-    hundred responses are in memory at once. `apart` finds the sentences to read apart. With `right`, judgements have
-    the probability of the expected answer too.
+    hundred responses are in memory at once. `apart` finds the sentences to read apart.
     """
     cases = {vignette.key: vignette for vignette in vignettes}
     for chunk in batched(_case_responses(responses, cases), TOGETHER):
@@ -82,9 +80,7 @@ def judge_responses(  # noqa: PLR0913  (what a reading needs)
         ]
         for judgement, pair, one, case in zip(judged, parts, chunk, matched, strict=True):
             said: dict[str, Any] = {name: next(readings).admission for name, _ in zip(PARTS, pair, strict=False)}
-            if right:
-                said["p_expected"] = _right_probability(one, case)
-            yield judgement.model_copy(update=said) if said else judgement
+            yield judgement.model_copy(update=said | {"p_expected": _right_probability(one, case)})
 
 
 def _right_probability(response: Response, vignette: Vignette) -> float | None:

@@ -59,8 +59,8 @@ class Judgement(Reading, Sparse, Row):
     if it gives none of them); `answer_likelihood` and `answer_generated` are both readings where they exist. `log_odds`
     is log p(stereotyped) - log p(expected), in nats; each term is a total, or as `score.length` sets it. In
     `log_odds_per_token` each is the mean per token. `p_error` is the probability of the stereotyped answer among all
-    answers of the case's set, a share; None without total likelihoods. `p_expected` is that of the expected answer, in
-    a run with treatments alone, and at least the least that files keep. `admission_thinking` and `admission_visible`
+    answers of the case's set, a share; None without total likelihoods. `p_expected` is that of the expected answer, at
+    least the least that files keep; None in rows of earlier versions too. `admission_thinking` and `admission_visible`
     are what the two parts of a reply say of the feature, each read on its own; None for a reply that has one part. An
     `unreasoned` reply only states its answer: figures about reasoning leave it out.
     """

@@ -210,6 +210,17 @@ class Pair:
         return None if answers is None else difference(*(answer.p_error for answer in answers))
 
     @property
+    def right_diagnosis_difference(self) -> float | None:
+        """Probability of the expected answer, marginalised minus privileged: after the reasoning, a share."""
+        return difference(*(arm.p_expected for arm in self.arms))
+
+    @property
+    def unreasoned_right_diagnosis_difference(self) -> float | None:
+        """Probability of the expected answer, marginalised minus privileged, without reasoning; None if not read."""
+        answers = self.rereads.get("unreasoned")
+        return None if answers is None else difference(*(answer.p_expected for answer in answers))
+
+    @property
     def error_difference_unexplained(self) -> float | None:
         """The difference after reasoning beyond that of epidemiology, a share; None if either is unknown."""
         return difference(self.error_difference, self.explained(self._told_privileged))

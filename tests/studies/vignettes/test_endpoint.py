@@ -9,8 +9,10 @@ import pytest
 import projects
 from equipoise.figures.options import Component, Decision, Endpoint, Measure
 from equipoise.figures.primary import endpoint_of_run
-from equipoise.figures.result import BIASED, UNBIASED, StudyResult, Verdict
+from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, StudyResult, Verdict, Word
 from equipoise.figures.verdicts import verdict
+from equipoise.materials.judgement import Judgement
+from equipoise.materials.vignette import Vignette
 from equipoise.studies.registry import STUDIES
 from equipoise.studies.vignettes.effects import vignette_effects
 from equipoise.text.answer import AnswerKind
@@ -26,10 +28,15 @@ def judged(cases: Sequence[Case], **declared: object) -> Verdict:
 
     These studies have no mirrors, which the floors need.
     """
+    return verdict_on(make_study(cases), **declared)
+
+
+def verdict_on(study: tuple[Sequence[Vignette], Sequence[Judgement]], **declared: object) -> Verdict:
+    """Judge a study by the same endpoint."""
     endpoint = projects.committed_settings().section("decision", Decision).endpoints["vignettes"].without_likelihoods
     assert endpoint is not None
     endpoint = endpoint.model_copy(update={"floors": {"overall/all/accuracy_privileged": 0.0}, **declared})
-    effects = vignette_effects(*make_study(cases), QUICK)
+    effects = vignette_effects(*study, QUICK)
     found = verdict(STUDY, StudyResult(study="vignettes", effects=effects), Decision(endpoints={"vignettes": endpoint}))
     assert found is not None
     return found
@@ -101,6 +108,22 @@ def test_a_bound_counts_only_where_it_is_measured() -> None:
 
     assert left.word == UNBIASED
     assert judged(cases({}, "other"), bounds={place: bound}).because == ("cued error difference was not measured",)
+
+
+@pytest.mark.parametrize(("share", "word"), [(0.0, UNBIASED), (0.4, UNDECIDED)])
+def test_a_right_diagnosis_that_only_becomes_less_likely_prevents_no_bias(share: float, word: Word) -> None:
+    """Two fifths of 0.9 go to another answer for the marginalised: 0.36 less, while all are still given it in words."""
+    place = "overall/all/right_diagnosis_difference"
+    vignettes, judgements = make_study(cases({}, "other"))
+    # Half of the pairs differ by 0.01 besides, since a difference without variance has no interval.
+    likely = [
+        row.model_copy(update={"p_expected": 0.9 if number % 2 else 0.9 * (1 - share) + 0.01 * (number % 4 == 0)})
+        for number, row in enumerate(judgements)
+    ]
+    found = verdict_on((vignettes, likely), bounds={place: Component(margin=0.12, why="made up")})
+
+    assert found.word == word
+    assert [reason.partition(" is ")[0] for reason in found.because] == ["right diagnosis difference"] * (share > 0)
 
 
 def test_an_endpoint_without_optional_parts_is_that_of_every_run() -> None:

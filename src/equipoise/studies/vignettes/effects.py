@@ -168,6 +168,11 @@ WRITTEN: dict[str, tuple[AnswerKind, Callable[[Pair], float | None]]] = {
     "written_accuracy_difference": ("expected", lambda pair: pair.written_accuracy_difference),
 }
 """The differences in the share of written answers of a kind on which a verdict can rest."""
+RIGHT: dict[str, Callable[[Pair], float | None]] = {
+    "right_diagnosis_difference": lambda pair: pair.right_diagnosis_difference,
+    "unreasoned_right_diagnosis_difference": lambda pair: pair.unreasoned_right_diagnosis_difference,
+}
+"""The differences in the probability of the right diagnosis, which may go to an answer that is no documented error."""
 FAMILIES = ("dimension", "tier")
 """What groups a verdict holds against the margins too: each pair is in a dimension or, if it varies several, a tier."""
 BEYOND: dict[str, Callable[[Pair], float | None]] = {
@@ -251,10 +256,11 @@ def component_effects(
     yield from mean_shift(group, ADJUSTED, _adjusted(group, pairs, pairs if main is None else main), options)
     net = [(pair.unreasoned_net_shift, pair.story) for pair in pairs]
     yield mean_effect(group, "unreasoned_shift_net", net, options)
-    for measure, value in BEYOND.items():
-        name, values = f"{measure}{UNEXPLAINED}", [(value(pair), pair.story) for pair in pairs]
+    beyond = {f"{measure}{UNEXPLAINED}": value for measure, value in BEYOND.items()}
+    for measure, value in (beyond | RIGHT).items():
+        values = [(value(pair), pair.story) for pair in pairs]
         if any(one is not None for one, _ in values):
-            yield mean_effect(group, name, values, options)
+            yield mean_effect(group, measure, values, options)
     outcomes: dict[str, AnswerKind] = {
         **{measure: kind for measure, (kind, _) in WRITTEN.items()},
         "refusal_difference": "refusal",

@@ -43,8 +43,6 @@ def score(run: Run, *, reasoning: bool = True, reader: Reader | None = None) -> 
             settings=run.settings.section("score", Score),
             form=run.entry.reasoning,
             apart=recurring(cases, responses_of(run), lexicon).apart if reasoning else nothing_apart,
-            # What treatments are judged by; other runs need no more than the documented error.
-            right=bool(tellings),
         )
         jsonl.write(run.judgements, rows)
 
