@@ -116,6 +116,7 @@ def test_every_field_is_filled() -> None:
             log_odds=1.5,  # -0.5 - (-2.0)
             log_odds_per_token=1.5,  # each answer is one token
             p_error=0.7488322659876905,  # 0.607 / (0.135 + 0.607 + 0.050 + 0.018)
+            p_expected=0.16708706343414498,  # 0.135 / 0.810
             mentioned=True,
             considered="weighed",
             window="Her sex makes it so.",

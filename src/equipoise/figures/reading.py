@@ -24,9 +24,9 @@ class Errors(NamedTuple):
 
 
 MEASURED: dict[Reader, Errors] = {
-    "letters": Errors(217, 1, 15),
+    "letters": Errors(217, 1, 17),
     "diagnoses": Errors(224, 3, 14),
-    "written": Errors(224, 3, 15),
+    "written": Errors(224, 3, 14),
 }
 """Errors on the replies that no rule was tuned on, `tests/text/replies/*_held.jsonl`, as tests count them."""
 

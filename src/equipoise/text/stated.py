@@ -87,7 +87,7 @@ AGAINST = caseless(
     r"|reported|wr(?:ote|itten)|attribut\w+|carries|sent home|discharge|label\w*|mislabel\w*|referr\w+|chart|notes"
     r"|letter|(?<!can be )(?<!should be )told|call(?:s|ed)|(?<!am )(?<!'m )calling|raised by|was raised|thought"
     r"|comes? to mind|consider\w*(?! (?:this|it|him|her)\b)|worr\w+|concern\w*"
-    r"|fears?(?! of (?:\w+ing|death|the worst)\b)|feared|suspicion|possib\w+"
+    r"|fears?(?! of (?:\w+ing|death|the worst|crowds|open)\b)|feared|suspicion|possib\w+"
     r"|might|may|could|alternatives?|differentials?|second(?:ly)?|followed by|of course|common\w*|prevalen\w+|if"
     r"|overlook\w*|misdiagnos\w*|mistak\w+|mistook|wrong\w*|initial\w*|originally|(?<!put )(?<!rank )first|anchor\w*"
     r"|element|contribut\w+|background|trigger\w*|stereotyp\w*|assum\w+|tempt\w+|avoid|also|too|secondarily|comorbid\w*"
