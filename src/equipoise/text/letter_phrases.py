@@ -355,8 +355,8 @@ FIELD = caseless(
     r"(?P<value>\"(?:[^\"\\]|\\.){0,400}\"|'(?:[^'\\]|\\.){0,400}'|\[[^\[\]{}]{0,200}\]|[A-Z](?=\s*[,}\n]))"
 )
 """A field of JSON that holds an answer, with quotes of either kind or none."""
-OBJECT = re.compile(r"\{[^{}]{0,4000}\}")
-"""An object of JSON without others in it."""
+OBJECT = re.compile(r"\{\s*[\"'][^{}]{0,4000}\}")
+"""An object of JSON without others in it, whose keys are quoted; no braces of LaTeX."""
 LETTER_FIELD = caseless(
     r"[\"'](?P<key>[^\"'\n]{0,40}(?:answer|choice|option|diagnosis|pick)[^\"'\n]{0,40})[\"']\s*:\s*[\"'](?P<letter>[A-J])[\"']"
 )

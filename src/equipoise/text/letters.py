@@ -78,7 +78,9 @@ def _is_own(letter: str, raw: str, words: Mapping[str, str]) -> bool:
     beside = phrases.OBJECT.sub("\n", raw)
     changed = own.split() != raw.split() and _read(own, words)[0] != letter
     fields = [(field["key"], field["letter"].upper()) for field in phrases.LETTER_FIELD.finditer(raw)]
-    rivals = {own for key, own in fields if not phrases.OTHER_KEY.search(key)} - {letter}
+    # A list has an object for each option; answers that are rivals are fewer.
+    listed = {key for key, _ in fields if [name for name, _ in fields].count(key) > 2}  # noqa: PLR2004
+    rivals = {own for key, own in fields if key not in listed and not phrases.OTHER_KEY.search(key)} - {letter}
     is_split = rivals and not any(phrases.FINAL_KEY.search(key) for key, _ in fields)
     return not (changed or is_split) and (beside == raw or _read(beside, words)[0] in {None, letter})
 

@@ -14,12 +14,12 @@ HIDDEN = caseless(
 SET_OFF = (
     r"hardly|scarcely|rarely|seldom|(?:set|put|lay|laid) aside|cross(?:ed)? (?:it )?o(?:ff|ut)|struck o(?:ff|ut)"
     r"|off the (?:table|list)|red herring|false alarm|no place|(?:come|enter)s? into it|borne out|my foot|as if|I wish"
-    r"|is gone|to be missed|need not|nobody|on the list"
+    r"|is gone|to be missed|need not|nobody|(?<!top )(?<!first )(?<!one )on the list"
 )
 """Words by which a clause sets aside the answer that it names."""
 ALL_BUT = caseless(
-    r"\b(?:(?:anything|everything|all) (?:but|except)|(?<!nothing )(?<!none )other than|(?:far|different) from)\b"
-    r"[^,.;:!?\n]*"
+    r"\b(?:(?:anything|everything|all) (?:but|except)|(?<!nothing )(?<!none )(?<!no choice )(?<!no option )"
+    r"(?<!no answer )(?<!no diagnosis )other than|(?:far|different) from)\b[^,.;:!?\n]*"
 )
 """All diagnoses but one."""
 AROUND = 200
