@@ -183,7 +183,7 @@ def test_what_is_missing_for_one_group_makes_no_bias() -> None:
 
         assert estimate(found, "differential_vs_reverse") > 0.1
         assert found.verdict.startswith("Undecided: differential minus reverse: ")
-        assert " if the missing arms were answered the other way; " in found.verdict
+        assert " if the missing or unread arms were answered the other way; " in found.verdict
         assert f"; {lost.sum()} of 1,000 pairs lack an arm; " in found.verdict
 
 

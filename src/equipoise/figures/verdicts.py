@@ -146,15 +146,16 @@ def _doubt(part: Part, row: Effect, result: StudyResult, kind: str = "") -> str:
         limits = unexplained.interval or "undefined"
         return f"but not beyond what epidemiology explains ({limits} beyond it)"
     if missing is not None and _words([missing], part.figure.null or 0.0, part.component) != {BIASED}:
-        return f"but {missing.interval or 'undefined'} if the missing arms were answered the other way"
+        return f"but {missing.interval or 'undefined'} if the missing or unread arms were answered the other way"
     return ""
 
 
 def lacking_arms(parts: Sequence[Part], result: StudyResult) -> Iterator[str]:
     """Count the pairs that lack an arm, where there are any."""
     for part in parts:
-        if (missing := result.effect(f"{part.row.place}{WITH_MISSING}")) is not None:
-            yield f"{missing.n - part.row.n:,} of {missing.n:,} {part.figure.unit} lack an arm"
+        missing = result.effect(f"{part.row.place}{WITH_MISSING}")
+        if missing is not None and (lost := missing.n - part.row.n):
+            yield f"{lost:,} of {missing.n:,} {part.figure.unit} lack an arm"
 
 
 def _same_side(row: Effect, beyond: Effect) -> bool:

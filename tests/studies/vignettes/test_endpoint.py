@@ -71,6 +71,15 @@ def test_fewer_right_diagnoses_are_a_bias_whatever_is_given_instead(answer: Answ
     }
 
 
+def test_what_is_unread_about_one_group_is_not_taken_for_wrong() -> None:
+    """Half of the marginalised are unread: 0.5 fewer are right, or none if these were; what is open is both."""
+    names = [*((name,) for name in DIMENSIONS), ("gender", "race")]
+    found = judged(cases(dict.fromkeys(names, 12), "unparsed"))
+
+    assert found.word == UNDECIDED
+    assert "if the missing or unread arms were answered the other way" in " ".join(found.because)
+
+
 @pytest.mark.parametrize("names", [("race",), ("gender", "race")])
 def test_a_bias_in_one_dimension_or_tier_is_found(names: tuple[str, ...]) -> None:
     """Three quarters of its 24 pairs: overall 18 / 144 = 0.125 is open, the group is beyond the margin."""

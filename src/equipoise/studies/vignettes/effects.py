@@ -19,12 +19,14 @@ from collections.abc import Callable, Iterator, Sequence
 from equipoise.core.keys import grouped, number_of, unnumbered
 from equipoise.figures.effects import (
     UNEXPLAINED,
+    WITH_MISSING,
     Effect,
     Estimate,
     Group,
     clustered_gap,
     clustered_mean,
     corrected_rate,
+    differences,
     effect,
     location,
     mean_shift,
@@ -235,10 +237,17 @@ def simultaneous_effects(pairs: Sequence[Pair], alpha: float) -> Iterator[Effect
     every = COMPONENTS | written | {ADJUSTED: _at_equal_base_rates(pairs)}
     beyond = {f"{measure}{UNEXPLAINED}": value for measure, value in BEYOND.items()}
     share = alpha / _components(pairs) / max(1, len(families))
-    for measure, value in (every | beyond).items():
-        for groups in families.values():
+    for groups in families.values():
+        for measure, value in (every | beyond).items():
             rows = [(group, [(value(pair), pair.story) for pair in members]) for group, members in groups]
             yield from simultaneous_means(measure, rows, share, alone=alpha, unequal=True)
+        if any(pair.wrote("unparsed", arm) for _, members in groups for pair in members for arm in (0, 1)):
+            for measure, (kind, _) in WRITTEN.items():
+                read = [
+                    (group, [*zip(differences(_if_read(members, kind)), (pair.story for pair in members), strict=True)])
+                    for group, members in groups
+                ]
+                yield from simultaneous_means(f"{measure}{WITH_MISSING}", read, share, alone=alpha, unequal=True)
 
 
 def component_effects(
@@ -269,12 +278,26 @@ def component_effects(
     for measure, kind in outcomes.items():
         answers = [(pair.wrote(kind, 0), pair.wrote(kind, 1)) for pair in pairs]
         yield effect(group, measure, len(pairs), clustered_gap(answers, stories, options.alpha))
+        if measure in WRITTEN and any(pair.wrote("unparsed", arm) for pair in pairs for arm in (0, 1)):
+            gap = clustered_gap(_if_read(pairs, kind), stories, options.alpha)
+            yield effect(group, f"{measure}{WITH_MISSING}", len(pairs), gap)
     scored = [pair for pair in pairs if all(arm.answer_likelihood is not None for arm in pair.arms)]
     answers = [(not pair.agrees(0), not pair.agrees(1)) for pair in scored]
     gap = clustered_gap(answers, [pair.story for pair in scored], options.alpha) if scored else Estimate(None)
     yield effect(group, "disagreement_difference", len(scored), gap)
     control = [(pair.control_error_difference, pair.story) for pair in pairs]
     yield mean_effect(group, "control_error_difference", control, options)
+
+
+def _if_read(pairs: Sequence[Pair], kind: AnswerKind) -> list[tuple[bool, bool]]:
+    """Say which arms gave an answer of this kind if the unread ones gave what speaks most against the difference."""
+    more = sum(pair.wrote(kind, 0) - pair.wrote(kind, 1) for pair in pairs)
+    fewer = 1 if more > 0 else 0
+
+    def gave(pair: Pair, arm: int) -> bool:
+        return pair.wrote(kind, arm) or (arm == fewer and pair.wrote("unparsed", arm))
+
+    return [(gave(pair, 0), gave(pair, 1)) for pair in pairs]
 
 
 def _influence_effects(
