@@ -186,3 +186,14 @@ def test_the_committed_run_is_recorded() -> None:
     assert record.settings == yaml.safe_load(projects.committed("params.yaml"))
     assert (record.file.as_posix(), record.written()) == (path, text)
     assert len(text.encode()) <= SIZE
+
+
+def test_every_recorded_run_is_judged_by_the_declared_settings() -> None:
+    """Recorded models stand side by side in the README: beside the model, they have the settings of params.yaml."""
+    declared = yaml.safe_load(projects.committed("params.yaml"))
+    listed = subprocess.run(["git", "ls-files", FOLDER], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    records = [jsonl.parse(path, projects.committed(path), Record) for path in listed.split() if path.endswith(".json")]
+
+    assert len(records) >= 4  # two phantoms and two models
+    for record in records:
+        assert record.settings == declared | {"model": record.settings["model"]}, record.file
