@@ -170,6 +170,7 @@ def _pair(number: int, row: Planned, place: Place, member: Member, rng: np.rando
             log_odds=float(values[ERROR] - values[EXPECTED]),
             log_odds_per_token=None,
             p_error=float(weights[ERROR] / weights.sum()),
+            p_expected=float(weights[EXPECTED] / weights.sum()),
             considered="none",
             unsure=False,
         )
