@@ -31,6 +31,9 @@ def test_advice_to_install_another_version_is_left_out(message: str, told: str) 
         (URLError(ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")), "Connection refused"),
         (PermissionError(errno.EACCES, "Permission denied", "models/a.yaml"), "Permission denied: models/a.yaml"),
         (TimeoutError("timed out"), "timed out"),
+        # Libraries raise it too, with advice to install another version.
+        (OSError("Not known. Run pip install -U transformers"), "Not known."),
+        (OSError("Run pip install -U transformers"), "OSError:"),
         # Without words, or where the fault is in a program, the type says more.
         (TimeoutError(), "TimeoutError:"),
         (KeyError("a"), "KeyError: 'a'"),

@@ -21,12 +21,12 @@ def one_line(error: BaseException) -> str:
     reason = getattr(error, "reason", None)
     cause = reason if isinstance(reason, OSError) else error  # urllib wraps those of the system
     if isinstance(cause, OSError) and str(cause):
-        words = (cause.strerror or str(cause), cause.filename)
-        return " ".join(": ".join(str(word) for word in words if word).split())
-    text = str(error)
+        text = ": ".join(str(word) for word in (cause.strerror or str(cause), cause.filename) if word)
+    else:
+        text = f"{type(error).__name__}: {error}"
     if advice := ADVICE.search(text):
         text = text[: max(text.rfind(end, 0, advice.start()) for end in ".\n") + 1]
-    return " ".join(f"{type(error).__name__}: {text}".split())
+    return " ".join(text.split()) or f"{type(error).__name__}:"
 
 
 def nearest(name: str, known: Collection[str]) -> str:
