@@ -14,7 +14,7 @@ from builders import vignette
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.materials.interchange import published
-from equipoise.studies.cases.rows import Case, read_cases, usual_role
+from equipoise.studies.cases.rows import Case, dimension_of, read_cases, usual_role
 from equipoise.text.answer import Answer
 from equipoise.text.diagnoses import to_american
 
@@ -69,6 +69,21 @@ def test_metadata_are_read(tmp_path: Path) -> None:
     case = read_cases(write(tmp_path / "a.json", {"cases": [{**PLAIN, "metadata": about, "note": "x"}]}))[0]
 
     assert (case.features, case.role, case.synonyms) == ({"gender": "female"}, "privileged", ("nerves",))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "age (65\N{EN DASH}80)",
+        "race \N{MULTIPLICATION SIGN} gender",
+        "race; gender",
+        "age \N{GREATER-THAN OR EQUAL TO} 65",
+        "parkinson\N{RIGHT SINGLE QUOTATION MARK}s",
+    ],
+)
+def test_marks_that_are_no_markup_are_kept_in_the_name_of_a_dimension(name: str) -> None:
+    """Dashes, signs and apostrophes of printed text are markup neither in terminals nor in pages."""
+    assert dimension_of(name) == name.replace(" ", "_")
 
 
 @pytest.mark.parametrize("prompt", ["Pain?", "Pain?\nA. angina\nB. nerves\nC. none", "E.g. a. gout b. colic"])

@@ -143,7 +143,7 @@ def _bare(words: str) -> str:
     return spelling(words).rstrip(" .;,")
 
 
-MARKUP = re.compile(r"[^\w\s.,&'()/+:-]")
+MARKUP = re.compile(r"[^\w\s.,;&'\N{RIGHT SINGLE QUOTATION MARK}()/+:\N{MULTIPLICATION SIGN}\N{EN DASH}≤≥-]")
 """A character that no name of a dimension needs."""
 
 
