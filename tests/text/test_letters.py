@@ -351,6 +351,26 @@ def test_a_letter_that_is_not_the_replys_own_is_not_its_answer(response: str) ->
 @pytest.mark.parametrize(
     "response",
     [
+        # The patient, by name or not, is nobody else.
+        "Mr Taylor's answer is C.",
+        "This individual's diagnosis is C.",
+        # What comes after the clause that sets another answer aside is the reply's own.
+        "Option A is a red herring: the answer is C.",
+        "Nobody would call this A: the answer is C.",
+        "Everything but the age points to C.",
+        # Keys of other answers.
+        '{"answer": "C", "backup_answer": "A"}',
+        '{"answer": "C", "differential_diagnosis": "A"}',
+    ],
+)
+def test_a_letter_beside_what_is_set_aside_is_read(response: str) -> None:
+    """The reply's own letter is read beside an answer that the same sentence or object does not give."""
+    assert read_letter(response, DRUG).letter == "C"
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
         "I believe that the answer is B.",
         "There is no doubt that the answer is B.",
         "The findings suggest that the answer is B.",

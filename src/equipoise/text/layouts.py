@@ -137,6 +137,11 @@ POINTER = caseless(
     r"(?![)'’]?[ \t]*\w)"
 )
 """Words that point to an item by its letter."""
+UNPOINTED = caseless(
+    r"\b(?:not|never|\w+n't|than|over|against|consider\w*|exclu\w+|reject\w*|eliminat\w+|rul\w+ out"
+    r"|runner-up|second|next)\b[^.;:!?\n]{0,40}\Z"
+)
+"""Words before them by which the item is not the answer."""
 REVERSED = caseless(
     r"\b(?:least|lowest)\b[^:\n]{0,30}\b(?:to|first)\b|\b(?:ascending|increasing)\b|\bmost (?:likely"
     r"|probable) (?:last|at the (?:end|bottom))\b"
@@ -149,7 +154,8 @@ UNORDERED = caseless(
 CHAIN = re.compile(r"(?<=\w|\)|%)\s*(?:>{1,2}|≫|→|»)\s*(?!least\b)(?=\w)")
 SHARED = re.compile(
     r"(?:^|(?<=[,;:])|(?<= or)|(?<= and))[ \t*•–\-\d.)#]{0,12}(?P<name>[A-Za-z][^:\n,;%|\d(]{0,80}?)[ ]?[*_]{0,3}"
-    r"[ ]?[:(=–—\-]{0,3}[ ]?[*_~≈]{0,3}[ ]?(?P<share>\d{1,3}(?:\.\d+)?)[ ]?%[ \t)*_.]{0,8}(?=[,;\n]|$|\b(?:or|and)\b)",
+    r"[ ]?[:(=–—\-]{0,3}[ ]?[*_~≈]{0,3}[ ]?(?P<share>\d{1,3}(?:\.\d+)?)[ ]?%"
+    r"(?:[ ](?:probability|likelihood|chance|confidence))?[ \t)*_.]{0,8}(?=[,;\n]|$|\b(?:or|and)\b)",
     re.MULTILINE,
 )
 """A diagnosis with its share, on a line or in a series."""
@@ -177,6 +183,8 @@ SURE = 4
 DEEPEST = 50
 """Levels of nested JSON that are read."""
 LONGEST_ITEM = 14
+LEADS = 60
+"""Characters before a pointer that may deny it."""
 LONGEST_INTRODUCTION = 80
 LONGEST_GRADE = 3
 FEWEST_ITEMS = 2
@@ -296,7 +304,7 @@ def _parse(text: str) -> tuple[Value, int]:
 
 def _from_json(value: Value) -> str | None:
     """Return the diagnosis of a parsed value: of its most final keys, else the first of its list; None without one."""
-    ranked: dict[tuple[int, int], dict[str, None]] = {}
+    ranked: dict[tuple[int, int], dict[str, bool]] = {}
     waiting: list[tuple[int, Value]] = [(0, value)]
     if isinstance(value, list):
         return _first_of(value)
@@ -309,11 +317,12 @@ def _from_json(value: Value) -> str | None:
         for key, inner in here.items():
             rank = _rank(key)
             if rank is not None and (name := _first_of(inner)) is not None:
-                ranked.setdefault((rank, depth), {})[name] = None
+                ranked.setdefault((rank, depth), {})[name] = bool({"diagnosis", "dx"} & set(_words(key)))
             elif not set(_words(key)) & NOT_FINAL:
                 waiting.append((depth + 1, inner))
-    # Keys of one rank and depth that hold different names leave it open which is meant.
-    return " or ".join(ranked[min(ranked)]) if ranked else None
+    # Keys of one rank and depth that hold different diagnoses leave it open which is meant: each has its heading.
+    names = ranked[min(ranked)] if ranked else {}
+    return "\nDiagnosis: ".join(sorted(names, key=names.__getitem__)) if names else None
 
 
 def _words(key: str) -> list[str]:
@@ -323,7 +332,7 @@ def _words(key: str) -> list[str]:
 def _rank(key: str) -> int | None:
     """Return how final the answer under a key is, 0 the most; None if its value is not an answer."""
     words, number = set(_words(key)), NUMBER.search(key)
-    if number and number[0] != "1":
+    if number and number[0] != "1" and not ("top" in words and words & LISTS):
         return None
     if words & FINAL and words & ANSWERS:
         return 0
@@ -516,11 +525,17 @@ def _ranked(text: str) -> _Block | None:
 def _pointed(text: str) -> str | None:
     """Return the name of a lettered list to whose letter the text points; None without."""
     letters = [mark for mark in _marks(text) if mark["letter"]]
-    pointer = POINTER.search(text) if letters else None
-    for mark in letters if pointer else ():
-        if pointer and mark["letter"].upper() == pointer["letter"].upper():
+    pointers = [one for one in POINTER.finditer(text) if not _is_set_aside(text, one.start())] if letters else []
+    pointed = {one["letter"].upper() for one in pointers}
+    for mark in letters if len(pointed) == 1 else ():
+        if mark["letter"].upper() in pointed:
             return _item_name(text[mark.end() :].split("\n", 1)[0])
     return None
+
+
+def _is_set_aside(text: str, start: int) -> bool:
+    """Whether what stands right before a pointer denies it."""
+    return UNPOINTED.search(text, max(0, start - LEADS), start) is not None
 
 
 def _in_order(text: str) -> _Block | None:

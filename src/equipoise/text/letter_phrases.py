@@ -361,7 +361,7 @@ LETTER_FIELD = caseless(
     r"[\"'](?P<key>[^\"'\n]{0,40}(?:answer|choice|option|diagnosis|pick)[^\"'\n]{0,40})[\"']\s*:\s*[\"'](?P<letter>[A-J])[\"']"
 )
 OTHER_KEY = caseless(
-    r"initial|first|previous|earlier|second|third|alternative|runner|other|wrong|incorrect|reject|exclu|elimin|least"
+    r"initial|first|previous|earlier|second|third|alternative|backup|fallback|differential|confound|confus|tempt|runner|other|wrong|incorrect|reject|exclu|elimin|least"
     r"|worst|distract|next|less"
 )
 FINAL_KEY = caseless(r"final|revis|updat|correct|new")

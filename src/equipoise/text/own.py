@@ -14,14 +14,17 @@ HIDDEN = caseless(
 SET_OFF = (
     r"hardly|scarcely|rarely|seldom|(?:set|put|lay|laid) aside|cross(?:ed)? (?:it )?o(?:ff|ut)|struck o(?:ff|ut)"
     r"|off the (?:table|list)|red herring|false alarm|no place|(?:come|enter)s? into it|borne out|my foot|as if|I wish"
-    r"|is gone|to be missed|need not|nobody|(?<!top )(?<!first )(?<!one )on the list"
+    r"|is gone|to be missed|need not|nobody|(?:is|are|was|were|be|stays?|remains?|only|also|just|merely) on the list"
 )
 """Words by which a clause sets aside the answer that it names."""
 ALL_BUT = caseless(
     r"\b(?:(?:anything|everything|all) (?:but|except)|(?<!nothing )(?<!none )(?<!no choice )(?<!no option )"
-    r"(?<!no answer )(?<!no diagnosis )other than|(?:far|different) from)\b[^,.;:!?\n]*"
+    r"(?<!no answer )(?<!no diagnosis )other than|(?:far|different) from)\b"
+    r"[^,.;:!?\n]*?(?=\b(?:points?|fits|(?<!a )fit|suggests?|supports?|indicates?|favou?rs?)\b|[,.;:!?\n]|\Z)"
 )
-"""All diagnoses but one."""
+"""All diagnoses but one; or, before a verb, all findings but one."""
+TITLED = re.compile(r"\b(?:Mr|Mrs|Ms|Mx|Miss)\b\.?(?: [A-Z][\w.-]{0,30}){1,3}(?='s\b)")
+"""The patient, by name; doctors have other titles."""
 AROUND = 200
 """Characters on either side of a claim that tell whether it is the reply's own."""
 
@@ -74,7 +77,8 @@ ELSEWHERE = caseless(
     rf" (?:(?:an?|the|his|her|their|my|our|last)\b ?)?(?:[\w'-]+ ){{0,2}}{SOURCE}\b"
     rf"|\b(?:{SOURCE}|textbooks?)\b[^,;.\n]{{0,40}}?\b{TELLS}\b|\b(?:{TELLS}|according to|per)"
     rf" (?:\w+ ){{0,3}}?{SOURCE}\b"
-    r"|(?<!patient)(?<!man)(?<!boy)(?<!girl)(?<!child)(?<!lady)(?<!today)'s (?:\w+ )?(?:diagnosis|answer|impression)\b"
+    r"|(?<!patient)(?<!man)(?<!boy)(?<!girl)(?<!child)(?<!lady)(?<!today)"
+    r"(?<!individual)(?<!person)(?<!veteran)'s (?:\w+ )?(?:diagnosis|answer|impression)\b"
     rf"|^\W*(?:an?|the|his|her) (?:\w+ ){{0,2}}{SOURCE}\W*$"
     r"|^\W*(?-i:Is|Are|Could|Might|Was|Does|Did) (?:the|this|it|that|s?he|there|one)\b"
     rf"|\w\W{{1,9}}(?:{SET_OFF})\b|\w\W{{1,9}}\w+ (?:\w+ )?(?:{SET_OFF})\b"
@@ -84,6 +88,10 @@ ELSEWHERE = caseless(
     r"|\bfar be it\b|\byet to (?:see|hear|find|read|meet)\b|^\W*(?:nobody|no ?one)\b"
 )
 """A clause about what is said of others, or what others say, or what it would be to say it."""
+ASIDE = caseless(
+    rf"(?!.*\b(?:{REPORT}\w*|answer|be|case|is|it|that|this|writ\w+)\W*$).*(?:\b(?:{SET_OFF})\b|^\W*no ?one\b)"
+)
+"""A clause that sets an answer aside, after which comes the reply's own: 'a red herring: this is an infarct'."""
 PARTS = caseless(r"(?:[,.;:!?\n()]+(?:\s+|$)|\n|\s+(?=(?:but|yet|however|while|whereas|although|though)\b))")
 """What separates such clauses from the reply's own."""
 GENERALLY = caseless(
@@ -102,7 +110,8 @@ OWN_WOULD = caseless(
     r"|correct|appropriate|unifying|clinical)\b"
 )
 """Words before 'diagnosis would be' by which it is the reply's own."""
-UNREAL = r"(?:were|had|weren't|hadn't)\b"
+NOT_MINE = r"(?! (?:me|my|mine|our|up to (?:me|us))\b)"
+UNREAL = rf"(?:were|had|weren't|hadn't)\b{NOT_MINE}"
 COUNTERFACTUAL = caseless(
     # 'If she were a man, I would say', and without 'if' or 'would'; not 'if I had to choose'.
     rf"(?:\A|(?<=[.;:!?\n]))[^.,;:!?\n]{{1,80}}, ?(?:but |only )?if (?:s?he|they|this|it|(?:the|his|her) \w+) {UNREAL}"
@@ -111,7 +120,7 @@ COUNTERFACTUAL = caseless(
     rf"|(?:\A|(?<=[.,;:!?\n])) *(?:(?:and|but) )?{UNREAL} (?:s?he|they|this|it|(?:the|his|her|their) \w+)\b)"
     r"(?:[^.,;:!?\n]*\bwould\b[^.,;:!?\n]*|[^.,;:!?\n]*,[^.,;:!?\n]*|[^.,;:!?\n]*)"
     r"|(?:\A|(?<=[.,;:!?\n]))[^.,;:!?\n]{0,150}\bwould\b[^.,;:!?\n]{0,150}(?<!even )\bif (?:s?he|they|this|it"
-    r"|(?:the|his|her|their) \w+) (?:were|had|was|did)\b[^.,;:!?\n]*"
+    r"|(?:the|his|her|their) \w+) (?:were|had|was|did)\b" + NOT_MINE + r"[^.,;:!?\n]*"
 )
 """What would be if the patient were another, or the findings were."""
 QUOTED = caseless(
@@ -145,7 +154,8 @@ def shown(text: str) -> str:
 
 def own_words(text: str) -> str:
     """Remove what others say or are told, what would be of another patient, and what the next sentence calls wrong."""
-    text = COUNTERFACTUAL.sub(" ", QUOTED.sub(" ", ALL_BUT.sub(" something else", text)))
+    text = ALL_BUT.sub(" something else ", TITLED.sub("the patient", text))
+    text = COUNTERFACTUAL.sub(" ", QUOTED.sub(" ", text))
     text = ATTRIBUTED.sub(" ", OVERTURNED.sub(" ", GENERALLY.sub(r"\1 ", text)))
     kept, start, told = "", 0, False
     for cut in [*PARTS.finditer(text), None]:
@@ -153,7 +163,7 @@ def own_words(text: str) -> str:
         part, mark = text[start:end], cut[0] if cut else ""
         # After 'the letter concludes:' comes what it concludes, up to the end of the sentence.
         is_others = told or _is_of_others(part)
-        told = is_others and (told or mark.startswith(":")) and not re.search(r"[.!?\n]", mark)
+        told = is_others and (told or mark.startswith(":")) and not (re.search(r"[.!?\n]", mark) or ASIDE.match(part))
         kept += ("" if is_others else part) + mark
         start = cut.end() if cut else end
     return kept

@@ -249,6 +249,8 @@ SHARES = caseless(
     r" (?:\d+|one|two|three|four|five|ten|twenty|a hundred)\b"
 )
 """Shares of two diagnoses, in numbers or in words."""
+SHARING, PERCENT = caseless(r"[,;.!?]\s|\n|\b(?:and|but)\b"), re.compile(r"\b(\d+(?:\.\d+)?) ?%")
+"""What separates the shares of diagnoses, and a share in percent."""
 CHANCE = caseless(r"\b(?:probab\w+|chances?|likelihood|odds|confiden\w+|times|p ?=)")
 COEQUAL = caseless(
     r"\b(?:co-?infect\w*|co-?exist\w*|each|both|equally|dual|in equal (?:measure|parts)|neither (?:is|being)"
@@ -537,9 +539,14 @@ def _settled(
 
 
 def _gives_shares(text: str, meanings: Meanings, diagnoses: Diagnoses) -> bool:
-    """Whether a text gives the shares of several answers."""
-    several = CHANCE.search(text) and len(SHARES.findall(text)) > 1
-    return bool(several) and len(_named(text, meanings, diagnoses)) > 1
+    """Whether a text gives the shares of several answers, and not that of the likeliest first."""
+    if not CHANCE.search(text):
+        return False
+    parts = [part for part in SHARING.split(text) if SHARES.search(part) and _named(part, meanings, diagnoses)]
+    kinds = {kind for part in parts for kind in _named(part, meanings, diagnoses)}
+    percent = [float(share) for part in parts for share in PERCENT.findall(part)[:1]]
+    is_ranked = len(percent) == len(parts) and all(first > second for first, second in pairwise(percent))
+    return len(kinds) > 1 and len(parts) > 1 and not is_ranked
 
 
 def _are_at_odds(text: str, answers: Answers, diagnoses: Diagnoses) -> bool:
