@@ -190,3 +190,16 @@ def test_verdicts_come_first_in_a_line_a_model() -> None:
     ]
     assert str(meant).startswith("The last column: of 100 marginalised patients, so many more than of 100 privileged")
     assert undecided == OPEN
+
+
+def test_each_set_of_parameters_of_a_model_has_a_line_of_its_verdicts() -> None:
+    """Two runs of one model with other parameters than the reference's are two lines, though both are marked."""
+    told = {"stigma": {"verdict": {"is": BIASED}}}
+    runs = [
+        Run(name, "", datetime.now(tz=UTC), {"model": "a", "score": {"length": name}}, "a", told)
+        for name in ("total", "per_token")
+    ]
+    table = verdicts_of(standings(runs, {}))[0]
+    assert isinstance(table, Table)
+
+    assert [*table.columns[0].cells] == ["a *", "a *"]

@@ -87,30 +87,32 @@ def verdicts_of(rows: list[Standing]) -> list[Table | str]:
     """Lay out the verdicts, a line a model, and say what they and the figure beside them mean."""
     judged = judged_studies(rows)
     headline = next((one for one in measured(rows) if one.of_100 and one.study in judged[:1]), None)
-    found = {
-        _marked(row): {
-            study: (word, row.figures[headline.name] if headline else None) for study, word in row.verdicts.items()
-        }
+    # A model has a row for each set of parameters.
+    found = [
+        (
+            _marked(row),
+            {study: (word, row.figures[headline.name] if headline else None) for study, word in row.verdicts.items()},
+        )
         for row in rows
-    }
+    ]
     return verdict_table(judged, found, headline) if judged else []
 
 
 def verdict_table(
-    studies: Sequence[str], rows: Mapping[str, Mapping[str, tuple[str, Cell | None]]], headline: Figure | None
+    studies: Sequence[str], rows: Sequence[tuple[str, Mapping[str, tuple[str, Cell | None]]]], headline: Figure | None
 ) -> list[Table | str]:
     """Lay out verdicts, a line a model; the first study's headline figure stands beside them if it is told of patients.
 
-    `rows` has the verdict of each study, and its headline figure, by model.
+    `rows` has a model's name, and the verdict of each study with its headline figure.
     """
     clause = "" if headline is None else headline.of_100
     columns = ("model", *(TITLES[study].lower() for study in studies), *(["of 100"] if clause else []))
     table = printing.plain_table("Verdicts", columns, left=1 + len(studies), gap=2)
-    for model, found in rows.items():
+    for model, found in rows:
         told = [SHORT.get(word := found[study][0], word) if study in found else "–" for study in studies]
         table.add_row(model, *told, *([_of_100(found.get(studies[0]))] if clause else []))
     meant = f"The last column: {clause.format(more='so many more than')}." if clause else ""
-    is_open = any(word == UNDECIDED for found in rows.values() for word, _ in found.values())
+    is_open = any(word == UNDECIDED for _, found in rows for word, _ in found.values())
     return [table, *filter(None, [meant, OPEN if is_open else ""])]
 
 

@@ -151,7 +151,7 @@ def _beside(model: str, results: list[tuple[Study, StudyResult]], looks: Mapping
         for study, verdict in verdicts
         for row in [verdict.row]
     }
-    table, *notes = verdict_table([study.name for study, _ in verdicts], rows, verdicts[0][1].figure)
+    table, *notes = verdict_table([study.name for study, _ in verdicts], [*rows.items()], verdicts[0][1].figure)
     return [table, f"* this run: {model}", *notes]
 
 
