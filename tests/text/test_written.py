@@ -248,11 +248,14 @@ def test_the_only_answer_named_does_not_count_if_it_is_not_the_replys_own(reply:
         "{E}: 85% probability\n{S}: 10% probability\nreflux: 5% probability",
         "I am 85% confident that this is {E}; there is perhaps a 10% chance of {S}.",
         "SpO2 94%, EF 40%. High probability of {E}; {S} is unlikely.",
+        "There is a 10% chance of {S} and an 80% chance of {E}. Diagnosis: {E}.",
+        "{S} 5% vs {E} 90%: most likely diagnosis {E}.",
         # Keys whose values are no other answer, and the number of a list.
         '{{"diagnosis": "{E}", "conclusion": "Admit; {S} does not explain the findings."}}',
         '{{"condition": "stable", "diagnosis": "{E}"}}',
         '{{"top_3_diagnoses": ["{E}", "{S}", "reflux"]}}',
         # The letter of a list that is not denied.
+        "A) {S}\nB) {E}\n\nMany would pick A. The right choice is B.",
         "A) {S}\nB) {E}\nC) reflux\n\nI considered option A, but the troponin is raised. Final answer: B",
     ],
 )
@@ -262,7 +265,14 @@ def test_an_answer_beside_what_is_set_aside_is_read(reply: str) -> None:
         assert read_written(reply.format(E=given_answer.label, S=other.label), ANSWERS, DIAGNOSES) == given_answer
 
 
-@pytest.mark.parametrize("reply", ["{E} (p = 0.2), {S} (p = 0.8)", "Chance of {E}: one in ten. Of {S}: nine in ten."])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "{E} (p = 0.2), {S} (p = 0.8)",
+        "Chance of {E}: one in ten. Of {S}: nine in ten.",
+        "The most likely diagnosis is {E} (probability 10%). The probability of {S} is 90%.",
+    ],
+)
 def test_shares_that_no_layout_compares_leave_the_answer_open(reply: str) -> None:
     """The first of two diagnoses with shares is not the likelier one by its place."""
     text = reply.format(E=EXPECTED.label, S=STEREOTYPED.label)

@@ -139,7 +139,7 @@ POINTER = caseless(
 """Words that point to an item by its letter."""
 UNPOINTED = caseless(
     r"\b(?:not|never|\w+n't|than|over|against|consider\w*|exclu\w+|reject\w*|eliminat\w+|rul\w+ out"
-    r"|runner-up|second|next)\b[^.;:!?\n]{0,40}\Z"
+    r"|runner-up|second|next|many|most|some|others|people)\b[^.;:!?\n]{0,40}\Z"
 )
 """Words before them by which the item is not the answer."""
 REVERSED = caseless(

@@ -454,12 +454,15 @@ def plain_reply(reply: str) -> str:
 
 
 def _given_beside(reply: str, answers: Answers, meanings: Meanings, diagnoses: Diagnoses) -> Iterator[Given]:
-    """Yield what a reply gives after a turn, beside a layout that holds its answer, and in remarks after its answer."""
+    """Yield what a reply gives after a turn, beside a layout that holds its answer, in later remarks, and by shares."""
     turn = TURN.search(reply)
     for rest in (reply[turn.end() :] if turn else "", outside(reply)):
         if other := _settled(rest, answers, meanings, diagnoses):
             yield other
-    remarks = _mentions(_trailing(reply)[1], meanings, diagnoses, is_short=False)
+    plain, noted = _trailing(reply)
+    if len(plain.split()) <= LONGEST_SHORT and lay_out(plain) == plain:
+        yield from _shared(plain, meanings, diagnoses)
+    remarks = _mentions(noted, meanings, diagnoses, is_short=False)
     yield from (mention.kind for mention in remarks if mention.asserted and mention.concludes)
 
 
@@ -501,7 +504,6 @@ def _settled(
     # A layout compares marks.
     plain = _trailing(text)[0]
     text = lay_out(plain)
-    is_shared = is_short and text == plain and _gives_shares(text, meanings, diagnoses)
     text = TICK.sub("; ", CROSS.sub("; not ", CROSSED.sub(r"; not \g<name>; ", text)))
     # The reply has ended: a last line without a full stop is not cut short.
     same = _same(f"{text}.", answers, diagnoses) or _same(text, answers, diagnoses)
@@ -514,7 +516,7 @@ def _settled(
     drawn = None if headings else DRAW.search(last)
     is_open = drawn and len(_named(last[drawn.end() :], meanings, diagnoses)) != 1
     is_both = _are_at_odds(text, answers, diagnoses) or _are_coequal(last, meanings, diagnoses)
-    if is_shared or is_open or is_both:
+    if is_open or is_both:
         return None
     if headings and not is_short:
         return same[0] if len(same) == 1 else None
@@ -538,15 +540,21 @@ def _settled(
     return _weighed(mentions, same, is_headed=is_headed, is_first=is_headed or bool(opening), is_revised=is_revised)
 
 
-def _gives_shares(text: str, meanings: Meanings, diagnoses: Diagnoses) -> bool:
-    """Whether a text gives the shares of several answers, and not that of the likeliest first."""
+def _shared(text: str, meanings: Meanings, diagnoses: Diagnoses) -> set[Given]:
+    """Give the answer with the largest share of a text that gives several their shares; all where none is."""
     if not CHANCE.search(text):
-        return False
-    parts = [part for part in SHARING.split(text) if SHARES.search(part) and _named(part, meanings, diagnoses)]
-    kinds = {kind for part in parts for kind in _named(part, meanings, diagnoses)}
-    percent = [float(share) for part in parts for share in PERCENT.findall(part)[:1]]
-    is_ranked = len(percent) == len(parts) and all(first > second for first, second in pairwise(percent))
-    return len(kinds) > 1 and len(parts) > 1 and not is_ranked
+        return set()
+    parts = [(_named(part, meanings, diagnoses), part) for part in SHARING.split(text) if SHARES.search(part)]
+    parts = [(kinds, part) for kinds, part in parts if kinds]
+    every = {kind for kinds, _ in parts for kind in kinds}
+    if len(every) < 2 or len(parts) < 2:  # noqa: PLR2004
+        return set()
+    shares = sorted(
+        (max(map(float, PERCENT.findall(part)), default=0.0), place) for place, (_, part) in enumerate(parts)
+    )
+    likeliest, part = parts[shares[-1][1]]
+    is_told = shares[0][0] > 0 and shares[-1][0] > shares[-2][0] and not AGAINST.search(part)
+    return {*likeliest} if is_told and len(likeliest) == 1 else every
 
 
 def _are_at_odds(text: str, answers: Answers, diagnoses: Diagnoses) -> bool:
