@@ -16,6 +16,7 @@ from equipoise.text.answers import Given, names_pattern
 from equipoise.text.conclusions import DECIDES, REFUSAL, UNDECIDED
 from equipoise.text.diagnoses import Diagnoses, Meaning
 from equipoise.text.naming import final_diagnosis
+from equipoise.text.own import own_words
 from equipoise.text.patterns import caseless
 from equipoise.text.stated import Answers, named_answers, plain_reply, stated_answer
 
@@ -101,7 +102,9 @@ def _read(text: str, wordings: _Wordings, diagnoses: Diagnoses) -> Given:
             return given
     if REFUSAL.search(text):
         return Given("refusal")
-    return Given("unparsed" if len(named) > 1 or UNDECIDED.search(text) else "other")
+    # What seems to be said of others, or by them, may still be the reply's own.
+    hidden = len(named) == 1 and not named_answers(own_words(text), wordings.stated, diagnoses)
+    return Given("unparsed" if len(named) > 1 or hidden or UNDECIDED.search(text) else "other")
 
 
 def _known_names(
