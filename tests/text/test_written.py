@@ -298,20 +298,6 @@ def test_the_only_answer_named_does_not_count_if_it_is_denied(reply: str) -> Non
         "{E} and {F}.",
     ],
 )
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "The diagnosis from the patient's notes and ECG is NSTEMI.",
-        "The impression on the available records is NSTEMI.",
-        "The textbook gives this triad for NSTEMI, which is my diagnosis.",
-        "NSTEMI is the diagnosis not to be missed here, and it is also the most likely one.",
-    ],
-)
-def test_the_only_answer_named_is_no_other_diagnosis_where_it_may_be_anothers(reply: str) -> None:
-    """It looks reported, but nothing else is named: the reply is unread, which is not counted as wrong."""
-    assert read_written(reply, ANSWERS, DIAGNOSES) == UNREAD
-
-
 @pytest.mark.parametrize("feature", ["panic disorder", "no mental illness", "asthma"])
 def test_what_the_patient_has_anyway_is_not_the_answer_beside_another(reply: str, feature: str) -> None:
     """The case gives both patients their features: a reply that repeats them beside the diagnosis names it."""
@@ -332,6 +318,20 @@ def test_what_the_patient_has_anyway_is_not_the_answer_beside_another(reply: str
 def test_what_the_patient_has_anyway_is_the_answer_by_itself(reply: str, given: Given) -> None:
     """It counts where no other answer is given, and decides nothing beside one that is."""
     assert read_written(reply, ANSWERS, DIAGNOSES, ("panic disorder",)) == given
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "The diagnosis from the patient's notes and ECG is NSTEMI.",
+        "The impression on the available records is NSTEMI.",
+        "The textbook gives this triad for NSTEMI, which is my diagnosis.",
+        "NSTEMI is the diagnosis not to be missed here, and it is also the most likely one.",
+    ],
+)
+def test_the_only_answer_named_is_no_other_diagnosis_where_it_may_be_anothers(reply: str) -> None:
+    """It looks reported, but nothing else is named: the reply is unread, which is not counted as wrong."""
+    assert read_written(reply, ANSWERS, DIAGNOSES) == UNREAD
 
 
 def test_a_wording_of_two_answers_is_misread() -> None:
