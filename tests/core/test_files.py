@@ -183,7 +183,6 @@ IN_PLACE = {
     "report/evidence.py": 1,
     "report/packing.py": 1,
     "studies/stigma/limited.py": 1,
-    "studies/stigma/names.py": 1,
     # Downloads, which go on where they ended.
     "models/hub.py": 1,
     "models/places.py": 1,
