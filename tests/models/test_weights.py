@@ -7,6 +7,7 @@ from importlib import metadata
 from pathlib import Path
 
 import gguf
+import numpy as np
 import pytest
 
 from equipoise.core.errors import EquipoiseError
@@ -136,8 +137,11 @@ def test_a_gguf_file_is_parsed_once(tmp_path: Path) -> None:
     def write(name: str) -> None:
         made = gguf.GGUFWriter(path, "llama")
         made.add_name(name)
+        # A file without a tensor is taken for one that is cut off.
+        made.add_tensor("output.weight", np.zeros(32, np.float32))
         made.write_header_to_file()
         made.write_kv_data_to_file()
+        made.write_tensors_to_file()
         made.close()
 
     def name() -> str:
