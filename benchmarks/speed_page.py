@@ -38,10 +38,9 @@ REASONS = """## Where the ratios come from
   speeds up the matrix products of large batches most, which favours the alternative; with AVX2 the ratio was 2.44 (2.38
   to 3.61).
 - **Backend torch.** It scores as the ONNX engine does, but through transformers' own layers, and a model is read a
-  prompt at a time. Generation was timed with steps of 16 rows, which is half of the alternative's best batch. Steps now
-  have 32 rows: a token of SmolLM2 after a text of 300 tokens then takes 0.7 of the time (7.5 to 9.9 ms instead of 10.6
-  to 14.2, in three turns on a busy machine). With them, and the machine still busy, 84 prompts gave a ratio of 0.80 to
-  a batch of 42: the last rows of a run leave most of a step idle. Attention is computed row by row, so that no reply
+  prompt at a time. A step that generates has 16 rows, half of the alternative's best batch. With 32 rows a token after a text of 300 took
+  0.7 of the time, but a whole run of 84 prompts gave 0.80 against a batch of 42 (on a busy machine): the last rows of a
+  run leave most of a step idle, and a batch size below 32 saves no memory. Steps therefore stayed at 16. Attention is computed row by row, so that no reply
   depends on its neighbours; this takes a quarter of a step. On a GPU the registry prefers vLLM.
 - **Quantisation.** For this model no format both passes the gate and is faster, so none is offered. A larger model
   whose weights were published in quantised blocks keeps exactly these blocks ([blocks](decisions/0028-blocks.md)). One

@@ -16,7 +16,7 @@ from equipoise.core.system import cores
 from equipoise.models.adapter import merge
 from equipoise.models.engine import Engine
 from equipoise.models.registry import TorchEntry
-from equipoise.models.torch_engine import STEP, TorchEngine, enough_memory
+from equipoise.models.torch_engine import TorchEngine, enough_memory
 from equipoise.models.weights import Weights, loading, require_context, require_whole
 
 
@@ -34,10 +34,9 @@ class TorchBackend(RowsBackend):
         from transformers import AutoTokenizer
 
         self._entry = entry
+        self._batch_size = batch_size
         self._threads = torch.get_num_threads()
         model = _load(weights, entry)
-        # A step has so many rows anyway, and a processor's memory is taken only where rows have written.
-        self._batch_size = max(batch_size, STEP) if model.device.type == "cpu" else batch_size
         with loading(weights):
             tokenizer = AutoTokenizer.from_pretrained(weights.folder, trust_remote_code=False, **weights.arguments)
         self._chat = Chat(tokenizer, model.generation_config.eos_token_id, entry)

@@ -66,8 +66,9 @@ def _outcome(effects: Mapping[str, Effect]) -> str:
 
 def _table(own: Any, model: str, tried: Tried, outcomes: Mapping[str, str]) -> Table:  # noqa: ANN401  (a module)
     """Lay out the treatments that were tried, a line each: the outcome, and the changes in whole patients."""
-    counts = sorted({effects[own.BIAS].n for effects in tried.values()})
-    title = f"Treatments of {model}, {' to '.join(map(str, (*counts[:1], *counts[1:][-1:])))} pairs"
+    counts = {effects[own.BIAS].n for effects in tried.values()}
+    pairs = " to ".join(str(n) for n in sorted({min(counts), max(counts)}))
+    title = f"Treatments of {model}, {pairs} pairs"
     made = printing.plain_table(title, ("treatment", "outcome", *own.TITLES.values()), left=2)
     for treatment, effects in tried.items():
         changes = [own.change(effects[measure], places=0) for measure in own.TITLES]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from equipoise.models.registry import TorchEntry
 
-STEP = 32
+STEP = 16
 """Rows of a step that appends one token to each; a constant, because it determines the last bits of the logits."""
 SCALED = ("dynamic", "longrope")
 """Rotary embeddings whose frequencies depend on the longest row of a step."""
@@ -124,7 +124,7 @@ class TorchEngine(Engine):
             shape = (self.rows, like.shape[1], self.capacity, like.shape[3])
             # A tensor made in inference mode could not be changed outside.
             with torch.inference_mode(mode=False):
-                self._parts[layer, name] = torch.empty(shape, dtype=like.dtype, device=like.device)
+                self._parts[layer, name] = torch.zeros(shape, dtype=like.dtype, device=like.device)
         return self._parts[layer, name]
 
     def _keeps_rows_apart(self) -> bool:

@@ -241,7 +241,7 @@ def simultaneous_effects(pairs: Sequence[Pair], alpha: float) -> Iterator[Effect
         for measure, value in (every | beyond).items():
             rows = [(group, [(value(pair), pair.story) for pair in members]) for group, members in groups]
             yield from simultaneous_means(measure, rows, share, alone=alpha, unequal=True)
-        if any(pair.wrote("unparsed", arm) for _, members in groups for pair in members for arm in (0, 1)):
+        if any(_has_unread(members) for _, members in groups):
             for measure, (kind, _) in WRITTEN.items():
                 read = [
                     (group, [*zip(differences(_if_read(members, kind)), (pair.story for pair in members), strict=True)])
@@ -278,7 +278,7 @@ def component_effects(
     for measure, kind in outcomes.items():
         answers = [(pair.wrote(kind, 0), pair.wrote(kind, 1)) for pair in pairs]
         yield effect(group, measure, len(pairs), clustered_gap(answers, stories, options.alpha))
-        if measure in WRITTEN and any(pair.wrote("unparsed", arm) for pair in pairs for arm in (0, 1)):
+        if measure in WRITTEN and _has_unread(pairs):
             gap = clustered_gap(_if_read(pairs, kind), stories, options.alpha)
             yield effect(group, f"{measure}{WITH_MISSING}", len(pairs), gap)
     scored = [pair for pair in pairs if all(arm.answer_likelihood is not None for arm in pair.arms)]
@@ -287,6 +287,10 @@ def component_effects(
     yield effect(group, "disagreement_difference", len(scored), gap)
     control = [(pair.control_error_difference, pair.story) for pair in pairs]
     yield mean_effect(group, "control_error_difference", control, options)
+
+
+def _has_unread(pairs: Sequence[Pair]) -> bool:
+    return any(pair.wrote("unparsed", arm) for pair in pairs for arm in (0, 1))
 
 
 def _if_read(pairs: Sequence[Pair], kind: AnswerKind) -> list[tuple[bool, bool]]:
