@@ -51,7 +51,7 @@ def planted(
     """
     counted = [one for one in decisions if one.grade != "C" and one.usual and not one.reverse]
     truths = _questions(entry, cities) | _stigma(entry) | _decisions(entry, counted)
-    return truths | _vignettes(entry, facts) if facts else truths
+    return truths | planted_vignettes(entry, facts) if facts else truths
 
 
 def _base(entry: PhantomEntry, rng: np.random.Generator, others: int = OTHERS) -> Array:
@@ -126,7 +126,7 @@ def _arms(entry: PhantomEntry, kind: _Kind, rng: np.random.Generator, *, mirror:
     return _Arms(marginalised, privileged, stereotyped)
 
 
-def _vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, Truth]:
+def planted_vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, Truth]:
     """Return the truths of figures over the pairs, which depend only on the marginalised arms.
 
     With findings, the planted shift and base rate count; without findings, only the base rate: the net shift is the

@@ -42,7 +42,6 @@ from equipoise.figures.layout import read_result, rows_of
 from equipoise.figures.options import Decision, Measure
 from equipoise.figures.result import StudyResult
 from equipoise.figures.verdicts import verdict_metrics
-from equipoise.materials.cities import load_cities
 from equipoise.materials.judgement import Judgement, Reading
 from equipoise.materials.vignette import Vignette
 from equipoise.models import registry
@@ -54,7 +53,7 @@ from equipoise.studies.vignettes.comparison import VignetteRows
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
-from phantoms_truth import Truth, planted  # noqa: E402
+from phantoms_truth import Truth, planted_vignettes  # noqa: E402
 
 PHANTOMS = ("fair", "open", "silent")
 STUDY = "vignettes"
@@ -266,7 +265,7 @@ def block(lines: list[str]) -> str:
 def truth_of(name: str) -> Mapping[str, Truth]:
     """Give what is planted in a phantom."""
     entry = registry.load_entry(f"phantom_{name}", ROOT)
-    return planted(entry, measured(name).facts, load_cities(ROOT / "data/cities.yaml"))
+    return planted_vignettes(entry, measured(name).facts)
 
 
 def _rows() -> Iterator[str]:

@@ -281,6 +281,8 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 def _require_flat(value: Any, text: str) -> None:  # noqa: ANN401  (any JSON value)
     layer: list[Any] = [value] if text.count("[") + text.count("{") > DEPTH else []
     for _ in range(DEPTH):
+        if not layer:
+            return
         layer = [inner for one in layer for inner in (one.values() if isinstance(one, dict) else one)]
         layer = [one for one in layer if isinstance(one, dict | list)]
     if layer:

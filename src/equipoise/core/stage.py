@@ -67,11 +67,16 @@ def _refusal(error: OSError) -> str:
     return f"{refused}: check the disk, the network and the limits of this shell (`ulimit -a`), then run again"
 
 
+_READABLE: set[str] = set()
+"""Compiled modules that this process has checked."""
+
+
 def _drop_half_compiled() -> None:
     """Remove our compiled modules of the last hour that cannot be read: on a full disk Python leaves halves of them."""
     # Read from their dictionaries: some modules make up an attribute that they do not have.
-    cached = [getattr(module, "__dict__", {}).get("__cached__") for module in [*sys.modules.values()]]
-    own = [name for name in cached if isinstance(name, str) and not name.startswith(LIBRARIES)]
+    cached = {getattr(module, "__dict__", {}).get("__cached__") for module in [*sys.modules.values()]} - _READABLE
+    own = {name for name in cached if isinstance(name, str) and not name.startswith(LIBRARIES)}
+    _READABLE.update(own)
     for path in map(Path, own):
         with suppress(OSError):
             try:

@@ -6,7 +6,7 @@ RE2 has no look-around, so a wording separates its words from the text that must
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, NamedTuple, Protocol, Self
 
 import re2
@@ -38,6 +38,7 @@ class _Compiled(Protocol):
     def match(self, text: str, /) -> _Match | None: ...
 
 
+@lru_cache(maxsize=2_048)
 def _compile(expression: str) -> _Compiled:
     """Compile an expression that ignores case; raises ValueError if it is invalid."""
     options = re2.Options()
