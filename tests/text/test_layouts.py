@@ -21,6 +21,9 @@ from equipoise.text.layouts import lay_out
         ('{"differential": [{"name": "flu", "probability": 0.2}, {"name": "gout", "probability": 0.8}]}', "gout"),
         ("diagnosis: gout\nconfidence: high", "gout"),
         ("answer: flu\nrevised answer: gout", "gout"),
+        ('{"diagnosis (ICD-10)": "gout", "differential": ["flu"]}', "gout"),
+        ('{"2": "flu", "1": "gout"}', "gout"),
+        ('{"differential": {"1st": "gout", "2nd": "flu"}}', "gout"),
         # The first rank, the largest share in numbers, words or stars.
         ("| Rank | Diagnosis |\n|-|-|\n| 2 | flu |\n| 1 | gout |", "gout"),
         ("| Diagnosis | Share |\n|-|-|\n| flu | 9 % |\n| gout | 10 % |", "gout"),

@@ -406,6 +406,34 @@ def named(text: str) -> list[tuple[str, bool]]:
 
 
 @pytest.mark.parametrize(
+    "response",
+    [
+        *("B: no.", "B, no", "B not"),
+        *("B kann es nicht sein.", "B ist es nicht.", "B: nein", "Nein zu B.", "B würde ich ausschließen."),
+        *("B ne peut pas être correcte.", "B serait une erreur.", "B non può essere.", "B sería un error."),
+        *("B não pode ser.", "La B la descarto.", "B, niet", "B kan het niet zijn.", "B to nie jest.", "Odrzucam B."),
+    ],
+)
+def test_a_letter_that_is_denied_in_any_language_is_not_the_answer(response: str) -> None:
+    """The only letter of a short reply counts for nothing beside a denial in its clause."""
+    assert read_letter(response, OPTIONS).letter is None
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        *("B, no doubt about it.", "I would not hesitate: B.", "Ich denke, es ist B.", "Es ist B, kein Zweifel."),
+        *("B, weil kein Fieber vorliegt.", "La réponse est B, car il n'y a pas de fièvre.", "Sans doute B."),
+        *("B, porque no hay fiebre", "La risposta è B perché non c'è febbre.", "A resposta é B, pois não há febre."),
+        *("Odpowiedź: B, ponieważ nie ma gorączki.", "Het antwoord is B."),
+    ],
+)
+def test_a_denial_of_something_else_leaves_the_letter_the_answer(response: str) -> None:
+    """The reason for a letter may deny a finding, in any language."""
+    assert read_letter(response, OPTIONS).letter == "B"
+
+
+@pytest.mark.parametrize(
     ("text", "marks"),
     [
         ("Take C.", [("C", True)]),

@@ -19,7 +19,11 @@ MARKS_OF_JSON = re.compile(
 )
 OPENS = re.compile(r"\{\s*[\"'][^\"'\n]{1,80}[\"']\s*:|\[\s*(?:\{\s*)?\"[^\"\n]{1,80}\"\s*[:,\]]")
 """The start of an object or a list of JSON."""
+RANK = caseless(r"#?(\d{1,2})(?:st|nd|rd|th|\.)?")
+"""A key that is a place in a ranking."""
 KEY_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+CODES = caseless(r"[(\[][^)\]]*\b(?:icd|snomed|dsm|codes?)\b[^)\]]*[)\]]")
+"""Says after a key that its value has a code."""
 ANSWERS = frozenset({"diagnosis", "answer", "dx", "impression", "conclusion", "prediction", "condition", "disease"})
 LISTS = frozenset({"diagnoses", "differential", "differentials", "conditions", "hypotheses", "candidates", "ranking"})
 NAMES = frozenset(
@@ -306,7 +310,7 @@ def _from_json(value: Value) -> str | None:
     """Return the diagnosis of a parsed value: of its most final keys, else the first of its list; None without one."""
     ranked: dict[tuple[int, int], dict[str, bool]] = {}
     waiting: list[tuple[int, Value]] = [(0, value)]
-    if isinstance(value, list):
+    if isinstance(value, list) or _numbered(value):
         return _first_of(value)
     while waiting:
         depth, here = waiting.pop(0)
@@ -326,12 +330,12 @@ def _from_json(value: Value) -> str | None:
 
 
 def _words(key: str) -> list[str]:
-    return [word.lower() for word in KEY_WORD.findall(key)]
+    return [word.lower() for word in KEY_WORD.findall(CODES.sub("", key))]
 
 
 def _rank(key: str) -> int | None:
     """Return how final the answer under a key is, 0 the most; None if its value is not an answer."""
-    words, number = set(_words(key)), NUMBER.search(key)
+    words, number = set(_words(key)), NUMBER.search(CODES.sub("", key))
     if number and number[0] != "1" and not ("top" in words and words & LISTS):
         return None
     if words & FINAL and words & ANSWERS:
@@ -350,6 +354,8 @@ def _first_of(value: Value) -> str | None:
     if isinstance(value, str):
         # The letter of an option names no diagnosis.
         return value if len(value) > 1 else None
+    if numbered := _numbered(value):
+        return _first_of(numbered)
     if isinstance(value, dict):
         own = [inner for key, inner in value.items() if set(_words(key)) & NAMES and isinstance(inner, str)]
         return own[0] if own else None
@@ -363,6 +369,15 @@ def _first_of(value: Value) -> str | None:
     if "1" in ranks:
         best = ranks.index("1")
     return items[best or 0][0] if items else None
+
+
+def _numbered(value: Value) -> list[Value]:
+    """Return the values of an object whose keys are 1, 2 and so on as a list in this order; none of another value."""
+    if not isinstance(value, dict) or len(value) < FEWEST_ITEMS:
+        return []
+    ranks = {match[1]: inner for key, inner in value.items() if (match := RANK.fullmatch(key))}
+    ordered = [ranks.get(str(place)) for place in range(1, len(value) + 1)]
+    return [] if None in ordered else ordered
 
 
 def _likeliest(cells: Sequence[str]) -> int | None:

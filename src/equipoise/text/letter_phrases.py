@@ -105,6 +105,16 @@ OF_THIS_ONE = caseless(rf"[)\]\"']*(?: (?:is|would be)(?: the \w+(?: one)?)?|(?:
 REFUTES = caseless(
     r"[)\]\"']*\s+(?:is|was|has been|can be|must be)\s+(?:ruled out|excluded|dismissed|rejected|discarded)\b"
 )
+FOREIGN_DENIAL = caseless(
+    r"\b(?:not|nicht|nein|kein\w*|niet|geen|nie|ikke|inte|pas|non(?!-)|n[aã]o|falsch\w*|gegen|contre|contro"
+    r"|(?:aus)?schlie(?:ß|ss)\w*|verw[ei]rf\w*|descart\w+|exclu(?:yo|imos|o|s)|[eé]limin(?:o|e|ons)|[eé]cart(?:e|ons)"
+    r"|e?scart(?:o|iamo)|escludo|odrzuc\w+|wyklucz\w+|b[łl][ęe]d\w*|(?:un |une )?(?:erreur|errore|erro)|un error)\b"
+)
+"""A denial of a clause in another language, whatever it denies, with what `to_english` makes of it."""
+FOREIGN_NO = caseless(
+    r"[)\]\"']*[:,–—-]?\s+(?:(?:is|ist|est|è|es)(?: (?:it|es|het))? )?(?:not|nein|niet|nie|non|no|n[aã]o)\W*(?:$|\n)"
+)
+"""A denial that is all that follows a letter."""
 CLAUSE_END = caseless(
     r"[)\]}\"'”’>»]*\s*(?:$|[.!,;:\n(\[{—–✓✔✅☀-➿\U0001f300-\U0001faff]|-\s|\b(?:because|since|as|given|based|due|for"
     r"|here|and not|not\b|innit|though|anyway|on|first|next|to a T|then|instead|after all|in the end|any day"
@@ -189,7 +199,7 @@ STRICT_PREFACE = caseless(
 NUMBERED = re.compile(r"(?<![Qq])\d")
 POSTFACE = caseless(
     r"(?:[^\w]|\b(?:it|is|s|for|sure|definitely|probably|likely|most|imo|imho|i|think|guess|believe|d|say|please|final"
-    r"|my|the|a|answer|choice|pick|guess|option|correct|best|no|doubt|about|without|hands|down|obviously|clearly"
+    r"|my|the|a|answer|choice|pick|guess|option|correct|best|no(?= \w)|doubt|about|without|hands|down|obviously|clearly"
     r"|certainly|all|way|thanks|thank|you|me|then|of|course|one|here|that|should|must|be|would|right|fits|and|only|lock"
     r"|locked|in|confidence|tbh|lol|mate|reckon|high|confident|end|done|eos|bye|hope|this|helps|very|am|vote|bet|go"
     r"|with|ll|to|done|period)\b)*"

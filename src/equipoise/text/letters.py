@@ -266,6 +266,8 @@ def _opening(reply: Reply) -> str | None:
     )
     if rejected or phrases.WITHDRAWN.match(text, first.end) or _outweighs(reply, first):
         return None
+    if phrases.FOREIGN_NO.match(text, first.end):
+        return None
     # 'The answer is A' is a statement, of which the last decides.
     stated = _statement(reply) if re.search(r"[^\W\d]", text[: first.start]) else None
     return first.letter if stated is None else stated
@@ -615,8 +617,16 @@ def _lone_letter(reply: Reply) -> str | None:
         and (not phrases.UNMEANT.search(text[: mark.start].rstrip(" :(")) or phrases.CONFIDENCE.search(text))
         and not text.startswith(("\n", ":"), mark.end)
         and not _is_denied(reply, mark)
+        and not phrases.FOREIGN_DENIAL.search(_clause(text, mark))
+        and not phrases.FOREIGN_NO.match(text, mark.end)
         and not any(end < len(text) and phrases.UNSETTLED.match(text, end) for end in _ends(reply, mark))
     )
+
+
+def _clause(text: str, mark: Mark) -> str:
+    """Give the clause of a letter, without the letter."""
+    before, after = re.split(r"[.!?;:\n]", text[: mark.start])[-1], re.split(r"[.!?;:,\n]", text[mark.end :])[0]
+    return f"{before} {after}"
 
 
 def _opening_words(reply: Reply) -> str | None:

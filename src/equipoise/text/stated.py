@@ -316,6 +316,7 @@ DENIALS = (
         r"\b(?:statt|anstatt|anstelle von|au lieu (?:de|d')|en (?:lugar|vez) de|em vez de|invece di|in plaats van)\b",
         "instead of",
     ),
+    (r"(?:\A|(?<=[.;:\n] ))(?:más que|plus (?:que |qu')(?:une?)?|più che|mais (?:do )?que|mehr als)\b", "instead of"),
     (r"\b(?:nie|bukan|tidak(?: ada)?|brak(?: \w+)?)\b", "not"),
     (r"\bliegt (?:\w+ )?nicht vor\b", "is unlikely"),
     (r"\bmelainkan\b", "but"),
