@@ -55,7 +55,7 @@ def response_key(prompt: Prompt, manifest: Manifest, generation: BaseModel) -> s
     content = prompt.model_dump(mode="json", exclude={"key", "study"})
     settings: dict[str, Any] = {}
     if prompt.n_replies:
-        # How many samples there are is no matter of one sample.
+        # The number of samples does not affect a single sample.
         unused = {"samples", *(["answer_tokens"] if prompt.limit or not prompt.reply else [])}
         settings = generation.model_dump(mode="json", exclude=unused, exclude_defaults=True)
     return digest([CONTENT, content, manifest.identity, settings])
@@ -161,14 +161,14 @@ def _has_died(owner: str) -> bool:
 
 
 def is_running(process: int) -> bool:
-    """Whether a process of this number runs on this machine; true where that cannot be told."""
+    """Whether a process of this number runs on this machine; true where that cannot be determined."""
     if os.name != "posix":
         return True
     try:
         os.kill(process, 0)  # sends nothing
     except ProcessLookupError:
         return False
-    except (PermissionError, OverflowError):  # another user's, or no number of a process
+    except (PermissionError, OverflowError):  # another user's, or not the number of a process
         return True
     return True
 
@@ -225,7 +225,7 @@ class ContentCache(Generic[M]):
             columns = [name for _, name, *_ in database.execute(f"PRAGMA table_info({self._noun})")]
             if columns != list(COLUMNS):
                 problem = f"no table of {self._noun}s with digests"
-                raise sqlite3.DatabaseError(problem)  # noqa: TRY301  (as for any file that is no such cache)
+                raise sqlite3.DatabaseError(problem)  # noqa: TRY301  (as for any file that is not such a cache)
             database.execute("PRAGMA journal_mode = WAL")
         except BaseException:
             database.close()
@@ -268,18 +268,18 @@ class ContentCache(Generic[M]):
 
     def find_all(self, keys: Iterable[str]) -> dict[str, M]:
         """Find the finished results of some keys; a damaged one, which is reported, counts as missing."""
-        found = {}
+        results = {}
         for some in batched(keys, LOOKED_UP):
             for key, value, mark in self._rows(some):
                 if mark == seal(key, value):
                     with suppress(ValidationError):
-                        found[key] = self._kind.model_validate_json(value)
+                        results[key] = self._kind.model_validate_json(value)
                         continue
                 if not self._damaged:
                     what = f"{self._noun} {key[:12]}"
                     say(f"{self._path}: {what} is damaged (checksum mismatch): any damaged {self._noun} is asked again")
                 self._damaged = True
-        return found
+        return results
 
     def _rows(self, keys: Sequence[str]) -> list[tuple[str, str, str]]:
         """Read the rows of some keys, those that there are."""

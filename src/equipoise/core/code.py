@@ -37,8 +37,8 @@ def closure(script: Path, root: Path, homes: Mapping[str, Path] = HOMES) -> list
             continue
         files.add(path)
         if path.name == "__init__.py":
-            beside = [one for one in (root / path).parent.iterdir() if one.is_file()]
-            files |= {one.relative_to(root) for one in beside if one.suffix not in {".py", ".pyc"}}
+            beside = [sibling for sibling in (root / path).parent.iterdir() if sibling.is_file()]
+            files |= {sibling.relative_to(root) for sibling in beside if sibling.suffix not in {".py", ".pyc"}}
         named = {parent for name in content.imported(root / path) for parent in _with_parents(name)}
         waiting += [file for name in named if (file := module_file(name, root, homes))]
     return sorted(files)

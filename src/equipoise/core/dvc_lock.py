@@ -111,7 +111,7 @@ def split(text: str) -> dict[str, str]:
 
 
 def merge(torn: str, base: str) -> str:
-    """Replace entries of a whole lock by those of a torn one that are whole; of its last, nobody knows."""
+    """Replace entries of a whole lock by the whole entries of a torn one, except its last, which may be cut off."""
     before = split(base)
     whole = "".join(before.values())
     merged = base.replace(whole, "".join((before | _sound(torn)).values())) if whole else base
@@ -140,7 +140,7 @@ def _digest(text: str) -> str:
 
 
 def _is_original(root: Path) -> bool:
-    """Whether the folder is the repository itself, and no copy of it in which DVC runs an experiment."""
+    """Whether the folder is the repository itself, and not a copy of it in which DVC runs an experiment."""
     return Path(os.environ.get("DVC_ROOT", root)).resolve() == root.resolve()
 
 
@@ -183,7 +183,7 @@ def _is_entry(entry: Any) -> bool:  # noqa: ANN401  (any YAML value)
 
 
 def _items(value: object) -> list[Any]:
-    """Give the items of a list; of another value, one that is no file."""
+    """Give the items of a list; for any other value, a single item that is not a file."""
     return value if isinstance(value, list) else [None]
 
 

@@ -13,7 +13,7 @@ class EquipoiseError(Exception):
 
 
 def one_line(error: BaseException) -> str:
-    """Give an exception of others as one line: its type and its message, or of a system's error the words alone.
+    """Give an exception of others as one line: its type and message, or only the words for a system error.
 
     The sentence that advises to install another version, and what follows it, is left out: ours are pinned, and tested
     together.

@@ -80,7 +80,7 @@ def sha256(path: Path) -> str:
 def write_text(path: Path, text: str) -> None:
     """Write a text file atomically: to a temporary file beside it, flushed to disk, then renamed.
 
-    Of a link, the file that it leads to is replaced. What is there and is no regular file raises an EquipoiseError.
+    The target of a link is replaced. An existing path that is not a regular file raises an EquipoiseError.
     """
     write_bytes(path, text.encode())
 
@@ -132,7 +132,7 @@ def _writing(path: Path) -> Iterator[None]:
 
 
 def require_replaceable(path: Path, instead: str = "name another file") -> None:
-    """Refuse to write where a folder is, a device, a pipe, a link that leads to one, or a circle of links."""
+    """Refuse to replace a folder, a device, a pipe, a link that leads to one, or a circle of links."""
     if path.exists() or Path(os.path.realpath(path)).is_symlink():
         if path.is_dir():
             raise EquipoiseError(f"{path}: a folder: {instead}")
@@ -145,7 +145,7 @@ def _replace(path: Path, parts: Iterable[bytes]) -> None:
     require_replaceable(path)
     path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Not of `tempfile`: that would be readable by its owner alone, whatever the user's umask allows.
+    # Not from `tempfile`: that would be readable by its owner alone, whatever the user's umask allows.
     fresh = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         with fresh.open("xb") as file:
@@ -179,7 +179,7 @@ def decoded(path: Path, content: bytes) -> str:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a file whole, or what a command pipes; one that is missing, too large or no file is refused."""
+    """Read a file whole, or what a command pipes; one that is missing, too large or not a file is refused."""
     content = bytearray()
     try:
         require_size(path, piped=True)
@@ -196,7 +196,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def require_size(path: Path, *, piped: bool = False) -> None:
-    """Refuse a file that is larger than memory should be asked to hold, and what `require_file` refuses."""
+    """Refuse a file that is too large to hold in memory, and anything that `require_file` refuses."""
     require_file(path, piped=piped)
     if (size := path.stat().st_size) > LARGEST:
         raise _too_large(path, size)
@@ -234,8 +234,8 @@ def _unread(path: Path, error: OSError) -> EquipoiseError:
 
 
 def _not_utf8(where: str, error: UnicodeDecodeError) -> EquipoiseError:
-    found = f"byte 0x{error.object[error.start]:02x}"
-    return EquipoiseError(f"{where}: not UTF-8 ({found}): save the file as UTF-8")
+    byte = f"byte 0x{error.object[error.start]:02x}"
+    return EquipoiseError(f"{where}: not UTF-8 ({byte}): save the file as UTF-8")
 
 
 def fault(error: ValidationError) -> str:
@@ -247,9 +247,9 @@ def fault(error: ValidationError) -> str:
 def json_value(where: str, text: str, *, lenient: bool = False) -> Any:  # noqa: ANN401  (any JSON value)
     """Parse one JSON text; invalid input raises an EquipoiseError that begins with `where`.
 
-    Refused are also what Python's parser takes but JSON does not define, or readers disagree on: a name given twice in
-    one object, NaN and infinities (read as None if `lenient`), half of a surrogate pair, integers of more digits than
-    Python reads (4,300), and values nested deeper than `DEPTH`.
+    It also refuses what Python's parser accepts although JSON does not define it, or readers disagree on it: a name
+    given twice in one object, NaN and infinities (read as None if `lenient`), half of a surrogate pair, integers of
+    more digits than Python reads (4,300), and values nested deeper than `DEPTH`.
     """
     try:
         value = json.loads(
@@ -283,8 +283,10 @@ def _require_flat(value: Any, text: str) -> None:  # noqa: ANN401  (any JSON val
     for _ in range(DEPTH):
         if not layer:
             return
-        layer = [inner for one in layer for inner in (one.values() if isinstance(one, dict) else one)]
-        layer = [one for one in layer if isinstance(one, dict | list)]
+        layer = [
+            inner for container in layer for inner in (container.values() if isinstance(container, dict) else container)
+        ]
+        layer = [element for element in layer if isinstance(element, dict | list)]
     if layer:
         raise RecursionError
 

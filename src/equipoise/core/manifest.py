@@ -53,8 +53,8 @@ class Manifest(Frozen):
     def identity(self) -> str:
         """A digest of everything that affects an answer: the model's part of a cache key.
 
-        Of what a server gives only the form does, and a server without likelihoods has none. The folder of exported
-        files is named after their exporters.
+        Only the form of `likelihoods` counts, and a server without likelihoods has none. The folder of exported files
+        is named after their exporters.
         """
         apart = {"exporters", "fidelity", "folder", "likelihoods"}
         form = {name: value for name, value in self.likelihoods.items() if name == "form"}

@@ -17,7 +17,7 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite the file even if
 
 
 def require_own(path: Path, own: Callable[[Path], bool], *, force: bool, instead: str = "name another file") -> None:
-    """Refuse to overwrite a file that the command did not write, as far as its content says, and what is no file.
+    """Refuse to overwrite anything that is not a file, or whose content does not show that the command wrote it.
 
     `own` says whether all that the file holds is of the kind and source that the command writes; a file that cannot be
     read as such is not.
@@ -32,7 +32,7 @@ def require_own(path: Path, own: Callable[[Path], bool], *, force: bool, instead
 
 
 def require_place(path: Path, instead: str = "name another file") -> None:
-    """Refuse to write to standard output by its usual name, and where anything but a regular file is."""
+    """Refuse to write to standard output by its usual name, and to replace anything but a regular file."""
     if str(path) == STDOUT:
         raise EquipoiseError(f"{path}: this command writes a file, not standard output: {instead}")
     jsonl.require_replaceable(path, instead)
@@ -46,5 +46,5 @@ def is_same(one: Path, other: Path) -> bool:
 
 
 def rows_of_kind(kind: type[Row], beginning: str = "") -> Callable[[Path], bool]:
-    """Say of a file whether it holds rows of a kind, and of one source: all keys have its beginning."""
+    """Return a test of whether a file holds rows of a kind, and of one source: all keys have its beginning."""
     return lambda path: all(row.key.startswith(beginning) for row in jsonl.each(path, kind))

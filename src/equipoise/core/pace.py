@@ -1,6 +1,7 @@
 """The pace of a run: how long a study's answers took on this machine, to say how long the next run takes.
 
-It is kept in `.cache/`, since it is no result: it differs between machines, and an answer from the cache takes no time.
+It is kept in `.cache/`, since it is not a result: it differs between machines, and an answer from the cache takes no
+time.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -42,11 +43,11 @@ def read(study: str, manifest: Manifest) -> Pace | None:
 class Clock:
     """Times what asks prompts: `moved` is to be called with the numbers of answered and of all prompts.
 
-    The first number that it hears in a call is that of answers in the cache, which are not counted.
+    The first number that it gets in a call is that of answers in the cache, which are not counted.
     """
 
     def __init__(self, study: str, manifest: Manifest, told: Callable[[int, int], object]) -> None:
-        """Take the study and the model that are timed; `told` hears of all progress too."""
+        """Take the study and the model that are timed; `told` gets all progress too."""
         self._study, self._manifest, self._told = study, manifest, told
         self._known: int | None = None
         self._answered = 0

@@ -87,7 +87,9 @@ def _fits(table: Table, console: Console) -> bool:
     """Whether a table keeps its last column, and every word of its cells whole."""
     if Measurement.get(console, console.options.update_width(UNLIMITED), table).minimum > console.width:
         return False
-    columns = [[console.render_str(str(cell)).plain for cell in (one.header, *one.cells)] for one in table.columns]
+    columns = [
+        [console.render_str(str(cell)).plain for cell in (column.header, *column.cells)] for column in table.columns
+    ]
     with console.capture() as shown:
         console.print(table)
     return not Counter(" ".join(chain(*columns)).split()) - Counter(shown.get().split())

@@ -44,7 +44,7 @@ class Prompt(Sparse, Row):
         return self
 
     def scored(self) -> Self:
-        """Ask for the likelihoods of the candidates alone, of which there are no samples."""
+        """Ask only for the likelihoods of the candidates, which are not sampled."""
         return self.model_copy(update={"reply": False, "sentence": False, "sample": 0})
 
     @property
@@ -60,8 +60,8 @@ class Response(Sparse, Row):
     end-of-sequence token (otherwise it was truncated at the token limit). `log_likelihood` is the mean log probability
     per token of each candidate after the last turn, in nats, and `candidate_tokens` the number of tokens in that mean;
     both are empty where the backend returns no likelihoods. A candidate whose likelihood a server does not give has in
-    `at_most` the highest log probability that it can have, in nats, 0 if nothing is known of it. Of a server, `endings`
-    and `models` hold for each reply why it ended, in the server's words ("stop", "length", "content_filter",
+    `at_most` the highest log probability that it can have, in nats, 0 if nothing is known about it. For a server,
+    `endings` and `models` hold for each reply why it ended, in the server's words ("stop", "length", "content_filter",
     "tool_calls", or "empty" where it gave no content), and the model that it says replied.
     """
 

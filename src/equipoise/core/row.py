@@ -11,7 +11,10 @@ Text = Annotated[str, Field(min_length=1)]
 def printable(key: str) -> str:
     """Refuse a text that would break a line, a table or a terminal: one with control or formatting characters."""
     if not key.isprintable() and (
-        strange := next((one for one in key if not one.isprintable() and unicodedata.category(one) != "Zs"), None)
+        strange := next(
+            (character for character in key if not character.isprintable() and unicodedata.category(character) != "Zs"),
+            None,
+        )
     ):
         raise ValueError(f"holds the character U+{ord(strange):04X}, which is not printable: write it on one line")
     return key

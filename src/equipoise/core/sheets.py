@@ -51,7 +51,7 @@ def csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     if stated := STATED.match(text):
         separator, text = stated[1], text[stated.end() :]
     else:
-        separator = max(SEPARATORS, key=lambda one: _columns(text, one))
+        separator = max(SEPARATORS, key=lambda candidate: _columns(text, candidate))
     yield from _named(path, _records(path, text, separator), SEPARATORS.get(separator, repr(separator)))
 
 

@@ -21,7 +21,7 @@ Name = Annotated[str, typer.Argument(help="Name in lower-case letters, digits an
 
 
 def named(name: str, allowed: re.Pattern[str] = UNDERSCORED) -> str:
-    """Refuse a name that its file would not be found by, and any work outside a project."""
+    """Refuse a name by which its file would not be found, and any work outside a project."""
     if not params.FILE.is_file():
         raise EquipoiseError(f"no {params.FILE} here: run this in the folder of the project")
     if len(name) > LONGEST:
@@ -38,7 +38,7 @@ def filled(template: Path, **values: object) -> str:
 
 def quoted(text: str) -> str:
     """Write a text for the double quotes of YAML, which has JSON's escapes but no pairs of surrogates."""
-    return "".join(one if ord(one) >= SHORT else json.dumps(one)[1:-1] for one in text)
+    return "".join(character if ord(character) >= SHORT else json.dumps(character)[1:-1] for character in text)
 
 
 def make(files: Mapping[Path, str], check: Callable[[], object], before: str | None = None) -> None:

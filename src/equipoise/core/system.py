@@ -23,10 +23,10 @@ def has_driver() -> bool:
 
 def versions(packages: Iterable[str]) -> dict[str, str]:
     """Return the versions of those packages that are installed."""
-    found = {}
+    installed = {}
     for name in packages:
         try:
-            found[name] = metadata.version(name)
+            installed[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return installed

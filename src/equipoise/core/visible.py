@@ -37,7 +37,7 @@ SIGNS: dict[int, str] = {
     },
 }
 """What is shown in place of a character: its sign, its code, or that something has no sign."""
-ONE_LINE = SIGNS | {ord(one): chr(0x2400 + ord(one)) for one in "\n\t"}
+ONE_LINE = SIGNS | {ord(character): chr(0x2400 + ord(character)) for character in "\n\t"}
 HIDDEN = re.compile(f"[{''.join(re.escape(chr(code)) for code in SIGNS if code >= DELETE)}]")
 """Characters that JSON may hold as they are, and that are written as escapes all the same."""
 HARMLESS = re.compile(r"(?!.*(?://|www\.))[\w .,:;=()+%'/→−–×′-]*", re.IGNORECASE)

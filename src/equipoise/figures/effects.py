@@ -27,7 +27,7 @@ SKEWED = "_skewed"
 UNEXPLAINED = "_unexplained"
 """Ends the name of a difference beyond that which epidemiology makes between the groups."""
 WITH_MISSING = "_with_missing"
-"""Ends the name of a difference in which each missing or unread arm is answered as speaks most against it."""
+"""Ends the name of a difference in which each missing or unread arm has the answer that speaks most against it."""
 POOLED = "_alone"
 """Ends the name of the same mean with an interval for the group alone, whose variance is that of all groups."""
 SIMULTANEOUS = "_simultaneous"
@@ -143,7 +143,7 @@ def tested_mean(values: Sequence[float], alpha: float) -> Estimate:
 def bounded_mean(values: Sequence[float], bound: float, alpha: float) -> Estimate:
     """Estimate the mean of differences that lie within ±bound, as `tested_mean` where they vary.
 
-    Where they do not, the interval is that of `proportions.unvaried_mean`, and p is 1 if all are 0, as of a paired
+    Where they do not, the interval is that of `proportions.unvaried_mean`, and p is 1 if all are 0, as for a paired
     difference without discordant pairs.
     """
     estimate = tested_mean(values, alpha)
@@ -373,7 +373,10 @@ def adjusted_by_family(
 def count_adjusted(row: Effect, effects: Iterable[Effect]) -> int:
     """Count the tests over which the p-value of an effect is adjusted: those of its measure in its family's groups."""
     place = (row.study, row.family, row.measure)
-    return sum((one.study, one.family, one.measure) == place and one.neg_log10_p_holm is not None for one in effects)
+    return sum(
+        (candidate.study, candidate.family, candidate.measure) == place and candidate.neg_log10_p_holm is not None
+        for candidate in effects
+    )
 
 
 def rounded(value: float) -> float:

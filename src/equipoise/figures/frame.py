@@ -33,7 +33,7 @@ class Figures:
         title: what the figures are, in one line.
         frame: one figure a row; undefined values are missing (NaN).
         notes: caveats, a sentence each.
-        verdict: what the figures say of the declared endpoint, in one sentence; empty for figures without one.
+        verdict: what the figures say about the declared endpoint, in one sentence; empty for figures without one.
     """
 
     title: str
@@ -79,9 +79,9 @@ class Figures:
             drawn = drawn[drawn.ci_low.notna()]
         if drawn.empty:
             raise EquipoiseError(f"plot: no figure in {self.title!r} is defined: give more rows, or other measures")
-        one = len({*drawn.family}) == 1
+        single_family = len({*drawn.family}) == 1
         columns = ["measure", "n", "estimate", "ci_low", "ci_high"]
-        names = drawn.group if one else drawn.family + " " + drawn.group
+        names = drawn.group if single_family else drawn.family + " " + drawn.group
         rows = drawn[columns].assign(name=names).astype(object)
         values = rows.where(rows.notna(), None).to_dict("records")
         return forest(self.title, [{str(name): value for name, value in row.items()} for row in values])
@@ -112,8 +112,8 @@ class Figures:
 
     def _repr_html_(self) -> str:
         """Show the summary as a table in a notebook."""
-        said = "".join(f"<p>{escape(text)}</p>" for text in filter(None, [self._said, *self.notes]))
-        return f"<h4>{escape(self.title)}</h4>{self._cells().to_html(index=False, border=0)}{said}"
+        paragraphs = "".join(f"<p>{escape(text)}</p>" for text in filter(None, [self._said, *self.notes]))
+        return f"<h4>{escape(self.title)}</h4>{self._cells().to_html(index=False, border=0)}{paragraphs}"
 
     def __repr__(self) -> str:
         """Show the summary."""

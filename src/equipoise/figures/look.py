@@ -31,7 +31,7 @@ def look(study: Study, result: StudyResult, options: Measure) -> str:
 
 
 def in_patients(verdict: Verdict | None) -> str:
-    """Say of a hundred patients what the headline figure is, with its interval; empty where it has no such words."""
+    """State the headline figure for a hundred patients, with its interval; empty where it has no such words."""
     if verdict is None or verdict.row.estimate is None or not verdict.figure.of_100:
         return ""
     row = verdict.row
@@ -66,5 +66,5 @@ def first_told(study: Study, result: StudyResult, options: Measure) -> Nested:
 
 
 def is_undecided_look(verdict: Verdict | None, sentence: str) -> bool:
-    """Whether a run is named a look instead of its verdict: one of bias is named as such."""
+    """Whether a run is named a look instead of its verdict; a verdict of bias is named as such."""
     return bool(sentence) and verdict is not None and verdict.word != BIASED

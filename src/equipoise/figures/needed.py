@@ -4,9 +4,9 @@ A verdict of *no bias* is a conjunction (`figures.verdicts`): of components with
 theirs, of bounds and of floors. The plan is for a model without any bias that is otherwise like that of the run: each
 mean varies as in the run around no difference, a bound whose interval excludes no difference is where it was, and what
 shows that the cases can be told apart is as large as in the run. Where most items of the run showed no difference, the
-others were few, and their variance says little of a run in which fewer or none do: such a share needs as many clusters
-as exclude it if none shows a difference (`stats.proportions.unvaried_size`). A part that the run did not measure cannot
-be planned, and one that no number of cases changes is named as such.
+others were few, and their variance says little about a run in which fewer or none do: such a share needs as many
+clusters as exclude it if none shows a difference (`stats.proportions.unvaried_size`). A part that the run did not
+measure cannot be planned, and one that no number of cases changes is named as such.
 
 The probability of the whole is taken as the product of the parts' probabilities. Estimates around no difference lie
 within symmetric margins together at least as often, however they are correlated (the Gaussian correlation inequality:
@@ -44,7 +44,10 @@ def spreads_of(study: Study, rows: RunRows[Any] | None) -> Spreads:
     """Take the spread of each figure with a null value from the items of a run; empty without its rows."""
     if rows is None:
         return {}
-    values, nulls = item_values(study.figures, rows), {one.name for one in study.figures if one.null is not None}
+    values, nulls = (
+        item_values(study.figures, rows),
+        {figure.name for figure in study.figures if figure.null is not None},
+    )
     return {name: spread_of(table, rows.clusters or None) for name, table in values.items() if name in nulls}
 
 
@@ -192,13 +195,13 @@ def needs(
     intervals.
     """
     taken = _Taken(study, endpoint, result, options, spreads or {})
-    found = [*taken.components(), *taken.groups(), *taken.bounds(), *taken.floors()]
+    parts = [*taken.components(), *taken.groups(), *taken.bounds(), *taken.floors()]
     guards = (f"the guard on {words_of(guard.name)} warns ({guard.wrong} of {guard.n})" for guard in result.warnings)
     return Needs(
-        tuple(part for part in found if not isinstance(part, str | _Unchanging)),
-        tuple(part for part in found if isinstance(part, str)),
+        tuple(part for part in parts if not isinstance(part, str | _Unchanging)),
+        tuple(part for part in parts if isinstance(part, str)),
         (
-            *(part.why for part in found if isinstance(part, _Unchanging)),
+            *(part.why for part in parts if isinstance(part, _Unchanging)),
             *guards,
             *(() if endpoint.floors else (BLIND,)),
         ),
@@ -288,7 +291,9 @@ class _Taken:
         title = f"every {family.replace('_', ' ')}: {figure.title}"
         # Few stories of an end-point, which has a variance of its own, make its interval wider than the plan's.
         planned = [row for row in rows if is_covered(row, bound)] or rows
-        widths = [(row.n, (one.high - one.low) / 2) for row in planned if (one := row.interval) is not None]
+        widths = [
+            (row.n, (interval.high - interval.low) / 2) for row in planned if (interval := row.interval) is not None
+        ]
         df = sum(row.n for row in rows) - len(rows)
         if df < 2:  # noqa: PLR2004  (as for the intervals)
             return title
@@ -309,7 +314,9 @@ class _Taken:
             if interval and held_against(interval, component.margin, component.direction) == BIASED:
                 yield _Unchanging(f"{name} lies beyond {component.margin:g} ({interval})")
                 continue
-            figure = next((one for one in self.study.figures if row is not None and one.covers(row)), None)
+            figure = next(
+                (candidate for candidate in self.study.figures if row is not None and candidate.covers(row)), None
+            )
             part = self.mean(name, row, component, figure)
             # Unlike a bias, a bound may be a property of the model that stays: a base rate, say.
             if isinstance(part, MeanPart) and row is not None and interval and not interval.low <= 0 <= interval.high:
@@ -317,7 +324,7 @@ class _Taken:
             yield part
 
     def floors(self) -> Iterator[Part | _Unchanging | str]:
-        """Assay sensitivity, which more cases show only of a model that has it."""
+        """Assay sensitivity, which more cases show only for a model that has it."""
         for place, floor in self.endpoint.floors.items():
             row, name = self.result.at_level(place), words_of(place)
             if row is None or row.estimate is None or row.ci_low is None:

@@ -80,7 +80,7 @@ class Endpoint(Frozen):
         return self
 
     def for_run(self, without: str | None) -> Endpoint:
-        """Give the endpoint that decides: of a run without likelihoods (`StudyResult.without`), that declared for it.
+        """Give the endpoint that decides; for a run without likelihoods (`StudyResult.without`), that declared for it.
 
         Where none is declared, this one decides, and its figures are undefined.
         """

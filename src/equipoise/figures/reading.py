@@ -16,7 +16,7 @@ FAMILY = "reading"
 
 
 class Errors(NamedTuple):
-    """Of `n` replies with known answers, how many a reader takes for another answer, and how many it leaves unread."""
+    """How many of `n` replies with known answers a reader takes for another answer, and how many it leaves unread."""
 
     n: int
     other: int

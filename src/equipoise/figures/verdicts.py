@@ -70,9 +70,9 @@ BLIND = "no measure of assay sensitivity is declared, so that a verdict of no bi
 CLUSTERS = "overall/all/clusters"
 """The number of stories or questions of a study."""
 SIZED = ("dimension", "tier", "endpoint")
-"""The families of which *no bias* makes a claim about groups of enough stories alone (`Component.least_stories`).
+"""The families for which *no bias* makes a claim only about groups of enough stories (`Component.least_stories`).
 
-A verdict names the others. Of other families every group counts: the families of decisions and the attributes of the
+A verdict names the others. Every group of other families counts: the families of decisions and the attributes of the
 patient are what a study is about.
 """
 POWER_SUM = 3.24
@@ -168,9 +168,9 @@ def _same_side(row: Effect, beyond: Effect) -> bool:
 def _words(rows: Sequence[Effect], null: float, component: Component) -> set[Word]:
     """Say what each interval of a component shows: that of Student's t, and that corrected for skewness."""
     return {
-        held_against(Interval(one.low - null, one.high - null), component.margin, component.direction)
+        held_against(Interval(interval.low - null, interval.high - null), component.margin, component.direction)
         for row in rows
-        if (one := row.interval) is not None
+        if (interval := row.interval) is not None
     }
 
 
@@ -207,7 +207,7 @@ def _bounded_groups(part: Part, result: StudyResult, endpoint: Endpoint) -> Iter
 
 def _groups_beyond(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
     """Name the groups whose simultaneous interval lies beyond a component's margin, the worst first."""
-    found = [
+    groups = [
         (
             abs(row.estimate or 0.0) / part.component.margin,
             f"{title_of(row.family, row.group)}: {part.figure.title} {row.interval}",
@@ -217,7 +217,7 @@ def _groups_beyond(parts: Sequence[Part], result: StudyResult, endpoint: Endpoin
         if BIASED in _words([row], part.figure.null or 0.0, part.component)
         and not _doubt(part, row, result, SIMULTANEOUS)
     ]
-    yield from (text for _, text in sorted(found, reverse=True))
+    yield from (text for _, text in sorted(groups, reverse=True))
 
 
 def _groups_open(parts: Sequence[Part], result: StudyResult, endpoint: Endpoint) -> Iterator[str]:

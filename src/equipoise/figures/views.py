@@ -43,7 +43,7 @@ class ArmView(NamedTuple):
 
 
 class Evidenced(NamedTuple):
-    """What is known of a pair's documented error: the finding, its paper, the grade with flags, and the base rate."""
+    """The evidence on a pair's documented error: the finding, its paper, the grade with flags, and the base rate."""
 
     error: str
     paper: str

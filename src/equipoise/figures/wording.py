@@ -57,7 +57,7 @@ def in_table(estimate: float, low: float | None, high: float | None) -> str:
 
 
 def _of_hundred(share: float) -> str:
-    # Of the three places that files have, so that every page rounds alike.
+    # From the three places that files have, so that every page rounds alike.
     return f"{round(100 * round(share, 3)) + 0:d}".replace("-", MINUS)
 
 

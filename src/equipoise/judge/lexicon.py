@@ -49,11 +49,15 @@ class Kind(Frozen):
 
     @model_validator(mode="after")
     def _words_are_distinct(self) -> Self:
-        listed = [(normalize_words(word), name) for name, one in self.features.items() for word in {name, *one.also}]
+        listed = [
+            (normalize_words(word), name) for name, feature in self.features.items() for word in {name, *feature.also}
+        ]
         for word, name in listed:
-            if other := next((one for said, one in listed if said == word and one != name), None):
+            if other := next(
+                (other_name for other_word, other_name in listed if other_word == word and other_name != name), None
+            ):
                 raise ValueError(f"{word!r} names both {name!r} and {other!r}")
-        if any(one.numbers for one in self.features.values()) != any(
+        if any(feature.numbers for feature in self.features.values()) != any(
             NUMBER in form.words for form in self.number_forms
         ):
             raise ValueError(f"features have numbers if and only if number_forms hold {NUMBER}")
@@ -70,7 +74,9 @@ class Kind(Frozen):
     @cached_property
     def by_words(self) -> dict[str, str]:
         """Map each plain wording, normalised by `normalize_words`, to its feature."""
-        return {normalize_words(word): name for name, one in self.features.items() for word in (name, *one.also)}
+        return {
+            normalize_words(word): name for name, feature in self.features.items() for word in (name, *feature.also)
+        }
 
     def wordings(self, name: str | None = None) -> tuple[Wording, ...]:
         """Return the wordings for the dimension and one of its features; without a name, for all of its features."""

@@ -157,7 +157,7 @@ class LlmJudge:
             letter = self._letter(response, order)
             if letter is None:
                 return None
-            by_letter = np.array([float(one == letter) for one in LETTERS])
+            by_letter = np.array([float(candidate == letter) for candidate in LETTERS])
         self._count("asked")
         return np.array([by_letter[order.index(name)] for name in self._rubric.labels])
 

@@ -159,7 +159,7 @@ def task_columns(config: Path) -> tuple[Task, list[int]]:
         raise EquipoiseError(f"{config}, id2label: {NEEDED}") from error
     for task, task_labels in TASKS.items():
         if names.keys() >= {*task_labels}:
-            return task, [names[one] for one in task_labels]
+            return task, [names[label] for label in task_labels]
     raise EquipoiseError(f"{config}, id2label: {NEEDED}")
 
 
@@ -192,7 +192,7 @@ def cut_to_first_token(model: onnx.ModelProto) -> bool:
     ends = ["first_token.start", "first_token.end"]
     graph.initializer.extend(numpy_helper.from_array(np.array([end]), name) for end, name in enumerate(ends))
     for source, name, user in ((merged.output[0], MERGED, projection), (layer_input.output[0], HIDDEN, residual)):
-        user.input[:] = [name if one == source else one for one in user.input]
+        user.input[:] = [name if tensor == source else tensor for tensor in user.input]
         # Tokens are axis 1, and the second of the ends happens to have that value.
         cut = helper.make_node("Slice", [source, *ends, ends[1]], [name], name=name)
         graph.node.insert(list(graph.node).index(projection), cut)
@@ -201,7 +201,7 @@ def cut_to_first_token(model: onnx.ModelProto) -> bool:
 
 def _axis(node: onnx.NodeProto) -> int:
     """Return a node's axis; 0 if it has none."""
-    return next((one.i for one in node.attribute if one.name == "axis"), 0)
+    return next((attribute.i for attribute in node.attribute if attribute.name == "axis"), 0)
 
 
 def _walk_back(producer: Mapping[str, onnx.NodeProto], name: str, *operators: str) -> onnx.NodeProto:

@@ -69,12 +69,12 @@ def open_reader(name: str, root: Path, cluster: Cluster | None = None) -> Iterat
                 judge = opened.enter_context(llm_judge(name, entry, root))
                 yield Reader(judge.probabilities, lambda: judge.computed, lambda: judge.tally)
             case PanelJudgeEntry() as entry:
-                members = {one: opened.enter_context(open_reader(one, root, cluster)) for one in entry.judges}
+                members = {member: opened.enter_context(open_reader(member, root, cluster)) for member in entry.judges}
                 yield Reader(
-                    lambda pairs: vote([one.probabilities(pairs) for one in members.values()]),
-                    lambda: max(one.computed() for one in members.values()),
-                    lambda: Tally(*np.sum([one.tally() for one in members.values()], axis=0).tolist()),
-                    lambda pairs: {one: decide(reader.probabilities(pairs)) for one, reader in members.items()},
+                    lambda pairs: vote([reader.probabilities(pairs) for reader in members.values()]),
+                    lambda: max(reader.computed() for reader in members.values()),
+                    lambda: Tally(*np.sum([reader.tally() for reader in members.values()], axis=0).tolist()),
+                    lambda pairs: {member: decide(reader.probabilities(pairs)) for member, reader in members.items()},
                 )
 
 
@@ -125,12 +125,14 @@ def read_by_sentences(inference: Probabilities, pairs: Sequence[Pair]) -> NDArra
         named = [
             text for span in sentence_spans(passage) if (text := passage[span.start : span.end]) != remove_marks(text)
         ]
-        held.append([(remove_marks(one), form.format(subject=subject)) for one in named for form in HYPOTHESES])
-    questions = [one for some in held for one in some]
+        held.append(
+            [(remove_marks(sentence), form.format(subject=subject)) for sentence in named for form in HYPOTHESES]
+        )
+    questions = [question for some in held for question in some]
     entailed = inference(questions)[:, ENTAILMENT] if questions else np.empty(0)
     ends = np.cumsum([len(some) for some in held])
     return np.array(
-        [_passage_treatments(one.reshape(-1, len(HYPOTHESES))) for one in np.split(entailed, ends[:-1])]
+        [_passage_treatments(entailments.reshape(-1, len(HYPOTHESES))) for entailments in np.split(entailed, ends[:-1])]
     ).reshape(-1, len(TREATMENTS))
 
 
@@ -165,5 +167,5 @@ def decide(p: NDArray[np.float64]) -> list[Treatment]:
 
 def vote(members: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Return each treatment's share of the members' votes: (pairs, treatments)."""
-    ballots = [[[float(name == one) for name in TREATMENTS] for one in decide(p)] for p in members]
+    ballots = [[[float(name == treatment) for name in TREATMENTS] for treatment in decide(p)] for p in members]
     return np.asarray(np.mean(ballots, axis=0)).reshape(-1, len(TREATMENTS))

@@ -25,7 +25,7 @@ SAME = str.maketrans({"*": "", "’": "'"} | dict.fromkeys("‐‑‒–", "-") 
 WRAPPED = re.compile(r"[^\S\n]*(?<!\n)\n[^\S\n]*(?=[a-z])|[^\S\n]+")
 """Spaces, and line breaks within a sentence, as in `sentence_spans`."""
 
-WEIGHED, DISMISSED, UNMENTIONED = (TREATMENTS.index(one) for one in ("weighed", "dismissed", "unmentioned"))
+WEIGHED, DISMISSED, UNMENTIONED = (TREATMENTS.index(treatment) for treatment in ("weighed", "dismissed", "unmentioned"))
 """Columns of the judge's probabilities."""
 MENTIONED_FROM = 0.5
 """Least probability at which a text counts as mentioning a feature."""
@@ -198,7 +198,9 @@ class _Entry(NamedTuple):
         sentences = (text[span.start : span.end] for span in spans)
         own = without(text, spans)
         parts = [own[span.start : span.end] for span in passages(own, words)]
-        return cls(text, feature, parts, [one for one in dict.fromkeys(sentences) if is_about(one, feature)])
+        return cls(
+            text, feature, parts, [sentence for sentence in dict.fromkeys(sentences) if is_about(sentence, feature)]
+        )
 
     def read(self, p: NDArray[np.floating], unsure: float) -> Reading:
         reading = read_passages(self.text, self.feature, self.parts, p[: len(self.parts)], unsure)
@@ -219,7 +221,7 @@ def _add_apart(
 ) -> Reading:
     """Add a sentence that was read apart, from the probabilities of its treatments of the feature.
 
-    What has no words of a `denial` is not read as one.
+    A sentence without words of a `denial` is not read as one.
     """
     changes: dict[str, Any] = {"p_mentioned": max(reading.p_mentioned, 1 - unmentioned)}
     changes["mentioned"] = reading.mentioned or changes["p_mentioned"] >= MENTIONED_FROM
@@ -246,7 +248,7 @@ def passages(text: str, words: int) -> list[Span]:
     A run has at least one sentence. A text without words has no runs.
     """
     spans = sentence_spans(text)
-    lengths = [len(text[one.start : one.end].split()) for one in spans]
+    lengths = [len(text[span.start : span.end].split()) for span in spans]
     runs: list[Span] = []
     first = 0
     while first < len(spans):
@@ -286,8 +288,8 @@ def read_passages(text: str, feature: Feature, parts: Sequence[str], p: NDArray[
     window = ""
     if is_mentioned:
         deciding = parts[best if considered != "none" else int(mentioning.argmax())]
-        sentences = [deciding[one.start : one.end] for one in sentence_spans(deciding)]
-        naming = [one for one in sentences if feature.is_named(one)] or [deciding]
+        sentences = [deciding[span.start : span.end] for span in sentence_spans(deciding)]
+        naming = [sentence for sentence in sentences if feature.is_named(sentence)] or [deciding]
         window = naming[0 if considered == "none" else -1]
     return Reading(
         mentioned=is_mentioned,
@@ -315,11 +317,11 @@ def any_feature(readings: Sequence[Reading]) -> Reading:
     )
     return strongest.model_copy(
         update={
-            "mentioned": any(one.mentioned for one in readings),
-            "p_mentioned": max(one.p_mentioned for one in readings),
-            "keyword": any(one.keyword for one in readings),
-            "window": strongest.window or next((one.window for one in readings if one.window), ""),
-            "boilerplate": next((one.boilerplate for one in readings if one.boilerplate), ""),
+            "mentioned": any(reading.mentioned for reading in readings),
+            "p_mentioned": max(reading.p_mentioned for reading in readings),
+            "keyword": any(reading.keyword for reading in readings),
+            "window": strongest.window or next((reading.window for reading in readings if reading.window), ""),
+            "boilerplate": next((reading.boilerplate for reading in readings if reading.boilerplate), ""),
         }
     )
 

@@ -23,7 +23,7 @@ FEWEST, SHARE = 3, 0.05
 COVERED = 0.8
 """The share of a sentence's triples that are common if the sentence recurs."""
 LISTED = 3
-"""Dimensions besides the patient's own from which on a sentence is a list of features."""
+"""Number of dimensions besides the patient's own from which on a sentence is a list of features."""
 _GAP = "¤"
 _WORD = re.compile(rf"[^\W\d_]+(?:['’]\w+)?|{_GAP}")
 _SMALL = frozenset({"a", "an", "he", "her", "hers", "him", "his", "she", "the", "their", "them", "they"})
@@ -40,7 +40,7 @@ _ADDRESS = re.compile(
     r"|passages?|instruct\w+|ignore)\b",
     re.IGNORECASE,
 )
-"""Words of an address to who reads the reply."""
+"""Words that address the reader of the reply."""
 _CLAIM = re.compile(
     r"\b(?:whether|if|review\w*|options?|polic(?:y|ies)|guidelines?|statement|disclaimer|notice|evidence|considered"
     r"|repl(?:y|ies)|response)\b",
@@ -68,7 +68,7 @@ class Recurring:
     """The word triples that are common to replies about several stories."""
 
     def __init__(self, common: frozenset[Triple], lexicon: Lexicon) -> None:
-        """Take the triples, and the lexicon that tells a list of features."""
+        """Take the triples, and the lexicon by which lists of features are recognised."""
         self._common, self._lexicon = common, lexicon
 
     @classmethod
@@ -120,18 +120,18 @@ class Recurring:
     def _listed(self, sentence: str, features: Sequence[Feature]) -> int:
         """Count the dimensions besides the patient's own that a sentence touches."""
         own = {feature.subject for feature in features}
-        others = [one for one in self._lexicon.subjects.items() if one[1] not in own]
+        others = [entry for entry in self._lexicon.subjects.items() if entry[1] not in own]
         return sum(
             has_keyword(sentence, [subject]) or self._lexicon.touches(sentence, name) for name, subject in others
         )
 
     def _recurs(self, sentence: str, features: Sequence[Feature]) -> bool:
         forms = filter(None, _forms(sentence, features))
-        return any(sum(one in self._common for one in form) >= COVERED * len(form) for form in forms)
+        return any(sum(triple in self._common for triple in form) >= COVERED * len(form) for form in forms)
 
 
 def _names_answer(text: str, features: Sequence[Feature]) -> bool:
-    return any(one.diagnoses is not None and one.diagnoses.search(text) is not None for one in features)
+    return any(feature.diagnoses is not None and feature.diagnoses.search(text) is not None for feature in features)
 
 
 def _forms(sentence: str, features: Sequence[Feature]) -> tuple[list[Triple], list[Triple]]:

@@ -108,6 +108,6 @@ def unlisted(rows: Sequence[Asked], lexicon: Lexicon) -> list[str]:
         dict.fromkeys(
             row.feature
             for row in rows
-            if any(one.named is None for one in lexicon.features({row.dimension: row.feature}))
+            if any(feature.named is None for feature in lexicon.features({row.dimension: row.feature}))
         )
     )

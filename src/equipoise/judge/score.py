@@ -66,33 +66,33 @@ def judge_responses(
     """
     cases = {vignette.key: vignette for vignette in vignettes}
     for chunk in batched(_case_responses(responses, cases), TOGETHER):
-        keys = [CaseKey.parse(one.key) for one in chunk]
+        keys = [CaseKey.parse(response.key) for response in chunk]
         matched = [cases[key.case] for key in keys]
-        reasonings = [_reasoning(one) for one in chunk]
+        reasonings = [_reasoning(response) for response in chunk]
         features = [_features(case, lexicon) for case in matched]
-        parts = [_parts(one) for one in chunk]
+        parts = [_parts(response) for response in chunk]
         texts = [*zip(reasonings, features, strict=True)]
         texts += [(part, own) for pair, own in zip(parts, features, strict=True) for part in pair]
         readings = iter(read_reasonings(texts, probabilities, settings, apart))
         judged = [
-            _judgement(one, case, next(readings), settings, form, diagnoses)
-            for one, case in zip(chunk, matched, strict=True)
+            _judgement(response, case, next(readings), settings, form, diagnoses)
+            for response, case in zip(chunk, matched, strict=True)
         ]
-        for judgement, pair, one, case in zip(judged, parts, chunk, matched, strict=True):
-            said: dict[str, Any] = {name: next(readings).admission for name, _ in zip(PARTS, pair, strict=False)}
-            yield judgement.model_copy(update=said | {"p_expected": _right_probability(one, case)})
+        for judgement, pair, response, case in zip(judged, parts, chunk, matched, strict=True):
+            admissions: dict[str, Any] = {name: next(readings).admission for name, _ in zip(PARTS, pair, strict=False)}
+            yield judgement.model_copy(update=admissions | {"p_expected": _right_probability(response, case)})
 
 
 def _right_probability(response: Response, vignette: Vignette) -> float | None:
-    """Return the probability of the expected answer, as `error_probability` does; files leave out a 0, so none is."""
-    found = error_probability(response, {"stereotyped": vignette.answers["expected"]})
-    return None if found is None else max(found, 10.0**-DECIMALS)
+    """Return the probability of the expected answer, as `error_probability` does; never 0, which files leave out."""
+    probability = error_probability(response, {"stereotyped": vignette.answers["expected"]})
+    return None if probability is None else max(probability, 10.0**-DECIMALS)
 
 
 def recurring(vignettes: Sequence[Vignette], responses: Iterable[Response], lexicon: Lexicon) -> Recurring:
     """Find what recurs over the reasonings of a run, whose arms are compared by their clinical stories."""
     cases = {vignette.key: vignette for vignette in vignettes}
-    arms = ((cases.get(CaseKey.parse(one.key).case), _reasoning(one)) for one in responses)
+    arms = ((cases.get(CaseKey.parse(response.key).case), _reasoning(response)) for response in responses)
     replies = (Reply(case.presentation, text, _features(case, lexicon)) for case, text in arms if case and text)
     return Recurring.among(replies, lexicon)
 

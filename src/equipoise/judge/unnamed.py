@@ -55,7 +55,7 @@ def discount_unnamed(p: NDArray[np.float64], passages: Sequence[str], odds: floa
     """
     if not odds:
         return p
-    unnamed = np.array([is_unnamed(one) for one in passages], dtype=bool)
+    unnamed = np.array([is_unnamed(passage) for passage in passages], dtype=bool)
     weighted = np.where(unnamed[:, None] & AS_CONSIDERED, p * math.exp(-odds), p)
     # Unchanged rows keep every bit.
     return np.where(unnamed[:, None], weighted / weighted.sum(axis=1, keepdims=True), p)

@@ -89,7 +89,10 @@ class Wording(Frozen):
     def _alone(cls, value: Any) -> Any:  # noqa: ANN401  (what a file holds)
         if isinstance(value, dict):
             # pydantic does not treat a validator's output as JSON, so lists must be converted to tuples.
-            return {name: tuple(one) if isinstance(one, list) else one for name, one in value.items()}
+            return {
+                name: tuple(expressions) if isinstance(expressions, list) else expressions
+                for name, expressions in value.items()
+            }
         return {"words": value} if isinstance(value, str) else value
 
     def fill_number(self, numbers: range) -> Self:
@@ -123,13 +126,15 @@ class Finder:
     def __init__(self, wordings: Sequence[Wording]) -> None:
         """Compile the wordings; raises ValueError if they are too many for RE2."""
         self._wordings = tuple(wordings)
-        self._any = _whole([one.words for one in wordings])
+        self._any = _whole([wording.words for wording in wordings])
 
     @cached_property
     def _searches(self) -> list[_Search]:
         """One search for all unconditional wordings, and one for each of the others."""
         alone = [
-            one.words for one in self._wordings if not (one.after or one.before or one.not_after or one.not_before)
+            wording.words
+            for wording in self._wordings
+            if not (wording.after or wording.before or wording.not_after or wording.not_before)
         ]
         others = [wording for wording in self._wordings if wording.words not in alone]
         return ([_Search(_whole(alone))] if alone else []) + [
@@ -177,12 +182,12 @@ def _utf8(text: str) -> str:
 
 
 def _whole(expressions: Sequence[str]) -> _Compiled:
-    return _compile(f"{NO_LETTER}({'|'.join(f'(?:{one})' for one in expressions)}){NO_LETTER}")
+    return _compile(f"{NO_LETTER}({'|'.join(f'(?:{expression})' for expression in expressions)}){NO_LETTER}")
 
 
 def _either(expressions: Sequence[str] | None) -> _Compiled | None:
-    return _compile("|".join(f"(?:{one})" for one in expressions)) if expressions else None
+    return _compile("|".join(f"(?:{expression})" for expression in expressions)) if expressions else None
 
 
 def _ending(expressions: Sequence[str] | None) -> _Compiled | None:
-    return _compile(rf"(?:{'|'.join(f'(?:{one})' for one in expressions)})\z") if expressions else None
+    return _compile(rf"(?:{'|'.join(f'(?:{expression})' for expression in expressions)})\z") if expressions else None

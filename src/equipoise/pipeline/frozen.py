@@ -2,7 +2,7 @@
 
 `data/plan/frozen.json` has, for each study, the endpoint with its margins, a digest of what `build` writes (cases,
 variants and prompts), and how many there are; for all of them the model and the level of decisions. Its digest is short
-enough to print, publish or sign. The date is what the machine said: only a publication of the digest proves it.
+enough to print, publish or sign. The date is that of the machine's clock: only a publication of the digest proves it.
 """
 
 from collections.abc import Iterator
@@ -57,7 +57,7 @@ class StudyPlan(Frozen):
         )
 
     def departures(self, other: Self) -> Iterator[str]:
-        """Name in what another description differs."""
+        """Name the aspects in which another description differs."""
         for name, limits in (("endpoint", False), ("margins", True)):
             if _part(self.endpoint, limits=limits) != _part(other.endpoint, limits=limits):
                 yield name
@@ -82,11 +82,11 @@ class FrozenPlan(Frozen):
         return jsonl.digest(self.model_dump(mode="json", by_alias=True))
 
     def departures(self, run: Run) -> tuple[str, ...]:
-        """Name in what the run of a study departs from the plan, sorted; empty where it follows it."""
+        """Name the aspects in which the run of a study departs from the plan, sorted; empty where it follows it."""
         planned = self.studies.get(run.study)
-        found = ["model"] if run.settings.model != self.model else []
-        found += ["level"] if level_of(run.settings) != self.level else []
-        return tuple(sorted([*found, *(["study"] if planned is None else planned.departures(StudyPlan.of(run)))]))
+        aspects = ["model"] if run.settings.model != self.model else []
+        aspects += ["level"] if level_of(run.settings) != self.level else []
+        return tuple(sorted([*aspects, *(["study"] if planned is None else planned.departures(StudyPlan.of(run)))]))
 
 
 def plan_of(settings: Params, data: Path) -> FrozenPlan:
@@ -131,7 +131,7 @@ def level_of(settings: Params) -> dict[str, Any]:
 
 
 def departures(run: Run) -> tuple[str, ...]:
-    """Name in what the run of a study departs from the frozen plan; empty where it follows it, or there is none."""
+    """Name the aspects in which a study's run departs from the frozen plan; empty if in none, or without a plan."""
     plan = read_plan(run.data)
     return () if plan is None else plan.departures(run)
 
@@ -140,5 +140,5 @@ def _part(value: Any, *, limits: bool) -> Any:  # noqa: ANN401  (any JSON value)
     """Give the limits of an endpoint alone, or all else of it."""
     if not isinstance(value, dict):
         return None if limits else value
-    inner = {name: _part(one, limits=limits) for name, one in value.items() if name not in LIMITS}
+    inner = {name: _part(nested, limits=limits) for name, nested in value.items() if name not in LIMITS}
     return inner | ({name: value[name] for name in LIMITS if name in value} if limits else {})

@@ -139,7 +139,11 @@ def magnitude_change(
     u, v = (clustered_mean([b + sign * a for a, b in pairs], clusters) for sign in (-1, 1))
     if u is None or v is None:
         return Change(value)
-    ends = [(abs(one + other) - abs(one - other)) / 2 for one in _ends(u, alpha) for other in _ends(v, alpha)]
+    ends = [
+        (abs(difference + total) - abs(difference - total)) / 2
+        for difference in _ends(u, alpha)
+        for total in _ends(v, alpha)
+    ]
     p = min(u.test(), v.test(), key=lambda test: test.neg_log10)
     return Change(value, Interval(min(ends), max(ends)), p)
 
@@ -202,7 +206,10 @@ def ratio_of_means(
         return None
 
     def variance(top: float, below: float) -> float:
-        mixed = [top * one + below * other for one, other in zip(numerators, denominators, strict=True)]
+        mixed = [
+            top * numerator + below * denominator
+            for numerator, denominator in zip(numerators, denominators, strict=True)
+        ]
         mean = clustered_mean(mixed, clusters)
         return mean.standard_error**2 if mean else 0.0
 
@@ -210,7 +217,9 @@ def ratio_of_means(
     top, over, under = float(np.mean(numerators)), variance(1, 0), bottom.standard_error**2
     covariance = (variance(1, 1) - over - under) / 2
     value = top / bottom.value
-    residuals = [one - value * other for one, other in zip(numerators, denominators, strict=True)]
+    residuals = [
+        numerator - value * denominator for numerator, denominator in zip(numerators, denominators, strict=True)
+    ]
     if np.abs(residuals).max() <= SPREAD_FLOOR * np.abs(denominators).max():
         return Ratio(value, None)
     a, b, c = bottom.value**2 - reach * under, top * bottom.value - reach * covariance, top**2 - reach * over

@@ -77,10 +77,12 @@ def agreement(
         `considered` (see `binary_agreement`), `three_way` with its kappa, and `errors`: how many of the texts labelled
         silent (none or dismissed), and how many of the others, the reader reads as labelled.
     """
-    none, says_none = (np.array([one == "none" for one in read]) for read in (labels, readings))
-    weighed, says_weighed = (np.array([one == "weighed" for one in read]) for read in (labels, readings))
+    none, says_none = (np.array([consideration == "none" for consideration in read]) for read in (labels, readings))
+    weighed, says_weighed = (
+        np.array([consideration == "weighed" for consideration in read]) for read in (labels, readings)
+    )
     options = {"seed": seed, "n_bootstrap": n_bootstrap}
-    first, second = ([CONSIDERATIONS.index(one) for one in read] for read in (labels, readings))
+    first, second = ([CONSIDERATIONS.index(consideration) for consideration in read] for read in (labels, readings))
     every = [1.0] * len(cases)
     kappa = _kappa("kappa", first, second, cases, every, **options) if len(set(labels)) > 1 else {}
     return {
@@ -117,7 +119,7 @@ def binary_agreement(
 
 def judgements_by_row(key: Sequence[KeyRow], judgements: Sequence[Judgement]) -> dict[str, Judgement]:
     """Return the judgement of each row of a sheet; raises EquipoiseError for a row without one."""
-    by_key = {one.key: one for one in judgements}
+    by_key = {judgement.key: judgement for judgement in judgements}
     for row in key:
         if row.response not in by_key:
             raise EquipoiseError(f"row {row.key!r}: no judgement of {row.response!r}: run `dvc repro score`")
@@ -146,10 +148,16 @@ def judge_agreement(
     pairs = [row.pair for row in rated]
     options: dict[str, Any] = {"seed": seed, "n_bootstrap": n_bootstrap}
     mentioned = binary_agreement(
-        [one.mentioned for one in people], [one.mentioned for one in judgements_by_row], pairs, **options
+        [rating.mentioned for rating in people],
+        [judgement.mentioned for judgement in judgements_by_row],
+        pairs,
+        **options,
     )
     considered = agreement(
-        [one.considered for one in people], [one.considered for one in judgements_by_row], pairs, **options
+        [rating.considered for rating in people],
+        [judgement.considered for judgement in judgements_by_row],
+        pairs,
+        **options,
     )
     figures: Nested = {"n": len(rated), "unrated": len(key) - len(rated), "mentioned": mentioned, **considered}
     weights = _weights(rated, key)
@@ -210,7 +218,7 @@ def disagreements(
             continue
         cells = (
             *(rater, row.key, row.response),
-            *("yes" if one.mentioned else "no" for one in (rating, judge)),
+            *("yes" if finding.mentioned else "no" for finding in (rating, judge)),
             *(rating.considered, judge.considered, judge.window, rating.note),
         )
         listed.append(dict(zip(LISTED, cells, strict=True)))
@@ -264,9 +272,9 @@ def figure_with_interval(
 def _answers(read: Sequence[Rating | Judgement]) -> Answers:
     """Return the answers as numbers, for each of `MEASURED`."""
     return {
-        "mentioned": [int(one.mentioned) for one in read],
-        "considered": [int(one.considered != "none") for one in read],
-        "three_way": [CONSIDERATIONS.index(one.considered) for one in read],
+        "mentioned": [int(finding.mentioned) for finding in read],
+        "considered": [int(finding.considered != "none") for finding in read],
+        "three_way": [CONSIDERATIONS.index(finding.considered) for finding in read],
     }
 
 

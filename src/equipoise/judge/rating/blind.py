@@ -77,8 +77,8 @@ def rating_sheet(
     Raises:
         EquipoiseError: Vignettes, responses and judgements do not belong together, or there is nothing to rate.
     """
-    cases = {one.key: one for one in vignettes}
-    considered = {one.key: one.considered for one in judgements if _is_rated(one.key)}
+    cases = {vignette.key: vignette for vignette in vignettes}
+    considered = {judgement.key: judgement.considered for judgement in judgements if _is_rated(judgement.key)}
     shown = reasonings(responses)
     for what, keys in (("responses", shown.keys()), ("judgements", considered.keys())):
         if unmatched := sorted(cases.keys() ^ keys):

@@ -26,7 +26,7 @@ def suite(name: str) -> Path:
     path = Path(name) if name.endswith(".jsonl") else FOLDER / f"{name}.jsonl"
     if path.is_file():
         return path
-    names = ", ".join(sorted(one.stem for one in FOLDER.glob("*.jsonl"))) or "none"
+    names = ", ".join(sorted(file.stem for file in FOLDER.glob("*.jsonl"))) or "none"
     raise EquipoiseError(f"{path}: no such benchmark: known: {names}; or give the path of a file (*.jsonl)")
 
 
@@ -40,7 +40,7 @@ def draw_passages(passages: Sequence[Passage], limit: int | None) -> list[Passag
 
 def first_questions(passages: Sequence[Passage], lexicon: Lexicon) -> list[tuple[str, Feature]]:
     """Return the text of each passage, with the feature in question."""
-    questions = [(one.text, one.features[0]) for one in passages]
+    questions = [(passage.text, passage.features[0]) for passage in passages]
     return [(text, lexicon.features({first.dimension: first.feature})[0]) for text, first in questions]
 
 
@@ -76,7 +76,7 @@ def panel_agreement(votes: Mapping[str, Sequence[Treatment]]) -> dict[str, Any]:
     """
     from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
-    considered = np.array([[CONSIDERED[one] for one in of] for of in votes.values()]).T
+    considered = np.array([[CONSIDERED[treatment] for treatment in of] for of in votes.values()]).T
     counts, categories = aggregate_raters(considered)
     kappa = rounded(float(fleiss_kappa(counts))) if len(categories) > 1 else None
     return {"fleiss_kappa": kappa, "unanimous": rounded(float((counts.max(axis=1) == len(votes)).mean()))}
@@ -90,7 +90,7 @@ def read_by_keyword(text: str, feature: Feature) -> Reading:
 
 def read_by_count(text: str, feature: Feature) -> Reading:
     """Read a text as considering a feature if more than one of its sentences names it, by the lexicon."""
-    named = sum(feature.is_named(text[one.start : one.end]) for one in sentence_spans(text))
+    named = sum(feature.is_named(text[span.start : span.end]) for span in sentence_spans(text))
     return _reading(mentioned=named > 0, considered=named > 1, keyword=has_keyword(text, feature.words))
 
 

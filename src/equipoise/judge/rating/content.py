@@ -140,11 +140,11 @@ def validity(rated: Mapping[str, Mapping[str, Content]], key: Sequence[ContentKe
             f"{', '.join(rated)}: one rater is not enough for agreement: give the sheets of two or more"
         )
     agreed = {
-        name: {pair: tuple(rating >= AGREES for rating in one.ratings) for pair, one in contents.items()}
+        name: {pair: tuple(rating >= AGREES for rating in content.ratings) for pair, content in contents.items()}
         for name, contents in rated.items()
     }
     pairs = [_pair(row.pair, rated, agreed) for row in key]
-    both = [one for one in pairs if one["raters"] >= FEWEST]
+    both = [entry for entry in pairs if entry["raters"] >= FEWEST]
     if not both:
         raise EquipoiseError(
             f"{', '.join(rated)}: no pair was rated by two: give sheets of which the same rows are rated"
@@ -191,7 +191,7 @@ def _pair(
     )
     figures: dict[str, Any] = {"pair": pair, "raters": len(agreements), "notes": "; ".join(notes)}
     for place, name in enumerate(STATEMENTS) if len(agreements) >= FEWEST else ():
-        agree = sum(one[place] for one in agreements)
+        agree = sum(agreement[place] for agreement in agreements)
         figures[name] = {"i_cvi": agree / len(agreements), "kappa": modified_kappa(agree, len(agreements))}
     return figures
 
@@ -199,13 +199,13 @@ def _pair(
 def _statement(
     place: int, name: str, pairs: Sequence[Mapping[str, Any]], agreed: Mapping[str, Mapping[str, tuple[bool, ...]]]
 ) -> dict[str, Any]:
-    shares = [one[name]["i_cvi"] for one in pairs]
+    shares = [entry[name]["i_cvi"] for entry in pairs]
     return {
         "n": len(pairs),
         "s_cvi_ave": float(np.mean(shares)),
         "s_cvi_ua": float(np.mean([share == 1 for share in shares])),
-        "kappa": float(np.mean([one[name]["kappa"] for one in pairs])),
-        "below": sum(is_below(one[name]["i_cvi"], one["raters"]) for one in pairs),
+        "kappa": float(np.mean([entry[name]["kappa"] for entry in pairs])),
+        "below": sum(is_below(entry[name]["i_cvi"], entry["raters"]) for entry in pairs),
         "fleiss_kappa": _fleiss(place, agreed),
     }
 
@@ -214,8 +214,8 @@ def _fleiss(place: int, agreed: Mapping[str, Mapping[str, tuple[bool, ...]]]) ->
     """Return Fleiss' kappa over the pairs that all raters rated; None without such pairs, or if ratings are equal."""
     from statsmodels.stats.inter_rater import fleiss_kappa
 
-    common = set.intersection(*(set(found) for found in agreed.values()))
-    counts = [sum(found[pair][place] for found in agreed.values()) for pair in sorted(common)]
+    common = set.intersection(*(set(agreements) for agreements in agreed.values()))
+    counts = [sum(agreements[pair][place] for agreements in agreed.values()) for pair in sorted(common)]
     if not 0 < sum(counts) < len(agreed) * len(counts):
         return None
     return float(fleiss_kappa(np.array([[n, len(agreed) - n] for n in counts])))

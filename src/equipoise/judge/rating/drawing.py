@@ -42,7 +42,7 @@ def inclusion_probabilities(scores: Sequence[float], n: int) -> list[float]:
         chances = np.where(sure, 1.0, score * (n - sure.sum()) / score[~sure].sum())
         more = ~sure & (chances >= 1)
         if not more.any():
-            return [float(one) for one in chances]
+            return [float(chance) for chance in chances]
         sure |= more
     return [1.0] * len(score)
 
@@ -71,7 +71,7 @@ def draw(pairs: Sequence[Pair], worded: Mapping[str, str], n: int, seed: int) ->
         (place for place in _replies(pairs) if place[0].key in worded),
         key=lambda reply: (reply[1], reply[0].p_considered, digest(["draw", seed, reply[0].key])),
     )
-    sizes = [math.sqrt(max(0.0, one.p_considered * (1 - one.p_considered))) for one, _, _ in replies]
+    sizes = [math.sqrt(max(0.0, judgement.p_considered * (1 - judgement.p_considered))) for judgement, _, _ in replies]
     mean = sum(sizes) / len(sizes) if any(sizes) else 1.0
     scores = [
         importance * ((1 - UNIFORM) * size / mean + UNIFORM)

@@ -122,4 +122,4 @@ def _share(replies: Sequence[Labelled], alpha: float) -> Estimate:
 
 
 def _count(replies: Sequence[Labelled]) -> float:
-    return float(sum(one.label is not None for one in replies))
+    return float(sum(reply.label is not None for reply in replies))

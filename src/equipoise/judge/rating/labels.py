@@ -57,8 +57,8 @@ def judge_sheet(
     if not shown:
         raise EquipoiseError("no reply to a pair of vignettes has any words: run `dvc repro score` with another model")
     drawn = draw(pairs, shown, n, seed)
-    considered = {one.key: one.considered for one in judgements}
-    cases = {one.key: one for one in vignettes}
+    considered = {judgement.key: judgement.considered for judgement in judgements}
+    cases = {vignette.key: vignette for vignette in vignettes}
     return sheet(
         drawn,
         cases,
@@ -109,7 +109,7 @@ def run_labels(
                 f"are: rate at least {min(FEWEST, drawn[kind])}"
             )
     silent = Rating(mentioned=False, considered="none", note="")
-    return labels + [_label(one, key[0], silent, 1.0) for one, text in texts.items() if not has_words(text)]
+    return labels + [_label(response, key[0], silent, 1.0) for response, text in texts.items() if not has_words(text)]
 
 
 def _label(response: str, row: KeyRow, rating: Rating, probability: float) -> Label:
@@ -161,15 +161,18 @@ def judge_accuracy(
         if labels cover two stories; labels are weighted by the inverse of their probability. `misreading`: p-values
         that errors depend on dimension, and on arm, among unweighted labels of one class (`errors_by_group`).
     """
-    cases, judged = {one.key: one for one in vignettes}, {one.key: one for one in judgements}
-    labelled = [(one, cases[CaseKey.parse(one.key).case]) for one in labels]
-    read = [Read(case.presentation, case.combination, case.role, one, judged[one.key]) for one, case in labelled]
-    classes = [f"{one.label.considered} {one.label.mentioned}" for one in read]
-    errors = [not one.right for one in read]
-    groups = {"dimensions": [one.dimension for one in read], "arms": [one.arm for one in read]}
+    cases, judged = (
+        {vignette.key: vignette for vignette in vignettes},
+        {judgement.key: judgement for judgement in judgements},
+    )
+    labelled = [(label, cases[CaseKey.parse(label.key).case]) for label in labels]
+    read = [Read(case.presentation, case.combination, case.role, label, judged[label.key]) for label, case in labelled]
+    classes = [f"{reply.label.considered} {reply.label.mentioned}" for reply in read]
+    errors = [not reply.right for reply in read]
+    groups = {"dimensions": [reply.dimension for reply in read], "arms": [reply.arm for reply in read]}
     by_group: Nested = {
         name: {
-            group: _rates([one for one, own in zip(read, members, strict=True) if own == group])
+            group: _rates([reply for reply, own in zip(read, members, strict=True) if own == group])
             for group in sorted(set(members))
         }
         for name, members in groups.items()
@@ -180,20 +183,22 @@ def judge_accuracy(
 
 def _rates(read: Sequence[Read]) -> Nested:
     kinds = {
-        "sensitivity": [one for one in read if one.is_silent],
-        "specificity": [one for one in read if not one.is_silent],
+        "sensitivity": [reply for reply in read if reply.is_silent],
+        "specificity": [reply for reply in read if not reply.is_silent],
     }
     return {name: _rate(some) for name, some in kinds.items() if some}
 
 
 def _rate(read: Sequence[Read]) -> Nested:
     """Return the weighted accuracy, with its interval."""
-    weights = [1 / one.label.probability for one in read]
+    weights = [1 / reply.label.probability for reply in read]
     share: Nested = {
         "n": len(read),
-        "estimate": rounded(float(np.average([one.right for one in read], weights=weights))),
+        "estimate": rounded(float(np.average([reply.right for reply in read], weights=weights))),
     }
-    labelled = [Labelled(0.0, float(one.right), weight, one.story) for one, weight in zip(read, weights, strict=True)]
+    labelled = [
+        Labelled(0.0, float(reply.right), weight, reply.story) for reply, weight in zip(read, weights, strict=True)
+    ]
     estimate = powered_mean(labelled)
     mean = None if estimate is None else estimate.mean()
     if mean is None:
