@@ -79,7 +79,7 @@ def _revisions(base: str, head: str) -> Figures:
 
 
 def _lost(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Say of each figure how many items one side alone has: what is missing may be what got worse."""
+    """Report for each figure how many items only one side has: the missing ones may be those that got worse."""
     for row in rows:
         if any(row[name] for name in ONLY):
             before, after = (row[name] for name in ONLY)

@@ -1,4 +1,4 @@
-"""A few cases of a study asked of a model, or of any function, without DVC: `equipoise.run` and `equipoise run`."""
+"""Ask a model, or any function, a few cases of a study, without DVC: `equipoise.run` and `equipoise run`."""
 
 from __future__ import annotations
 

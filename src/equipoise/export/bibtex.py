@@ -22,7 +22,7 @@ class Author(Frozen):
 
 
 class Citation(Frozen):
-    """What CITATION.cff says of the software; other fields are not needed here."""
+    """What CITATION.cff says about the software; other fields are not needed here."""
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True)
 
@@ -42,7 +42,7 @@ def files(run: Run) -> Mapping[str, str]:
         "year": f"{run.date:%Y}",
         "note": "Computer software",
     }
-    claims = " ".join(f"{found.study.title}: {found.claim}" for found in run.studies)
+    claims = " ".join(f"{assessment.study.title}: {assessment.claim}" for assessment in run.studies)
     evaluated = {
         "author": authors,
         "title": f"{{{latex_text(f'Demographic bias of {run.title}, measured with {cited.title}')}}}",

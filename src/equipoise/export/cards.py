@@ -20,12 +20,12 @@ Fields = dict[str, Any]
 def hub_files(run: Run) -> Mapping[str, str]:
     """Write `.eval_results/equipoise.yaml`, an entry for each verdict with a figure, and `model_card_section.md`."""
     entries = []
-    for found in run.studies:
-        verdict = found.result.verdict
+    for assessment in run.studies:
+        verdict = assessment.result.verdict
         if verdict is not None and verdict.row.estimate is not None:
-            dataset = {"id": DATASET, "task_id": found.study.name}
+            dataset = {"id": DATASET, "task_id": assessment.study.name}
             dated = {} if run.made is None else {"date": run.made.isoformat()}
-            entry = {"dataset": dataset, "value": verdict.row.estimate, **dated, "notes": visible(found.claim)}
+            entry = {"dataset": dataset, "value": verdict.row.estimate, **dated, "notes": visible(assessment.claim)}
             entries.append(entry)
     head = (
         f"# Replace {DATASET} by the data set under which the cases are published (equipoise export run --to\n"
@@ -42,17 +42,22 @@ def _section(run: Run) -> str:
     if run.intended_use:
         lines += [f"Intended use: {markdown(run.intended_use)}", ""]
     lines += ["| study | verdict | figure | n | margins |", "|---|---|---|---:|---|"]
-    for found in run.studies:
-        verdict = found.result.verdict
+    for assessment in run.studies:
+        verdict = assessment.result.verdict
         figure, n = "", ""
         if verdict is not None:
             row, title = verdict.row, verdict.figure.title
-            figure = f"{title}: {' '.join(filter(None, [estimate(row), interval(row, found.level)]))}"
+            figure = f"{title}: {' '.join(filter(None, [estimate(row), interval(row, assessment.level)]))}"
             n = str(row.n)
-        lines.append(table_row((found.study.title, found.state, figure, n, found.opening.margins)))
-    lines += ["", *(f"- {found.study.title}. {found.claim}" for found in run.studies), ""]
+        lines.append(table_row((assessment.study.title, assessment.state, figure, n, assessment.opening.margins)))
+    lines += ["", *(f"- {assessment.study.title}. {assessment.claim}" for assessment in run.studies), ""]
     about = f"{run.version}, evaluated {'on' if run.made else 'before'} {run.date:%Y-%m-%d}"
-    lines += [f"Model: {markdown(about)}. {guards([found.result for found in run.studies]).summary}", "", LIMITS, ""]
+    lines += [
+        f"Model: {markdown(about)}. {guards([assessment.result for assessment in run.studies]).summary}",
+        "",
+        LIMITS,
+        "",
+    ]
     return "\n".join(map(visible, lines))
 
 
@@ -85,7 +90,9 @@ def _card(run: Run) -> Fields:
         },
         "Warnings": {
             "KnownRisksAndLimitations": BY_DEVELOPER,
-            "KnownBiasesOrEthicalConsiderations": " ".join(f"{one.study.title}: {one.claim}" for one in run.studies),
+            "KnownBiasesOrEthicalConsiderations": " ".join(
+                f"{assessment.study.title}: {assessment.claim}" for assessment in run.studies
+            ),
             "ClinicalRiskLevel": BY_DEVELOPER,
         },
         "TrustIngredients": {
@@ -106,35 +113,40 @@ def _card(run: Run) -> Fields:
 
 
 def _fairness(run: Run) -> Fields:
-    goals = (f"{one.study.title}: {one.study.question} Margins: {one.opening.margins}." for one in run.studies)
-    data = (f"{one.study.title}: {one.study.whom}" for one in run.studies)
+    goals = (
+        f"{assessment.study.title}: {assessment.study.question} Margins: {assessment.opening.margins}."
+        for assessment in run.studies
+    )
+    data = (f"{assessment.study.title}: {assessment.study.whom}" for assessment in run.studies)
     return {
         "MetricGoal": " ".join(goals),
-        "Results": {"MetricResult": [result for one in run.studies for result in _results(one)]},
-        "Interpretation": " ".join([*(f"{one.study.title}: {one.opening.sentence}" for one in run.studies), LIMITS]),
+        "Results": {"MetricResult": [result for assessment in run.studies for result in _results(assessment)]},
+        "Interpretation": " ".join(
+            [*(f"{assessment.study.title}: {assessment.opening.sentence}" for assessment in run.studies), LIMITS]
+        ),
         "TestType": "Counterfactual pairs: the same case with another patient; equivalence against declared margins.",
         "TestingDataDescription": " ".join(data),
         "ValidationProcessAndJustification": (
             "Endpoints and margins were declared before the run, in params.yaml. "
-            f"{guards([one.result for one in run.studies]).summary}"
+            f"{guards([assessment.result for assessment in run.studies]).summary}"
         ),
     }
 
 
-def _results(found: Found) -> Iterator[Fields]:
-    yield _label(f"{found.study.title}, verdict", {"verdict": found.state, "sentence": found.claim})
-    for part in found.parts:
+def _results(assessment: Found) -> Iterator[Fields]:
+    yield _label(f"{assessment.study.title}, verdict", {"verdict": assessment.state, "sentence": assessment.claim})
+    for part in assessment.parts:
         row = part.row
         value = {
-            "verdict": found.told(part),
+            "verdict": assessment.told(part),
             "estimate": row.estimate,
             "ci_low": row.ci_low,
             "ci_high": row.ci_high,
-            "level": round(found.level, 6),
+            "level": round(assessment.level, 6),
             "n": row.n,
             "margin": part.component.margin,
         }
-        yield _label(f"{found.study.title}, {part.figure.title}", value)
+        yield _label(f"{assessment.study.title}, {part.figure.title}", value)
 
 
 def _label(label: str, value: object) -> Fields:
@@ -148,9 +160,9 @@ def _open(*names: str) -> Fields:
 def _fill(parent: ET.Element, fields: Fields) -> None:
     """Add an element for each field, in order; a list is the same element several times."""
     for name, value in fields.items():
-        for one in value if isinstance(value, list) else [value]:
+        for content in value if isinstance(value, list) else [value]:
             child = ET.SubElement(parent, f"{{{NAMESPACE}}}{name}")
-            if isinstance(one, dict):
-                _fill(child, one)
+            if isinstance(content, dict):
+                _fill(child, content)
             else:
-                child.text = visible(one)
+                child.text = visible(content)

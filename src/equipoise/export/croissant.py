@@ -43,7 +43,7 @@ CONTEXT: dict[str, Any] = {
 CONFORMS = ["http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0"]
 TYPES: dict[type, str] = {bool: "sc:Boolean", int: "sc:Integer", float: "sc:Float", str: "sc:Text"}
 PROMPTS = "prompts.jsonl"
-"""What is asked, made of the cases by the settings: exported where a study has nothing else."""
+"""The prompts, built from the cases by the settings: exported where a study has nothing else."""
 AUTHORED = "authored"
 USES = (
     "To measure whether a clinical language model answers differently when only the patient's demographics differ. Not "
@@ -72,44 +72,48 @@ class Set(NamedTuple):
 def files(run: Run) -> Mapping[str, bytes]:
     """Write `NAME/croissant.json` and the files that it describes, for each set."""
     cited = load_yaml(run.root / FILE, Citation)
-    found: dict[str, bytes] = {}
-    for one in _sets(run):
-        contents = {path.name: path.read_bytes() for path in one.files}
-        described = json.dumps(_dataset(run, one, contents, cited), indent=1, ensure_ascii=False, allow_nan=False)
+    written: dict[str, bytes] = {}
+    for dataset in _sets(run):
+        contents = {path.name: path.read_bytes() for path in dataset.files}
+        described = json.dumps(_dataset(run, dataset, contents, cited), indent=1, ensure_ascii=False, allow_nan=False)
         parts = contents | {"croissant.json": f"{described}\n".encode()}
-        found |= {f"{one.name}/{name}": content for name, content in parts.items()}
-    return found
+        written |= {f"{dataset.name}/{name}": content for name, content in parts.items()}
+    return written
 
 
 def _sets(run: Run) -> Iterator[Set]:
     stems = []
-    for found in run.studies:
-        folder = run.data / found.study.name / "built"
+    for assessment in run.studies:
+        folder = run.data / assessment.study.name / "built"
         built = [path for path in sorted(folder.glob("*.jsonl")) if path.stat().st_size]
         if not built:
             raise EquipoiseError(f"{folder}: has no cases: run `dvc repro`, or restore them with `make pull`")
         cases = [path for path in built if path.name != PROMPTS] or built
-        yield Set(found.study.name, f"{found.study.title}. {found.study.question} {found.study.whom}", cases)
-        if (stem := found.study.items(run.settings)) is not None:
+        yield Set(
+            assessment.study.name,
+            f"{assessment.study.title}. {assessment.study.question} {assessment.study.whom}",
+            cases,
+        )
+        if (stem := assessment.study.items(run.settings)) is not None:
             stems.append(stem)
     for stem in dict.fromkeys(stems):
         path = run.root / ITEMS / f"{stem}.jsonl"
         yield Set(f"items-{stem}", f"Questions or messages of {path.name}, from which studies build cases.", [path])
 
 
-def _dataset(run: Run, one: Set, contents: Mapping[str, bytes], cited: Citation) -> Json:
-    rows = {path.name: [row for _, row in json_rows(path)] for path in one.files}
+def _dataset(run: Run, dataset: Set, contents: Mapping[str, bytes], cited: Citation) -> Json:
+    rows = {path.name: [row for _, row in json_rows(path)] for path in dataset.files}
     every = [row for part in rows.values() for row in part]
     licences, sources = _stated(every, "licence"), _stated(every, "source")
-    # Rows without a licence of their own are made of the inputs, each of which declares one.
+    # Rows without a licence of their own are built from the inputs, each of which declares one.
     licences = licences or sorted({each.licence for each in run.inputs if each.path.startswith("data/")})
     origin = f"as each row states: {', '.join(sources)}" if sources else "the inputs that report/inputs.json lists"
-    name = f"equipoise-{one.name}"
+    name = f"equipoise-{dataset.name}"
     return {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
         "name": name,
-        "description": visible(one.description),
+        "description": visible(dataset.description),
         "conformsTo": CONFORMS,
         "license": licences,
         "version": cited.version,
@@ -148,7 +152,7 @@ def _records(file: str, rows: Sequence[Mapping[str, Any]]) -> Json:
     name = Path(file).stem
     columns = sorted({column for row in rows for column in row})
     values = {column: [row[column] for row in rows if row.get(column) is not None] for column in columns}
-    fields = [_field(file, f"{name}/{column}", column, found) for column, found in values.items()]
+    fields = [_field(file, f"{name}/{column}", column, cells) for column, cells in values.items()]
     return {
         "@type": "cr:RecordSet",
         "@id": name,
@@ -174,11 +178,13 @@ def _field(file: str, name: str, column: str, values: Sequence[Any]) -> Json | N
             "@id": f"{name}/{member}",
             "name": f"{name}/{member}",
             "description": f"{column.replace('_', ' ')}: {member}",
-            "dataType": _type([each for value in found for each in (value if isinstance(value, list) else [value])]),
-            "repeated": lists or any(isinstance(value, list) for value in found),
+            "dataType": _type(
+                [each for value in member_values for each in (value if isinstance(value, list) else [value])]
+            ),
+            "repeated": lists or any(isinstance(value, list) for value in member_values),
             "source": _source(file, column, path),
         }
-        for member, path, found in members
+        for member, path, member_values in members
     ]
     return about | {"repeated": lists, "subField": parts} if parts else None
 
@@ -194,8 +200,8 @@ def _members(values: Sequence[Any]) -> list[tuple[str, str, list[Any]]] | None:
         ]
     if objects:
         names = sorted({name for value in objects for name in value})
-        found = {name: [value[name] for value in objects if value.get(name) is not None] for name in names}
-        return [(name, f"$.{name}", part) for name, part in found.items() if part]
+        by_name = {name: [value[name] for value in objects if value.get(name) is not None] for name in names}
+        return [(name, f"$.{name}", part) for name, part in by_name.items() if part]
     return None
 
 

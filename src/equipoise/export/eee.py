@@ -1,6 +1,6 @@
 """Every Eval Ever, version 0.3: the headline figures as results of one evaluation, for shared stores of results.
 
-A figure without an estimate is left out, as is one of which no direction is declared: both are counted in
+A figure without an estimate is left out, as is one without a declared direction: both are counted in
 `source_metadata`. The verdict of a study stands, in words, at its primary figure and in `source_metadata`.
 """
 
@@ -21,12 +21,12 @@ OWN = {"phantom"}
 def files(run: Run) -> Mapping[str, str]:
     """Write `every_eval_ever.json`."""
     stamp = str(run.now.timestamp())
-    every = [(found, figure, row) for found in run.studies for figure, row in found.rows]
-    defined = [(found, figure, row) for found, figure, row in every if row.estimate is not None]
-    kept = [one for one in defined if one[1].null is not None or one[1].worse is not None]
+    every = [(assessment, figure, row) for assessment in run.studies for figure, row in assessment.rows]
+    defined = [(assessment, figure, row) for assessment, figure, row in every if row.estimate is not None]
+    kept = [result for result in defined if result[1].null is not None or result[1].worse is not None]
     counts = {"figures": len(every), "undefined_left_out": len(every) - len(defined)}
     counts |= {"without_direction_left_out": len(defined) - len(kept)}
-    verdicts = {f"verdict_{found.study.name}": found.claim for found in run.studies}
+    verdicts = {f"verdict_{assessment.study.name}": assessment.claim for assessment in run.studies}
     value = {
         "schema_version": SCHEMA,
         "evaluation_id": f"equipoise/{run.manifest.model}/{stamp}",
@@ -41,7 +41,7 @@ def files(run: Run) -> Mapping[str, str]:
         },
         "eval_library": {"name": "equipoise", "version": versions(("equipoise",)).get("equipoise", "unknown")},
         "model_info": _model(run),
-        "evaluation_results": [_result(run, *one) for one in kept],
+        "evaluation_results": [_result(run, *result) for result in kept],
     }
     return {"every_eval_ever.json": json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"}
 
@@ -58,14 +58,17 @@ def _model(run: Run) -> dict[str, Any]:
     if run.intended_use:
         more["intended_use"] = run.intended_use
     name = "equipoise" if manifest.backend in OWN else manifest.backend
-    engine = {"name": name, "version": ", ".join(f"{one} {version}" for one, version in manifest.versions.items())}
+    engine = {
+        "name": name,
+        "version": ", ".join(f"{package} {version}" for package, version in manifest.versions.items()),
+    }
     return {"name": run.title, "id": manifest.repo, "inference_engine": engine, "additional_details": more}
 
 
-def _result(run: Run, found: Found, figure: Figure, row: Effect) -> dict[str, Any]:
+def _result(run: Run, assessment: Found, figure: Figure, row: Effect) -> dict[str, Any]:
     details = {"n": str(row.n), "endpoint": "primary" if row.primary else "secondary"}
     if row.primary:
-        details["verdict"] = found.claim
+        details["verdict"] = assessment.claim
     if (coverage := undercoverage(row)) is not None:
         details["simulated_coverage"] = f"{coverage:.2f}"
     score: dict[str, Any] = {"score": row.estimate, "details": details}
@@ -75,15 +78,15 @@ def _result(run: Run, found: Found, figure: Figure, row: Effect) -> dict[str, An
         uncertainty["confidence_interval"] = limits
     return {
         "evaluation_result_id": row.key,
-        "evaluation_name": found.study.title,
-        "source_data": {"dataset_name": f"Equipoise, {found.study.title}", "source_type": "other"},
+        "evaluation_name": assessment.study.title,
+        "source_data": {"dataset_name": f"Equipoise, {assessment.study.title}", "source_type": "other"},
         "metric_config": _metric(figure),
         "score_details": score | {"uncertainty": uncertainty},
     }
 
 
 def _metric(figure: Figure) -> dict[str, Any]:
-    """Describe a figure; of one with a null value the distance from it counts, which the schema cannot say."""
+    """Describe a figure; with a null value, the distance from it counts, which the schema cannot express."""
     known = {
         "metric_id": f"equipoise.{figure.name}",
         "metric_name": figure.title,

@@ -1,4 +1,4 @@
-"""Rows for a hazard log as DCB0129 asks of a manufacturer: one for each finding.
+"""Rows for a hazard log as DCB0129 requires of a manufacturer: one for each finding.
 
 A finding is a component that is not within its margin, or a study that has no verdict of no bias for another reason.
 Severity, likelihood and risk stay empty: the clinical safety officer rates them, knowing the use.
@@ -41,29 +41,29 @@ def files(run: Run) -> Mapping[str, str]:
 
 def _findings(run: Run) -> Iterator[tuple[Found, Part | None]]:
     """Yield each component that is beyond its margin, or open, and each study whose verdict none of them explains."""
-    for found in run.studies:
-        parts = [part for part in found.parts if part.state != "within"]
-        yield from ((found, part) for part in parts)
-        wanted = "beyond" if found.state == BIASED else "open"
+    for assessment in run.studies:
+        parts = [part for part in assessment.parts if part.state != "within"]
+        yield from ((assessment, part) for part in parts)
+        wanted = "beyond" if assessment.state == BIASED else "open"
         if (
-            found.result.verdict is not None
-            and found.state != UNBIASED
+            assessment.result.verdict is not None
+            and assessment.state != UNBIASED
             and wanted not in {part.state for part in parts}
         ):
-            yield found, None
+            yield assessment, None
 
 
-def _row(run: Run, number: int, found: Found, part: Part | None) -> dict[str, str]:
-    beyond = found.state == BIASED if part is None else part.state == "beyond"
+def _row(run: Run, number: int, assessment: Found, part: Part | None) -> dict[str, str]:
+    beyond = assessment.state == BIASED if part is None else part.state == "beyond"
     doubt = "" if beyond else "not excluded: "
     what = "bias" if part is None else f"{part.figure.title} beyond the margin"
     row = {
         "id": f"EQ-{number:03d}",
-        "hazard": f"{doubt}{found.study.title}: {what}",
+        "hazard": f"{doubt}{assessment.study.title}: {what}",
         "cause": CAUSE if beyond else OPEN_CAUSE,
-        "effect": f"{doubt}{_effect(found, part)}",
+        "effect": f"{doubt}{_effect(assessment, part)}",
         "existing controls": CONTROLS,
-        "evidence": f"{'' if part is None else found.told(part)} The study's verdict: {found.claim}".strip(),
+        "evidence": f"{'' if part is None else assessment.told(part)} The study's verdict: {assessment.claim}".strip(),
         **dict.fromkeys(EMPTY, ""),
         "status": "open",
         "intended use": run.intended_use,
@@ -72,10 +72,10 @@ def _row(run: Run, number: int, found: Found, part: Part | None) -> dict[str, st
     return {name: visible(value) for name, value in row.items()}
 
 
-def _effect(found: Found, part: Part | None) -> str:
+def _effect(assessment: Found, part: Part | None) -> str:
     """Say what a difference of the figure means for patients: on the side where it lies, or on both."""
     if part is None:
-        return found.study.question
+        return assessment.study.question
     figure, value = part.figure, part.row.estimate
     if part.state == "beyond" and value is not None:
         return figure.above if value > (figure.null or 0.0) else figure.below

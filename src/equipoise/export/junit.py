@@ -17,13 +17,13 @@ FAILURE, SKIPPED, PASSED = "failure", "skipped", ""
 def files(run: Run) -> Mapping[str, str]:
     """Write `junit.xml`."""
     root = ET.Element("testsuites", name=f"equipoise: {visible(run.title)}")
-    for found in run.studies:
-        suite = ET.SubElement(root, "testsuite", name=found.study.name, timestamp=f"{run.date:%Y-%m-%dT%H:%M:%S}")
+    for assessment in run.studies:
+        suite = ET.SubElement(root, "testsuite", name=assessment.study.name, timestamp=f"{run.date:%Y-%m-%dT%H:%M:%S}")
         named = {"model": run.manifest.model, "version": run.version, "intended use": run.intended_use}
         properties = ET.SubElement(suite, "properties")
         for name, value in named.items():
             ET.SubElement(properties, "property", name=name, value=visible(value))
-        outcomes = [_case(suite, found, *case) for case in _cases(found)]
+        outcomes = [_case(suite, assessment, *case) for case in _cases(assessment)]
         counts = {"tests": len(outcomes), "failures": outcomes.count(FAILURE), "skipped": outcomes.count(SKIPPED)}
         suite.attrib |= {name: str(count) for name, count in (counts | {"errors": 0}).items()}
     for name in ("tests", "failures", "skipped", "errors"):
@@ -32,21 +32,21 @@ def files(run: Run) -> Mapping[str, str]:
     return {"junit.xml": ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"}
 
 
-def _cases(found: Found) -> Iterator[tuple[str, str, str]]:
+def _cases(assessment: Found) -> Iterator[tuple[str, str, str]]:
     """Give the name, the outcome and the sentence of the verdict, then of each component."""
     decided: Mapping[str, str] = {BIASED: FAILURE, UNBIASED: PASSED}
-    overall = decided.get(found.state, SKIPPED)
+    overall = decided.get(assessment.state, SKIPPED)
     outcomes = {"beyond": FAILURE, "within": SKIPPED if overall == SKIPPED else PASSED, "open": SKIPPED}
-    yield "verdict", overall, found.claim
-    for part in found.parts:
-        yield part.figure.name.partition(".")[2], outcomes[part.state], found.told(part)
+    yield "verdict", overall, assessment.claim
+    for part in assessment.parts:
+        yield part.figure.name.partition(".")[2], outcomes[part.state], assessment.told(part)
 
 
-def _case(suite: ET.Element, found: Found, name: str, outcome: str, sentence: str) -> str:
-    case = ET.SubElement(suite, "testcase", name=name, classname=f"equipoise.{found.study.name}")
+def _case(suite: ET.Element, assessment: Found, name: str, outcome: str, sentence: str) -> str:
+    case = ET.SubElement(suite, "testcase", name=name, classname=f"equipoise.{assessment.study.name}")
     text = visible(sentence)
     if outcome:
         # The summary that runners list; the text has it again for those that show that alone.
-        ET.SubElement(case, outcome, message=text, type=found.state).text = text
+        ET.SubElement(case, outcome, message=text, type=assessment.state).text = text
     ET.SubElement(case, "system-out").text = text
     return outcome

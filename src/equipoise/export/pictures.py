@@ -29,9 +29,9 @@ def pdf_files(run: Run) -> Mapping[str, bytes]:
 def _drawings(run: Run) -> Iterator[tuple[str, str]]:
     for table in tables(run):
         yield f"table-{table.name}", svg(table)
-    for found in run.studies:
-        for name in found.study.plots:
-            path = run.root / "plots/pictures" / found.study.name / f"{name}.svg"
+    for assessment in run.studies:
+        for name in assessment.study.plots:
+            path = run.root / "plots/pictures" / assessment.study.name / f"{name}.svg"
             if not path.is_file():
                 raise EquipoiseError(f"{path}: the plot has not been drawn: run `dvc repro report`")
-            yield f"plot-{found.study.name}-{name}", jsonl.read_text(path)
+            yield f"plot-{assessment.study.name}-{name}", jsonl.read_text(path)

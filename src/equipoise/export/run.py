@@ -37,11 +37,11 @@ LIMITS = (
 )
 """What every export says beside a verdict."""
 STATES = {"within": "Within its margin", "beyond": "Biased beyond its margin", "open": "Undecided"}
-"""The words for the state of a component; only all of them together, and what else a verdict needs, are no bias."""
+"""The words for the state of a component; only all components, with what else a verdict needs, amount to no bias."""
 
 
 class Found(NamedTuple):
-    """A study with what it found.
+    """A study with its assessment.
 
     `opening` has its state and its sentences as the report has them, `look` says that the run is too small for a
     verdict of no bias, `rows` are its headline figures, and `level` is the confidence level of the verdict's intervals.
@@ -75,7 +75,8 @@ class Found(NamedTuple):
     def told(self, part: Part) -> str:
         """Write a component as a sentence: its state, its figure with interval and n, its margin, and the reason.
 
-        Of one that is within its margin in a study without a verdict of no bias, it says so.
+        For a component within its margin, in a study without a verdict of no bias, it says that this alone shows
+        nothing.
         """
         figure, row = part.figure, part.row
         shown = "; ".join(filter(None, [estimate(row), interval(row, self.level), f"n = {row.n}"]))
@@ -122,10 +123,10 @@ class Run(NamedTuple):
 
 
 def read_run(data: Path, root: Path, now: datetime | None = None) -> Run:
-    """Read the last run, of which `data` has the rows; `root` has its params.yaml and its registries.
+    """Read the last run: `data` has its rows, and `root` its params.yaml and its registries.
 
     Raises:
-        EquipoiseError: There is no run, it is one of another model than params.yaml names, or a file is malformed.
+        EquipoiseError: There is no run, its model is not the one that params.yaml names, or a file is malformed.
     """
     settings = params.load(root / params.FILE)
     file = data / "manifest.json"
@@ -161,7 +162,7 @@ def _found(study: Study, result: StudyResult, options: Measure) -> Found:
 
 
 def estimate(row: Effect) -> str:
-    """Write an estimate, or the word."""
+    """Write an estimate, or the word `undefined`."""
     return "undefined" if row.estimate is None else number(row.estimate)
 
 

@@ -50,15 +50,18 @@ def tables(run: Run) -> list[Table]:
     if run.intended_use:
         caption = f"{caption} Intended use: {run.intended_use}"
     head = ("study", "verdict", "in full", "margins")
-    verdicts = [(one.study.title, one.state, one.claim, one.opening.margins) for one in run.studies]
-    found = [Table("verdicts", caption, head, verdicts)]
+    verdicts = [
+        (assessment.study.title, assessment.state, assessment.claim, assessment.opening.margins)
+        for assessment in run.studies
+    ]
+    all_tables = [Table("verdicts", caption, head, verdicts)]
     level = f"{100 * (1 - run.alpha):g} % interval"
-    for one in run.studies:
-        rows = [_row(figure, row, 1 - run.alpha, one.result.why_without) for figure, row in one.rows]
+    for assessment in run.studies:
+        rows = [_row(figure, row, 1 - run.alpha, assessment.result.why_without) for figure, row in assessment.rows]
         # The verdict stands with its figures: nobody is to read the one without the other.
-        told = f"{one.study.title}: headline figures of {run.title}. {one.claim}"
-        found.append(Table(one.study.name, told, ("figure", "endpoint", "n", "estimate", level), rows))
-    return found
+        told = f"{assessment.study.title}: headline figures of {run.title}. {assessment.claim}"
+        all_tables.append(Table(assessment.study.name, told, ("figure", "endpoint", "n", "estimate", level), rows))
+    return all_tables
 
 
 def _row(figure: Figure, row: Effect, level: float, without: str) -> tuple[str, ...]:
@@ -76,7 +79,9 @@ def latex(table: Table) -> str:
     """Write a table in LaTeX, over several pages if need be."""
     widths = [max(len(row[place]) for row in (table.head, *table.rows)) for place in range(len(table.head))]
     share = [min(max(width, 6), 40) for width in widths]
-    columns = "".join(rf">{{\raggedright\arraybackslash}}p{{{0.86 * one / sum(share):.3f}\linewidth}}" for one in share)
+    columns = "".join(
+        rf">{{\raggedright\arraybackslash}}p{{{0.86 * width / sum(share):.3f}\linewidth}}" for width in share
+    )
     head = _latex_row(table.head)
     lines = [
         rf"\begin{{longtable}}{{{columns}}}",
@@ -106,7 +111,10 @@ def svg(table: Table) -> str:
     """Draw a table as SVG, long cells in several lines."""
     rows = [[textwrap.wrap(line(cell), WIDEST) or [""] for cell in row] for row in (table.head, *table.rows)]
     widths = [max(len(text) for row in rows for text in row[place]) for place in range(len(table.head))]
-    lefts = [GAP + sum(round(one * SIZE * ADVANCE) + GAP for one in widths[:place]) for place in range(len(widths))]
+    lefts = [
+        GAP + sum(round(column_width * SIZE * ADVANCE) + GAP for column_width in widths[:place])
+        for place in range(len(widths))
+    ]
     width = lefts[-1] + round(widths[-1] * SIZE * ADVANCE) + GAP
     caption = textwrap.wrap(line(table.caption), max(WIDEST, int(width / (SIZE * ADVANCE)) - 4))
     top, parts = LEADING, []

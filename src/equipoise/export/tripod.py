@@ -62,22 +62,35 @@ def files(run: Run) -> Mapping[str, str]:
 def answers(run: Run) -> Mapping[str, str]:
     """Give every text by which the run answers an item."""
     known = provenance(run.manifest, run.settings, run.root)
-    found = guards([one.result for one in run.studies])
+    collected = guards([assessment.result for assessment in run.studies])
     studies = run.studies
-    margins = _each((one.study.title, one.opening.margins or "no margin, so no verdict") for one in studies)
-    counted = [(one.study.title, one.result.counts) for one in studies if one.result.counts is not None]
+    margins = _each(
+        (assessment.study.title, assessment.opening.margins or "no margin, so no verdict") for assessment in studies
+    )
+    counted = [
+        (assessment.study.title, assessment.result.counts)
+        for assessment in studies
+        if assessment.result.counts is not None
+    ]
     level = f"{100 * (1 - run.alpha):g} %"
     when = f"made on {run.made:%Y-%m-%d}" if run.made else "made at an unknown date"
     texts = {
-        "title": f"Demographic bias of {run.title}: an evaluation on {', '.join(one.study.title for one in studies)}.",
-        "rationale": _each((one.study.title, one.study.whom) for one in studies),
+        "title": f"Demographic bias of {run.title}: an evaluation on "
+        f"{', '.join(assessment.study.title for assessment in studies)}.",
+        "rationale": _each((assessment.study.title, assessment.study.whom) for assessment in studies),
         "intended_use": run.intended_use or f"{AUTHORS} (`intended_use` in params.yaml is empty.)",
-        "objectives": _each(("Evaluation. " + one.study.title, one.study.question) for one in studies),
+        "objectives": _each(
+            ("Evaluation. " + assessment.study.title, assessment.study.question) for assessment in studies
+        ),
         "sources": "Evaluation: "
-        + "; ".join(dict.fromkeys(f"{one.title} ({one.licence})" for one in run.inputs if one.path.startswith("data/")))
+        + "; ".join(
+            dict.fromkeys(
+                f"{source.title} ({source.licence})" for source in run.inputs if source.path.startswith("data/")
+            )
+        )
         + f". Training data: {AUTHORS}",
         "sizes": _each((title, f"{counts.n_prompts} prompts") for title, counts in counted),
-        "guards": found.summary,
+        "guards": collected.summary,
         "counts": _each(
             (title, ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in counts.known.items()))
             for title, counts in counted
@@ -86,7 +99,8 @@ def answers(run: Run) -> Mapping[str, str]:
         "generation": f"Prompts, settings and seeds are in params.yaml. {_pairs(known.drawing)}",
         "output": "Likelihoods of the listed answers, and written replies of which the answer is read; each figure's "
         "definition is in docs/metrics.",
-        "figures": "; ".join(dict.fromkeys(figure.title for one in studies for figure, _ in one.rows)) + ".",
+        "figures": "; ".join(dict.fromkeys(figure.title for assessment in studies for figure, _ in assessment.rows))
+        + ".",
         "outcome": f"Declared before the run. {margins} Intervals at {level}. The run was {when}.",
         "judge": f"A model reads the reasoning. {_pairs(known.judge)}",
         "comparison": "equipoise leaderboard compares recorded runs of other models, some with a planted bias.",
@@ -95,8 +109,8 @@ def answers(run: Run) -> Mapping[str, str]:
         "protocol": f"Figures, margins and rules are declared in params.yaml before the run. {margins}",
         "data": "equipoise export run --to croissant writes the cases with their licences.",
         "code": f"Equipoise, Apache-2.0{f', commit {run.commit}' if run.commit else ''}.",
-        "verdicts": _each((one.study.title, one.claim) for one in studies),
-        "interpretation": _each((one.study.title, one.opening.sentence) for one in studies),
+        "verdicts": _each((assessment.study.title, assessment.claim) for assessment in studies),
+        "interpretation": _each((assessment.study.title, assessment.opening.sentence) for assessment in studies),
         "limits": LIMITS,
     }
     return texts | NOT_APPLICABLE

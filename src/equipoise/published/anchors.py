@@ -1,7 +1,7 @@
 """The comparison with every published figure: our value, the published one, and the verdict.
 
-Studies compute the figures of their own sources (`anchors.py` in their folders). Those of no study (the letter parser,
-the choice of examination questions, the influence of concepts) are computed here.
+Studies compute the figures of their own sources (`anchors.py` in their folders). Those that belong to no study (the
+letter parser, the choice of examination questions, the influence of concepts) are computed here.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -216,7 +216,7 @@ def selection_figures(folder: Path, data: Path) -> dict[str, float]:
 
 
 SHARED = Anchors({"parser": parser_figures, "selection": selection_figures, "walk_the_talk": influence_figures})
-"""The sources of no study."""
+"""The sources that belong to no study."""
 
 
 def _printed(entry: Printed, ours: Mapping[str, float], known: Mapping[str, Reference], catalogue: Catalogue) -> Row:

@@ -72,20 +72,20 @@ def read_generated(text: str, answers: AnswerSet) -> Given:
     """Read the answer from a generated text.
 
     The one answer that the text names by a label or a synonym, and does not deny, is its answer; where two wordings
-    begin at the same place, the longer one is meant. A text that names several answers, whatever it says of them, or
-    denies the only one or says it of another patient, is `unparsed`, as is one that names no diagnosis. An answer
+    begin at the same place, the longer one is meant. A text that names several answers, whatever it says about them, or
+    denies the only one or attributes it to another patient, is `unparsed`, as is one that names no diagnosis. An answer
     outside the set is `other`.
     """
     text = IDIOM.sub(" ", text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
     if not re.search(r"\w", text):
         return Given("unparsed")
-    found = wordings_pattern(answers).finditer(text) if answers else ()
-    marks = [mark for mark in found if not DETERMINER.match(text, mark.start())]
+    matches = wordings_pattern(answers).finditer(text) if answers else ()
+    marks = [mark for mark in matches if not DETERMINER.match(text, mark.start())]
     named = {mark[0] for mark in marks if not _is_denied(text, mark)}
-    given = {one for wording in named for one in _given_by(wording, answers)}
+    given = {answer for wording in named for answer in _given_by(wording, answers)}
     if marks:
         own = own_words(shown(text))
-        is_own = own == text or {found[0] for found in wordings_pattern(answers).finditer(own)} >= named
+        is_own = own == text or {match[0] for match in wordings_pattern(answers).finditer(own)} >= named
         return given.pop() if len(given) == 1 and is_own else Given("unparsed")
     if REFUSAL.search(text):
         return Given("refusal")
@@ -94,7 +94,9 @@ def read_generated(text: str, answers: AnswerSet) -> Given:
 
 def wordings_pattern(answers: AnswerSet) -> re.Pattern[str]:
     """Compile an expression that matches any wording of a case's answers, the longest first."""
-    return names_pattern(name for group in answers.values() for one in group for name in (one.label, *one.synonyms))
+    return names_pattern(
+        name for group in answers.values() for answer in group for name in (answer.label, *answer.synonyms)
+    )
 
 
 def names_pattern(names: Iterable[str]) -> re.Pattern[str]:
@@ -105,7 +107,7 @@ def names_pattern(names: Iterable[str]) -> re.Pattern[str]:
 def read_likelihood(response: Response, answers: AnswerSet, length: Length) -> Given | None:
     """Return the likeliest answer of the set (ties: the first by name); None without likelihoods.
 
-    None too if an answer of which only a bound is known could be likelier.
+    None too if an answer for which only a bound is known could be likelier.
     """
     scores = log_likelihoods(response, length)
     if not scores:
@@ -131,14 +133,14 @@ def log_odds(response: Response, answers: AnswerSet, length: Length) -> float | 
 def log_sum(scores: Mapping[str, float], at_most: Mapping[str, float], labels: Iterable[str]) -> float | None:
     """Add the probabilities of answers, in nats; None if none is known, or if the unknown ones could matter.
 
-    Of an unknown one only a bound is given, `at_most`; together they must be less than `NEGLIGIBLE` of the known.
+    An unknown probability has only a bound, `at_most`; together the bounds must be less than `NEGLIGIBLE` of the known.
     """
     wanted = [*labels]
     known = [scores[label] for label in wanted if label in scores]
     if not known:
         return None
     largest = max(known)
-    total = math.fsum(math.exp(one - largest) for one in known)
+    total = math.fsum(math.exp(score - largest) for score in known)
     unknown = math.fsum(math.exp(at_most[label] - largest) for label in wanted if label not in scores)
     return None if unknown > NEGLIGIBLE * total else largest + math.log(total)
 

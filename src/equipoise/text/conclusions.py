@@ -82,7 +82,7 @@ EMBEDDED = caseless(
     r"|presum\w+|suspect\w*|expect\w*|guess\w*|hear\w*|told|propos\w+|writ\w+|reply\w*|den(?:y|ies|ied)))"
     r"(?=\s+(?:the|my|it)\b))(?:\s+[\w'-]+){0,5}\s*$"
 )
-"""The start of a clause of which the words before say whether the reply holds it: 'it is unlikely that the'."""
+"""The start of a clause; the words before it tell whether the reply holds it: 'it is unlikely that the'."""
 MATRIX = caseless(r"[.,;:!?\n–—]|\b(?:but|yet|however|so|hence|thus|therefore|because|and)\b")
 """What ends before the words that say it."""
 UNDOUBTED = caseless(
@@ -204,7 +204,7 @@ def holds(before: str, after: str) -> Literal["yes", "no", "unclear"]:
     if not embedded:
         return "yes"
     opened = max((match.end() for match in MATRIX.finditer(before, 0, embedded.start())), default=0)
-    # Of a verb without 'that', its subject and its form tell as well.
+    # For a verb without 'that', its subject and its form decide as well.
     words = before[opened : embedded.start() if embedded["that"] else embedded.end()]
     words = UNDOUBTED.sub(" clearly ", words)
     predicate = PREDICATE.match(after)

@@ -105,7 +105,10 @@ class Diagnoses(Frozen):
                     message = f"duplicate wording {wording!r}, in {first!r} and in {group[0]!r}: keep one of them"
                     raise ValueError(message)
         names = {group[0] for group in self.groups} | self.kinds.keys() | set(self.apart)
-        for place, name in [*(("apart", one) for one in self.apart), *(("kinds", one) for one in self.kinds)]:
+        for place, name in [
+            *(("apart", diagnosis) for diagnosis in self.apart),
+            *(("kinds", diagnosis) for diagnosis in self.kinds),
+        ]:
             if (first := seen.get(_key(name), name)) != name:
                 message = f"{place}, {name!r}: is a wording of {first!r}: give that, or remove it from the group"
                 raise ValueError(message)
@@ -136,7 +139,9 @@ class Diagnoses(Frozen):
     def are_opposed(self, first: Meaning, second: Meaning) -> bool:
         """Whether two meanings have words that exclude each other: acute and chronic, bacterial and viral."""
         rows = zip(self._sides(first.words), self._sides(second.words), strict=True)
-        return any(one and other and one.isdisjoint(other) for one, other in rows)
+        return any(
+            first_sides and second_sides and first_sides.isdisjoint(second_sides) for first_sides, second_sides in rows
+        )
 
     def are_related(self, first: Meaning, second: Meaning) -> bool:
         """Whether one of two meanings names a diagnosis that includes a diagnosis of the other."""
@@ -215,7 +220,7 @@ class Diagnoses(Frozen):
 
     @cached_property
     def _stems(self) -> dict[str, str]:
-        """The same for one-word wordings, by stem; of two with the same stem (alcohol, alcoholism), the shorter."""
+        """The same for one-word wordings, by stem; the shorter of two with the same stem (alcohol, alcoholism)."""
         single = [key[0] for key in self._wordings if len(key) == 1 and key[0].islower()]
         return {_stem(word): self._wordings[word,] for word in sorted(single, key=len, reverse=True)}
 
@@ -261,7 +266,7 @@ class Diagnoses(Frozen):
             else:
                 groups.add(name)
                 # The words as written distinguish stable from unstable angina.
-                plain += [one.lower() for one in words[place : place + length]]
+                plain += [token.lower() for token in words[place : place + length]]
                 if within:
                     concepts.add(f"<{name}>")
                 else:
@@ -310,7 +315,7 @@ def _key(wording: str) -> tuple[str, ...]:
 
 def _words(text: str) -> list[str]:
     """Split a text into words: case kept, American spelling, singular, without possessives."""
-    plain = "".join(one for one in normalize_unicode(text, "NFKD") if not unicodedata.combining(one))
+    plain = "".join(character for character in normalize_unicode(text, "NFKD") if not unicodedata.combining(character))
     return [_read_word(word) for word in WORD.findall(PREFIX.sub(r"\1", POSSESSIVE.sub("", plain)))]
 
 

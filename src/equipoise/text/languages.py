@@ -293,7 +293,7 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
 """For each language, the English phrase and the expression that it replaces, in the order of replacement."""
 
 CUES = {NOT, ANSWER, CORRECT, FINAL, IT_IS, MINE, CHOOSE, OPTION, LIKELIEST, RIGHT, WRONG}
-"""English phrases of which a text must have one before another phrase of the same language is rewritten."""
+"""English phrases, one of which a text must have before another phrase of the same language is rewritten."""
 JOINERS = re.compile(
     r"(?<=\b[A-J])\)?\s+(?:y|e|et|und|og|och|i|и|ve|dan|o|u|ou|oder|eller|или|lub|veya|atau)\s+(?=\(?[A-J]\b)"
 )
@@ -325,14 +325,14 @@ def _found(pattern: re.Pattern[str], text: str) -> Iterator[str]:
 
 
 def to_english(text: str) -> str:
-    """Rewrite look-alike letters, and the phrases of languages of which the text has a phrase that gives an answer."""
+    """Rewrite look-alike letters, and the phrases of each language in which a phrase of the text gives an answer."""
     if not text.isascii():
         text = LOOKALIKE.sub(lambda match: match[0].translate(LOOKALIKES), text.translate(PUNCTUATION))
         text = SEAM.sub(" ", text)
-    # Languages share words: that of which the text has most comes first.
+    # Languages share words: the one that matches most of the text comes first.
     counts = [(sum(map(len, _found(cue, text))), rows) for cue, rows in _languages()]
-    found = [entry for entry in counts if entry[0]]
-    for _, rows in sorted(found, key=lambda entry: -entry[0]):
+    present = [entry for entry in counts if entry[0]]
+    for _, rows in sorted(present, key=lambda entry: -entry[0]):
         for english, foreign in rows:
             text = foreign.sub(english, text)
-    return JOINERS.sub(" and ", DOUBLED.sub(" ", text) if found else text)
+    return JOINERS.sub(" and ", DOUBLED.sub(" ", text) if present else text)

@@ -215,14 +215,14 @@ def lay_out(text: str) -> str:
     if tagged := TAGGED.search(text):
         text = f"Diagnosis: {tagged['answer']}"
     if (opened := OPENS.search(text)) is not None:
-        found = _from_json(_parse(text[opened.start() :])[0])
-        if found is not None:
-            return f"Diagnosis: {found}" if re.search(r"\w", found) else ""
+        diagnosis = _from_json(_parse(text[opened.start() :])[0])
+        if diagnosis is not None:
+            return f"Diagnosis: {diagnosis}" if re.search(r"\w", diagnosis) else ""
     text = _assessment(FRAME.sub("", text))
     if (pointed := _pointed(text)) is not None:
         return f"Diagnosis: {pointed}"
     text = CSV.sub(lambda rows: rows[0].replace(",", " | "), text)
-    fields = [(_rank(one["key"]), one["value"]) for one in FIELD.finditer(text)]
+    fields = [(_rank(field["key"]), field["value"]) for field in FIELD.finditer(text)]
     answers = [(rank, value) for rank, value in fields if value and rank in {0, 1}]
     if len(fields) > 1 and answers:
         return f"Diagnosis: {min(reversed(answers), key=itemgetter(0))[1]}"
@@ -236,7 +236,7 @@ def lay_out(text: str) -> str:
         if not stated and re.search(r"\w", block.name):
             return f"{outside[0]}\n\nDiagnosis: {block.name.strip(' .')}.\n\n{outside[1]}"
         if read is _table or not block.name:
-            # The head of a column is no heading of a statement, and a list without an order states nothing.
+            # The head of a column is not the heading of a statement, and a list without an order states nothing.
             return "\n\n".join(outside)
     return text
 
@@ -249,7 +249,7 @@ def outside(text: str) -> str:
         value, length = _parse(text[opened.start() :])
         if _from_json(value) is not None:
             return f"{text[: opened.start()]}\n\n{text[opened.start() + length :]}"
-    fields = [_rank(one["key"]) for one in FIELD.finditer(text)]
+    fields = [_rank(field["key"]) for field in FIELD.finditer(text)]
     return FIELDS.sub("", text) if len(fields) > 1 and {0, 1} & {*fields} else ""
 
 
@@ -285,8 +285,8 @@ def _parse(text: str) -> tuple[Value, int]:
             top[keys[-1]], keys[-1] = value, None
 
     end = len(text)
-    for found in MARKS_OF_JSON.finditer(text):
-        mark = found[0]
+    for match in MARKS_OF_JSON.finditer(text):
+        mark = match[0]
         if mark in "{[" and len(stack) > DEEPEST:
             break
         if mark in "{[":
@@ -298,7 +298,7 @@ def _parse(text: str) -> tuple[Value, int]:
             stack.pop()
             keys.pop()
             if len(stack) == 1:
-                end = found.end()
+                end = match.end()
                 break
         elif mark not in ":,":
             quoted = mark[0] in "\"'"
@@ -315,7 +315,7 @@ def _from_json(value: Value) -> str | None:
     while waiting:
         depth, here = waiting.pop(0)
         if isinstance(here, list):
-            waiting += [(depth + 1, one) for one in here if isinstance(one, dict)]
+            waiting += [(depth + 1, entry) for entry in here if isinstance(entry, dict)]
         if not isinstance(here, dict):
             continue
         for key, inner in here.items():
@@ -359,20 +359,20 @@ def _first_of(value: Value) -> str | None:
     if isinstance(value, dict):
         own = [inner for key, inner in value.items() if set(_words(key)) & NAMES and isinstance(inner, str)]
         return own[0] if own else None
-    items = [(name, one) for one in value if (name := _first_of(one))]
+    items = [(name, entry) for entry in value if (name := _first_of(entry))]
     rows = [
-        [str(inner) for key, inner in one.items() if SHARE_COLUMN.search(key)] if isinstance(one, dict) else []
-        for _, one in items
+        [str(inner) for key, inner in entry.items() if SHARE_COLUMN.search(key)] if isinstance(entry, dict) else []
+        for _, entry in items
     ]
     best = _likeliest([" ".join(row) for row in rows])
-    ranks = [one.get("rank") if isinstance(one, dict) else None for _, one in items]
+    ranks = [entry.get("rank") if isinstance(entry, dict) else None for _, entry in items]
     if "1" in ranks:
         best = ranks.index("1")
     return items[best or 0][0] if items else None
 
 
 def _numbered(value: Value) -> list[Value]:
-    """Return the values of an object whose keys are 1, 2 and so on as a list in this order; none of another value."""
+    """Return the values of an object with the keys 1, 2 and so on as a list in their order; empty for others."""
     if not isinstance(value, dict) or len(value) < FEWEST_ITEMS:
         return []
     ranks = {match[1]: inner for key, inner in value.items() if (match := RANK.fullmatch(key))}
@@ -540,8 +540,10 @@ def _ranked(text: str) -> _Block | None:
 def _pointed(text: str) -> str | None:
     """Return the name of a lettered list to whose letter the text points; None without."""
     letters = [mark for mark in _marks(text) if mark["letter"]]
-    pointers = [one for one in POINTER.finditer(text) if not _is_set_aside(text, one.start())] if letters else []
-    pointed = {one["letter"].upper() for one in pointers}
+    pointers = (
+        [pointer for pointer in POINTER.finditer(text) if not _is_set_aside(text, pointer.start())] if letters else []
+    )
+    pointed = {pointer["letter"].upper() for pointer in pointers}
     for mark in letters if len(pointed) == 1 else ():
         if mark["letter"].upper() in pointed:
             return _item_name(text[mark.end() :].split("\n", 1)[0])
@@ -564,10 +566,10 @@ def _in_order(text: str) -> _Block | None:
 
 def _marks(text: str) -> Sequence[re.Match[str]]:
     """Return the marks of the first list of at least two, all of one kind; numbers count from one."""
-    found = list(ITEM.finditer(text))
-    for kind in dict.fromkeys(mark.lastgroup or "" for mark in found):
+    candidates = list(ITEM.finditer(text))
+    for kind in dict.fromkeys(mark.lastgroup or "" for mark in candidates):
         marks: list[re.Match[str]] = []
-        for mark in found:
+        for mark in candidates:
             if mark.lastgroup != kind or not (marks or kind == "bullet" or mark[kind].lower() in FIRST):
                 continue
             if kind in {"number", "hash"} and mark[kind] != str(len(marks) + 1):

@@ -136,7 +136,7 @@ RANGE = re.compile(r"\d\s?[-–−]\s?$")
 SUFFIX = re.compile(r"\s?/\s?(?:kg|h|hr|hour|day|d|min|m|m2|dL|L|mL)\b|\s?[-–−]\s?\d")
 """Text before and after an option's words that makes them part of another name, dose or range."""
 SHARE_OF = re.compile(r"\s+of\b")
-"""Text after a number by which it is said of something else: '50 % of patients'."""
+"""Text after a number which shows that it belongs to something else: '50 % of patients'."""
 NO_WORD = re.compile(r"\W*")
 LONG = 6
 """Fewest letters of an option's word that is also read with one letter wrong."""
@@ -243,7 +243,7 @@ def _mark_words(text: str, options: Mapping[str, str]) -> list[Mark]:
 
 
 def _corrected(tokens: Sequence[Token], known: AbstractSet[str]) -> list[Token]:
-    """Replace a long word that no option has by the only one of theirs from which one letter tells it apart."""
+    """Replace a long word that no option has by the only one of theirs that differs from it by one letter."""
     long = sorted(word for word in known if len(word) >= LONG)
     read: list[Token] = []
     for token in tokens:
@@ -271,12 +271,12 @@ def _initials(options: Mapping[str, str]) -> dict[str, str]:
     """Return the initials of at least three words that one option alone has, and its letter."""
     read = {letter: "".join(re.findall(r"\b[^\W\d_]", words.upper())) for letter, words in options.items()}
     own = {
-        letter: one
-        for letter, one in read.items()
-        if RESTATED <= len(one) <= LONG
+        letter: initials
+        for letter, initials in read.items()
+        if RESTATED <= len(initials) <= LONG
         and re.fullmatch(r"[^\W\d_ -][^\W\d_ -]*(?:[ -][^\W\d_]+)*", options[letter].strip())
     }
-    return {one: letter for letter, one in own.items() if list(own.values()).count(one) == 1}
+    return {initials: letter for letter, initials in own.items() if list(own.values()).count(initials) == 1}
 
 
 def _is_distinctive(wording: Sequence[str]) -> bool:

@@ -540,7 +540,7 @@ SUPPOSING = caseless(
     r"|by contrast|had|were|if|suppose)\b[^.;!?\n]*$"
 )
 WOULD = caseless(r"\bwould\b")
-"""With these, a second claim is of another patient: 'In a man with dysuria, the answer would be B'."""
+"""With these, a second claim is about another patient: 'In a man with dysuria, the answer would be B'."""
 IF_OTHER = caseless(rf"[^.;!?\n]{{0,60}}?\b(?:{SUPPOSED})\b")
 UNDECIDED = caseless(
     r"\b(?:(?:can(?:'t|not| not)|could(?:n't| not)|unable to|hard to|impossible to|(?:would(?:n't| not)|not) (?:dare"
@@ -570,7 +570,7 @@ UNASSERTED = caseless(
     r"|suggest|perform|pick)\b))\b"
     r"|\?"
 )
-"""Words of a clause that does not say of an option that it is the answer."""
+"""Words of a clause that does not call an option the answer."""
 ASSERTING = caseless(
     r"\b(?:so|hence|therefore|thus|(?:this|that|it)(?:'s| is)|must|should|needs?|ha(?:s|ve) to|(?:he|she|patient|man"
     r"|woman|child|boy|girl|infant|baby) has|points? to|means|(?:next|right|best|correct) \w+|first|culprit|diagnosis"
@@ -578,7 +578,7 @@ ASSERTING = caseless(
     r"| will)? (?:think|say|give|keep|do|start|recommend|call|order|choose))\b"
     r"|^\W*(?:give|start|order|call|perform|begin|do|obtain|refer|offer|stop|tell|ask|keep|admit|treat)\b"
 )
-"""Words of a clause that says it."""
+"""Words of a clause that does."""
 NAMES = caseless(r"[)\]\"']*\s+(?:is|was|would|seems|stands for|refers to)\b")
 SENTENCE = re.compile(r"[.!?\n]\s+(?=\S*\w)")
 ASKING = re.compile(r"[^.!?;\n]*\?")

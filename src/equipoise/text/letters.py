@@ -175,7 +175,7 @@ def _restates(listed: str, words: Mapping[str, str]) -> bool:
 
 
 def _field(text: str, words: Mapping[str, str]) -> str | None:
-    """Read the field of a JSON object, or of one like it, that holds the answer; of several kinds, the most final."""
+    """Read the field of a JSON object, or of one like it, that holds the answer; the most final of several kinds."""
     if "{" not in text:
         return None
     fields = [(match["key"].lower(), match["value"].strip("\"' \n")) for match in phrases.FIELD.finditer(text)]
@@ -268,7 +268,7 @@ def _opening(reply: Reply) -> str | None:
         return None
     if phrases.FOREIGN_NO.match(text, first.end):
         return None
-    # 'The answer is A' is a statement, of which the last decides.
+    # 'The answer is A' is a statement, and the last statement decides.
     stated = _statement(reply) if re.search(r"[^\W\d]", text[: first.start]) else None
     return first.letter if stated is None else stated
 
@@ -281,7 +281,7 @@ def _outweighs(reply: Reply, first: Mark) -> bool:
     if decided and len({mark.letter for mark in _heads(reply)}) > 1:
         return True
     # 'A is a possibility, but …'
-    subject = next((found for end in _ends(reply, first) if (found := phrases.SUBJECT.match(reply.text, end))), None)
+    subject = next((match for end in _ends(reply, first) if (match := phrases.SUBJECT.match(reply.text, end))), None)
     if not subject or (_is_judged_right(reply.text, first) and not subject[0].endswith("would")):
         return False
     return any(rule(reply) not in {None, first.letter} for rule in (_statement, _concluding, _verdict, _last_word))
@@ -420,7 +420,7 @@ def _ends_clause(text: str, mark: Mark) -> bool:
 
 
 def _verdict(reply: Reply) -> str | None:
-    """'B is correct', said of one letter only."""
+    """'B is correct', stated about one letter only."""
     return _single_letter(mark for mark in reply.marks if _is_judged_right(reply.text, mark))
 
 
@@ -471,7 +471,7 @@ def _eliminated(reply: Reply) -> str | None:
 
 
 def _sign_after(text: str, start: int, end: int, letter: int) -> str | None:
-    """What the text after a letter makes of it; of a row of a table, the last cell that judges."""
+    """What the text after a letter makes of it; in a row of a table, the last cell that judges."""
     if row := phrases.ROW.match(text, start):
         signs = (phrases.SIGN.match(cell.strip()) for cell in reversed(row["cells"].split("|")))
         if sign := next(filter(None, signs), None):
@@ -550,8 +550,8 @@ def _tabled(reply: Reply) -> str | None:
     signs: dict[str, set[str]] = {"yes": set(), "no": set()}
     for line in lines[1:]:
         cell = line[heads[-1]] if len(line) > heads[-1] else ""
-        others = [one for at, one in enumerate(line) if at != heads[-1]]
-        letters = [head["letter"] for one in others if (head := phrases.CELL.match(one))]
+        others = [other for at, other in enumerate(line) if at != heads[-1]]
+        letters = [head["letter"] for other in others if (head := phrases.CELL.match(other))]
         letters += [mark.letter for mark in find_marks(" | ".join(others), reply.options)]
         sign = phrases.SIGN.match(cell)
         right = sign.lastgroup == "yes" if sign else phrases.YES_CELL.match(cell)
@@ -772,7 +772,7 @@ def _covered(reply: Reply) -> str | None:
     if len(text) > phrases.SHORT or _announces_list(reply) or _breaks_off(text):
         return None
     contents = {letter: _content(words) for letter, words in reply.options.items()}
-    found: dict[bool, set[str]] = {False: set(), True: set()}
+    covered: dict[bool, set[str]] = {False: set(), True: set()}
     start = 0
     for end in [*(match.end() for match in phrases.CLAUSE_BREAK.finditer(text)), len(text)]:
         clause = text[start:end]
@@ -782,10 +782,10 @@ def _covered(reply: Reply) -> str | None:
             hits = {mark.letter for mark in marks if _is_named(reply, mark) and not _is_unsettled(reply, mark)}
             if not marks and (asserts or clause == text):
                 hits = {letter for letter in contents if _has_content(clause, letter, contents)}
-            found[asserts] |= hits
+            covered[asserts] |= hits
         start = end
     rivals = {mark.letter for mark in reply.marks if mark.by_letter and not _is_denied(reply, mark)}
-    for hits in (found[True] | found[False], found[True]):
+    for hits in (covered[True] | covered[False], covered[True]):
         if len(hits) == 1 and rivals <= hits:
             return hits.copy().pop()
     return None
@@ -811,12 +811,12 @@ def _stems(text: str) -> set[str]:
 def _has_content(clause: str, letter: str, contents: Mapping[str, set[str]]) -> bool:
     """Whether a clause has an option's words but for one of four, and one among them that no other option has."""
     own = contents[letter]
-    said = own & _stems(clause)
-    if own & REVERSING > said:
+    shared = own & _stems(clause)
+    if own & REVERSING > shared:
         return False
     others = set().union(*(stems for other, stems in contents.items() if other != letter))
-    tells = any(len(word) >= DISTINCTIVE for word in said - others - GENERAL if word[0].isalpha())
-    missing = own - said
+    tells = any(len(word) >= DISTINCTIVE for word in shared - others - GENERAL if word[0].isalpha())
+    missing = own - shared
     enough = len(missing) <= len(own) // DISTINCTIVE or (
         len(missing) == 1 and len(own) > phrases.FEW and missing <= others
     )
@@ -845,24 +845,24 @@ def _part(reply: Reply) -> str | None:
 
 
 def _part_of(clause: str, options: Mapping[str, str]) -> str | None:
-    """The option of whose words a clause is a part, with a word of no other option's."""
-    said = {_stem(token.word) for token in tokens_of(clause) if token.word not in phrases.FILLERS}
+    """The option whose words include those of a clause, with a word that no other option has."""
+    stems = {_stem(token.word) for token in tokens_of(clause) if token.word not in phrases.FILLERS}
     abbreviations = {word.lower() for word in re.findall(r"\b[A-Z]{2,5}\b", clause)}
     shares = {
         letter: {_stem(token.word) for token in tokens_of(words)} | (abbreviations & _initials(words))
         for letter, words in options.items()
     }
-    fitting = [letter for letter, words in shares.items() if said and said <= words]
+    fitting = [letter for letter, words in shares.items() if stems and stems <= words]
     if len(fitting) != 1:
         return None
     share = shares[fitting[0]]
     others = set().union(*(words for letter, words in shares.items() if letter != fitting[0]))
     own = {
         word
-        for word in said - others - GENERAL
+        for word in stems - others - GENERAL
         if len(word) >= DISTINCTIVE or word in abbreviations or (word[0].isdigit() and len(share) < DISTINCTIVE - 1)
     }
-    return fitting[0] if own and not (share & REVERSING) - said else None
+    return fitting[0] if own and not (share & REVERSING) - stems else None
 
 
 def _initials(words: str) -> set[str]:

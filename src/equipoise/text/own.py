@@ -1,4 +1,4 @@
-"""What a reply says itself of its patient: not what it reports, supposes, says of others, crosses out or hides."""
+"""A reply's own words about its patient: not what it reports, supposes, says about others, crosses out or hides."""
 
 import re
 
@@ -87,7 +87,7 @@ ELSEWHERE = caseless(
     r"|\b(?:tell|told|say to|write (?:for|to)) (?:others|(?:any|every)(?:body|one) else)\b"
     r"|\bfar be it\b|\byet to (?:see|hear|find|read|meet)\b|^\W*(?:nobody|no ?one)\b"
 )
-"""A clause about what is said of others, or what others say, or what it would be to say it."""
+"""A clause about what is said about others, what others say, or what it would be to say it."""
 ASIDE = caseless(
     rf"(?!.*\b(?:{REPORT}\w*|answer|be|case|is|it|that|this|writ\w+)\W*$).*(?:\b(?:{SET_OFF})\b|^\W*no ?one\b)"
 )
@@ -177,9 +177,9 @@ def _is_of_others(clause: str) -> bool:
         return True
     return any(
         holds(
-            f"{clause[max(0, one.start() - AROUND) : one.start()]}{'the ' if one['pronoun'] else ''}",
-            clause[one.end() : one.end() + AROUND],
+            f"{clause[max(0, claim.start() - AROUND) : claim.start()]}{'the ' if claim['pronoun'] else ''}",
+            clause[claim.end() : claim.end() + AROUND],
         )
         != "yes"
-        for one in CLAIMED.finditer(clause)
+        for claim in CLAIMED.finditer(clause)
     )

@@ -114,9 +114,9 @@ def _with_conclusion(text: str, conclusion: Statement | None, form: Form) -> Spl
 
 
 def _pieces(text: str, form: Form) -> list[_Piece]:
-    """Cut a text of a form with marks; of the channels, `final` is the answer and every other one reasoning."""
+    """Cut a text of a form with marks; among the channels, `final` is the answer and every other one reasoning."""
     if form != "channels":
-        pieces = _cut_at_marks(text, [found for found in _marks(text) if form == "content" or found[2].kind in TURNS])
+        pieces = _cut_at_marks(text, [mark for mark in _marks(text) if form == "content" or mark[2].kind in TURNS])
         return [*pieces[:-1], *_cut_at_answer(pieces[-1])]
     answers = thinking.table().channels.answer
     _, bare, headless = _bare_channels()
@@ -228,7 +228,7 @@ def _is_pair(first: re.Match[str], second: re.Match[str]) -> bool:
 
 
 def _reply(pieces: Iterable[_Piece]) -> str:
-    """Join what is not thinking, without tags around all of it, of which the limit may have cut off the second."""
+    """Join what is not thinking, without tags around all of it, the second of which the limit may have cut off."""
     reply = _join(piece.text for piece in pieces if not piece.reasoning)
     match list(_around().finditer(reply)):
         case [first, second] if _is_pair(first, second) and (first.start(), second.end()) == (0, len(reply)):

@@ -56,8 +56,10 @@ def refers(options: Collection[str], letters: Collection[str]) -> list[str]:
     pattern = _pattern("".join(sorted(letter.lower() for letter in letters if len(letter) == 1)))
     plain = {option: _plain(option) for option in options}
     runs = [option for option, text in plain.items() if RUN.fullmatch(text) and [*text] == sorted({*text})]
-    found = {option for option, text in plain.items() if pattern.fullmatch(text) and not _leukaemia(option, options)}
-    return [option for option in options if option in found or (option in runs and len(runs) >= RUNS)]
+    referring = {
+        option for option, text in plain.items() if pattern.fullmatch(text) and not _leukaemia(option, options)
+    }
+    return [option for option in options if option in referring or (option in runs and len(runs) >= RUNS)]
 
 
 def _leukaemia(option: str, options: Collection[str]) -> bool:
@@ -73,6 +75,6 @@ def _plain(option: str) -> str:
 
 
 def _pattern(letters: str) -> re.Pattern[str]:
-    one = rf"(?:{CHOICE} )?(?:[{letters}]\b(?!')|{NUMBER})" if letters else rf"(?:{CHOICE} )?(?:{NUMBER})"
-    forms = "|".join(f"(?:{form})" for form in FORMS.values()).replace("REF", one)
+    reference = rf"(?:{CHOICE} )?(?:[{letters}]\b(?!')|{NUMBER})" if letters else rf"(?:{CHOICE} )?(?:{NUMBER})"
+    forms = "|".join(f"(?:{form})" for form in FORMS.values()).replace("REF", reference)
     return caseless(forms)

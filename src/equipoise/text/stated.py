@@ -61,7 +61,7 @@ DISCLAIMER = caseless(
     r"|be aware|see|consult|seek)|I(?:'m| am) (?:not a|an)\b|as an? (?:AI|language)|this (?:is not|answer|response"
     r"|information|does not))\b"
 )
-"""The start of a paragraph of which nothing states the diagnosis."""
+"""The start of a paragraph in which nothing states the diagnosis."""
 REMARK = caseless(
     r"^[\s*_#>•(\[-]*(?:(?:please |important )?note(?:s|d)?|caveats?|warning|important|reminder)\b(?: that)?\W*"
 )
@@ -237,7 +237,7 @@ TURN = caseless(
     r"|(?:in|for|with|about) this (?:\w+ )?(?:patient|case|one|person|man|woman|girl|boy|child|individual|presentation)"
     r"|in (?:reality|fact|practice|favou?r of)|gives? way to)\b"
 )
-"""Words at which a reply may turn from what is usual to what it says of the patient."""
+"""Words at which a reply may turn from what is usual to what it says about the patient."""
 RECONSIDERS = caseless(r"\bre-?(?:evaluat|assess|consider|think|visit|view|read)\w*|\bstop\b")
 FINAL = caseless(r"[^\w]*(?:(?:my|the) )?(?:final|revised|corrected|updated|definitive|overall)\b")
 PROVISIONAL = caseless(
@@ -256,7 +256,7 @@ COEQUAL = caseless(
     r"\b(?:co-?infect\w*|co-?exist\w*|each|both|equally|dual|in equal (?:measure|parts)|neither (?:is|being)"
     r"|two (?:diagnoses|conditions|separate|distinct))\b"
 )
-"""Words of a sentence that gives two diagnoses of which none is the main one."""
+"""Words of a sentence that gives two diagnoses, neither of which is the main one."""
 UNCAPPED = re.compile(
     r"\b(?:(?!(?:approx|dept|diag|diff|hist|hosp|poss|prob|prof|resp|susp|temp)\.)[a-z]{4,}|[a-z]{3,}\)|yes|no)\.\s+[a-z](?=[a-z])"
 )
@@ -435,7 +435,9 @@ def stated_answer(reply: str, answers: Answers, diagnoses: Diagnoses) -> Given |
     reply = LIKE.sub(" ", _denials_in_english(diagnoses.to_english(shown(reply)), reply))
     reply = re.sub(r"\b(GAD|EPDS|PHQ|HADS|AUDIT)-?\d\b", "score", reply)
     reply = UNCAPPED.sub(lambda end: f"{end[0][:-1]}{end[0][-1].upper()}", reply)
-    reply = QUESTION.sub(lambda one: f"{'This is' if one['no'].lower() == 'yes' else 'Not'} {one['name']}", reply)
+    reply = QUESTION.sub(
+        lambda question: f"{'This is' if question['no'].lower() == 'yes' else 'Not'} {question['name']}", reply
+    )
     reply = POINTED.sub("", EQUALS.sub(": this is ", NAMES_DASH.sub("-", reply)))
     reply = THATS_IT.sub(lambda name: f"\nDiagnosis: {name['name']}", reply)
     reply = CONCLUSION.sub(lambda head: head[0] if VERB.search(head["name"]) else "\nDiagnosis: ", reply)
@@ -488,7 +490,7 @@ def _revised(reply: str, answers: Answers, meanings: Meanings, diagnoses: Diagno
 
 
 def named_answers(text: str, answers: Answers, diagnoses: Diagnoses) -> list[Given]:
-    """Return the answers that a text names, whatever it says of them."""
+    """Return the answers that a text names, whatever it says about them."""
     return [*_named(text, {given: _meanings(answer, diagnoses) for given, answer in answers.items()}, diagnoses)]
 
 
@@ -500,7 +502,7 @@ def _meanings(answer: Answer, diagnoses: Diagnoses) -> list[Meaning]:
 def _settled(
     text: str, answers: Answers, meanings: Meanings, diagnoses: Diagnoses, *, is_revised: bool = False
 ) -> Given | None:
-    """Read a text's answer by its final diagnosis, which its clauses may overrule; by them if that is no answer."""
+    """Read a text's answer by its final diagnosis, which its clauses may overrule; by these if it is not an answer."""
     is_short = len(text.split()) <= LONGEST_SHORT
     # A layout compares marks.
     plain = _trailing(text)[0]
@@ -527,14 +529,16 @@ def _settled(
     mentions = list(_mentions(text, meanings, diagnoses, is_short=is_short))
     if headings and not same:
         line = text.count("\n", 0, headings[-1].end())
-        mentions = [one for one in mentions if one.line == line or (one.line > line and one.concludes)]
+        mentions = [
+            mention for mention in mentions if mention.line == line or (mention.line > line and mention.concludes)
+        ]
     closing = None if is_short else _closing(last, meanings, diagnoses)
     if closing and (not same or closing in same):
         return closing
     undecided = not same or (is_short and not any(mention.asserted for mention in mentions))
-    if is_short and FORMER.search(text) and not (headings or opening or any(one.asserted for one in mentions)):
+    if is_short and FORMER.search(text) and not (headings or opening or any(mention.asserted for mention in mentions)):
         return None
-    concluded = {one.kind for one in mentions if one.asserted and one.concludes}
+    concluded = {mention.kind for mention in mentions if mention.asserted and mention.concludes}
     if undecided and not headings and len(concluded) != 1 and _names_another(text, meanings, diagnoses):
         return None
     is_headed = bool(headings)
@@ -542,7 +546,7 @@ def _settled(
 
 
 def _shared(text: str, meanings: Meanings, diagnoses: Diagnoses) -> set[Given]:
-    """Give the answer with the largest share of a text that gives several their shares; all where none is."""
+    """Return the answer with the largest share in a text that gives shares of several; all if no share is largest."""
     if not CHANCE.search(text):
         return set()
     parts = [(_named(part, meanings, diagnoses), part) for part in SHARING.split(text) if SHARES.search(part)]
@@ -559,9 +563,13 @@ def _shared(text: str, meanings: Meanings, diagnoses: Diagnoses) -> set[Given]:
 
 
 def _are_at_odds(text: str, answers: Answers, diagnoses: Diagnoses) -> bool:
-    """Whether two headings give different answers, of which neither is the final one, and nothing leads to the last."""
-    found = sorted(headed_statements(text, HEADING))
-    headed = [(one, text[one.start : one.end]) for one in found if not PROVISIONAL.match(text, one.start)]
+    """Whether two headings give different answers, neither of which is the final one, and nothing leads to the last."""
+    statements = sorted(headed_statements(text, HEADING))
+    headed = [
+        (statement, text[statement.start : statement.end])
+        for statement in statements
+        if not PROVISIONAL.match(text, statement.start)
+    ]
     for (earlier, first), (later, last) in pairwise(headed):
         own = {*_same(first, answers, diagnoses), *_same(last, answers, diagnoses)}
         between = text[earlier.end : later.start]
@@ -583,7 +591,7 @@ def _closing(sentence: str, meanings: Meanings, diagnoses: Diagnoses) -> Given |
     sentence = ", ".join(part for part in re.split(r",\s+(?:and|but)\s|;\s", sentence) if not ADVICE.search(part))
     if not CLOSING.search(sentence):
         return None
-    kinds = {one.kind for one in _mentions(sentence, meanings, diagnoses, is_short=True) if one.asserted}
+    kinds = {mention.kind for mention in _mentions(sentence, meanings, diagnoses, is_short=True) if mention.asserted}
     return kinds.pop() if len(kinds) == 1 else None
 
 
@@ -602,7 +610,7 @@ def _weighed(
             return kinds.pop()
         decided = {mention.kind for mention in asserted if mention.decides}
         concluded = {mention.kind for mention in asserted if mention.concludes}
-        return next((found.pop() for found in (decided, concluded) if len(found) == 1), None)
+        return next((candidates.pop() for candidates in (decided, concluded) if len(candidates) == 1), None)
     (own,) = same
     if own not in kinds and len(kinds) == 1:
         return kinds.pop()
@@ -616,7 +624,11 @@ def _weighed(
     if later and later[-1].concludes and (later[-1].decides or not is_firm):
         return later[-1].kind
     # Another name in a sentence of its own counts as much: 'embolism (on the form). Anxiety (to her face).'
-    rivals = [one for one in later if one.sentence != asserted[last].sentence and (one.concludes or one.bare)]
+    rivals = [
+        mention
+        for mention in later
+        if mention.sentence != asserted[last].sentence and (mention.concludes or mention.bare)
+    ]
     is_rivalled = rivals and not is_headed if is_first or is_firm else later
     return None if is_rivalled else own
 
@@ -627,7 +639,7 @@ def _same(text: str, answers: Answers, diagnoses: Diagnoses) -> list[Given]:
 
 
 def _trailing(text: str) -> tuple[str, str]:
-    """Part a text from sentences and sections after the first that do not state a diagnosis; of these, the remarks."""
+    """Return a text without later sentences and sections that state no diagnosis, and the remarks among these."""
     kept, gap, remarks, section, disclaimed, end = "", "", "", False, False, 0
     for span in sentence_spans(text, longest=len(text) + 1):
         sentence = text[span.start : span.end]
@@ -714,7 +726,7 @@ def _mentions(text: str, meanings: Meanings, diagnoses: Diagnoses, *, is_short: 
 
 
 def _asserted(clause: str, named: dict[Given, None], meanings: Meanings, diagnoses: Diagnoses) -> dict[Given, None]:
-    """Return the answer that a clause asserts of those that it names: the first, or the expected one as a cause."""
+    """Return the answer that a clause asserts among those that it names: the first, or the expected one as a cause."""
     clause = HEDGE.sub("", clause)
     if (explained := EXPLAINED.search(clause)) and not AGAINST.search(clause[: explained.start()]):
         clause = clause[explained.end() :]
@@ -743,7 +755,7 @@ def _asserted(clause: str, named: dict[Given, None], meanings: Meanings, diagnos
 
 
 def _named(text: str, meanings: Meanings, diagnoses: Diagnoses) -> dict[Given, None]:
-    """Return the answers that a text names; of `drug-induced psychosis` and `psychosis` the more exact one alone."""
+    """Return the answers that a text names; only the more exact of `drug-induced psychosis` and `psychosis`."""
     whole = diagnoses.meaning(text)
     concepts = {
         kind: [
@@ -753,16 +765,20 @@ def _named(text: str, meanings: Meanings, diagnoses: Diagnoses) -> dict[Given, N
         ]
         for kind, own in meanings.items()
     }
-    every = [one for own in concepts.values() for one in own]
-    return {kind: None for kind, own in concepts.items() if any(not any(one < other for other in every) for one in own)}
+    every = [concept_set for own in concepts.values() for concept_set in own]
+    return {
+        kind: None
+        for kind, own in concepts.items()
+        if any(not any(concept_set < other for other in every) for concept_set in own)
+    }
 
 
 def _foreign(text: str, meanings: Meanings, diagnoses: Diagnoses) -> bool:
     """Whether a text names a diagnosis that is none of the answers and not related to one."""
     own = [meaning for group in meanings.values() for meaning in group]
     meaning = diagnoses.meaning(text)
-    others = diagnoses.diagnoses_in(meaning) - frozenset().union(*(one.groups for one in own))
-    return bool(others) and not any(diagnoses.are_related(meaning, one) for one in own)
+    others = diagnoses.diagnoses_in(meaning) - frozenset().union(*(answer_meaning.groups for answer_meaning in own))
+    return bool(others) and not any(diagnoses.are_related(meaning, answer_meaning) for answer_meaning in own)
 
 
 def _names_another(text: str, meanings: Meanings, diagnoses: Diagnoses) -> bool:

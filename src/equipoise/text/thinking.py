@@ -126,9 +126,9 @@ def around_thinking() -> Iterable[str]:
 
 def grammar(text: str) -> Grammar:
     """Give the marks that count in a reply: those made of words only where it begins with them."""
-    for begins, found in _openings():
+    for begins, opening_grammar in _openings():
         if begins.match(text):
-            return found
+            return opening_grammar
     return symbols()
 
 
@@ -144,10 +144,10 @@ def _openings() -> tuple[tuple[re.Pattern[str], Grammar], ...]:
 
 
 def _grammar(families: Iterable[_Family]) -> Grammar:
-    found = [mark for family in families for mark in family.marks()]
+    marks = [mark for family in families for mark in family.marks()]
     return Grammar(
-        caseless(pattern(text for text, _, _ in found), re.MULTILINE),
-        {key(text): Mark(kind, name) for text, kind, name in found},
+        caseless(pattern(text for text, _, _ in marks), re.MULTILINE),
+        {key(text): Mark(kind, name) for text, kind, name in marks},
     )
 
 
@@ -176,5 +176,5 @@ def tagged(thinking: str, text: str) -> str:
 def with_common_marks(text: str, marks: Marks) -> str:
     """Replace an entry's own marks in a reply by the common ones."""
     own = {key(mark) for mark in marks.open}
-    found = caseless(pattern((*marks.open, *marks.close)), re.MULTILINE)
-    return found.sub(lambda match: OPEN if key(match[0]) in own else CLOSE, text)
+    expression = caseless(pattern((*marks.open, *marks.close)), re.MULTILINE)
+    return expression.sub(lambda match: OPEN if key(match[0]) in own else CLOSE, text)

@@ -55,13 +55,18 @@ class _Table:
 
     def __init__(self, rows: Mapping[str, Iterable[str]]) -> None:
         self._english = {
-            key: english for english, own in rows.items() for one in own for key in _keys(plain_letters(one).lower())
+            key: english
+            for english, own in rows.items()
+            for wording in own
+            for key in _keys(plain_letters(wording).lower())
         }
         # The longest first; by their first letter, so that few are tried at each place.
         longest = sorted(self._english, key=len, reverse=True)
-        ideographs = [one for one in longest if IDEOGRAPH.search(one)]
+        ideographs = [wording for wording in longest if IDEOGRAPH.search(wording)]
         letters = {
-            one[0]: [other for other in longest if other[0] == one[0]] for one in longest if one not in ideographs
+            wording[0]: [other for other in longest if other[0] == wording[0]]
+            for wording in longest
+            if wording not in ideographs
         }
         groups = [f"(?={re.escape(letter)})(?:{'|'.join(map(_expression, own))})" for letter, own in letters.items()]
         alternatives = [rf"(?<![^\W\d_])(?:{'|'.join(groups)})"] if groups else []
@@ -97,7 +102,7 @@ def _key(wording: str) -> str:
 
 
 def _fold(text: str) -> str:
-    return "".join(normalize_unicode(one, "NFKD")[0] for one in text)
+    return "".join(normalize_unicode(character, "NFKD")[0] for character in text)
 
 
 def _expression(wording: str) -> str:

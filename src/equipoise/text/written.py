@@ -3,7 +3,7 @@
 `equipoise.text.stated` finds the answer that the reply states: not one that it sets aside, that the patient had before,
 or that is one of several alternatives. Some wordings of a case count only by themselves, because they are broader than
 the answer's label: if `dementia` is accepted for Alzheimer's disease, `vascular dementia` is still another diagnosis. A
-reply that names several answers without deciding is unread. So is one that decides for what the case says of the
+reply that names several answers without deciding is unread. So is one that decides for what the case says about the
 patient anyway, and names another answer beside it.
 """
 
@@ -39,7 +39,7 @@ def read_written(text: str, answers: AnswerSet, diagnoses: Diagnoses, features: 
         text: The part of the reply that its reader sees.
         answers: The case's set, by kind; any wording of an answer counts.
         diagnoses: The lexicon, which has further wordings.
-        features: What the case says of the patient, which may be the name of an answer: `schizophrenia`.
+        features: What the case says about the patient, which may be the name of an answer: `schizophrenia`.
 
     Returns:
         The answer of the set that the reply states; `other` if it states none of them, `refusal` if it declines to
@@ -66,7 +66,9 @@ def misread_wordings(answers: AnswerSet, diagnoses: Diagnoses) -> Iterator[tuple
             for wording in (answer.label, *answer.synonyms, *diagnoses.wordings(answer.label)):
                 reading = _read(wording, wordings, diagnoses)
                 if reading != (own := Given(kind, answer.label)):
-                    others = [one.label for one in named_answers(wording, wordings.stated, diagnoses) if one != own]
+                    others = [
+                        given.label for given in named_answers(wording, wordings.stated, diagnoses) if given != own
+                    ]
                     yield answer.label, wording, reading.label or " and ".join(others) or reading.kind
 
 
@@ -98,11 +100,11 @@ def _read(text: str, wordings: _Wordings, diagnoses: Diagnoses) -> Given:
     named = named_answers(text, wordings.stated, diagnoses)
     if (name := final_diagnosis(f"{ASKED}{text}")) and len(named) <= 1:
         meaning = diagnoses.meaning(name.whole)
-        if given := next((one for one, own in wordings.whole if own.concepts == meaning.concepts), None):
+        if given := next((answer for answer, own in wordings.whole if own.concepts == meaning.concepts), None):
             return given
     if REFUSAL.search(text):
         return Given("refusal")
-    # What seems to be said of others, or by them, may still be the reply's own.
+    # What seems to be said about others, or by them, may still be the reply's own.
     hidden = len(named) == 1 and not named_answers(own_words(text), wordings.stated, diagnoses)
     return Given("unparsed" if len(named) > 1 or hidden or UNDECIDED.search(text) else "other")
 
@@ -119,7 +121,7 @@ def _known_names(
         own = wordings.stated[reading]
         for name in (own.label, *own.synonyms, *diagnoses.wordings(own.label)):
             meaning = diagnoses.meaning(name)
-            if any(diagnoses.share_diagnosis(meaning, one) for one in known):
+            if any(diagnoses.share_diagnosis(meaning, known_meaning) for known_meaning in known):
                 names.append(name)
         if not names:
             return None

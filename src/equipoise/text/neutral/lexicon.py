@@ -343,7 +343,7 @@ class Edit(NamedTuple):
 
 
 def settle(edits: Iterable[Edit]) -> list[Edit]:
-    """Order edits and drop any that overlaps an earlier one; of two at the same place, keep the first in the input."""
+    """Order edits and drop any that overlaps an earlier one; at the same place, keep the first in the input."""
     settled: list[Edit] = []
     for edit in sorted(edits, key=lambda edit: edit.start):
         if not settled or edit.start >= settled[-1].end:
