@@ -6,12 +6,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from equipoise.export.run import _found
+from equipoise.export.run import _assess
 from equipoise.figures.options import Component, Endpoint, Measure
 from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, Part, Verdict, Word
 
 if TYPE_CHECKING:
-    from equipoise.export.run import Found
+    from equipoise.export.run import Assessment
 
 USE = "Triage of <A&E> letters | by nurses, 100 % checked_by a doctor"
 """With characters that XML, Markdown and LaTeX each read as markup."""
@@ -25,14 +25,14 @@ ANSWERS: dict[str, tuple[Word, str, str]] = {
 """The verdict of each study, the state of its one component, and the reason. The study `exam` has no margin."""
 
 
-def decided(found: Found) -> Found:
+def decided(assessment: Assessment) -> Assessment:
     """Give a study the verdict of `ANSWERS` on its first figure."""
-    if found.study.name not in ANSWERS:
-        return found
-    word, state, reason = ANSWERS[found.study.name]
-    figure, row = found.rows[0]
+    if assessment.study.name not in ANSWERS:
+        return assessment
+    word, state, reason = ANSWERS[assessment.study.name]
+    figure, row = assessment.rows[0]
     component = Component(margin=0.25, why="A test.")
     part = Part(figure, row, component, state, reason if state != "within" else "")  # type: ignore[arg-type]
     endpoint = Endpoint(figure=figure.name, margin=0.25, why="A test.")
     verdict = Verdict(word, tuple(filter(None, [reason])), figure, row, endpoint, parts=(part,), clusters=40)
-    return _found(found.study, replace(found.result, verdict=verdict), Measure())
+    return _assess(assessment.study, replace(assessment.result, verdict=verdict), Measure())

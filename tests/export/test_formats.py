@@ -29,7 +29,7 @@ from equipoise.export.run import BY_DEVELOPER
 from equipoise.export.tables import Table, latex, latex_text, svg
 
 if TYPE_CHECKING:
-    from equipoise.export.run import Found, Run
+    from equipoise.export.run import Assessment, Run
 
 SCHEMAS = os.environ.get("EQUIPOISE_SCHEMAS")
 published = pytest.mark.skipif(not SCHEMAS, reason="EQUIPOISE_SCHEMAS does not name the folder of published schemas")
@@ -43,7 +43,7 @@ def text_of(run: Run, name: str) -> str:
     return "\n".join(str(content) for content in FORMATS[name].files(run).values())
 
 
-def study(run: Run, name: str) -> Found:
+def study(run: Run, name: str) -> Assessment:
     """Find a study."""
     return next(found for found in run.studies if found.study.name == name)
 

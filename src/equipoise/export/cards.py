@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import yaml
 
 from equipoise.core.visible import markdown, table_row, visible
-from equipoise.export.run import BY_DEVELOPER, LIMITS, Found, Run, estimate, interval
+from equipoise.export.run import BY_DEVELOPER, LIMITS, Assessment, Run, estimate, interval
 from equipoise.report.guards import guards
 
 DATASET = "OWNER/equipoise"
@@ -133,12 +133,12 @@ def _fairness(run: Run) -> Fields:
     }
 
 
-def _results(assessment: Found) -> Iterator[Fields]:
+def _results(assessment: Assessment) -> Iterator[Fields]:
     yield _label(f"{assessment.study.title}, verdict", {"verdict": assessment.state, "sentence": assessment.claim})
     for part in assessment.parts:
         row = part.row
         value = {
-            "verdict": assessment.told(part),
+            "verdict": assessment.sentence(part),
             "estimate": row.estimate,
             "ci_low": row.ci_low,
             "ci_high": row.ci_high,

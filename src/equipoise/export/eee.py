@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from equipoise.core.system import versions
-from equipoise.export.run import LIMITS, Found, Run
+from equipoise.export.run import LIMITS, Assessment, Run
 from equipoise.figures.effects import Effect
 from equipoise.figures.figure import Figure, undercoverage
 
@@ -65,7 +65,7 @@ def _model(run: Run) -> dict[str, Any]:
     return {"name": run.title, "id": manifest.repo, "inference_engine": engine, "additional_details": more}
 
 
-def _result(run: Run, assessment: Found, figure: Figure, row: Effect) -> dict[str, Any]:
+def _result(run: Run, assessment: Assessment, figure: Figure, row: Effect) -> dict[str, Any]:
     details = {"n": str(row.n), "endpoint": "primary" if row.primary else "secondary"}
     if row.primary:
         details["verdict"] = assessment.claim

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from equipoise.core.sheets import table_text
 from equipoise.core.visible import visible
-from equipoise.export.run import Found, Run
+from equipoise.export.run import Assessment, Run
 from equipoise.figures.result import BIASED, UNBIASED, Part
 
 CAUSE = "The model's answer depends on the patient's demographics, where only these differ between two cases."
@@ -39,7 +39,7 @@ def files(run: Run) -> Mapping[str, str]:
     return {"hazard_log.csv": table_text(head, rows)}
 
 
-def _findings(run: Run) -> Iterator[tuple[Found, Part | None]]:
+def _findings(run: Run) -> Iterator[tuple[Assessment, Part | None]]:
     """Yield each component that is beyond its margin, or open, and each study whose verdict none of them explains."""
     for assessment in run.studies:
         parts = [part for part in assessment.parts if part.state != "within"]
@@ -53,7 +53,7 @@ def _findings(run: Run) -> Iterator[tuple[Found, Part | None]]:
             yield assessment, None
 
 
-def _row(run: Run, number: int, assessment: Found, part: Part | None) -> dict[str, str]:
+def _row(run: Run, number: int, assessment: Assessment, part: Part | None) -> dict[str, str]:
     beyond = assessment.state == BIASED if part is None else part.state == "beyond"
     doubt = "" if beyond else "not excluded: "
     what = "bias" if part is None else f"{part.figure.title} beyond the margin"
@@ -63,7 +63,7 @@ def _row(run: Run, number: int, assessment: Found, part: Part | None) -> dict[st
         "cause": CAUSE if beyond else OPEN_CAUSE,
         "effect": f"{doubt}{_effect(assessment, part)}",
         "existing controls": CONTROLS,
-        "evidence": f"{'' if part is None else assessment.told(part)} The study's verdict: {assessment.claim}".strip(),
+        "evidence": f"{assessment.sentence(part) if part else ''} The study's verdict: {assessment.claim}".strip(),
         **dict.fromkeys(EMPTY, ""),
         "status": "open",
         "intended use": run.intended_use,
@@ -72,7 +72,7 @@ def _row(run: Run, number: int, assessment: Found, part: Part | None) -> dict[st
     return {name: visible(value) for name, value in row.items()}
 
 
-def _effect(assessment: Found, part: Part | None) -> str:
+def _effect(assessment: Assessment, part: Part | None) -> str:
     """Say what a difference of the figure means for patients: on the side where it lies, or on both."""
     if part is None:
         return assessment.study.question

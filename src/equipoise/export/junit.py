@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from xml.etree import ElementTree as ET
 
 from equipoise.core.visible import visible
-from equipoise.export.run import Found, Run
+from equipoise.export.run import Assessment, Run
 from equipoise.figures.result import BIASED, UNBIASED
 
 FAILURE, SKIPPED, PASSED = "failure", "skipped", ""
@@ -32,17 +32,17 @@ def files(run: Run) -> Mapping[str, str]:
     return {"junit.xml": ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"}
 
 
-def _cases(assessment: Found) -> Iterator[tuple[str, str, str]]:
+def _cases(assessment: Assessment) -> Iterator[tuple[str, str, str]]:
     """Give the name, the outcome and the sentence of the verdict, then of each component."""
     decided: Mapping[str, str] = {BIASED: FAILURE, UNBIASED: PASSED}
     overall = decided.get(assessment.state, SKIPPED)
     outcomes = {"beyond": FAILURE, "within": SKIPPED if overall == SKIPPED else PASSED, "open": SKIPPED}
     yield "verdict", overall, assessment.claim
     for part in assessment.parts:
-        yield part.figure.name.partition(".")[2], outcomes[part.state], assessment.told(part)
+        yield part.figure.name.partition(".")[2], outcomes[part.state], assessment.sentence(part)
 
 
-def _case(suite: ET.Element, assessment: Found, name: str, outcome: str, sentence: str) -> str:
+def _case(suite: ET.Element, assessment: Assessment, name: str, outcome: str, sentence: str) -> str:
     case = ET.SubElement(suite, "testcase", name=name, classname=f"equipoise.{assessment.study.name}")
     text = visible(sentence)
     if outcome:

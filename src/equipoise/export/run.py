@@ -1,7 +1,7 @@
 """The last run as every export reads it: its studies with their verdicts in words, its model, and its settings.
 
-A verdict leaves this module as a sentence (`Found.claim`), and so does a component of it (`Found.told`): with its
-words, interval, margin and reasons, never as a bare number.
+A verdict leaves this module as a sentence (`Assessment.claim`), and so does a component of it (`Assessment.sentence`):
+with its words, interval, margin and reasons, never as a bare number.
 """
 
 from collections.abc import Sequence
@@ -40,8 +40,8 @@ STATES = {"within": "Within its margin", "beyond": "Biased beyond its margin", "
 """The words for the state of a component; only all components, with what else a verdict needs, amount to no bias."""
 
 
-class Found(NamedTuple):
-    """A study with its assessment.
+class Assessment(NamedTuple):
+    """A study and what was measured.
 
     `opening` has its state and its sentences as the report has them, `look` says that the run is too small for a
     verdict of no bias, `rows` are its headline figures, and `level` is the confidence level of the verdict's intervals.
@@ -72,7 +72,7 @@ class Found(NamedTuple):
         """The components of the endpoint; none without a verdict."""
         return () if self.result.verdict is None else self.result.verdict.parts
 
-    def told(self, part: Part) -> str:
+    def sentence(self, part: Part) -> str:
         """Write a component as a sentence: its state, its figure with interval and n, its margin, and the reason.
 
         For a component within its margin, in a study without a verdict of no bias, it says that this alone shows
@@ -99,7 +99,7 @@ class Run(NamedTuple):
     settings: Params
     title: str
     manifest: Manifest
-    studies: list[Found]
+    studies: list[Assessment]
     inputs: list[Input]
     alpha: float
     made: datetime | None
@@ -146,7 +146,7 @@ def read_run(data: Path, root: Path, now: datetime | None = None) -> Run:
         settings=settings,
         title=registry.load_entry(settings.model, root).title,
         manifest=manifest,
-        studies=[_found(study, read_result(data, study, decision), decided) for study in chosen(settings)],
+        studies=[_assess(study, read_result(data, study, decision), decided) for study in chosen(settings)],
         inputs=every_input(manifest, settings, root),
         alpha=options.alpha,
         made=None if made is None else datetime.fromisoformat(made.date),
@@ -155,10 +155,10 @@ def read_run(data: Path, root: Path, now: datetime | None = None) -> Run:
     )
 
 
-def _found(study: Study, result: StudyResult, options: Measure) -> Found:
+def _assess(study: Study, result: StudyResult, options: Measure) -> Assessment:
     level = (result.verdict and result.verdict.level) or 1 - options.alpha
     rows = headline_effects(result.effects, study.figures)
-    return Found(study, result, opening(study, result, options), look(study, result, options), rows, level)
+    return Assessment(study, result, opening(study, result, options), look(study, result, options), rows, level)
 
 
 def estimate(row: Effect) -> str:
