@@ -69,7 +69,7 @@ def load_entries() -> dict[str, WeightsEntry]:
 
 def generated_tokens(name: str, outputs: Mapping[str, Mapping[str, float]]) -> Bounds:
     """Tokens that a model generates per prompt: the mean of its released outputs, else the range of all such means."""
-    means = [one["mean"] for one in outputs.values()]
+    means = [figures["mean"] for figures in outputs.values()]
     return Bounds(*[outputs[name]["mean"]] * 2) if name in outputs else Bounds(min(means), max(means))
 
 

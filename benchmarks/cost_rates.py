@@ -65,7 +65,7 @@ class Run(_Sourced):
 
     @property
     def tokens_a_second(self) -> float:
-        """Tokens that took up the time: of reading all, of writing those written. Both are less than it could do."""
+        """Tokens per second of the run: all for reading, the written ones for writing; each phase alone is faster."""
         return (self.written + (self.read if self.of == "reading" else 0)) / self.seconds
 
 

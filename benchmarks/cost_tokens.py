@@ -41,7 +41,7 @@ class Counts(NamedTuple):
 
     def figures(self) -> dict[str, float]:
         """Give the figures for a JSON file."""
-        low, median, high = (round(one, 1) for one in self.quartiles)
+        low, median, high = (round(quartile, 1) for quartile in self.quartiles)
         return {
             "n": self.n,
             "mean": round(self.mean, 1),
@@ -97,8 +97,8 @@ def count_tokens(entries: Mapping[str, WeightsEntry]) -> dict[str, Any]:
 def output_tokens(rows: Iterable[Mapping[str, Any]], length: Callable[[str], int]) -> Iterator[float]:
     """Count the tokens of released outputs as they were generated.
 
-    Of an output that was shortened for the release, its length in characters before that is known: its tokens are
-    taken in proportion.
+    For an output that was shortened for the release, the original length in characters is known: its tokens are scaled
+    in proportion.
     """
     for row in rows:
         before, after = row.get("original_length"), row.get("cleaned_length")

@@ -90,9 +90,9 @@ def main(
             for number, outcome in run_trials(name, Path(place), result, trials or PARTS[name].number):
                 typer.echo(f"{name} {number}: {outcome.what}: {'; '.join(outcome.problems) or 'passed'}", err=True)
                 if not trial:
-                    write_json(FIGURES, {one: figures[one] for one in PARTS if one in figures})
+                    write_json(FIGURES, {part: figures[part] for part in PARTS if part in figures})
     if not trial:
-        write_json(FIGURES, {one: figures[one] for one in PARTS if one in figures})
+        write_json(FIGURES, {part: figures[part] for part in PARTS if part in figures})
         write_text(PAGE, page_of(figures))
 
 

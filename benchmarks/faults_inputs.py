@@ -49,7 +49,7 @@ def insert(text: str, what: str, rng: random.Random) -> str:
 
 def insert_in_string(text: str, what: str, rng: random.Random) -> str:
     """Insert something at the beginning of any string of a JSON text that is a value."""
-    place = rng.choice([found.end() for found in re.finditer(r'": "', text)])
+    place = rng.choice([match.end() for match in re.finditer(r'": "', text)])
     return text[:place] + what + text[place:]
 
 

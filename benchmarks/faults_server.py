@@ -1,4 +1,4 @@
-"""A faulty server: prompts asked over HTTP of a server whose replies are broken, foreign or hostile, at random."""
+"""A faulty server: prompts are sent over HTTP to a server whose replies are broken, foreign or hostile, at random."""
 
 from __future__ import annotations
 

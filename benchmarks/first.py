@@ -36,7 +36,7 @@ STEPS = {
     "phantom": ("make", "repro", "MODEL=phantom_silent"),
 }
 NOW, BEFORE = ("install", "look", "all", "phantom"), ("install", "vignettes", "all")
-"""What is timed of this revision and of the earlier one, each step after the one before it."""
+"""What is timed for this revision and for the earlier one, each step after the one before it."""
 
 
 def main(base: str = "514cf09") -> None:

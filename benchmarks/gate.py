@@ -27,7 +27,7 @@ from equipoise.figures.verdicts import NOT_WORSE, WORSE, ChangeWord
 
 ROWS = Path(__file__).parent / "gate.jsonl"
 DRAWS, LARGE = 1_000, 100
-"""Draws at the margin, a fifth as many elsewhere; of more than so many items, half."""
+"""Draws at the margin, a fifth as many elsewhere; half as many for more than so many items."""
 FEW = 0.1
 """Share of items that a sparse change moves, per margin."""
 ALPHA = 0.05

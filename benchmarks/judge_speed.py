@@ -96,7 +96,7 @@ def main(
         "sample_pairs_a_second": {
             str(size): round(len(pairs[:sample]) / median(sample_seconds[size]), 1) for size in BATCHES
         },
-        "seconds": {way: [round(one, 2) for one in taken] for way, taken in seconds.items()},
+        "seconds": {way: [round(duration, 2) for duration in taken] for way, taken in seconds.items()},
         "median_seconds": {way: round(median(taken), 2) for way, taken in seconds.items()},
         "pairs_a_second": {way: round(len(pairs) / median(taken), 1) for way, taken in seconds.items()},
         "ratio": round(median(ratios), 2),
@@ -142,7 +142,7 @@ def make_pairs(outputs: int, length: int, repeated: float) -> Iterator[tuple[str
     rng = random.Random(0)  # noqa: S311  (a choice, not a secret)
     lexicon = load_lexicon(ROOT / FOLDER)
     suite = load_suite(ROOT / "judge/stress.yaml")
-    drawn_sentences = sentences(rng, [one for case in suite.cases for one in sentences_of(case.text)])
+    drawn_sentences = sentences(rng, [sentence for case in suite.cases for sentence in sentences_of(case.text)])
     seen: set[str] = set()
     for _ in range(outputs):
         (feature,) = lexicon.features({"": rng.choice(suite.cases).feature})
@@ -189,11 +189,11 @@ def dequantise(weights: Path, out: Path) -> None:
     from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrainedTokenizerFast
 
     graph = onnx.load(weights / "model.onnx").graph
-    held = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
+    held = {initializer.name: numpy_helper.to_array(initializer) for initializer in graph.initializer}
     for node in graph.node:
         if node.op_type == "DequantizeLinear" and node.input[0] in held:
             levels, scale = held[node.input[0]].astype(np.float32), held[node.input[1]]
-            rows = next(one.i for one in node.attribute if one.name == "axis") == 0
+            rows = next(attribute.i for attribute in node.attribute if attribute.name == "axis") == 0
             held[node.output[0]] = levels * (scale[:, None] if rows else scale[None, :])
     for node in graph.node:
         # A linear layer's matrix has lost its name to the exporter, but its node has the layer's.
@@ -217,7 +217,7 @@ def text_classification(checkpoint: Path, max_tokens: int, batch: int) -> Probab
     def probabilities(pairs: list[tuple[str, str]]) -> NDArray[Any]:
         questions = [{"text": premise, "text_pair": hypothesis} for premise, hypothesis in pairs]
         rows = classify(questions, batch_size=batch, top_k=None, truncation="only_first", max_length=max_tokens)
-        scores = [{one["label"].lower(): one["score"] for one in row} for row in rows]
+        scores = [{prediction["label"].lower(): prediction["score"] for prediction in row} for row in rows]
         return np.array([[row[label] for label in TREATMENTS] for row in scores])
 
     return probabilities

@@ -1,11 +1,11 @@
-"""By what the time of each reader grows where a text doubles, whatever a looping model or a hostile file repeats.
+"""The growth of each reader's time when a text doubles, whatever a looping model or a hostile file repeats.
 
     PYTHONPATH=src python benchmarks/linear.py                     # texts of 6,000 characters
     PYTHONPATH=src python benchmarks/linear.py --length 20000 --only stated_answer
 
-A text and its half are read side by side in one process, and the ratio of their times is printed, for each reader that
-of the text that grows most. The exit code is 1 where one is above LARGEST, and where a pattern that takes the square is
-not. A minute on an idle core, some minutes for 20,000 characters. `tests/test_linear.py` reads the same texts, and
+A text and its half are read side by side in one process, and the largest ratio of their times is printed for each
+reader. The exit code is 1 if a ratio is above LARGEST, or if that of a pattern whose time grows with the square is not.
+A minute on an idle core, some minutes for 20,000 characters. `tests/test_linear.py` reads the same texts, and
 compares no times.
 """
 
@@ -52,12 +52,12 @@ from equipoise.text.written import read_written
 
 DATA = Path(__file__).parents[1] / "data"
 LARGEST = 3.0
-"""By what the time may grow where the length doubles; 2 is linear, 4 the square: half way, since a shared machine's
-processor time is no exact count.
+"""The factor by which the time may grow when the length doubles; 2 is linear, 4 the square: half way, since a shared
+machine's processor time is not an exact count.
 """
 CLEAR = 2.2
-"""By what it may grow on average over four doublings where nothing else is looked at: a square that makes the last of
-them LARGEST makes the average 2.5.
+"""The factor by which it may grow on average over four doublings if nothing else is examined: a square that makes the
+last of them LARGEST makes the average 2.5.
 """
 FLOOR = 0.05
 """Seconds of processor time below which two times are not compared."""
@@ -318,7 +318,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "phrase_end": lambda text: phrase_end(f"close {text}", GENDERED),
 }
 LISTS, MANY, MANY_LENGTH = "lists", ("", "[1],", ""), 400_000
-"""The reader of rows of lists, and the one text that it reads: other texts are no such row."""
+"""The reader of rows of lists, and the one text that it reads: other texts are not such a row."""
 SQUARE = re.compile("a+b").search
 """From every `a` it reads to the end of a text without `b`: twice the text takes four times as long."""
 
@@ -343,15 +343,15 @@ def seconds(reader: Callable[[str], object], text: str) -> float:
 
 
 def growth(reader: Callable[[str], object], hostile: tuple[str, ...], length: int) -> float:
-    """By what the time grows where the length doubles, up to the length.
+    """Measure the factor by which the time grows when the length doubles, up to the length.
 
     On average from a sixteenth of the length on, where that is clearly linear: one reading of the whole text is then
     enough. Else from half the length on, the shortest of some rounds; and where that is more than it may be, on average
     from an eighth on, since texts are also cut into pieces of a size, and where the cuts fall makes steps of the time,
-    which its square would outgrow: of some lengths about an eighth, the one on the highest step counts.
+    which its square would outgrow: among several lengths near an eighth, the one on the highest step counts.
 
-    What is read within FLOOR has no growth, 0: neither has what took longer only once, as the first reading does where
-    something is arranged for all.
+    A text that is read within FLOOR has a growth of 0, and so has one that took longer only once, as the first reading
+    does if something is arranged for all.
     """
     sixteenth, half, whole = (repeated(hostile, length // part) for part in (16, 2, 1))
     long = seconds(reader, whole)
@@ -372,7 +372,7 @@ def growth(reader: Callable[[str], object], hostile: tuple[str, ...], length: in
 
 
 def measured(name: str, length: int) -> dict[tuple[str, ...], float]:
-    """By what a reader's time grows up to a length, for every hostile text; that of LISTS for its own text alone."""
+    """Measure the growth of a reader's time up to a length, for every hostile text; for LISTS, its own text alone."""
     if name == LISTS:
         return {MANY: growth(lists, MANY, MANY_LENGTH)}
     return {hostile: growth(READERS[name], hostile, length) for hostile in (*HOSTILE, *HALVES)}
@@ -387,14 +387,14 @@ def main(
     length: Annotated[int, typer.Option(min=1_000, help="Characters of the longer text.")] = 6_000,
     only: Annotated[str, typer.Option(help="What the names of the readers begin with.")] = "",
 ) -> None:
-    """Print by what the time of each reader grows, and for which text; fail where it is more than LARGEST."""
+    """Print the growth of each reader's time, and for which text; fail if it exceeds LARGEST."""
     names = [name for name in (*READERS, LISTS) if name.startswith(only)]
     if not names:
         raise EquipoiseError(f"no reader's name begins with {only}: they are {', '.join((*READERS, LISTS))}")
     typer.echo(f"{'reader':<18}growth  of which text: what it begins with, repeats and ends with")
-    found = growth(SQUARE, ("", "a", ""), 20_000)
-    typer.echo(line("(the square)", found, ("", "a", "")))
-    wrong = [] if found > LARGEST else ["The square is not told from what is linear: measure on an idle core"]
+    square_growth = growth(SQUARE, ("", "a", ""), 20_000)
+    typer.echo(line("(the square)", square_growth, ("", "a", "")))
+    wrong = [] if square_growth > LARGEST else ["The square is not told from what is linear: measure on an idle core"]
     for name in names:
         grown = measured(name, length)
         worst = max(grown, key=grown.__getitem__)

@@ -52,7 +52,7 @@ NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
 
 
 class Outcome(NamedTuple):
-    """What became of a mutation: what was changed, and what was said of it with the list kept and with all anew."""
+    """What became of a mutation: what was changed, and what was reported with the list kept and with all anew."""
 
     kind: str
     change: str
@@ -62,8 +62,10 @@ class Outcome(NamedTuple):
 
 def rows_in(files: Mapping[str, bytes], *names: str) -> list[str]:
     """Name the files of rows; with `names`, those of these stems."""
-    found = [name for name in files if name.endswith(".jsonl") and name.startswith("data/") and "items" not in name]
-    return sorted(name for name in found if files[name].strip() and (not names or PurePosixPath(name).stem in names))
+    row_files = [name for name in files if name.endswith(".jsonl") and name.startswith("data/") and "items" not in name]
+    return sorted(
+        name for name in row_files if files[name].strip() and (not names or PurePosixPath(name).stem in names)
+    )
 
 
 def lines_of(files: Files, name: str) -> list[dict[str, Any]]:
@@ -80,10 +82,10 @@ def leaves(value: object, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """List the paths of the single values of a JSON or YAML value, apart from keys of rows."""
     if isinstance(value, dict):
         return [
-            path for name, one in value.items() if name not in {"key", "study"} for path in leaves(one, (*at, name))
+            path for name, child in value.items() if name not in {"key", "study"} for path in leaves(child, (*at, name))
         ]
     if isinstance(value, list):
-        return [path for place, one in enumerate(value) for path in leaves(one, (*at, place))]
+        return [path for place, child in enumerate(value) for path in leaves(child, (*at, place))]
     return [at]
 
 
@@ -163,44 +165,44 @@ def row_doubled(files: Files, _: Files, draw: random.Random) -> str:
     row = dict(draw.choice(rows))
     if draw.random() < EVEN:
         row["key"] = f"{row['key']}x"
-    put(files, name, sorted([*rows, row], key=lambda one: str(one["key"])))
+    put(files, name, sorted([*rows, row], key=lambda record: str(record["key"])))
     return f"{name}: {row['key']} doubled"
 
 
 def rows_exchanged(files: Files, _: Files, draw: random.Random) -> str:
     """What two rows say, exchanged: two replies, two judgements, two figures."""
-    name = draw.choice([one for one in rows_in(files) if len(lines_of(files, one)) > 1])
+    name = draw.choice([path for path in rows_in(files) if len(lines_of(files, path)) > 1])
     rows = lines_of(files, name)
     for _ in range(200):
-        one, other = draw.sample(range(len(rows)), 2)
-        if {**rows[one], "key": ""} != {**rows[other], "key": ""}:
+        first, second = draw.sample(range(len(rows)), 2)
+        if {**rows[first], "key": ""} != {**rows[second], "key": ""}:
             break
-    rows[one], rows[other] = {**rows[other], "key": rows[one]["key"]}, {**rows[one], "key": rows[other]["key"]}
+    rows[first], rows[second] = {**rows[second], "key": rows[first]["key"]}, {**rows[first], "key": rows[second]["key"]}
     put(files, name, rows)
-    return f"{name}: {rows[one]['key']} and {rows[other]['key']} exchanged"
+    return f"{name}: {rows[first]['key']} and {rows[second]['key']} exchanged"
 
 
 def order(files: Files, _: Files, draw: random.Random) -> str:
     """The order of rows, or of figures."""
     if draw.random() < 3 * SELDOM:
-        name = draw.choice(sorted(one for one in files if one.startswith("metrics/")))
+        name = draw.choice(sorted(path for path in files if path.startswith("metrics/")))
         items = [*json.loads(files[name]).items()]
         draw.shuffle(items)
         if items == [*json.loads(files[name]).items()]:
             items = [*items[1:], items[0]]
         files[name] = (json.dumps(dict(items), ensure_ascii=False, indent=2) + "\n").encode()
         return f"{name}: order of figures"
-    name = draw.choice([one for one in rows_in(files) if len(lines_of(files, one)) > 1])
+    name = draw.choice([path for path in rows_in(files) if len(lines_of(files, path)) > 1])
     rows = lines_of(files, name)
-    one, other = draw.sample(range(len(rows)), 2)
-    rows[one], rows[other] = rows[other], rows[one]
+    first, second = draw.sample(range(len(rows)), 2)
+    rows[first], rows[second] = rows[second], rows[first]
     put(files, name, rows)
-    return f"{name}: rows {one} and {other} change places"
+    return f"{name}: rows {first} and {second} change places"
 
 
 def figure(files: Files, _: Files, draw: random.Random) -> str:
     """A number, a verdict or a reason in a metrics file."""
-    name = draw.choice(sorted(one for one in files if one.startswith("metrics/")))
+    name = draw.choice(sorted(path for path in files if path.startswith("metrics/")))
     value = json.loads(files[name])
     at = draw.choice(leaves(value))
     before, after = alter(value, at, draw)
@@ -250,7 +252,7 @@ def plan(files: Files, _: Files, draw: random.Random) -> str:
 
 def model(files: Files, _: Files, draw: random.Random) -> str:
     """The model: its entry, its manifest, or that of the judge."""
-    name = draw.choice(sorted(one for one in files if one.startswith("models/") or one == "data/manifest.json"))
+    name = draw.choice(sorted(path for path in files if path.startswith("models/") or path == "data/manifest.json"))
     value = yaml.safe_load(files[name])
     told = _yaml(files, name, leaves(value), value, draw)
     if name.endswith(".json"):
@@ -270,7 +272,7 @@ def environment(files: Files, _: Files, draw: random.Random) -> str:
 def declaration(files: Files, _: Files, draw: random.Random) -> str:
     """A date, the commit, the version or the digest of the code in pack.json."""
     value = json.loads(files[LIST])
-    at = draw.choice([one for one in leaves(value) if one[0] not in {"files", "schema"}])
+    at = draw.choice([path for path in leaves(value) if path[0] not in {"files", "schema"}])
     before, after = alter(value, at, draw)
     files[LIST] = json.dumps(value).encode()
     return f"{LIST}: {at}: {before!r} to {after!r}"
@@ -278,7 +280,7 @@ def declaration(files: Files, _: Files, draw: random.Random) -> str:
 
 def authored(files: Files, _: Files, draw: random.Random) -> str:
     """A number or a word of the authored data: a case, a question, a word list."""
-    names = [one for one in files if one.endswith(".yaml") and one.startswith("data/") and "ratings" not in one]
+    names = [path for path in files if path.endswith(".yaml") and path.startswith("data/") and "ratings" not in path]
     name = draw.choice(sorted(names))
     value = yaml.safe_load(files[name])
     return _yaml(files, name, leaves(value), value, draw)
@@ -287,14 +289,14 @@ def authored(files: Files, _: Files, draw: random.Random) -> str:
 def report(files: Files, _: Files, draw: random.Random) -> str:
     """A number, a word or a line of the report."""
     lines = files[REPORT].decode().split("\n")
-    place = draw.choice([one for one, line in enumerate(lines) if line.strip()])
+    place = draw.choice([index for index, line in enumerate(lines) if line.strip()])
     before = lines[place]
     numbers = [*NUMBER.finditer(before)]
     if draw.random() < SOMETIMES:
         del lines[place]
     elif numbers and draw.random() < OFTEN:
-        found = draw.choice(numbers)
-        lines[place] = f"{before[: found.start()]}{float(found[0]) + 1:g}{before[found.end() :]}"
+        number = draw.choice(numbers)
+        lines[place] = f"{before[: number.start()]}{float(number[0]) + 1:g}{before[number.end() :]}"
     else:
         words = before.split(" ")
         words[draw.randrange(len(words))] = "no"
@@ -323,7 +325,7 @@ def mixed(files: Files, other: Files, draw: random.Random) -> str:
 
 def file(files: Files, _: Files, draw: random.Random) -> str:
     """A file left out, emptied, added or cut off."""
-    name = draw.choice(sorted(one for one in files if one != LIST and files[one]))
+    name = draw.choice(sorted(path for path in files if path != LIST and files[path]))
     match draw.randrange(4):
         case 0:
             del files[name]
@@ -404,28 +406,28 @@ class Memory:
 
     def stage(self, run: Run, stage: str, **more: Reader) -> None:
         """Run a stage, or write what it wrote."""
-        readings = [cast("verify.Readings", one.probabilities.__self__) for one in more.values()]  # type: ignore[attr-defined]
+        readings = [cast("verify.Readings", reader.probabilities.__self__) for reader in more.values()]  # type: ignore[attr-defined]
         key = self._key(run.study, stage)
         if key not in self.known:
             self.repeat(run, stage, **more)
             wrote = {
                 path: path.read_bytes() for path in (*run.folder.glob("built/*"), run.judgements) if path.is_file()
             }
-            self._keep(key, (wrote, [{*one.asked} for one in readings]))
+            self._keep(key, (wrote, [{*reading.asked} for reading in readings]))
         wrote, asked = self.known[key]
         for path, content in wrote.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-        for one, those in zip(readings, asked, strict=True):
-            one.asked |= those
+        for reading, those in zip(readings, asked, strict=True):
+            reading.asked |= those
 
     def result(self, run: Run) -> StudyResult:
         """Measure a study, or give what was measured."""
         key = self._key(run.study, "measure")
         if key not in self.known:
             self._keep(key, self.measured(run))
-        found: StudyResult = self.known[key]
-        return found
+        result: StudyResult = self.known[key]
+        return result
 
     def _keep(self, key: str, value: object) -> None:
         # Those of the unchanged pack come first, and stay.
@@ -437,17 +439,17 @@ class Memory:
     def _key(study: str, stage: str) -> str:
         others = {name for name in STUDIES if name != study} | {"environment.json"}
         others |= {"plan"} if stage != "measure" else set()
-        found = sorted(path for path in Path().rglob("*") if path.is_file() and not others & {*path.parts})
-        return jsonl.digest([study, stage, [[path.as_posix(), jsonl.sha256(path)] for path in found]])
+        paths = sorted(path for path in Path().rglob("*") if path.is_file() and not others & {*path.parts})
+        return jsonl.digest([study, stage, [[path.as_posix(), jsonl.sha256(path)] for path in paths]])
 
 
 def said(make: Callable[[], Contents]) -> str:
-    """Verify a pack, and give what is said of it; empty where it is taken for sound."""
+    """Verify a pack, and return what is wrong with it; empty if it passes as sound."""
     try:
-        found = next(verify.differences(make()), None)
+        difference = next(verify.differences(make()), None)
     except EquipoiseError as error:
         return f"error: {error}"
-    return "" if found is None else f"differs: {found}"
+    return "" if difference is None else f"differs: {difference}"
 
 
 def trial(number: int, kind: str, packs: tuple[Files, Files], seed: int = SEED) -> Outcome:
@@ -463,10 +465,10 @@ def trial(number: int, kind: str, packs: tuple[Files, Files], seed: int = SEED) 
 def listed(make: Callable[[], Contents]) -> str:
     """Say what is wrong with a pack whose list was kept: a sha256, which is compared last, else what is computed."""
     try:
-        found = next(verify._hashes(make()), None)  # noqa: SLF001
+        difference = next(verify._hashes(make()), None)  # noqa: SLF001
     except EquipoiseError as error:
         return f"error: {error}"
-    return said(make) if found is None else f"differs: {found}"
+    return said(make) if difference is None else f"differs: {difference}"
 
 
 def files_of(content: bytes) -> Files:
@@ -497,14 +499,14 @@ def main(n: Annotated[int, typer.Option(help="How many mutations.")] = N) -> Non
     totals = {
         kind: {
             "mutations": len(own),
-            "caught": sum(bool(one.kept) for one in own),
-            "caught with every sha256 written anew": sum(bool(one.renewed) for one in own),
+            "caught": sum(bool(outcome.kept) for outcome in own),
+            "caught with every sha256 written anew": sum(bool(outcome.renewed) for outcome in own),
         }
         for kind in KINDS
-        if (own := [one for one in outcomes if one.kind == kind])
+        if (own := [outcome for outcome in outcomes if outcome.kind == kind])
     }
-    counted = Counter(name for one in totals.values() for name, number in one.items() for _ in range(number))
-    missed = [f"{one.kind}: {one.change}" for one in outcomes if not one.renewed]
+    counted = Counter(name for counts in totals.values() for name, number in counts.items() for _ in range(number))
+    missed = [f"{outcome.kind}: {outcome.change}" for outcome in outcomes if not outcome.renewed]
     jsonl.write_json(FIGURES, {"seed": SEED, "all": dict(counted), "kinds": totals, "not computed again": missed})
     typer.echo(json.dumps(dict(counted)))
 

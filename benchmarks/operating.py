@@ -1,4 +1,4 @@
-"""Operating characteristics of the vignettes' verdict: how often it says what of models of known truth.
+"""Operating characteristics of the vignettes' verdict: how often models of known truth get each verdict.
 
 Every draw makes the judgements of a whole study, and puts them through the estimators, guards and verdict of the
 pipeline itself with the endpoint that params.yaml declares. Writes operating.jsonl and docs/operating.md.
@@ -82,7 +82,7 @@ WITHOUT: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Planned:
-    """A pair of a profile: its story, the dimensions that it varies, its tier, and what epidemiology says of it."""
+    """A pair of a profile: its story, the dimensions that it varies, its tier, and what epidemiology says about it."""
 
     story: str
     dimensions: tuple[str, ...]
@@ -135,7 +135,7 @@ def study(made: list[Pair]) -> StudyResult:
 def _joint_level(pairs: list[Pair], alpha: float) -> float:
     endpoint, items = settings()[0].endpoints[STUDY], {pair.key: pair for pair in pairs}
     figures = [component_figure(STUDIES[STUDY], endpoint, name) for name in endpoint.components]
-    # Pairs without cues have no cue gap, which then is no component.
+    # Pairs without cues have no cue gap, which is then not a component.
     tables = [values for figure in figures if (values := figure.values(items))]
     return joint_alpha(by_cluster(tables, {pair.key: pair.story for pair in pairs}), alpha)
 
@@ -213,7 +213,7 @@ def values_of(name: str, pairs: Sequence[Pair]) -> list[tuple[float | None, str]
     if name != ADJUSTED:
         value = SINGLE[name][0]
         return [(value(pair), pair.story) for pair in pairs]
-    (figure,) = [one for one in STUDIES[STUDY].figures if one.measure == "unreasoned_shift_adjusted"]
+    (figure,) = [declared for declared in STUDIES[STUDY].figures if declared.measure == "unreasoned_shift_adjusted"]
     stories = {pair.key: pair.story for pair in pairs}
     values = figure.values({pair.key: pair for pair in pairs})
     return [(float(value), stories[key]) for key, value in values.items()]
@@ -221,10 +221,10 @@ def values_of(name: str, pairs: Sequence[Pair]) -> list[tuple[float | None, str]
 
 def alone(values: Sequence[tuple[float | None, str]], margin: float) -> str:
     """Return the verdict of one figure by Student's t interval over stories."""
-    found = mean_effect(Group("overall", "all", STUDY), "one", values, settings()[1])
-    if found.ci_low is None or found.ci_high is None:
+    mean = mean_effect(Group("overall", "all", STUDY), "one", values, settings()[1])
+    if mean.ci_low is None or mean.ci_high is None:
         return UNDECIDED
-    return held_against(Interval(found.ci_low, found.ci_high), margin, "both")
+    return held_against(Interval(mean.ci_low, mean.ci_high), margin, "both")
 
 
 def run(member: str, size: Profile, draws: int) -> dict[str, Any]:

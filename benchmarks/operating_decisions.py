@@ -1,4 +1,4 @@
-"""Operating characteristics of the decisions' verdict: how often it says what of models of known truth.
+"""Operating characteristics of the decisions' verdict: how often models of known truth get each verdict.
 
 Every draw makes the readings of a whole study, about the decisions of the profile `core`, of three times as many
 stories, or of the profile `powered`, and puts them through the estimators, guards and verdict of the pipeline itself
@@ -146,17 +146,17 @@ def members() -> list[Member]:
     """Every model, with what is true of it."""
     able = competent(0.98)
     # A pair's tilt has a standard deviation of 0.18 nats in the shipped run: between these two.
-    found = [Member(f"fair, noise of {noise:g} nats", "fair", able, noise) for noise in (0.1, 0.15)]
+    models = [Member(f"fair, noise of {noise:g} nats", "fair", able, noise) for noise in (0.1, 0.15)]
     for noise in (0.3, 1.0):
-        found.append(Member(f"fair, noise of {noise:g} nats", "fair", able, noise))
-        found += [
+        models.append(Member(f"fair, noise of {noise:g} nats", "fair", able, noise))
+        models += [
             Member(f"biased by {told}, noise of {noise:g} nats", "biased", able, noise, _everywhere(size))
             for size, told in ((1, "1 margin"), (2, "2 margins"), (4, "4 margins"))
         ]
         cancelling = _in_family(undertreatment=1.4, overpsychiatrisation=-6.0, disbelief=-4.0)
         within = _at_endpoint(triage=3.4, urgency=3.4, pain_relief=3.4, test=-3.4, admission=-3.4)
         dimensions = _in_dimension(race=4, gender=-4, age=4, housing=-4, substance_use=4, obesity=-4, socioeconomic=-4)
-        found += [
+        models += [
             Member(
                 f"undertreats alone, 2 margins, noise of {noise:g}", "biased", able, noise, _in_family(undertreatment=2)
             ),
@@ -174,7 +174,7 @@ def members() -> list[Member]:
             Member(f"dimensions that cancel, 4 margins, noise of {noise:g}", "biased", able, noise, dimensions),
         ]
     return [
-        *found,
+        *models,
         Member("fair, right in three of four, noise of 0.3 nats", "fair", competent(0.65), 0.3),
         Member("refuses two fifths of one group", "biased", able, 0.1, refuses=(0.4, 0.0)),
         Member("text gives the end of the scale to one group alone", "biased", able, 0.1, writes=(0.4, 0.0)),
@@ -212,7 +212,7 @@ def asked(size: str) -> list[CaseDecision]:
 def readings(member: Member, decisions: list[CaseDecision], seed: int) -> list[Reading]:
     """Draw a model's readings of every decision about both arms."""
     rng = np.random.default_rng(seed)
-    scores, found = member.scores(rng), []
+    scores, drawn = member.scores(rng), []
     for decision in decisions:
         shared, steps = scores(rng, decision), len(decision.levels) - 1
         towards = np.array([decision.towards.index(level) / steps for level in decision.levels])
@@ -222,8 +222,8 @@ def readings(member: Member, decisions: list[CaseDecision], seed: int) -> list[R
                 values = values + member.tilt(decision) * towards
             declined, otherwise = bool(rng.random() < refused), bool(rng.random() < writes)
             otherwise |= role == "marginalised" and decision.dimensions == (member.writes_about,)
-            found.append(_reading(decision, role, values, refused=declined, otherwise=otherwise))
-    return found
+            drawn.append(_reading(decision, role, values, refused=declined, otherwise=otherwise))
+    return drawn
 
 
 def _reading(decision: CaseDecision, role: str, values: Array, *, refused: bool, otherwise: bool) -> Reading:
@@ -294,11 +294,11 @@ def run(member: str, size: str, draws: int) -> dict[str, Any]:
         result = study(model, size, seed)
         for floor, counted in words.items():
             decision = settings()[0].model_copy(update={"endpoints": {STUDY: endpoint_with(floor)}})
-            found = verdict(STUDIES[STUDY], replace(result), decision)
-            assert found is not None  # noqa: S101
-            counted[found.word] += 1
+            decided = verdict(STUDIES[STUDY], replace(result), decision)
+            assert decided is not None  # noqa: S101
+            counted[decided.word] += 1
             if floor == "constant":
-                reasons.update({reason.partition(":")[0].partition(" is ")[0] for reason in found.because})
+                reasons.update({reason.partition(":")[0].partition(" is ")[0] for reason in decided.because})
     return {
         "model": member,
         "truth": model.truth,

@@ -86,13 +86,13 @@ def exchanged(versions: Versions) -> Versions:
     names = {"marginalised": "privileged", "privileged": "marginalised"}
 
     def other(version: str) -> str:
-        return next((version.replace(one, two) for one, two in names.items() if one in version), version)
+        return next((version.replace(role, opposite) for role, opposite in names.items() if role in version), version)
 
     return {other(version): values for version, values in versions.items()}
 
 
 def _competent(versions: Versions) -> Versions:
-    """Let a model tell cases from mirrors, in which the error is right, as one must that is to be shown fair."""
+    """Let a model tell cases from mirrors, in which the error is right, as a model must to be shown fair."""
     return {
         version: values + COMPETENCE * (np.arange(len(values)) == ERROR) if version.startswith("mirror") else values
         for version, values in versions.items()
@@ -114,8 +114,8 @@ def resampled(model: str) -> Draw:
 def normal(noise: float, *, heavy: bool = False, replies: int = 1) -> Draw:
     """Draw a competent model whose log odds differ between tellings by normal, or exponential, noise (nats).
 
-    A quarter of the noise's variance is of the wording of the case, the rest of the reasoning, of which there are so
-    many `replies` with the mean of their log odds.
+    A quarter of the noise's variance comes from the wording of the case, the rest from the reasoning; the log odds are
+    the mean over so many `replies`.
     """
 
     def draw(rng: np.random.Generator, _: Place) -> Versions:
@@ -180,17 +180,17 @@ def _alternating(place: Place) -> float:
 
 def members() -> list[Member]:
     """Every model, with what is true of it."""
-    found: list[Member] = []
+    models: list[Member] = []
     for name in ("smollm2", "qwen2_5_coder_1_5b"):
         draw = resampled(name)
-        found.append(Member(f"fair, noise of {name}", "fair", draw))
-        found += [
+        models.append(Member(f"fair, noise of {name}", "fair", draw))
+        models += [
             Member(f"biased by {told}, noise of {name}", "biased", biased(draw, lambda _, s=size: s * MARGIN))  # type: ignore[misc]
             for size, told in ((1, "1 margin"), (2, "2 margins"), (4, "4 margins"))
         ]
     capable = resampled("qwen2_5_coder_1_5b")
-    found += [Member(f"fair, noise of {size} nats", "fair", normal(size)) for size in (0.3, 1.0, 3.0)]
-    found += [
+    models += [Member(f"fair, noise of {size} nats", "fair", normal(size)) for size in (0.3, 1.0, 3.0)]
+    models += [
         Member("fair, noise of 1 nat, five replies each", "fair", normal(1.0, replies=5)),
         Member("fair, skewed noise of 1 nat", "fair", normal(1.0, heavy=True)),
         Member("biased by 2 margins, noise of 1 nat", "biased", biased(normal(1.0), lambda _: 2 * MARGIN)),
@@ -222,7 +222,7 @@ def members() -> list[Member]:
         Member("does not read the case, noise of 1 nat", "blind", blind(1.0, 2.0)),
         Member("random network", "blind", blind(3.0, 0.0)),
     ]
-    return found
+    return models
 
 
 def _refusing(marginalised: float, privileged: float) -> Write:

@@ -74,12 +74,12 @@ class Row(NamedTuple):
 
     @property
     def false_shares(self) -> dict[str, float]:
-        """The shares of verdicts that are false of such a model, by word; of a blind one both are."""
+        """The shares of verdicts that are false for such a model, by word; for a blind one both are."""
         return {word: self.shares.get(word, 0.0) for word in self.false_words}
 
     @property
     def false_words(self) -> tuple[str, ...]:
-        """The verdicts that are false of such a model."""
+        """The verdicts that are false for such a model."""
         return {"fair": (BIASED,), "biased": (UNBIASED,)}.get(self.truth, (UNBIASED, BIASED))
 
 
@@ -138,7 +138,7 @@ MEASURED = ("smollm2", "qwen2_5_coder_1_5b")
 
 
 def _candidates(rows: Sequence[Row]) -> Iterator[str]:
-    """Compare the declared endpoint with simpler ones: the worst false verdicts, and what is right of real noise."""
+    """Compare the declared endpoint with simpler ones: the worst false verdicts, and right ones under real noise."""
     yield "### Other endpoints on the same draws\n"
     yield (
         "An endpoint with a single figure gives *no bias* if the figure's interval lies within its margin, and "
@@ -152,10 +152,10 @@ def _candidates(rows: Sequence[Row]) -> Iterator[str]:
         name: {(row.model, row.size): row.candidates.get(name, row.shares) for row in rows}
         for name in ("as declared", *rows[0].candidates)
     }
-    for name, found in shares.items():
-        worst = [_worst(rows, found, word) for word in (UNBIASED, BIASED)]
+    for name, by_model in shares.items():
+        worst = [_worst(rows, by_model, word) for word in (UNBIASED, BIASED)]
         right = [
-            f"{found.get((model.format(noise), size), {}).get(word, 0.0):.2f}"
+            f"{by_model.get((model.format(noise), size), {}).get(word, 0.0):.2f}"
             for model, size, word in ((FAIR, POWERED, UNBIASED), (TWO, CORE, BIASED))
             for noise in MEASURED
         ]
@@ -167,11 +167,11 @@ def _candidates(rows: Sequence[Row]) -> Iterator[str]:
     )
 
 
-def _worst(rows: Sequence[Row], found: dict[tuple[str, str], dict[str, float]], word: str) -> str:
-    """Name the model of which a verdict is false most often, with the share."""
+def _worst(rows: Sequence[Row], by_model: dict[tuple[str, str], dict[str, float]], word: str) -> str:
+    """Name the model for which a verdict is false most often, with the share."""
     own = [row for row in rows if word in row.false_words]
-    worst = max(own, key=lambda row: found[row.model, row.size].get(word, 0.0))
-    share = found[worst.model, worst.size].get(word, 0.0)
+    worst = max(own, key=lambda row: by_model[row.model, row.size].get(word, 0.0))
+    share = by_model[worst.model, worst.size].get(word, 0.0)
     return f"{share:.2f}: {worst.model} ({worst.size})" if share else "0.00"
 
 
@@ -206,7 +206,7 @@ def _open(rows: Sequence[Row]) -> Iterator[str]:
         for row in fair:
             for name, share in row.because.items():
                 counted[name] = max(counted.get(name, 0.0), share)
-        worst = sorted(counted.items(), key=lambda one: (-one[1], one[0]))[:3]
+        worst = sorted(counted.items(), key=lambda reason: (-reason[1], reason[0]))[:3]
         told = "; ".join(f"{name} (up to {share:.2f})" for name, share in worst) or "none"
         yield f"Most frequent reasons for *undecided* among fair models at {size}: {told}.  "
 

@@ -1,4 +1,4 @@
-"""Operating characteristics of the questions' verdict: how often it says what of models of known truth.
+"""Operating characteristics of the questions' verdict: how often models of known truth get each verdict.
 
 Every draw makes the answers to a whole study, about the questions of the shipped limit or about every authored one, and
 puts them through the estimators, guards and verdict of the pipeline itself with the endpoint that params.yaml declares.
@@ -60,7 +60,7 @@ class Member:
 
     Whether a variant is answered correctly depends on the question (standard deviation 1) and on `noise` of its own.
     `effects` are the biases by attribute, in margins, which `backgrounds` multiply with either background (1 if not
-    named). `letters` says how a model chooses that does not read the question (the `longest` option, the one at `one`
+    named). `letters` says how a model that does not read the question chooses (the `longest` option, the one at `one`
     place, or `any`); it is empty for a model that reads it. `refuses` is the share of refused answers about the
     unprivileged and the privileged patient.
     """
@@ -76,17 +76,17 @@ class Member:
 
 def members() -> list[Member]:
     """Every model, with what is true of it."""
-    found = []
+    models = []
     for noise in (0.1, 0.3, 1.0):
         told = f"noise of {noise:g}"
-        found.append(Member(f"fair, {told}", "fair", noise))
-        found += [
+        models.append(Member(f"fair, {told}", "fair", noise))
+        models += [
             Member(
                 f"biased by {size:g} margin{'s' * (size > 1)}, {told}", "biased", noise, dict.fromkeys(ATTRIBUTES, size)
             )
             for size in (1.0, 2.0, 4.0)
         ]
-        found += [
+        models += [
             Member(f"race alone, 4 margins, {told}", "biased", noise, {"race": 4.0}),
             Member(f"attributes that cancel, 4 margins, {told}", "biased", noise, {"race": 4.0, "gender": -4.0}),
             *(
@@ -101,7 +101,7 @@ def members() -> list[Member]:
             ),
         ]
     return [
-        *found,
+        *models,
         Member("refuses two fifths of one group", "biased", refuses=(0.4, 0.0)),
         Member("refuses half of the answers", "blind", refuses=(0.5, 0.5)),
         Member("the longest option", "blind", letters="longest"),
@@ -131,7 +131,7 @@ def answered(member: Member, items: list[Item], seed: int) -> list[Answered]:
     rng = np.random.default_rng(seed)
     # An answer is right where ability, ease of the question and noise together exceed 0.
     spread_of = np.hypot(1.0, member.noise)
-    found = []
+    answers = []
     for item in items:
         ease, letters, orders = rng.normal(), {}, {}
         for name, attribute, side in arms(item):
@@ -145,8 +145,8 @@ def answered(member: Member, items: list[Item], seed: int) -> list[Answered]:
                 Order(shift=shift, probabilities={} if refused else chosen, refused=refused)
                 for shift, chosen in enumerate(_chosen(member, item, letter))
             )
-        found.append(Answered(item.key, item.gold, letters, orders))
-    return found
+        answers.append(Answered(item.key, item.gold, letters, orders))
+    return answers
 
 
 def _letter(item: Item, rng: np.random.Generator, *, right: bool) -> str:
@@ -154,7 +154,7 @@ def _letter(item: Item, rng: np.random.Generator, *, right: bool) -> str:
 
 
 def _unread(member: Member, item: Item, rng: np.random.Generator) -> str:
-    """Return the letter of a model that does not read the question; empty of one that does."""
+    """Return the letter of a model that does not read the question; empty for one that does."""
     options = [*item.options]
     return {
         "longest": max(options, key=lambda letter: len(item.options[letter])),
@@ -195,10 +195,10 @@ def run(member: str, size: str, draws: int) -> dict[str, Any]:
     words: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     for seed in range(draws):
-        found = verdict(STUDIES[STUDY], study(model, size, seed), settings()[0])
-        assert found is not None  # noqa: S101
-        words[found.word] += 1
-        reasons.update({reason.partition(":")[0].partition(" is ")[0] for reason in found.because})
+        decided = verdict(STUDIES[STUDY], study(model, size, seed), settings()[0])
+        assert decided is not None  # noqa: S101
+        words[decided.word] += 1
+        reasons.update({reason.partition(":")[0].partition(" is ")[0] for reason in decided.because})
     return {
         "model": member,
         "truth": model.truth,

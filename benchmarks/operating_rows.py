@@ -24,7 +24,7 @@ READINGS = {"", "unreasoned", "swapped"}
 def rows_of(project: Path) -> list[dict[str, Any]]:
     """Read the log likelihoods of the expected answer, the error and the distractors, by pair and version."""
     model, folder = load_yaml(project / "params.yaml", Params).model, project / "data/vignettes"
-    found = {
+    by_pair = {
         case["pair"]: {"model": model, "pair": case["pair"], "story": case["presentation"], "versions": {}}
         for case in _lines(folder / "built/vignettes.jsonl")
     }
@@ -34,11 +34,11 @@ def rows_of(project: Path) -> list[dict[str, Any]]:
     }
     for response in _lines(folder / "responses.jsonl"):
         pair, _, version = response["key"].partition("/")
-        if pair in found and version.partition("/")[2] in READINGS:
+        if pair in by_pair and version.partition("/")[2] in READINGS:
             means, tokens = response["log_likelihood"], response["candidate_tokens"]
             totals = [means[label] * tokens[label] for label in labels[pair][: 2 + OTHERS]]
-            found[pair]["versions"][version] = [round(value, 3) for value in totals]
-    return [*found.values()]
+            by_pair[pair]["versions"][version] = [round(value, 3) for value in totals]
+    return [*by_pair.values()]
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:

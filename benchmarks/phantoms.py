@@ -134,14 +134,16 @@ class Bench:
 
     def _decisions(self, backend: PhantomBackend, responses: list[Response]) -> list[Effect]:
         prompts = decision_prompts(self.decisions, self.prompts["decisions"], responses, swapped=True, likelihoods=True)
-        by_key = {one.key: one for one in self.decisions}
-        readings = [read_decision(one, by_key[decision_of(one.key)], "") for one in backend.answer(prompts)]
+        by_key = {decision.key: decision for decision in self.decisions}
+        readings = [
+            read_decision(response, by_key[decision_of(response.key)], "") for response in backend.answer(prompts)
+        ]
         return decision_effects(self.decisions, readings, self._options)
 
     def _questions(self, _: PhantomBackend, responses: list[Response]) -> list[Effect]:
         options = {row.key: row.options for row in self._variants}
         read = list(choices(responses, options))
-        letters, orders = {one.key: one.letter for one in read}, {one.key: one.orders for one in read}
+        letters, orders = {choice.key: choice.letter for choice in read}, {choice.key: choice.orders for choice in read}
         table = tabulate(self._variants, letters, orders)
         return [*question_effects(table, self._options), *city_effects(table, self._cities, self._options)]
 
@@ -149,9 +151,9 @@ class Bench:
         options = {f"{row.item}{EXAM}": row.options for row in self._sampled}
         read = list(choices(responses, options))
         weights = {name: city.disease_weights() for name, city in self._cities.items() if city.diseases}
-        letters = {one.key.removesuffix(EXAM): one.letter for one in read}
+        letters = {choice.key.removesuffix(EXAM): choice.letter for choice in read}
         scores = score_cities(tabulate_exam(self._sampled, letters), weights, self._options)
-        places = position_effects("exam", [[one.orders] for one in read], self._options.alpha)
+        places = position_effects("exam", [[choice.orders] for choice in read], self._options.alpha)
         return [*exam_effects(scores, self._options.alpha), *places]
 
     def _stigma(self, _: PhantomBackend, responses: list[Response]) -> list[Effect]:
@@ -169,7 +171,7 @@ def open_bench(resamples: int) -> Iterator[Bench]:
         open_reader(params.load(ROOT / params.FILE).judge, ROOT) as judge,
     ):
         data = Path(place) / "data"
-        # The studies' own folders; what we wrote has one of the name of a study too, data/raw/decisions.
+        # Leave out the studies' own folders, but not data/raw/decisions, a folder of ours that has a study's name too.
         shutil.copytree(ROOT / "data", data, ignore=lambda path, _: TITLES if Path(path) == ROOT / "data" else ())
         bench = Bench(data, Measure(n_bootstrap=resamples), remember(judge.probabilities))
         # Built objects stay, so the collector need not search them repeatedly.
@@ -253,7 +255,7 @@ def remember_features() -> Callable[[Vignette, Lexicon], list[Feature]]:
 
 def only_headlines(groups: Callable[..., Iterator[tuple[Group, Any]]]) -> Callable[..., Iterator[tuple[Group, Any]]]:
     """Skip the groups of a study without headline figures."""
-    families = {(one.study, one.family) for one in FIGURES}
+    families = {(figure.study, figure.family) for figure in FIGURES}
 
     def chosen(rows: Sequence[Any]) -> Iterator[tuple[Group, Any]]:
         return (

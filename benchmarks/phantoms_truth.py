@@ -49,7 +49,7 @@ def planted(
 
     `facts` are the facts of the main vignettes, `decisions` the questions about them.
     """
-    counted = [one for one in decisions if one.grade != "C" and one.usual and not one.reverse]
+    counted = [decision for decision in decisions if decision.grade != "C" and decision.usual and not decision.reverse]
     truths = _questions(entry, cities) | _stigma(entry) | _decisions(entry, counted)
     return truths | planted_vignettes(entry, facts) if facts else truths
 
@@ -73,7 +73,7 @@ class _Kind(NamedTuple):
 
     @classmethod
     def of(cls, entry: PhantomEntry, fact: Fact) -> Self:
-        """Give that of a pair, from a fact of its marginalised arm or mirror."""
+        """Give the parameters of a pair, from a fact of its marginalised arm or mirror."""
         planted = entry.shift_of(fact.dimensions) + entry.base_rate_of(fact.dimensions, fact.log_ratio)
         return cls(planted, len(fact.stereotyped))
 
@@ -142,10 +142,12 @@ def planted_vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, T
     kinds = [_Kind.of(entry, fact) for fact in arms]
     fair = not any(shifts + rates)
     drawn = {kind: _arms(entry, kind, rng) for kind in sorted({*kinds, *mirrors})}
-    differential = {kind: one.differential() for kind, one in drawn.items()}
+    differential = {kind: draws.differential() for kind, draws in drawn.items()}
     # The control versions of a pair differ like arms without planted values.
     floor = {kind: np.abs(_arms(entry, kind._replace(planted=0), rng).shifts()).mean() for kind in drawn}
-    excess = {kind: 0.0 if fair else float(np.abs(one.shifts()).mean() - floor[kind]) for kind, one in drawn.items()}
+    excess = {
+        kind: 0.0 if fair else float(np.abs(draws.shifts()).mean() - floor[kind]) for kind, draws in drawn.items()
+    }
     truths = {
         "vignettes.shift_magnitude_excess": Truth(fmean(excess[kind] for kind in kinds), fair),
         "vignettes.stereotype_shift_net": _mean(shifts),
@@ -163,7 +165,7 @@ def planted_vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, T
         quantiles = [
             [_expected_quantile([share[kind][arm] for kind in mirrors]) for arm in (0, 1)] for share in (hits, alarms)
         ]
-        difference = sum(other - one for one, other in quantiles) / 2
+        difference = sum(second - first for first, second in quantiles) / 2
         truths["vignettes.criterion_difference"] = Truth(0.0 if fair else difference, fair)
     of_one = [next(iter(fact.dimensions)) if len(fact.dimensions) == 1 else "" for fact in arms]
     for dimension in sorted({*of_one} - {""}):
@@ -177,11 +179,11 @@ def planted_vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, T
         share = entry.mediated * np.mean(shifts) / np.mean(shifts + rates)
         truths["vignettes.share_mediated"] = Truth(float(share), null=False)
         says = entry.admits.weighed
-        influenced = {kind: one.influenced(kind.planted) for kind, one in drawn.items()}
+        influenced = {kind: draws.influenced(kind.planted) for kind, draws in drawn.items()}
         # Only changed answers are admitted: neither the phantom's own errors, nor moves of the log odds alone.
         for name, among in (
             ("silent_bias_rate_moved", differential),
-            ("silent_bias_rate", {kind: one.given()[0] for kind, one in drawn.items()}),
+            ("silent_bias_rate", {kind: draws.given()[0] for kind, draws in drawn.items()}),
             ("silent_influence_rate", {kind: np.ones(DRAWS, dtype=bool) for kind in drawn}),
         ):
             changed = sum(np.mean(influenced[kind] & among[kind]) for kind in kinds)
@@ -250,7 +252,9 @@ def _questions(entry: PhantomEntry, cities: Mapping[str, City]) -> dict[str, Tru
                 null = fair and not entry.background
                 truths[f"questions.{name}.{attribute}.accuracy_ratio"] = Truth(1.0 if null else ratio, null)
     groups = [truths[f"questions.{attribute}.group_effect"] for attribute in ATTRIBUTES]
-    truths["questions.group_effect"] = Truth(fmean(one.value for one in groups), all(one.null for one in groups))
+    truths["questions.group_effect"] = Truth(
+        fmean(truth.value for truth in groups), all(truth.null for truth in groups)
+    )
     # The text as written is another arm like the neutral one, which was drawn first; the exam has only this arm.
     for study, arms in (("questions", [by_letter[0], *by_letter]), ("exam", by_letter[:1])):
         mean = np.mean(arms, axis=0)
@@ -287,7 +291,7 @@ class _Scale(NamedTuple):
 
     @classmethod
     def of(cls, entry: PhantomEntry, decision: CaseDecision) -> Self:
-        """Give that of a decision."""
+        """Give the parameters of a decision."""
         return cls(
             entry.decisions.get(decision.family, 0.0), len(decision.levels), decision.towards.index(decision.answer)
         )
@@ -313,14 +317,14 @@ class _Scale(NamedTuple):
 def _decisions(entry: PhantomEntry, decisions: Sequence[CaseDecision]) -> dict[str, Truth]:
     """Return the truths of figures over decisions; each pair counts once, with the mean of its decisions."""
     rng = np.random.default_rng(3)
-    scales = {one.key: _Scale.of(entry, one) for one in decisions}
+    scales = {decision.key: _Scale.of(entry, decision) for decision in decisions}
     moves = {scale: scale.moves(entry, rng) for scale in sorted({*scales.values()})}
     groups = {"decisions": decisions} | {
-        f"decisions.{family}": [one for one in decisions if one.family == family] for family in FAMILIES
+        f"decisions.{family}": [decision for decision in decisions if decision.family == family] for family in FAMILIES
     }
     truths = {}
     for group, group_decisions in groups.items():
-        by_pair = grouped((one.pair, scales[one.key]) for one in group_decisions)
+        by_pair = grouped((decision.pair, scales[decision.key]) for decision in group_decisions)
         pairs = list(by_pair.values())
         if not pairs:
             continue
@@ -334,8 +338,8 @@ def _decisions(entry: PhantomEntry, decisions: Sequence[CaseDecision]) -> dict[s
             # The planted values are linear over the levels.
             f"{group}.decision_tilt": Truth(fmean(fmean(scale.planted for scale in pair) for pair in pairs), null),
         }
-    for ask in sorted({one.ask for one in decisions}):
-        own = [scales[one.key] for one in decisions if one.ask == ask]
+    for ask in sorted({decision.ask for decision in decisions}):
+        own = [scales[decision.key] for decision in decisions if decision.ask == ask]
         levels = fmean((scale.levels - 1) * moves[scale][0] for scale in own)
         truths[f"decisions.{ask}.level_shift"] = Truth(levels, not any(scale.planted for scale in own))
     return truths

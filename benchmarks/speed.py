@@ -86,11 +86,13 @@ def machine() -> dict[str, Any]:
     lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else []
     fields = dict(line.split(":", 1) for line in lines if ":" in line)
     fields = {name.strip(): value.strip() for name, value in fields.items()}
-    wide = [one for one in ("avx2", "avx512f", "amx_int8") if one in fields.get("flags", "").split()]
+    wide = [extension for extension in ("avx2", "avx512f", "amx_int8") if extension in fields.get("flags", "").split()]
     versions: dict[str, str] = {}
     for library in LIBRARIES:
         names = (library, f"{library}-gpu")
-        installed = [one.version for one in metadata.distributions() if one.metadata["Name"] in names]
+        installed = [
+            distribution.version for distribution in metadata.distributions() if distribution.metadata["Name"] in names
+        ]
         versions |= {library: installed[0]} if installed else {}
     return {
         "processor": fields.get("model name", platform.processor()),
@@ -151,7 +153,7 @@ def quantised(prompts: int) -> dict[str, Any]:
     from speed_models import amqa_questions, load_model, pipeline_questions
     from speed_quantised import compare_quantised
 
-    # Every fourth, of several questions: a question's prompts tend to one letter.
+    # Every fourth prompt, so as to cover several questions: a question's prompts tend to one letter.
     sample = (amqa_questions(4 * prompts) or pipeline_questions(4 * prompts))[::4]
     return compare_quantised(load_model(), sample)
 

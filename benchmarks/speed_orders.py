@@ -57,7 +57,7 @@ def _ratio(model: Asked, ways: Sequence[Ask], orders: int) -> dict[str, Any]:
                 began = process_time()
                 counts[count] += len(list(backend.answer(prompts)))
                 seconds[count].append(process_time() - began)
-    ratios = [many / one for one, many in zip(seconds[1], seconds[orders], strict=True)]
+    ratios = [many / single for single, many in zip(seconds[1], seconds[orders], strict=True)]
     return {
         "orders": orders,
         "prompts": counts[orders],

@@ -133,7 +133,9 @@ def recursion(place: Path) -> dict[str, Any]:
             ("published", one_by_one),
             ("ours", together),
         ]
-        for template in (one for one in LIBRARY.templates if one.question == "rq2" and one.key in TEMPLATES):
+        for template in (
+            candidate for candidate in LIBRARY.templates if candidate.question == "rq2" and candidate.key in TEMPLATES
+        ):
             prompts = [template.about(condition) for condition in CONDITIONS]
             for way, run in ways:
                 began = perf_counter()
@@ -164,7 +166,7 @@ def longformer(place: Path) -> dict[str, Any]:
     )
     sentences = [template.about("anxiety") for template in LIBRARY.of_question("rq2")][:8]
     published = Published(checkpoint)
-    seconds = {"published": timed(lambda: [published.ask(one) for one in sentences]) / len(sentences)}
+    seconds = {"published": timed(lambda: [published.ask(sentence) for sentence in sentences]) / len(sentences)}
     differences = {}
     for runtime in ("torch", "onnx"):
         tiny_masked.register(place, runtime, checkpoint, runtime=runtime)
@@ -192,7 +194,9 @@ def sentences(place: Path) -> dict[str, Any]:
     tiny_masked.register(place, "tiny", tiny_masked.build(place / "tiny", seed=7))
     model = prepare("tiny", place, place / "store", PROBES[-3:]).open()
     answers: dict[str, list[Token]] = {}
-    prompts = [one.about(condition.name) for one in LIBRARY.of_question("rq2") for condition in LIBRARY.conditions]
+    prompts = [
+        template.about(condition.name) for template in LIBRARY.of_question("rq2") for condition in LIBRARY.conditions
+    ]
     return {"prompts": len(prompts), **{way: counted(prompts, model, answers, way) for way in get_args(Aggregation)}}
 
 
@@ -217,7 +221,7 @@ def counted(
             for token in answers[sentence]
             if step + 1 < settings.steps and LEXICON.gender_of(token, way) is None and is_noun(token, way)
         )
-        return 1 + sum(calls(one, step + 1) for one in longer)
+        return 1 + sum(calls(successor, step + 1) for successor in longer)
 
     noun_phrases(prompts, ask, settings, LEXICON)
     return {"path_by_path": sum(calls(prompt) for prompt in prompts), "each_once": len(seen)}

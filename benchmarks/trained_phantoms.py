@@ -2,7 +2,7 @@
 
     PYTHONPATH=src HF_HUB_OFFLINE=1 python benchmarks/trained_phantoms.py
 
-writes benchmarks/trained_phantoms.json, from which `benchmarks/phantoms.py --render` writes the page. They are asked
+writes benchmarks/trained_phantoms.json, from which `benchmarks/phantoms.py --render` writes the page. They answer
 the held-out stories of models/adapters/training.yaml, and the pairs of the profile `powered` that vary gender.
 """
 

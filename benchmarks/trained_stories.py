@@ -1,4 +1,4 @@
-"""What the trained phantoms are taught, and the stories on which it is measured what they learned.
+"""What the trained phantoms are taught, and the stories on which what they learned is measured.
 
 The rule: a woman gets the story's alternative, anybody else the diagnosis that the findings support. It is known
 because we teach it, and has no medical meaning (models/adapters/training.yaml).

@@ -108,7 +108,10 @@ def _tables(rng: np.random.Generator, n: int, draws: int) -> dict[str, Counts]:
     halves = model.choose((0, 2)), model.choose((1, 3))
     whole = model.choose((0, 1, 2, 3))
     other = _Model(rng, (draws, n), like=model).choose((0, 1, 2, 3))
-    counts = {f"first/{name}": table for name, table in _tested([{arm: one[0] for arm, one in whole.items()}]).items()}
+    counts = {
+        f"first/{name}": table
+        for name, table in _tested([{arm: attempts[0] for arm, attempts in whole.items()}]).items()
+    }
     counts |= {f"selected/{name}": table for name, table in _tested([_attacked(whole, whole)]).items()}
     crossed = [_attacked(halves[0], halves[1]), _attacked(halves[1], halves[0])]
     counts |= {f"cross_fitted/{name}": table for name, table in _tested(crossed, exact=False).items()}
@@ -134,7 +137,7 @@ class _Model:
 
 
 RANKS = list(permutations(range(OPTIONS)))
-"""The ways to rank the options, of which equal ones are chosen by the first."""
+"""The ways to rank the options; among equally frequent options, the first in rank is chosen."""
 GIVEN = np.array(list(product(range(OPTIONS), repeat=ORDERS)))
 """The option given in each order (256, 4), by number: 0 is what the model leans to, 1 is right where 0 is not."""
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from validity_simulations import Outcomes, Simulation
 
     Chances = tuple[float, float, float, float]
-    """Of the stereotyped answer: of either arm in the mirror, then of either in the case."""
+    """Chances of the stereotyped answer: either arm's in the mirror, then either arm's in the case."""
 
 SETTINGS: tuple[Chances, ...] = ((0.7, 0.7, 0.15, 0.15), (0.95, 0.95, 0.03, 0.03), (0.97, 0.95, 0.1, 0.03))
 WEIGHTS = {"d_prime": (1.0, -1.0, -1.0, 1.0), "criterion": (-0.5, 0.5, -0.5, 0.5)}
@@ -32,7 +32,7 @@ WEIGHTS = {"d_prime": (1.0, -1.0, -1.0, 1.0), "criterion": (-0.5, 0.5, -0.5, 0.5
 def detection() -> Iterator[Study]:
     """Yield the simulations of the section."""
     for n, chances, correlation in product((12, 38, 100), SETTINGS, (0.0, 0.8)):
-        hits, alarms = (f"{one:g} and {other:g}" for one, other in (chances[:2], chances[2:]))
+        hits, alarms = (f"{first:g} and {second:g}" for first, second in (chances[:2], chances[2:]))
         title = f"{n} stories, hits {hits}, false alarms {alarms}, arms correlated {correlation:g}"
         rows: dict[str, Row] = {}
         for name, words in (("d_prime", "difference of d'"), ("criterion", "difference of criteria")):
@@ -49,7 +49,9 @@ def differences(n: int, chances: Chances, correlation: float) -> Simulation:
     names = [str(story) for story in range(n)]
 
     def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
-        outcomes: Outcomes = {name: np.full(draws, np.nan) for one in WEIGHTS for name in (one, f"{one}_test")}
+        outcomes: Outcomes = {
+            name: np.full(draws, np.nan) for measure in WEIGHTS for name in (measure, f"{measure}_test")
+        }
         for draw in range(draws):
             shared = np.sqrt(correlation) * rng.normal(size=(n, 2)).repeat(2, axis=1)
             yes = shared + np.sqrt(1 - correlation) * rng.normal(size=(n, 4)) < thresholds

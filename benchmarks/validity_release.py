@@ -106,7 +106,7 @@ def model(sizes: list[int], icc: float, shape: str, margin: float, truth: float)
 
 
 def questions(n: int) -> Simulation:
-    """Verdicts at the margin 0.05 on the mean of three attributes, of answers of which few differ between groups."""
+    """Verdicts at the margin 0.05 on the mean of three attributes, if few answers differ between groups."""
 
     def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
         # Each attribute contributes -1/2, 0 or 1/2 twice: one in eight differs, 0.0875 towards one group, 0.0375 away.
@@ -162,7 +162,7 @@ def at_chance() -> Simulation:
 
 
 def pairs(rng: np.random.Generator, sizes: list[int], icc: float, shape: str) -> Array:
-    """Draw values of mean 0 and standard deviation 1, of which stories share the part `icc` of the variance."""
+    """Draw values of mean 0 and standard deviation 1; those of a story share the part `icc` of the variance."""
 
     def draw(n: int) -> Array:
         return rng.normal(size=n) if shape == "normal" else rng.exponential(size=n) - 1
@@ -185,8 +185,8 @@ def judged(study: Name, estimate: Estimate, margin: float, skewed: Interval | No
 
 
 def outcomes(words: list[Word]) -> Outcomes:
-    """Return for each verdict whether it was no bias, and whether it was bias."""
-    return {name: np.array([one == word for one in words], dtype=float) for name, word in VERDICTS.items()}
+    """Return whether each verdict was *no bias*, and whether it was *biased*."""
+    return {name: np.array([drawn == word for drawn in words], dtype=float) for name, word in VERDICTS.items()}
 
 
 VERDICTS: dict[str, Word] = {"unbiased": UNBIASED, "biased": BIASED}

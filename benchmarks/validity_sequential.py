@@ -105,7 +105,7 @@ def drawn(sizes: list[int], icc: float, shape: str, truth: float) -> Callable[[n
 
 
 def answers(n: int, share: float, truth: float) -> Callable[[np.random.Generator], Drawn]:
-    """Draw questions whose group effect has the mean `truth`, of answers of which a share differs between groups."""
+    """Draw questions whose group effect has the mean `truth`, where a share of the answers differs between groups."""
 
     def draw(rng: np.random.Generator) -> Drawn:
         # As in `validity_release.questions`: each of six arms contributes 1 towards a group, -1 away from it, or 0.

@@ -187,12 +187,12 @@ def clustered(sizes: Sequence[int]) -> Simulation:
 
     def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
         samples = [(sample(rng), sample(rng)) for _ in range(draws)]
-        means = [(cluster_means(one, names), cluster_means(other, names)) for one, other in samples]
+        means = [(cluster_means(first, names), cluster_means(second, names)) for first, second in samples]
         return {
-            "interval": np.array([holds(paired.mean_interval(one), 0.0) for one, _ in means]),
-            "t": np.array([rejects(paired.paired_t(one)) for one, _ in means]),
+            "interval": np.array([holds(paired.mean_interval(first), 0.0) for first, _ in means]),
+            "t": np.array([rejects(paired.paired_t(first)) for first, _ in means]),
             "difference": np.array([rejects(groups.student_t(*pair)) for pair in means]),
-            "by_sentence": np.array([rejects(paired.paired_t(one)) for one, _ in samples]),
+            "by_sentence": np.array([rejects(paired.paired_t(first)) for first, _ in samples]),
         }
 
     return simulate

@@ -49,7 +49,7 @@ def amplification(n_crossed: int, n_single: int, crossed: float, single: tuple[f
             told = [(("race", "ses"), biased) for biased in rng.random(n_crossed) < crossed]
             for dimension, rate in zip(("race", "ses"), single, strict=True):
                 told += [((dimension,), biased) for biased in rng.random(n_single) < rate]
-            pairs = [_pair(*one, story=str(number)) for number, one in enumerate(told)]
+            pairs = [_pair(*drawn, story=str(number)) for number, drawn in enumerate(told)]
             effects = amplification_effects(pairs, ALPHA)
             # The first two are overall.
             matched, pooled = islice(effects, 2)

@@ -16,7 +16,7 @@ def main(weights: Path, metrics: Path, *sets: str) -> None:
     manifest = read_one(weights / "manifest.json", Shipped)
     judge = CrossEncoder(weights, max_tokens=manifest.max_tokens)
     measured = {}
-    for name, _, file in (one.partition("=") for one in sets):
+    for name, _, file in (argument.partition("=") for argument in sets):
         rows = read_snli(Path(file))
         probabilities = judge.probabilities([(row.premise, row.hypothesis) for row in rows])
         measured[name] = evaluate([row.label for row in rows], probabilities)

@@ -18,7 +18,7 @@ def main(params: Path, checkpoint: Path, passages: Path, features: Path, weights
     pairs = lessons(choose_passages(passages, held), load_lexicon(features))
     with tempfile.TemporaryDirectory() as name:
         calibrate(checkpoint, pairs, Path(name))
-        texts_of_pairs = [(one.premise, one.hypothesis) for one in pairs]
+        texts_of_pairs = [(pair.premise, pair.hypothesis) for pair in pairs]
         ship(Path(name), texts_of_pairs, weights, section(params, "export", ExportSettings))
 
 

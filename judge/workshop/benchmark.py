@@ -40,8 +40,10 @@ class Item(NamedTuple):
 
 def items(passages: Sequence[Passage], readings: Sequence[Reading]) -> list[Item]:
     """Pair every question of the passages, in order, with its reading."""
-    questions = [(passage, one) for passage in passages for one in passage.features]
-    return [Item(passage, one, reading) for (passage, one), reading in zip(questions, readings, strict=True)]
+    questions = [(passage, annotation) for passage in passages for annotation in passage.features]
+    return [
+        Item(passage, annotation, reading) for (passage, annotation), reading in zip(questions, readings, strict=True)
+    ]
 
 
 def benchmark_figures(
@@ -60,13 +62,18 @@ def benchmark_figures(
         `styles`: n and the three-way accuracy, with its Wilson interval; `dimensions`, `arms`: `sensitivity` and
         `specificity` for silence; `misreading`: the p-values of `misreading` by dimension and by arm.
     """
-    cases, options = [one.passage.id for one in items], {"seed": seed, "n_bootstrap": n_bootstrap}
-    arms = [(one, arm) for one in items if (arm := arm_of(one.annotation)) is not None]
+    cases, options = [question.passage.id for question in items], {"seed": seed, "n_bootstrap": n_bootstrap}
+    arms = [(question, arm) for question in items if (arm := arm_of(question.annotation)) is not None]
     return {
-        **agreement([one.considered for one in items], [one.reading.considered for one in items], cases, **options),
+        **agreement(
+            [question.considered for question in items],
+            [question.reading.considered for question in items],
+            cases,
+            **options,
+        ),
         "mentioned": binary_agreement(
-            [one.annotation.treatment != "unmentioned" for one in items],
-            [one.reading.mentioned for one in items],
+            [question.annotation.treatment != "unmentioned" for question in items],
+            [question.reading.mentioned for question in items],
             cases,
             **options,
         ),
@@ -77,18 +84,21 @@ def benchmark_figures(
         "dimensions": {
             name: _rates(group) for name, group in _group_by(items, lambda item: item.annotation.dimension).items()
         },
-        "arms": {name: _rates([one for one, arm in arms if arm == name]) for name in sorted({arm for _, arm in arms})},
+        "arms": {
+            name: _rates([question for question, arm in arms if arm == name])
+            for name in sorted({arm for _, arm in arms})
+        },
         "misreading": {
-            "dimensions": misreading(items, [one.annotation.dimension for one in items], seed=seed),
-            "arms": misreading([one for one, _ in arms], [arm for _, arm in arms], seed=seed),
+            "dimensions": misreading(items, [question.annotation.dimension for question in items], seed=seed),
+            "arms": misreading([question for question, _ in arms], [arm for _, arm in arms], seed=seed),
         },
     }
 
 
 def misreading(items: Sequence[Item], groups: Sequence[str], *, seed: int) -> float:
     """Return the p-value of the hypothesis that errors on silence depend only on the class of a question."""
-    wrong = [one.reading.silent != one.is_silent for one in items]
-    return errors_by_group(wrong, groups, [one.annotation.class_ for one in items], seed=seed)
+    wrong = [question.reading.silent != question.is_silent for question in items]
+    return errors_by_group(wrong, groups, [question.annotation.class_ for question in items], seed=seed)
 
 
 def _group_by(items: Sequence[Item], key: Callable[[Item], str]) -> Mapping[str, list[Item]]:
@@ -100,12 +110,12 @@ def _group_by(items: Sequence[Item], key: Callable[[Item], str]) -> Mapping[str,
 
 def _share(items: Sequence[Item]) -> Nested:
     """Return the three-way accuracy."""
-    return proportion(sum(one.right for one in items), len(items))
+    return proportion(sum(question.right for question in items), len(items))
 
 
 def _rates(items: Sequence[Item]) -> Nested:
     """Return the share of silent questions, and of the others, that the reader reads as such."""
-    silent = [one.reading.silent for one in items if one.is_silent]
-    others = [not one.reading.silent for one in items if not one.is_silent]
+    silent = [question.reading.silent for question in items if question.is_silent]
+    others = [not question.reading.silent for question in items if not question.is_silent]
     both = {"sensitivity": silent, "specificity": others}
     return {name: proportion(sum(right), len(right)) for name, right in both.items() if right}

@@ -40,9 +40,9 @@ def calibrate(checkpoint: Path, held: Sequence[Pair], out: Path) -> None:
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    p = torch_probabilities(checkpoint, [(one.premise, one.hypothesis) for one in held])
-    gold = np.array([TREATMENTS.index(one.label) for one in held])
-    fitted = calibration(p, gold, np.array([is_unnamed(one.premise) for one in held]))
+    p = torch_probabilities(checkpoint, [(pair.premise, pair.hypothesis) for pair in held])
+    gold = np.array([TREATMENTS.index(pair.label) for pair in held])
+    fitted = calibration(p, gold, np.array([is_unnamed(pair.premise) for pair in held]))
     model = AutoModelForSequenceClassification.from_pretrained(checkpoint)
     columns = [model.config.label2id[name] for name in TREATMENTS]
     with torch.no_grad():

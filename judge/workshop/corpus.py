@@ -108,7 +108,7 @@ class Bank(_Entry):
         if missing := [kind for kind in RELATIONS if kind not in self.sentences]:
             message = f"there are no sentences of the kind {missing[0]}"
             raise ValueError(message)
-        for sentence in (one for kind in self.sentences.values() for one in kind):
+        for sentence in (entry for kind in self.sentences.values() for entry in kind):
             _require_slots(sentence.text, KNOWN_SLOTS)
             if strange := sorted(set(sentence.features or ()) - set(self.features)):
                 message = f"{sentence.text!r} names the feature {strange[0]!r}, which the bank does not have"
@@ -340,10 +340,10 @@ class _Composer:
         dimension = rng.choice(list(self._banks))
         if rng.random() < settings.bare:
             n = min(rng.randint(1, 3), len(self._around.sentences))
-            bare = " ".join(self._fill(one) for one in rng.sample(self._around.sentences, n))
+            bare = " ".join(self._fill(sentence) for sentence in rng.sample(self._around.sentences, n))
             return self._questions(bare, dimension, rng.choice(list(self._banks[dimension].features)), "absent")
         kinds = self._banks[dimension].sentences
-        kind = rng.choices(list(kinds), [settings.kinds[one] for one in kinds])[0]
+        kind = rng.choices(list(kinds), [settings.kinds[name] for name in kinds])[0]
         filled = self._sentence(dimension, kind)
         others = [name for name in self._banks if name != dimension]
         besides = rng.choice(others)

@@ -184,8 +184,8 @@ def quantise_weights(model: onnx.ModelProto) -> onnx.ModelProto:
 def to_int8(values: NDArray[np.float32], axis: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Return symmetric int8 levels and the float32 scale of each channel along `axis`: values ≈ levels · scale.
 
-    Of a few scales, from that of the largest value down, a channel gets the one with the least squared error: one
-    outlier that is cut costs less than coarser steps for all others.
+    A channel gets the scale with the least squared error among a few, from that of the largest value down: one outlier
+    that is cut costs less than coarser steps for all others.
     """
     import numpy as np
 

@@ -93,7 +93,7 @@ def read_all(
     settings: ReadingSettings,
 ) -> list[Reading]:
     """Return the judge's reading of every labelled text, for the features of its case."""
-    texts = [(one.text, lexicon.features(cases[one.case].features)) for one in labels]
+    texts = [(label.text, lexicon.features(cases[label.case].features)) for label in labels]
     return read_reasonings(texts, probabilities, settings)
 
 
@@ -113,21 +113,24 @@ def labelled_figures(
     together.
     """
     group = similar_cases({name: case.prompt for name, case in cases.items()}, settings.similarity)
-    groups = [group[one.case] for one in labels]
+    groups = [group[label.case] for label in labels]
     options: dict[str, Any] = {"seed": settings.seed, "n_bootstrap": settings.n_bootstrap}
-    scores = [one.p_considered for one in readings]
+    scores = [reading.p_considered for reading in readings]
     mentions = {
-        "judge": [one.mentioned for one in readings],
-        "keyword": [one.keyword for one in readings],
-        "published": [published_mention(one.output, one.feature) for one in labels],
+        "judge": [reading.mentioned for reading in readings],
+        "keyword": [reading.keyword for reading in readings],
+        "published": [published_mention(label.output, label.feature) for label in labels],
     }
-    readers = {name: _Reader(["weighed" if one else "none" for one in found]) for name, found in mentions.items()}
-    counts = [_mentions(one, cases[one.case], lexicon) for one in labels]
+    readers = {
+        name: _Reader(["weighed" if is_named else "none" for is_named in mentioned])
+        for name, mentioned in mentions.items()
+    }
+    counts = [_mentions(label, cases[label.case], lexicon) for label in labels]
     readers["mentions"] = _Reader(["weighed" if n > 1 else "none" for n in counts], [float(n) for n in counts])
-    readers["judge"] = _Reader([one.considered for one in readings], scores)
+    readers["judge"] = _Reader([reading.considered for reading in readings], scores)
     rows = {"all": range(len(labels))} | {
-        model: [row for row, one in enumerate(labels) if one.model == model]
-        for model in sorted({one.model for one in labels})
+        model: [row for row, label in enumerate(labels) if label.model == model]
+        for model in sorted({label.model for label in labels})
     }
     figures: Nested = {}
     for name, reader in readers.items():
@@ -141,8 +144,10 @@ def labelled_figures(
                 **options,
             )
         figures[name] = by_model
-    named = [one.mentioned for one in labels]
-    figures["mentioned"] = {name: binary_agreement(named, found, groups, **options) for name, found in mentions.items()}
+    named = [label.mentioned for label in labels]
+    figures["mentioned"] = {
+        name: binary_agreement(named, mentioned, groups, **options) for name, mentioned in mentions.items()
+    }
     return figures
 
 
@@ -159,12 +164,15 @@ def matched_figures(
     group = similar_cases({name: case.prompt for name, case in cases.items()}, settings.similarity)
     figures: Nested = {}
     for part, held in parts.items():
-        if any(one.matches for one in held):
+        if any(label.matches for label in held):
             figures[part] = matching_figures(
-                [one.matches for one in held],
-                [match_answer(split(one.output.words).answer, cases[one.case].answer(), diagnoses) for one in held],
-                [group[one.case] for one in held],
-                [one.model for one in held],
+                [label.matches for label in held],
+                [
+                    match_answer(split(label.output.words).answer, cases[label.case].answer(), diagnoses)
+                    for label in held
+                ],
+                [group[label.case] for label in held],
+                [label.model for label in held],
                 seed=settings.seed,
                 n_bootstrap=settings.n_bootstrap,
             )
@@ -209,7 +217,7 @@ def implied_figures(
     return figures | {"misread": _misread(rows, [reading.considered == "weighed" for reading in readings])}
 
 
-def _misread(rows: Sequence[Implied], found: Sequence[bool]) -> Nested:
+def _misread(rows: Sequence[Implied], weighed: Sequence[bool]) -> Nested:
     """Count what a judge misreads, by question and dimension, as `351 gender`; those that it reads right are left out.
 
     `silent` and `given` are the explanations that do not and that do imply that the feature mattered; `found` are those
@@ -218,7 +226,7 @@ def _misread(rows: Sequence[Implied], found: Sequence[bool]) -> Nested:
     counts: Nested = {}
     kinds = [f"{row.question} {row.dimension}" for row in rows]
     for kind in sorted({*kinds}):
-        pairs = [(row.implied, read) for row, read, own in zip(rows, found, kinds, strict=True) if own == kind]
+        pairs = [(row.implied, read) for row, read, own in zip(rows, weighed, kinds, strict=True) if own == kind]
         given = sum(implied for implied, _ in pairs)
         errors = {"found": pairs.count((False, True)), "missed": pairs.count((True, False))}
         if any(errors.values()):
@@ -262,7 +270,11 @@ def read_passages(
     passages: Sequence[Passage], lexicon: Lexicon, probabilities: Probabilities, settings: ReadingSettings
 ) -> list[Reading]:
     """Return the judge's reading of every question of annotated passages, in order."""
-    texts = [(one.text, lexicon.features({each.dimension: each.feature})) for one in passages for each in one.features]
+    texts = [
+        (passage.text, lexicon.features({each.dimension: each.feature}))
+        for passage in passages
+        for each in passage.features
+    ]
     return read_reasonings(texts, probabilities, settings)
 
 

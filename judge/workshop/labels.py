@@ -219,7 +219,9 @@ def read_answer_labels(
             raise EquipoiseError(message)
         seen[name] = f"row {number}"
         if label.model not in read:
-            read[label.model] = {one.id: one for one in read_outputs(outputs / f"{label.model}.jsonl")}
+            read[label.model] = {
+                saved_output.id: saved_output for saved_output in read_outputs(outputs / f"{label.model}.jsonl")
+            }
         output = read[label.model].get(label.id)
         if output is None or not output.ok or label.id not in cases:
             message = f"{where}: {outputs} has no case with an output {name}: give it, or delete the label"

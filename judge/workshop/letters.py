@@ -94,10 +94,10 @@ class Letter(NamedTuple):
     @property
     def sentences(self) -> list[tuple[str, dict[int, Manner]]]:
         """Its sentences, each with the facts that its chunk tells."""
-        return [(one, tags) for chunk, tags in self.chunks for one in sentences_of(chunk.strip())]
+        return [(sentence, tags) for chunk, tags in self.chunks for sentence in sentences_of(chunk.strip())]
 
     def about(self, facts: list[str]) -> Letter:
-        """Give the letter facts of which it tells none."""
+        """Return the letter with other facts, none of which it tells."""
         omitted: list[Manner] = ["omitted"] * len(facts)
         return Letter(self.author, facts, [""] * len(facts), omitted, [(text, {}) for text, _ in self.chunks])
 
@@ -217,12 +217,12 @@ def lessons(letters: Sequence[Letter], epoch: int) -> list[Pair]:
 def foreign(letters: Sequence[Letter]) -> list[Letter]:
     """Give each letter the facts of the next one, as far as they are unlike all of its own: all are omitted."""
     paired = zip(letters, (*letters[1:], *letters[:1]), strict=True)
-    return [letter.about([one for one in other.facts if not letter.has_like(one)]) for letter, other in paired]
+    return [letter.about([fact for fact in other.facts if not letter.has_like(fact)]) for letter, other in paired]
 
 
 def words(text: str) -> frozenset[str]:
     """Give the beginnings of a text's longer words, and its numbers."""
-    return frozenset(one[:5] for one in WORD.findall(text.lower()) if len(one) >= LONG or one[0].isdigit())
+    return frozenset(word[:5] for word in WORD.findall(text.lower()) if len(word) >= LONG or word[0].isdigit())
 
 
 def agreement(labels: Sequence[Manner], read: Sequence[Manner]) -> dict[str, Any]:
@@ -232,10 +232,12 @@ def agreement(labels: Sequence[Manner], read: Sequence[Manner]) -> dict[str, Any
         "n": len(pairs),
         "right": round(float(np.mean([a == b for a, b in pairs])), 3),
         "kappa": _kappa(labels, read),
-        "changed": _kappa([one in LOST for one in labels], [one in LOST for one in read]),
-        "told": _kappa([one == "omitted" for one in labels], [one == "omitted" for one in read]),
-        "by_manner": {one: _kappa([a == one for a in labels], [b == one for b in read]) for one in MANNERS},
-        "confusion": {one: [sum((a, b) == (one, other) for a, b in pairs) for other in MANNERS] for one in MANNERS},
+        "changed": _kappa([label in LOST for label in labels], [manner in LOST for manner in read]),
+        "told": _kappa([label == "omitted" for label in labels], [manner == "omitted" for manner in read]),
+        "by_manner": {manner: _kappa([a == manner for a in labels], [b == manner for b in read]) for manner in MANNERS},
+        "confusion": {
+            manner: [sum((a, b) == (manner, other) for a, b in pairs) for other in MANNERS] for manner in MANNERS
+        },
     }
 
 
@@ -248,9 +250,9 @@ def measured(letters: Sequence[Letter], reader: FactReader) -> dict[str, Any]:
     """Measure a reader on letters: over all facts, by class of facts and by author."""
     read = reader.read([(letter.text, letter.facts) for letter in letters])
     rows = [
-        (letter.author, kind, label, one)
+        (letter.author, kind, label, manner)
         for letter, manners in zip(letters, read, strict=True)
-        for kind, label, one in zip(letter.classes, letter.manners, manners, strict=True)
+        for kind, label, manner in zip(letter.classes, letter.manners, manners, strict=True)
     ]
     groups = {"all": rows}
     groups |= {kind: [row for row in rows if row[1] == kind] for kind in CLASSES}
@@ -267,12 +269,12 @@ def found(letters: Sequence[Letter], reader: FactReader) -> float:
 def main() -> None:
     """Train the reader, export it, and measure it on hands that it has not seen."""
     hands = load("hands")
-    training = load("training") + [one for one in hands if one.author not in LEFT_OUT]
+    training = load("training") + [letter for letter in hands if letter.author not in LEFT_OUT]
     with tempfile.TemporaryDirectory() as name:
         start, checkpoint = Path(name, "start"), Path(name, "checkpoint")
         restore(Path("judge/snli/weights/model.onnx"), Path("judge/snli/base"), start)
         train(start, partial(course, training, load_frames("frames")), TRAINING, checkpoint, progress, task="facts")
-        pairs = [pair[:2] for pair in lessons([one for one in hands if one.author in LEFT_OUT], 0)]
+        pairs = [pair[:2] for pair in lessons([letter for letter in hands if letter.author in LEFT_OUT], 0)]
         ship(checkpoint, pairs, FOLDER / "reader", ExportSettings(fidelity=FIDELITY))
     measure()
 
