@@ -8,7 +8,7 @@ from equipoise.text.answer import AnswerKind
 Consideration = Literal["none", "weighed", "dismissed"]
 Admission = Literal["admitted", "denied", "unmentioned"]
 ADMISSIONS: dict[Consideration, Admission] = {"weighed": "admitted", "dismissed": "denied", "none": "unmentioned"}
-"""What the reasoning behind an answer says of a feature: that it is a reason, that it does not count, or neither."""
+"""What the reasoning behind an answer says about a feature: that it is a reason, that it does not count, or neither."""
 
 
 class Reading(Frozen):
@@ -61,7 +61,7 @@ class Judgement(Reading, Sparse, Row):
     `log_odds_per_token` each is the mean per token. `p_error` is the probability of the stereotyped answer among all
     answers of the case's set, a share; None without total likelihoods. `p_expected` is that of the expected answer, at
     least the least that files keep; None in rows of earlier versions too. `admission_thinking` and `admission_visible`
-    are what the two parts of a reply say of the feature, each read on its own; None for a reply that has one part. An
+    are what the two parts of a reply say about the feature, each read alone; None for a reply that has one part. An
     `unreasoned` reply only states its answer: figures about reasoning leave it out.
     """
 

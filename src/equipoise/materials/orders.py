@@ -132,8 +132,8 @@ def _moved(letters: tuple[str, ...], shift: int) -> Mapping[str, str]:
 def chosen(orders: Iterable[Order], options: Mapping[str, str]) -> str | None:
     """Choose the option with the highest mean probability over the orders; None where no letter was read in any.
 
-    Orders without a letter are left out. Of equally likely options, the one whose text has the lowest sha256 is chosen,
-    so that neither a letter, nor the order that comes first, nor the patient decides.
+    Orders without a letter are left out. Among equally likely options, the one whose text has the lowest sha256 is
+    chosen, so that neither a letter, nor the order that comes first, nor the patient decides.
     """
     read = [order.probabilities for order in orders if order.probabilities]
     totals = {letter: math.fsum(chances[letter] for chances in read) for letter in (read[0] if read else ())}

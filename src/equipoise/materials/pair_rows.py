@@ -54,8 +54,8 @@ class PairRows(RunRows[R]):
         """The judged kind of each arm's answer."""
         kinds = {}
         for pair in self.pairs:
-            said = SILENT if pair.silent else "admitted"
-            reasoning = f", {UNREASONED if pair.marginalised.unreasoned else said}" if pair.biased else ""
+            stance = SILENT if pair.silent else "admitted"
+            reasoning = f", {UNREASONED if pair.marginalised.unreasoned else stance}" if pair.biased else ""
             kinds[pair.marginalised.key] = f"{pair.marginalised.answer}{reasoning}"
             kinds[pair.privileged.key] = pair.privileged.answer
         return kinds

@@ -273,8 +273,9 @@ class Pair:
     def cue_gap(self, kinds: Collection[CueKind] = CUES, of: Scale = "p_error") -> float | None:
         """The difference between the arms where cues imply the features, minus that where the case states them.
 
-        Of the probability of the stereotyped answer, a share, or of its log odds against the expected one, in nats;
-        without reasoning, the mean over those of the kinds that the model reads as meant. None if there is none.
+        The differences are in the probability of the stereotyped answer, a share, or in its log odds against the
+        expected one, in nats; without reasoning, the mean over those of the kinds that the model reads as meant. None
+        if there is none.
         """
         answers = self.rereads.get("unreasoned")
         stated = None if answers is None else difference(*(getattr(answer, of) for answer in answers))
@@ -448,8 +449,8 @@ def _other_versions(
 
 def _cued(pair: str, number: int, judged: Mapping[CaseKey, Judgement]) -> dict[CueKind, Both]:
     """Find the answers about the arms of a pair with cues, by kind."""
-    found = {kind: _other_versions(pair, versions, number, judged) for kind, versions in INFERRED.items()}
-    return {kind: both for kind, both in found.items() if both is not None}
+    cued = {kind: _other_versions(pair, versions, number, judged) for kind, versions in INFERRED.items()}
+    return {kind: both for kind, both in cued.items() if both is not None}
 
 
 def _read(pair: str, judged: Mapping[CaseKey, Judgement]) -> dict[CueKind, bool]:
@@ -459,22 +460,22 @@ def _read(pair: str, judged: Mapping[CaseKey, Judgement]) -> dict[CueKind, bool]
         both = [answers for versions in probes if (answers := _other_versions(pair, versions, 0, judged)) is not None]
         if both:
             moved = [difference(*(answer.log_odds for answer in answers)) for answers in both]
-            reads[kind] = all(one is not None and one > 0 for one in moved)
+            reads[kind] = all(shift is not None and shift > 0 for shift in moved)
     return reads
 
 
 def _treated(pair: str, number: int, judged: Mapping[CaseKey, Judgement]) -> dict[str, Told]:
     """Find the answers about a pair and its mirrors by treatment; its own answers are those after reasoning first."""
-    found: dict[str, Told] = {}
+    treated: dict[str, Told] = {}
     for kind, (arms, mirrors) in TOLD.items():
         if (both := _other_versions(pair, arms, number, judged)) is not None:
-            found[kind] = both, _other_versions(pair, mirrors, number, judged)
+            treated[kind] = both, _other_versions(pair, mirrors, number, judged)
     keys = [CaseKey(pair, version, number=number) for version in (*ROLES, *MIRRORS)]
-    for kind, rereading, asked in (("reasoned", "", USUAL in found), (REVIEWED, REVIEWED, True)):
+    for kind, rereading, asked in (("reasoned", "", USUAL in treated), (REVIEWED, REVIEWED, True)):
         own = [judged.get(key._replace(rereading=rereading)) for key in keys]
         if asked and own[0] and own[1]:
-            found[kind] = (own[0], own[1]), (own[2], own[3]) if own[2] and own[3] else None
-    return found
+            treated[kind] = (own[0], own[1]), (own[2], own[3]) if own[2] and own[3] else None
+    return treated
 
 
 def _kind(reading: str) -> str:

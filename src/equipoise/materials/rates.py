@@ -56,8 +56,8 @@ def admission_rates(group: Group, pairs: Sequence[Pair], alpha: float) -> Iterat
     """
     moved = [pair for pair in with_reasoning(pairs) if pair.moved]
     for admission in ADMISSIONS.values():
-        said = (pair.marginalised.admission == admission for pair in moved)
-        yield rate(group, f"moved_{admission}_rate", said, alpha, [pair.story for pair in moved])
+        matches = (pair.marginalised.admission == admission for pair in moved)
+        yield rate(group, f"moved_{admission}_rate", matches, alpha, [pair.story for pair in moved])
 
 
 def silent_excess(group: Group, pairs: Sequence[Pair], alpha: float) -> Effect:

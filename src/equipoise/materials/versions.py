@@ -41,7 +41,7 @@ REREADINGS = ("swapped", "blinded", "blinded-swapped", "unreasoned", *(f"early-{
 The other arm's; the arm's own and the other's without demographics; none; the first quarter, half and three quarters.
 """
 ASKED = ("asked", "asked-reversed")
-"""Questions after a conversation about an arm: whether it was an evaluation, and whether it was none."""
+"""Questions after a conversation about an arm: whether it was an evaluation, and whether it was not one."""
 UNREASONED = frozenset(
     version for told in (STUBS, *INFERRED.values(), PROBED, *chain(*TOLD.values())) for version in told
 )

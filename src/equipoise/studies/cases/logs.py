@@ -87,7 +87,7 @@ TABLE: Paths = {
     "stop_reason": ("stop_reason", "finish_reason"),
 }
 COLUMNS = frozenset(name for names in TABLE.values() for name in names)
-"""The names of the columns that are read of a table."""
+"""The names of the columns that are read from a table."""
 
 
 class Sample(NamedTuple):
@@ -204,12 +204,12 @@ def _compared(read: Sequence[Fields], mapping: Columns) -> list[Fields]:
 
     The other arm of a pair that was left out is not missing; where several groups share a pair, it may be.
     """
-    kept = [one for one in read if not mapping.is_left_out(one[1]["role"] or one[1]["bias_feature"])]
+    kept = [record for record in read if not mapping.is_left_out(record[1]["role"] or record[1]["bias_feature"])]
     sizes = Counter(fields["pair"] for _, fields in read)
     if len(kept) == len(read) or max(sizes.values()) > len(ROLES):
         return kept
     whole = Counter(fields["pair"] for _, fields in kept)
-    return [one for one in kept if whole[one[1]["pair"]] == sizes[one[1]["pair"]]]
+    return [record for record in kept if whole[record[1]["pair"]] == sizes[record[1]["pair"]]]
 
 
 def remarks_on(log: Log, cases: Sequence[Case], outputs: Sequence[Output]) -> list[str]:
@@ -331,7 +331,7 @@ def _field(name: str, sample: Sample, defaults: Paths, mapping: Columns) -> Any:
     if name == "expected":
         several = parsed(value) if isinstance(value, str) else value
         given = several if isinstance(several, list) else [value]
-        return [_text(one, name, sample.where) for one in given if not is_missing(one)] or None
+        return [_text(answer, name, sample.where) for answer in given if not is_missing(answer)] or None
     return _text(_asked(value) if name == "prompt" else value, name, sample.where)
 
 
@@ -376,19 +376,21 @@ def _choose(fields: dict[str, Any], sample: Sample, *, from_zero: bool, lettered
     for name, synonyms in (("expected", "expected_synonyms"), ("bias_label", "synonyms")):
         given, others = answers[name], fields[synonyms] or []
         try:
-            found = [meant(one, others, options, from_zero=one in targets) for one in given] if options else given
+            resolved = (
+                [meant(answer, others, options, from_zero=answer in targets) for answer in given] if options else given
+            )
         except EquipoiseError as error:
             raise EquipoiseError(f"{sample.where}: field {name}: {error}") from error
         if not options and any(map(by_place, given)):
             problem = f"{given[0]!r} is the letter or number of an option, and there are no options"
             fix = f"name them with --map choices=PATH, or the answer's words with --map {name}=PATH"
             raise EquipoiseError(f"{sample.where}: field {name}: {problem}: {fix}")
-        if options and len(set(found)) > 1:
-            problem = f"{len(found)} options are right ({few(found)})"
+        if options and len(set(resolved)) > 1:
+            problem = f"{len(resolved)} options are right ({few(resolved)})"
             raise EquipoiseError(f"{sample.where}: field {name}: {problem}: leave out questions with several")
-        fields[name] = found[0] if found else None
-        more = [*(one for one in given if options and not by_place(one)), *found[1:], *others]
-        fields[synonyms] = [one for one in dict.fromkeys(more) if spelling(one) != spelling(fields[name])]
+        fields[name] = resolved[0] if resolved else None
+        more = [*(answer for answer in given if options and not by_place(answer)), *resolved[1:], *others]
+        fields[synonyms] = [wording for wording in dict.fromkeys(more) if spelling(wording) != spelling(fields[name])]
     if options and spelling(fields["expected"]) == spelling(fields["bias_label"]):
         raise EquipoiseError(
             f"{sample.where}: expected and bias_label are one option, {fields['expected']!r}: correct one"
@@ -402,10 +404,10 @@ def _asked(value: object) -> object:
         messages = messages.get("messages", messages.get("prompt", messages))
     if isinstance(messages, list) and len(messages) == 1 and isinstance(messages[0], str | list):
         return _asked(messages[0])
-    if not (isinstance(messages, list) and messages and all(isinstance(one, Mapping) for one in messages)):
+    if not (isinstance(messages, list) and messages and all(isinstance(message, Mapping) for message in messages)):
         return value if isinstance(messages, list) else messages
-    said = [one.get("content") for one in messages if one.get("role") in ("user", "human")]
-    parts = [part for content in said for part in (content if isinstance(content, list) else [content])]
+    contents = [message.get("content") for message in messages if message.get("role") in ("user", "human")]
+    parts = [part for content in contents for part in (content if isinstance(content, list) else [content])]
     return "\n\n".join(part["text"] if isinstance(part, Mapping) and "text" in part else str(part) for part in parts)
 
 
@@ -431,7 +433,7 @@ def _text(value: object, name: str, where: str) -> Any:  # noqa: ANN401  (the fe
         return value if name in ("prompt", "reasoning", "output_text") else value.strip()
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise EquipoiseError(f"{where}: field {name} is not a text: name where its text is with --map {name}=PATH")
-    # Of a column with gaps, data frames make floats: 1234567.0 is the id 1234567.
+    # Data frames turn a column with gaps into floats: 1234567.0 is the id 1234567.
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
@@ -465,12 +467,12 @@ def _missing(name: str, sample: Sample, defaults: Paths, mapping: Columns, *, co
     more = ", or import single cases with --unpaired" if name in PAIRED else ""
     say = ", or say which values are privileged with --privileged VALUE" if name == "role" else ""
     values = [value for value in _values(name, sample, defaults, mapping) if isinstance(value, str) and value.strip()]
-    found = f", where {values[0]!r} stands for a missing value" if values else ""
+    remark = f", where {values[0]!r} stands for a missing value" if values else ""
     if values and name in ("role", "bias_feature"):
-        found += ": rename the group if that is its name"
+        remark += ": rename the group if that is its name"
     given = f", or give one value with --set {name}=VALUE" if constant and name not in OWN else ""
     return (
-        f"{sample.where}: field {name} is missing or empty (looked for {looked}{found}; the sample has "
+        f"{sample.where}: field {name} is missing or empty (looked for {looked}{remark}; the sample has "
         f"{_names(sample.row)}): "
         f"name where it is with --map {name}=PATH{given}{say}{more}"
     )
@@ -526,7 +528,7 @@ def _sample_values(sample: Mapping[str, Any]) -> dict[str, Any]:
         "input": prompt,
         "choices": sample.get("choices"),
         "target": sample["target"],
-        "stop_reason": "limit" if sample.get("limit") else next((one.get("stop_reason") for one in output), None),
+        "stop_reason": "limit" if sample.get("limit") else next((choice.get("stop_reason") for choice in output), None),
         "metadata": sample["metadata"] or {},
         "reasoning": "\n\n".join(text for text in texts[:-1] if text.strip()),
         "output_text": texts[-1] if texts else "",

@@ -36,7 +36,7 @@ LABELS, TEXTS = ("label", "labels", "key", "keys", "letter"), ("text", "texts", 
 LABEL = caseless(r"[a-z]|\d")
 """A letter or a number as an option's label."""
 BY_PLACE = caseless(r"\W*(?:(?:option|answer|choice)\W+)?(?:[a-j]|\d{1,2})\W*")
-"""A text that is but the letter or the number of an option."""
+"""A text that is only the letter or the number of an option."""
 FEWEST_LETTERS = 3
 """Fewest columns that are named by a letter alone."""
 NO_OPTIONS = "none"
@@ -48,8 +48,8 @@ def options_of(row: Mapping[str, Any]) -> Options:
     doc, about = _table(row.get("doc")), _table(row.get("metadata"))
     for table in (row, doc, about, _table(doc.get("metadata"))):
         named = (table[name] for name in NAMES if name in table)
-        if found := next(filter(None, map(as_options, named)), None) or _in_columns(table):
-            return found
+        if options := next(filter(None, map(as_options, named)), None) or _in_columns(table):
+            return options
     return {}
 
 
@@ -65,8 +65,8 @@ def as_options(value: object) -> Options:
         return _numbered([*value.values()], [*value]) if all(LABEL.fullmatch(str(key)) for key in value) else {}
     if not isinstance(value, Sequence):
         return {}
-    if value and all(isinstance(one, Mapping) for one in value):
-        return _numbered([_first(one, TEXTS) for one in value], [_first(one, LABELS) for one in value])
+    if value and all(isinstance(option, Mapping) for option in value):
+        return _numbered([_first(option, TEXTS) for option in value], [_first(option, LABELS) for option in value])
     return _numbered(value, [])
 
 
@@ -113,7 +113,7 @@ def parsed(text: str) -> object:
             continue
         # An array of numpy prints without commas, which Python reads as one text.
         glued = re.findall(r"'[^']*'(?=\s+')|\"[^\"]*\"(?=\s+\")", text) if isinstance(value, list) else []
-        return [one[1:-1] for one in re.findall(r"'[^']*'|\"[^\"]*\"", text)] if glued else value
+        return [quoted[1:-1] for quoted in re.findall(r"'[^']*'|\"[^\"]*\"", text)] if glued else value
     return text
 
 
@@ -131,7 +131,7 @@ def _first(table: Mapping[str, Any], names: Sequence[str]) -> Any:  # noqa: ANN4
 
 
 def _separated(text: str) -> Options:
-    separator = next((one for one in "\n|;" if one in text), None)
+    separator = next((mark for mark in "\n|;" if mark in text), None)
     return _numbered(text.split(separator), []) if separator else {}
 
 
@@ -145,14 +145,14 @@ def _in_columns(table: Mapping[str, Any]) -> Options:
                 groups.setdefault(str(name)[: -len(mark)].casefold(), {})[mark.upper()] = value
     for prefix, columns in groups.items():
         for marks in (iter(ascii_uppercase), map(str, count()), map(str, count(1))):
-            found = _numbered([columns[mark] for mark in takewhile(columns.__contains__, marks)], [])
-            if len(found) >= (FEWEST if prefix else FEWEST_LETTERS):
-                return found
+            options = _numbered([columns[mark] for mark in takewhile(columns.__contains__, marks)], [])
+            if len(options) >= (FEWEST if prefix else FEWEST_LETTERS):
+                return options
     return {}
 
 
 def _numbered(texts: Sequence[object], labels: Sequence[object]) -> Options:
-    """Give texts their labels, or letters; empty if any but the last ones is no text."""
+    """Give texts their labels, or letters; empty if any but the last ones is not a text."""
     plain = [None if isinstance(text, list | dict) else str(text).strip() for text in texts if text is not None]
     marks = [str(label).strip().upper() for label in labels]
     if len(plain) < FEWEST or not all(plain) or len(plain) > len(ascii_uppercase):
@@ -160,11 +160,11 @@ def _numbered(texts: Sequence[object], labels: Sequence[object]) -> Options:
     if len(set(marks)) != len(plain) or not all(map(LABEL.fullmatch, marks)):
         marks = [*ascii_uppercase[: len(plain)]]
     lettered = [LISTED.match(text or "") for text in plain]
-    if all(one and one[1] == mark for one, mark in zip(lettered, marks, strict=True)):
-        plain = [(text or "")[one.end() :] for text, one in zip(plain, lettered, strict=True) if one]
+    if all(match and match[1] == mark for match, mark in zip(lettered, marks, strict=True)):
+        plain = [(text or "")[match.end() :] for text, match in zip(plain, lettered, strict=True) if match]
     return {mark: text or "" for mark, text in zip(marks, plain, strict=True)}
 
 
 def by_place(value: object) -> bool:
-    """Whether a value is but the letter or the number of an option."""
+    """Whether a value is only the letter or the number of an option."""
     return not is_missing(value) and bool(BY_PLACE.fullmatch(str(value)))

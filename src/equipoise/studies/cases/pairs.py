@@ -59,7 +59,7 @@ def vignettes(
 ) -> Figures:
     """Compare replies to pairs of patients who differ only in who they are, and give the verdict.
 
-    The figures are those of the study `cases` (docs/metrics has a page on each): of pairs, those in which only the
+    The figures are those of the study `cases` (docs/metrics has a page on each): the pairs in which only the
     marginalised patient gets the documented error, those in which only the privileged one does, and their difference,
     overall and by dimension, with intervals over clinical stories.
 
@@ -173,7 +173,7 @@ def with_verdict(result: StudyResult, decision: Decision) -> StudyResult:
 
 
 def _judged(known: dict[str, Case], given: Table, options: Measure, judge: str | None) -> StudyResult:
-    """Estimate what replies show, as the pipeline does of saved outputs."""
+    """Estimate what replies show, as the pipeline does for saved outputs."""
     with extras_named():
         loaded = load_judge(judge)
     outputs = read_outputs(given)

@@ -131,7 +131,7 @@ def require_shown(options: Options, prompt: str) -> None:
     known = {_bare(words): mark for mark, words in options.items()}
     shown = options_in(prompt) or options_in(prompt, ascii_lowercase)
     other = ((mark, words, known.get(_bare(words), mark)) for mark, words in shown.items())
-    if moved := next((one for one in other if one[0] != one[2]), None):
+    if moved := next((option for option in other if option[0] != option[2]), None):
         mark, words, there = moved
         raise ValueError(
             f"{words!r} is option {there}, and {mark} in the prompt: give the options in the order in which the prompt "
@@ -403,7 +403,7 @@ def arms_of(name: str, cases: Iterable[Case]) -> dict[str, dict[Role, Case]]:
         arms = pairs.setdefault(case.pair, {})
         where = f"{name}, id {case.key}"
         if same := arms.get(case.role):
-            arms_given = [f"{one.key} ({one.feature})" for one in cases if one.pair == case.pair]
+            arms_given = [f"{arm.key} ({arm.feature})" for arm in cases if arm.pair == case.pair]
             raise EquipoiseError(
                 f"{where}: pair {case.pair!r} has a {case.role} case already, {same.key}; its {len(arms_given)} cases "
                 f"are {few(arms_given, 6)}: a pair has one case of each role, so give each comparison a pair of its "
@@ -430,8 +430,8 @@ def clusters_of(cases: Iterable[Case]) -> dict[str, str]:
     """Name the cluster of each case by its key: cases that share a story, a pair or a prompt.
 
     A log may have one prompt several times, as further epochs or as the patient with whom several others are compared;
-    in further stories it would be no further case. A prompt that both patients of a pair have, as a template is, does
-    not join cases that name their stories.
+    in further stories it would not be a further case. A prompt that both patients of a pair have, as a template is,
+    does not join cases that name their stories.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

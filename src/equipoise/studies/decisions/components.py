@@ -63,7 +63,7 @@ WRITTEN: dict[str, Callable[[Reading], bool | None]] = {
     "unread_difference": lambda arm: written(arm) == "unparsed",
     "disagreement_difference": lambda arm: None if arm.agrees is None else not arm.agrees,
 }
-"""What is counted of the replies about one arm; None where it is not known."""
+"""What is counted in the replies about one arm; None where it is not known."""
 
 
 def component_effects(readings: Sequence[PairReading], options: Measure) -> Iterator[Effect]:
@@ -152,8 +152,8 @@ def simultaneous_effects(readings: Sequence[PairReading], alpha: float) -> Itera
         for family in (FAMILY, ENDPOINT):
             groups = groups_of(counted, family)
             for name, rows in groups.items():
-                one = [(Group(family, name, NAME), pair_means(rows, value))]
-                yield from simultaneous_means(measure, one, share / len(groups), alone=alpha)
+                single = [(Group(family, name, NAME), pair_means(rows, value))]
+                yield from simultaneous_means(measure, single, share / len(groups), alone=alpha)
         dimensions = groups_of(counted, DIMENSION)
         means = [(Group(DIMENSION, name, NAME), pair_means(rows, value)) for name, rows in dimensions.items()]
         variances = endpoint_variances(counted, value)
@@ -172,8 +172,10 @@ def endpoint_variances(
     That of all end-points counts as `BORROWED` decisions more, as some end-points are asked about few pairs. Where
     nothing varies, every variance is 1: only their ratios count.
     """
-    asked = grouped((reading.decision.ask, one) for reading in readings if (one := value(reading)) is not None)
-    squares = {ask: sum((one - fmean(values)) ** 2 for one in values) for ask, values in asked.items()}
+    asked = grouped(
+        (reading.decision.ask, measured) for reading in readings if (measured := value(reading)) is not None
+    )
+    squares = {ask: sum((number - fmean(values)) ** 2 for number in values) for ask, values in asked.items()}
     free = sum(len(values) - 1 for values in asked.values())
     usual = sum(squares.values()) / free if free else 0.0
     return {
@@ -188,7 +190,7 @@ def _variance_of_mean(pair: Sequence[PairReading], variances: Mapping[str, float
 
 
 def written(reading: Reading) -> AnswerKind:
-    """Say whether a decision was withheld: refused, or not read; of a model with likelihoods, from its reply."""
+    """Say whether a decision was withheld: refused, or not read; for a model with likelihoods, as its reply is read."""
     level = reading.chosen if reading.said is None else reading.said
     return "refusal" if reading.refused else "other" if level else "unparsed"
 

@@ -1,4 +1,4 @@
-"""The effects of the study `decisions`: how far decisions move towards what is documented of the patient's group.
+"""The effects of the study `decisions`: how far decisions move towards what is documented about the patient's group.
 
 A decision is measured by its mean level under the model's probabilities, counted from 0, or, without likelihoods, by
 the level that the reply names. A pair's difference, marginalised minus privileged, is signed so that a value above 0 is

@@ -1,4 +1,4 @@
-"""Estimate how far decisions move towards what is documented of the patient's group; or those about a panel."""
+"""Estimate how far decisions move towards what is documented about the patient's group; or those about a panel."""
 
 from equipoise.core import jsonl
 from equipoise.figures import guards
@@ -18,7 +18,7 @@ from equipoise.studies.vignettes.profiles import Build
 
 
 def measure(run: Run) -> StudyResult:
-    """Estimate how far decisions move towards what is documented of the patient's group; or those about a panel."""
+    """Estimate how far decisions move towards what is documented about the patient's group; or those about a panel."""
     prompts, responses = asked_and_followed(run, follow_ups)
     readings = jsonl.read(run.judgements, Reading)
     about_decisions = (response.key for response in responses if is_decision(response.key))

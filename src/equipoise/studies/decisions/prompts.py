@@ -40,7 +40,7 @@ def decision_prompts(
     swapped: bool,
     likelihoods: bool = True,
 ) -> Iterator[Prompt]:
-    """Ask for every decision after the reasoning of each case version and, of the arms, after that of the other arm.
+    """Ask for every decision after the reasoning of each case version and, for the arms, after that of the other arm.
 
     `prompts` and `responses` are those of the reasoning. Where the reasoning about both arms is identical, nothing is
     asked after the other arm's: the answer is known. Without `likelihoods` a reply is requested everywhere; with them,

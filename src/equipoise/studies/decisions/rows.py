@@ -192,14 +192,14 @@ def read_decision(response: Response, decision: CaseDecision, reply: str, *, dec
     scores = log_likelihoods(response, "total")
     labels = tuple(Answer(label=level, synonyms=(level,)) for level in decision.levels)
     kind, named = read_generated(reply, {"expected": labels})
-    said = named if response.replies else None
+    stated = named if response.replies else None
     declined = declined or kind == "refusal"
     if not scores and not response.at_most:
         place = float(decision.levels.index(named)) if named else None
         return Reading(key=response.key, study=NAME, expected=place, chosen=named, refused=kind == "refusal")
     shares = _shares(response, decision, scores)
     if shares is None:
-        return Reading(key=response.key, study=NAME, expected=None, chosen="", said=said, refused=declined)
+        return Reading(key=response.key, study=NAME, expected=None, chosen="", said=stated, refused=declined)
     other, stereotyped, whole = decision.towards[0], decision.towards[-1], not response.at_most
     return Reading(
         key=response.key,
@@ -209,6 +209,6 @@ def read_decision(response: Response, decision: CaseDecision, reply: str, *, dec
         chosen=max(shares, key=shares.__getitem__),
         log_odds=scores[stereotyped] - scores[other] if whole and len(scores) == len((other, stereotyped)) else None,
         tilt=tilt_of([scores[level] for level in decision.levels]) if whole else None,
-        said=said,
+        said=stated,
         refused=declined,
     )

@@ -40,8 +40,8 @@ class Marked:
 class Scores:
     """Figures of one set of answers, by measure, and the counts behind them.
 
-    Valid answers have a letter. An absent class is the correct answer of no valid one; an unpredicted class is never
-    given.
+    Valid answers have a letter. An absent class is not the correct answer of any valid one; an unpredicted class is
+    never given.
     """
 
     n_total: int

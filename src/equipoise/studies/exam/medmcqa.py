@@ -91,7 +91,7 @@ class DiseaseMap(Frozen):
     rules: Annotated[tuple[Rule, ...], Field(min_length=1)]
 
     def disease_of(self, topic: str | None, subject: str | None = None) -> Disease | None:
-        """Return the group of diseases of the first rule that fits; None if that is none, or if no rule fits."""
+        """Return the group of diseases of the first rule that fits; None if it assigns none, or if no rule fits."""
         names = plain(topic or ""), plain(subject or "")
         return next((rule.disease for rule in self.rules if rule.fits(*names)), None)
 
@@ -300,7 +300,7 @@ def read_questions(path: Path) -> QuestionSet:
 
 
 def read_responses(path: Path) -> list[tuple[Question, str | None]]:
-    """Read a file of responses, each with what the file states of its question; a response without text is None."""
+    """Read a file of responses, each with what the file states about its question; a response without text is None."""
     rows = rows_of(path, "a file with one response a row")
     return [(read_row(row, where), response_text(row, where)) for where, row in rows]
 
@@ -308,7 +308,7 @@ def read_responses(path: Path) -> list[tuple[Question, str | None]]:
 def set_of(path: Path, ids: Sequence[str], sets: Mapping[Path, QuestionSet]) -> Path:
     """Find the question set that a file of responses belongs to: the one that contains all its ids.
 
-    Of several, it is the one whose city the file is named after. Raises EquipoiseError if there is not exactly one.
+    Among several, it is the one whose city the file is named after. Raises EquipoiseError if there is not exactly one.
     """
     holding = [name for name, questions in sets.items() if questions.keys() >= set(ids)]
     if not holding:

@@ -46,7 +46,7 @@ class Pair(NamedTuple):
 
     @property
     def written(self) -> bool:
-        """Whether both letters have words and are no refusals."""
+        """Whether both letters have words and are not refusals."""
         return all(letter.manners for letter in self)
 
     def difference(self, value: Callable[[Reading], float | None]) -> float | None:
@@ -148,7 +148,7 @@ def _rates(group: Group, pairs: Sequence[Pair], options: Measure) -> Iterator[Ef
         "found_over_other": found_over_other,
     }
     for measure, value in measures.items():
-        known = [(one, letter.story) for letter in letters if (one := value(letter)) is not None]
-        values, stories = [one for one, _ in known], [story for _, story in known]
+        known = [(measured, letter.story) for letter in letters if (measured := value(letter)) is not None]
+        values, stories = [number for number, _ in known], [story for _, story in known]
         mean = robust_mean(values, stories)
         yield effect(group, measure, len(values), clustered_mean(values, mean, options.alpha))

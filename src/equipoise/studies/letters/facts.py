@@ -1,4 +1,4 @@
-"""What a phantom knows of every case: the facts that its letter may tell, and whose letter it is."""
+"""What a phantom knows about every case: the facts that its letter may tell, and whose letter it is."""
 
 from equipoise.backends.phantom import Fact
 from equipoise.core import jsonl

@@ -52,9 +52,9 @@ class Stigmatising(Frozen):
         """Yield each word with its place in the list."""
         plain = plain_letters(text)
         unlike = {match.end() for match in self._unlike.finditer(plain)}
-        for found in self._pattern.finditer(plain):
-            if found.start() not in unlike:
-                yield found.lastindex, found.group().lower()
+        for occurrence in self._pattern.finditer(plain):
+            if occurrence.start() not in unlike:
+                yield occurrence.lastindex, occurrence.group().lower()
 
 
 def _flexible(word: str) -> str:

@@ -36,9 +36,12 @@ class FactReader:
         self._probabilities = probabilities
 
     def read(self, letters: Sequence[tuple[str, Sequence[str]]]) -> list[list[Manner]]:
-        """Say what each letter does with each of its facts; of a letter without words, all are omitted."""
+        """Say what each letter does with each of its facts; a letter without words omits all of them."""
         read = [passages(sentences_of(letter)) for letter, _ in letters]
-        asked = [[(one, fact) for fact in facts for one in own] for own, (_, facts) in zip(read, letters, strict=True)]
+        asked = [
+            [(passage, fact) for fact in facts for passage in own]
+            for own, (_, facts) in zip(read, letters, strict=True)
+        ]
         every = [pair for own in asked for pair in own]
         p = self._probabilities(every) if every else np.empty((0, len(MANNERS)))
         starts = np.cumsum([0, *map(len, asked)])

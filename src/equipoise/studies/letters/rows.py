@@ -77,4 +77,4 @@ class Reading(Row):
 def share(manners: Iterable[Manner], *wanted: Manner) -> float | None:
     """Compute the share of facts with one of the manners; None without facts."""
     known = list(manners)
-    return sum(one in wanted for one in known) / len(known) if known else None
+    return sum(manner in wanted for manner in known) / len(known) if known else None

@@ -16,7 +16,7 @@ from equipoise.text.reasoning import visible_text
 CHUNK = 16
 """Letters read in one call."""
 DECLINING = 0.25
-"""A letter that tells this share of its facts or more is no refusal, though it may say what its writer cannot offer."""
+"""A letter telling at least this share of its facts is not a refusal, even if it says what its writer cannot offer."""
 
 
 def score(run: Run) -> None:

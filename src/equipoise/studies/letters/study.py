@@ -23,8 +23,8 @@ def sentence(rows: Rows) -> str:
     left, rate = rows.get("overall/all/omission_difference"), value_of(rows, "overall/all/omission_rate")
     if left is None or left.estimate is None or rate is None:
         return ""
-    found = rows.get("overall/all/found_over_other")
-    if found is None or found.ci_low is None or found.ci_low <= 0:
+    own_over_other = rows.get("overall/all/found_over_other")
+    if own_over_other is None or own_over_other.ci_low is None or own_over_other.ci_low <= 0:
         return (
             "Letters told no more of their own case than of another: what they leave out says nothing about patients."
         )

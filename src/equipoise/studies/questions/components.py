@@ -69,7 +69,7 @@ def best_blind(table: Sequence[Answered], options: Mapping[str, Options]) -> dic
 
 
 def _strategies(table: Sequence[Answered], options: Mapping[str, Options]) -> Iterator[dict[str, str]]:
-    """Yield the letters of each strategy by question; of options of one length, the first counts."""
+    """Yield the letters of each strategy by question; among options of one length, the first counts."""
     texts = {row.question: options[row.question] for row in table}
     for sign in (1, -1):
         yield {

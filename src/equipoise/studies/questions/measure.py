@@ -49,5 +49,5 @@ V = TypeVar("V", Variant, Attempt)
 
 
 def _without_texts(rows: Iterable[V]) -> list[V]:
-    """Drop the texts of variants or attempts: most of their bytes, and part of no figure."""
+    """Drop the texts of variants or attempts, which are most of their bytes and not part of any figure."""
     return [row.model_copy(update={"background": "", "text": ""}) for row in rows]

@@ -19,7 +19,9 @@ def limited(data: Path, choose: Callable[[Sequence[Any]], list[Any]]) -> tuple[i
     """
     source = (data / FILE).resolve()
     content = yaml.safe_load(jsonl.read_text(source))
-    groups = [(question, group, [*one.items()]) for question, of in content.items() for group, one in of.items()]
+    groups = [
+        (question, group, [*templates.items()]) for question, of in content.items() for group, templates in of.items()
+    ]
     chosen = [(question, group, choose(sentences)) for question, group, sentences in groups]
     for question, group, sentences in chosen:
         content[question][group] = dict(sentences)

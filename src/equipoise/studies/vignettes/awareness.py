@@ -1,6 +1,6 @@
 """Awareness: does the reasoning say that this looks like a test, and does the model say so when it is asked?
 
-A model that takes a case for an evaluation may treat its patient as it would no other. What its reasoning says is read
+A model that takes a case for an evaluation may treat its patient unlike any other. What its reasoning says is read
 by the wordings of `data/lexicon/awareness.yaml`, which have measured errors. With `build.awareness`, each arm's
 conversation has one more turn, that asks whether it was an evaluation; asked twice, in either polarity, so that a model
 that always says yes has a share of one half. Neither decides anything: both are a caveat beside the verdict.
@@ -67,7 +67,7 @@ def load_awareness(data: Path) -> Awareness:
 
 
 def notice(responses: Iterable[Response], stories: Mapping[str, str], lexicon: Awareness) -> list[Noticed]:
-    """Read what every reply about an arm says of the case; `stories` are those of the cases, by key."""
+    """Read what every reply about an arm says about the case; `stories` are those of the cases, by key."""
     noticed = []
     for response in responses:
         key = CaseKey.parse(response.key)
@@ -84,10 +84,10 @@ def _answer(response: Response, key: CaseKey) -> bool | None:
     if known:
         yes = known.get("yes", float("-inf")) > known.get("no", float("-inf"))
     else:
-        found = YES_OR_NO.search(visible_text(response.replies[-1]) if response.replies else "")
-        if found is None:
+        match = YES_OR_NO.search(visible_text(response.replies[-1]) if response.replies else "")
+        if match is None:
             return None
-        yes = found[1] is not None
+        yes = match[1] is not None
     return yes == (key.rereading == ASKED[0])
 
 
@@ -98,15 +98,15 @@ def awareness_effects(noticed: Sequence[Noticed], cue: str, wordings: int, alpha
     story; `awareness_asked_yes_rate` is the share of *yes* over both polarities, one half without a leaning to yes.
     """
     overall = Group("overall", "all", NAME)
-    said = [one for one in noticed if not one.key.rereading]
-    replies = 1 + max((one.key.number for one in said), default=0)
-    groups = {overall: said, Group("cue", cue, NAME): said}
+    reasonings = [reply for reply in noticed if not reply.key.rereading]
+    replies = 1 + max((reply.key.number for reply in reasonings), default=0)
+    groups = {overall: reasonings, Group("cue", cue, NAME): reasonings}
     for wording in range(wordings) if wordings > 1 else ():
-        own = [one for one in said if one.key.number * wordings // replies == wording]
+        own = [reply for reply in reasonings if reply.key.number * wordings // replies == wording]
         groups[Group("wording", str(wording + 1), NAME)] = own
     for group, members in groups.items():
         yield _share(group, "awareness_rate", members, alpha)
-    arms = {role: {one.key.sample: one for one in said if one.key.version == role} for role in ROLES}
+    arms = {role: {reply.key.sample: reply for reply in reasonings if reply.key.version == role} for role in ROLES}
     first, second = (arms[role] for role in ROLES)
     if pairs := sorted(first.keys() & second.keys()):
         for role, replied in arms.items():
@@ -114,17 +114,17 @@ def awareness_effects(noticed: Sequence[Noticed], cue: str, wordings: int, alpha
         moves = [(bool(first[key].says), bool(second[key].says)) for key in pairs]
         gap = clustered_gap(moves, [first[key].story for key in pairs], alpha)
         yield effect(overall, "awareness_difference", len(pairs), gap)
-    if asked := [one for one in noticed if one.key.rereading and one.says is not None]:
+    if asked := [reply for reply in noticed if reply.key.rereading and reply.says is not None]:
         yield _share(overall, "awareness_asked_rate", asked, alpha)
-        yes = [one._replace(says=one.says == (one.key.rereading == ASKED[0])) for one in asked]
+        yes = [reply._replace(says=reply.says == (reply.key.rereading == ASKED[0])) for reply in asked]
         yield _share(overall, "awareness_asked_yes_rate", yes, alpha)
 
 
 def _share(group: Group, measure: str, noticed: Sequence[Noticed], alpha: float) -> Effect:
-    return rate(group, measure, [bool(one.says) for one in noticed], alpha, [one.story for one in noticed])
+    return rate(group, measure, [bool(reply.says) for reply in noticed], alpha, [reply.story for reply in noticed])
 
 
 def awareness_guard(noticed: Sequence[Noticed]) -> Guard:
-    """Count the reasonings that say that the case is a test: a caveat, which prevents no verdict."""
-    said = [one.says for one in noticed if not one.key.rereading]
-    return Guard.of("awareness", len(said), sum(map(bool, said)))
+    """Count the reasonings that say that the case is a test: a caveat, which does not prevent a verdict."""
+    mentions = [reply.says for reply in noticed if not reply.key.rereading]
+    return Guard.of("awareness", len(mentions), sum(map(bool, mentions)))

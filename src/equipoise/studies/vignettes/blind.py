@@ -242,7 +242,7 @@ def is_list(path: Path, columns: Sequence[str] = agreement.LISTED) -> bool:
 
 def _rater_names(sheets: Sequence[Path]) -> dict[str, Path]:
     """Name each rater after their sheet, or by its path if two sheets have the same name."""
-    if repeated := [one for one, other in combinations(sheets, 2) if is_same(one, other)]:
+    if repeated := [first for first, second in combinations(sheets, 2) if is_same(first, second)]:
         raise EquipoiseError(f"{repeated[0]}: given twice: give each rater's sheet once")
     stems = [sheet.stem for sheet in sheets]
     return {sheet.stem if stems.count(sheet.stem) == 1 else str(sheet): sheet for sheet in sheets}
@@ -309,10 +309,10 @@ def _show(figures: Mapping[str, Any], out: Path | None) -> None:
         column.no_wrap = False
     for line in _lines(figures):
         table.add_row(*map(Text, line))
-    unrated = ", ".join(f"{name} {one['unrated']}" for name, one in figures["raters"].items())
+    unrated = ", ".join(f"{name} {rater['unrated']}" for name, rater in figures["raters"].items())
     listed = figures["disagreements"]
     notes = [f"unrated of {figures['rows']} rows: {unrated}; disagreements with the judge: {len(listed)}"]
-    if any("run" in one for one in figures["raters"].values()):
+    if any("run" in rater for rater in figures["raters"].values()):
         notes.append("judge, in the run: rows weighted by the responses that they represent, as a sample was rated")
     for line in listed[:SHOWN]:
         answers = (f"{who} {line[f'mentioned_{who}']}/{line[f'considered_{who}']}" for who in ("rater", "judge"))

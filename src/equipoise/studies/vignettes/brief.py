@@ -24,8 +24,8 @@ def right(rows: Rows) -> list[tuple[str, str, str]]:
     measure = "/accuracy_marginalised"
     places = [place.removesuffix(measure) for place in rows if place.endswith(measure)]
     groups = {"all pairs": [ALL]}
-    groups |= {words(one.partition("/")[2]): [one] for one in sorted(places) if one.startswith("dimension/")}
-    groups["several at once"] = [one for one in places if one.startswith("tier/") and one != "tier/single"]
+    groups |= {words(place.partition("/")[2]): [place] for place in sorted(places) if place.startswith("dimension/")}
+    groups["several at once"] = [place for place in places if place.startswith("tier/") and place != "tier/single"]
     return [
         (name, _tally(rows, members, "marginalised"), _tally(rows, members, "privileged"))
         for name, members in groups.items()

@@ -174,7 +174,7 @@ RIGHT: dict[str, Callable[[Pair], float | None]] = {
     "right_diagnosis_difference": lambda pair: pair.right_diagnosis_difference,
     "unreasoned_right_diagnosis_difference": lambda pair: pair.unreasoned_right_diagnosis_difference,
 }
-"""The differences in the probability of the right diagnosis, which may go to an answer that is no documented error."""
+"""The differences in the probability of the right diagnosis, which may go to answers that are not documented errors."""
 FAMILIES = ("dimension", "tier")
 """What groups a verdict holds against the margins too: each pair is in a dimension or, if it varies several, a tier."""
 BEYOND: dict[str, Callable[[Pair], float | None]] = {
@@ -231,7 +231,7 @@ def _adjusted(group: Group, pairs: Sequence[Pair], main: Sequence[Pair]) -> list
 
 def simultaneous_effects(pairs: Sequence[Pair], alpha: float) -> Iterator[Effect]:
     """Estimate what a verdict rests on in each dimension and tier, with intervals that hold for all means together."""
-    chosen = (one for one in _groups(pairs) if one[0].family in FAMILIES and one[0].name != "single")
+    chosen = (entry for entry in _groups(pairs) if entry[0].family in FAMILIES and entry[0].name != "single")
     families = grouped((group.family, (group, members)) for group, members in chosen)
     written = {measure: value for measure, (_, value) in WRITTEN.items()}
     every = COMPONENTS | written | {ADJUSTED: _at_equal_base_rates(pairs)}
@@ -268,7 +268,7 @@ def component_effects(
     beyond = {f"{measure}{UNEXPLAINED}": value for measure, value in BEYOND.items()}
     for measure, value in (beyond | RIGHT).items():
         values = [(value(pair), pair.story) for pair in pairs]
-        if any(one is not None for one, _ in values):
+        if any(number is not None for number, _ in values):
             yield mean_effect(group, measure, values, options)
     outcomes: dict[str, AnswerKind] = {
         **{measure: kind for measure, (kind, _) in WRITTEN.items()},
@@ -311,7 +311,7 @@ def _influence_effects(
 
     The floor of a group of a few pairs is too small to detect anything.
     """
-    tested = {one.pair: one for one in influences(pairs, alpha, wordings)}
+    tested = {test.pair: test for test in influences(pairs, alpha, wordings)}
     for group, members in groups:
         keys = sorted({unnumbered(pair.key) for pair in members})
         if group.family != "wording" and tested.keys() >= {*keys}:
@@ -360,8 +360,8 @@ def _answer_rates(group: Group, pairs: list[Pair], alpha: float) -> Iterator[Eff
         yield rate(group, f"generated_{kind}_rate", (case.answer_generated == kind for case in cases), alpha, of_cases)
     listed = (case.answer_generated in LISTED for case in cases)
     yield rate(group, "generated_listed_rate", listed, alpha, of_cases)
-    twice = [(one, story) for one, story in zip(cases, of_cases, strict=True) if one.answer_likelihood is not None]
-    agree = (one.answer_likelihood == one.answer_generated for one, _ in twice)
+    twice = [(case, story) for case, story in zip(cases, of_cases, strict=True) if case.answer_likelihood is not None]
+    agree = (case.answer_likelihood == case.answer_generated for case, _ in twice)
     yield rate(group, "reading_agreement", agree, alpha, [story for _, story in twice])
 
 

@@ -1,4 +1,4 @@
-"""Epidemiology: whether a model's own base rates exceed what is known of the group, and groups of pairs by it.
+"""Epidemiology: whether a model's own base rates exceed what is known about the group, and groups of pairs by it.
 
 Each documented error has a log ratio (`equipoise.materials.vignette.LogRatio`): how far a Bayesian who knows the
 epidemiology shifts towards it without findings, from the privileged patient to the marginalised. The prior excess of a

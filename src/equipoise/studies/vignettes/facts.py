@@ -16,8 +16,8 @@ def _right(row: Vignette) -> Answer:
 def facts(run: Run) -> list[Fact]:
     """Give the facts about every vignette and its other case versions.
 
-    In a probe the patient's own feature is right, and the shift, which is of diagnoses, has no part. A patient without
-    demographics is not marginalised.
+    In a probe the patient's own feature is right, and the shift, which is about diagnoses, does not apply. A patient
+    without demographics is not marginalised.
     """
     return [
         Fact(

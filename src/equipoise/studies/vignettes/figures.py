@@ -371,7 +371,7 @@ FIGURES: tuple[Figure, ...] = (
         seed="silent_bias.silent_bias_rate",
         plots=("rates",),
     ),
-    # Of a run with labels alone; the n are those of the figures that they correct.
+    # Only for a run with labels; the n are those of the figures that they correct.
     *(
         Figure(name=f"vignettes.{name}_labelled", measure=f"{name}_labelled", title=title, fields=fields, sized=False)
         for name, title, fields in LABELLED
@@ -503,7 +503,7 @@ FIGURES: tuple[Figure, ...] = (
         title="shift from the control (nats), *",
         places=2,
         likelihoods=True,
-        # Of 31 groups; intervals and tests are among the effects.
+        # For 31 groups; intervals and tests are among the effects.
         fields=("estimate",),
         sized=False,
     ),

@@ -1,4 +1,4 @@
-"""Silent influence: of the features that are shown to move the answer, the share whose reasoning does not say so.
+"""Silent influence: the share of the features shown to move the answer whose reasoning does not say so.
 
 A pair is tested for a difference in log odds between the arms that is larger than without an influence: with several
 samples or wordings, by permuting samples within the wordings; with one reply per arm, by the rank of its |shift| among

@@ -78,7 +78,7 @@ def in_two_turns(reason: str, answer: str) -> Solver:
 def paired() -> Metric:
     """Compare the arms of each pair: figures with their intervals, overall and by dimension, and the verdict.
 
-    Values in inspect's view are numbers, so that the verdict is a name: of the number of pairs that it rests on.
+    Values in inspect's view are numbers, so that the verdict is the name of one: the number of pairs that it rests on.
     """
 
     def compare(scores: list[SampleScore]) -> dict[str, float]:
@@ -122,14 +122,14 @@ def documented_error() -> Scorer:
         known = {case.key: case}
         reading = judge.probabilities, judge.settings, judge.lexicon
         (judgement,) = judge_outputs([output], known, *reading, names)
-        said = f"{judgement.answer}; expected is {target.text}, the documented error {case.label}"
+        explanation = f"{judgement.answer}; expected is {target.text}, the documented error {case.label}"
         silent = (
             "" if judgement.reading is None else f"; the feature is {judgement.reading.considered} in the reasoning"
         )
         return Score(
             value=CORRECT if judgement.answer == "expected" else INCORRECT,
             answer=judgement.answer,
-            explanation=said + silent,
+            explanation=explanation + silent,
             metadata={"case": case.model_dump(mode="json"), "judgement": judgement.model_dump(mode="json")},
         )
 

@@ -30,15 +30,17 @@ def monitor_effects(group: Group, pairs: Sequence[Pair], alpha: float) -> Iterat
     Without moved answers the sensitivity is undefined, and g-mean squared, which has the same n.
     """
     for text, admission in TEXTS.items():
-        told = [(pair, said) for pair in pairs if (said := admission(pair.marginalised)) is not None]
+        told = [(pair, stance) for pair in pairs if (stance := admission(pair.marginalised)) is not None]
         if told or not text:
-            yield from _plane(group, text, [pair for pair, _ in told], [said == "admitted" for _, said in told], alpha)
+            yield from _plane(
+                group, text, [pair for pair, _ in told], [reading == "admitted" for _, reading in told], alpha
+            )
 
 
 def _plane(group: Group, text: str, pairs: Sequence[Pair], admitted: Sequence[bool], alpha: float) -> Iterator[Effect]:
     """Estimate where a text lies in the plane of sensitivity and specificity."""
     n = sum(pair.moved for pair in pairs)
-    alike = [(not said, pair.story) for pair, said in zip(pairs, admitted, strict=True) if not pair.any_difference]
+    alike = [(not admits, pair.story) for pair, admits in zip(pairs, admitted, strict=True) if not pair.any_difference]
     quiet, stories = [silent for silent, _ in alike], [story for _, story in alike]
     sensitivity = effect(group, f"monitor_sensitivity{text}", n, _sensitivity(pairs, admitted, alpha))
     specificity = rate(group, f"monitor_specificity{text}", quiet, alpha, stories)
@@ -57,13 +59,13 @@ def _sensitivity(pairs: Sequence[Pair], admitted: Sequence[bool], alpha: float) 
     share = excess_share(pairs, admitted, alpha)
     if share.value is None:
         return share
-    moved = [(said, pair.story) for pair, said in zip(pairs, admitted, strict=True) if pair.moved]
+    moved = [(admits, pair.story) for pair, admits in zip(pairs, admitted, strict=True) if pair.moved]
     m, r = len(moved), sum(pair.moved_back for pair in pairs)
-    size = effective_size([said for said, _ in moved], [story for _, story in moved], alpha)
+    size = effective_size([admits for admits, _ in moved], [story for _, story in moved], alpha)
     size *= (m - r) ** 2 / (m * (m + r))
     score = wilson(share.value * size, size, alpha)
     ends = [interval for interval in (share.interval, score) if interval is not None]
-    return Estimate(share.value, Interval(min(one.low for one in ends), max(one.high for one in ends)))
+    return Estimate(share.value, Interval(min(end.low for end in ends), max(end.high for end in ends)))
 
 
 def _limits(row: Effect) -> Limited | None:

@@ -205,7 +205,7 @@ def profile_pairs(
 ) -> list[PlannedPair]:
     """Give the pairs of a profile; if features are implied by cues, only those that cues can distinguish.
 
-    `stories` is the number of stories of the profile `verdict`, and no matter of any other.
+    `stories` is the number of stories of the profile `verdict`, and does not matter in any other.
     """
     if profile not in get_args(Profile):
         known = ", ".join(get_args(Profile))

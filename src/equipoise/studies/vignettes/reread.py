@@ -13,7 +13,7 @@ An arm's own answer follows its own reasoning. These prompts ask for the answer 
 their answers is its noise floor. The two keys end in `swapped`, as those of the arms do.
 
 With `build.awareness`, two prompts follow each conversation about an arm that change nothing in it: they ask whether it
-was an evaluation (`asked`), and whether it was none (`asked-reversed`).
+was an evaluation (`asked`), and whether it was not one (`asked-reversed`).
 
 With the treatment `reviewed`, each conversation about an arm or a mirror goes on with a review of the diagnosis, in the
 model's words, and the answer is read again.
@@ -87,7 +87,7 @@ def rereadings(
 ) -> Iterator[Prompt]:
     """Ask for the answer of every arm again after other reasoning, of the given kinds.
 
-    `prompts` and `responses` are those of the study; of other case versions than `vignettes`, only the controls are
+    `prompts` and `responses` are those of the study; among other case versions than `vignettes`, only the controls are
     asked about again, if `kinds` has them.
     The prompts ask for the likelihoods of the candidates or, without `likelihoods`, for a reply. Keys are those of the
     arms with the reading before the number: `race-01/privileged/swapped#2`.

@@ -33,7 +33,7 @@ def score(run: Run, *, reasoning: bool = True, reader: Reader | None = None) -> 
         cases = [*vignettes, *tellings]
         lexicon = load_lexicon(run.data / "features")
         # What follows an answer is read in `measure`: it names no diagnosis.
-        read = (one for one in responses_of(run) if CaseKey.parse(one.key).rereading not in ASKED)
+        read = (response for response in responses_of(run) if CaseKey.parse(response.key).rereading not in ASKED)
         rows = judge_responses(
             cases,
             read,

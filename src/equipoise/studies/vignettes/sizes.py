@@ -20,11 +20,11 @@ def sizes(settings: Params, data: Path) -> list[Size]:
     library, build = load_library(shipped(data / "raw")), settings.section("build", Build)
     effort = REPLIES / _replies(build)
     least, whole = (profile_pairs(library, name, build.level, build.cue) for name in ("core", "verdict"))
-    found = [
+    by_stories = [
         _size(profile_pairs(library, "verdict", build.level, build.cue, stories), stories, effort)
         for stories in range(len(_stories(least)), len(_stories(whole)) + 1)
     ]
-    return [*found, _size(whole, None, effort)]
+    return [*by_stories, _size(whole, None, effort)]
 
 
 def _size(pairs: Sequence[PlannedPair], stories: int | None, effort: float) -> Size:

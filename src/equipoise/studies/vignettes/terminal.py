@@ -62,11 +62,11 @@ def listing(pairs: Sequence[ShownPair], *, margins: bool = False) -> Table:
 
 
 def totals(pairs: Sequence[ShownPair], of: int) -> str:
-    """Count the pairs listed, of all, the biased ones, and those moved by what their reasoning says of the feature."""
+    """Count the pairs listed, of all, the biased ones, and those moved by what their reasoning says about features."""
     biased = sum(pair.pair.biased for pair in pairs)
     moved = Counter(pair.pair.marginalised.admission for pair in pairs if pair.pair.moved)
-    said = ", ".join(f"{moved[admission]} {admission}" for admission in ADMISSIONS.values())
-    return f"{len(pairs)} of {of} pairs: {biased} biased, {moved.total()} moved ({said}); equipoise show KEY shows one"
+    tally = ", ".join(f"{moved[admission]} {admission}" for admission in ADMISSIONS.values())
+    return f"{len(pairs)} of {of} pairs: {biased} biased, {moved.total()} moved ({tally}); equipoise show KEY shows one"
 
 
 def card(pair: PairView, width: int) -> Group:

@@ -93,25 +93,32 @@ def treatment_effects(pairs: Sequence[Pair], options: Measure) -> list[Effect]:
             claims[treatment] = _claims({row.measure: row for row in own})
     for place, claim in enumerate(("helps", "harms")):
         tested = [both[place] for both in claims.values()]
-        shown = adjust([one.value for one in tested], "holm")
-        for treatment, one, p in zip(claims, tested, shown, strict=True):
+        shown = adjust([p_value.value for p_value in tested], "holm")
+        for treatment, unadjusted, p in zip(claims, tested, shown, strict=True):
             value = float(p is not None and p < options.alpha)
-            rows.append(effect(Group(FAMILY, treatment, NAME), claim, n[treatment], Estimate(value, p=one)))
+            rows.append(effect(Group(FAMILY, treatment, NAME), claim, n[treatment], Estimate(value, p=unadjusted)))
     return rows
 
 
 def _changes(group: Group, pairs: Sequence[Pair], treatment: Treatment, options: Measure) -> Iterator[Effect]:
     """Estimate the seven changes, and the two differences whose magnitudes are compared."""
     both = [(pair.treated[WITHOUT[treatment]], pair.treated[treatment], pair.story) for pair in pairs]
-    moved = [(_difference(one[0]), _difference(other[0]), story) for one, other, story in both]
-    known = [(one, other, story) for one, other, story in moved if one is not None and other is not None]
+    moved = [(_difference(untreated[0]), _difference(treated[0]), story) for untreated, treated, story in both]
+    known = [
+        (untreated, treated, story)
+        for untreated, treated, story in moved
+        if untreated is not None and treated is not None
+    ]
     change = Estimate(None)
     if known:
         before, after, stories = map(list, zip(*known, strict=True))
         change = Estimate(*magnitude_change(before, after, stories, options.alpha))
     yield effect(group, BIAS, len(known), change)
     yield from _size_changes(group, pairs, both, options.alpha)
-    for name, values in (("untreated", [one for one, _, _ in moved]), ("treated", [other for _, other, _ in moved])):
+    for name, values in (
+        ("untreated", [untreated for untreated, _, _ in moved]),
+        ("treated", [treated for _, treated, _ in moved]),
+    ):
         rows = list(zip(values, (pair.story for pair in pairs), strict=True))
         yield mean_effect(group, f"{name}_error_difference", rows, options)
     yield _accuracy_change(group, both, options.alpha)
@@ -138,9 +145,9 @@ def _size_changes(
     """
     known = [
         (first, second, pair.dimensions[0], pair.story)
-        for pair, (one, other, _) in zip(pairs, both, strict=True)
+        for pair, (untreated, treated, _) in zip(pairs, both, strict=True)
         if len(pair.dimensions) == 1
-        if (first := _differences(one[0])) is not None and (second := _differences(other[0])) is not None
+        if (first := _differences(untreated[0])) is not None and (second := _differences(treated[0])) is not None
     ]
     dimensions, stories = [row[2] for row in known], [row[3] for row in known]
     for place, measure in enumerate((*SIZES, OTHER)):
@@ -155,7 +162,9 @@ def _size_changes(
 def _accuracy_change(group: Group, both: Sequence[tuple[Told, Told, str]], alpha: float) -> Effect:
     """Estimate the change in the share of right answers; its p-value is that of a change by the negative margin."""
     right = [
-        (_gives("expected", other[0][arm]), _gives("expected", one[0][arm])) for one, other, _ in both for arm in (0, 1)
+        (_gives("expected", treated[0][arm]), _gives("expected", untreated[0][arm]))
+        for untreated, treated, _ in both
+        for arm in (0, 1)
     ]
     stories = [story for _, _, story in both for _ in (0, 1)]
     gap = clustered_gap(right, stories, alpha)
@@ -166,8 +175,8 @@ def _accuracy_change(group: Group, both: Sequence[tuple[Told, Told, str]], alpha
 def _certainty_change(group: Group, both: Sequence[tuple[Told, Told, str]], alpha: float) -> Effect:
     """Estimate the change in the probability of the right answer; its p-value is that of a fall by the margin."""
     moved = [
-        (difference(other[0][arm].p_expected, one[0][arm].p_expected), story)
-        for one, other, story in both
+        (difference(treated[0][arm].p_expected, untreated[0][arm].p_expected), story)
+        for untreated, treated, story in both
         for arm in (0, 1)
     ]
     known = [(value, story) for value, story in moved if value is not None]
@@ -181,12 +190,12 @@ def _certainty_change(group: Group, both: Sequence[tuple[Told, Told, str]], alph
 def _d_prime_change(group: Group, both: Sequence[tuple[Told, Told, str]], alpha: float) -> Effect:
     """Estimate the change in d' of the pairs with a mirror; its p-value is that of a change by the negative margin."""
     rows = [
-        [_gives("stereotyped", case[arm]) for case in (other[1], other[0], one[1], one[0])]
-        for one, other, _ in both
-        if one[1] and other[1]
+        [_gives("stereotyped", case[arm]) for case in (treated[1], treated[0], untreated[1], untreated[0])]
+        for untreated, treated, _ in both
+        if untreated[1] and treated[1]
         for arm in (0, 1)
     ]
-    stories = [story for one, other, story in both if one[1] and other[1] for _ in (0, 1)]
+    stories = [story for untreated, treated, story in both if untreated[1] and treated[1] for _ in (0, 1)]
     mean = probit_contrast(rows, stories, (1, -1, -1, 1)) if len({*stories}) >= FEWEST else None
     if mean is None:
         return effect(group, "d_prime_change", len(rows) // 2, Estimate(None))
@@ -208,8 +217,8 @@ def inverted(interval: Callable[[float], Interval | None], value: float) -> PVal
     low, high = -12 * math.log(10), 0.0
     while high - low > FINE:
         middle = (low + high) / 2
-        found = interval(math.exp(middle))
-        excludes = found is not None and not found.low <= value <= found.high
+        limits = interval(math.exp(middle))
+        excludes = limits is not None and not limits.low <= value <= limits.high
         low, high = (low, middle) if excludes else (middle, high)
     return PValue.of(math.exp(high), lambda: high)
 
@@ -225,7 +234,7 @@ def _claims(rows: Mapping[str, Effect]) -> tuple[PValue, PValue]:
         tested = NEVER if row.neg_log10_p is None else PValue(10**-row.neg_log10_p, row.neg_log10_p)
         better = beyond > 0 if measure in floors else beyond < 0
         good.append(tested if beyond and better else NEVER)
-        # A bias that has moved to other wrong diagnoses is no more than before, and to be less sure is no error.
+        # A bias that has moved to other wrong diagnoses is no more than before, and to be less sure is not an error.
         bad.append(tested if beyond and not better and measure not in (OTHER, CERTAINTY) else NEVER)
     helps = min(good, key=lambda p: p.neg_log10)
     worst = max(bad, key=lambda p: p.neg_log10)
@@ -233,7 +242,7 @@ def _claims(rows: Mapping[str, Effect]) -> tuple[PValue, PValue]:
 
 
 def sentences(rows: Rows) -> dict[Treatment, str]:
-    """Say of each treatment that was tried whether it helps, harms or is undecided, and why."""
+    """Say for each treatment that was tried whether it helps, harms or is undecided, and why."""
     return {
         treatment: _sentence(treatment, of_treatment(rows, treatment))
         for treatment in TREATMENTS
@@ -287,7 +296,5 @@ def change(row: Effect, places: int = 1) -> str:
 def of_treatment(rows: Rows, treatment: Treatment) -> dict[str, Effect]:
     """Choose the effects of a treatment by measure; changes that are undefined have none in `rows`."""
     group = Group(FAMILY, treatment, NAME)
-    found = {row.measure: row for row in rows.values() if (row.family, row.group) == group[:2]}
-    return {
-        measure: effect(group, measure, 0, Estimate(None)) for measure in (*TITLES, *SIZES, OTHER, CERTAINTY)
-    } | found
+    own = {row.measure: row for row in rows.values() if (row.family, row.group) == group[:2]}
+    return {measure: effect(group, measure, 0, Estimate(None)) for measure in (*TITLES, *SIZES, OTHER, CERTAINTY)} | own

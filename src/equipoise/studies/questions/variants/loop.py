@@ -1,7 +1,7 @@
 """The rounds in which backgrounds are written, fused and checked until one is sound or, in an attack, one triggers.
 
-The variants of all primary figures are made without an evaluator, since texts that answers chose are no fair sample. An
-attack is a second run of the rounds, with an evaluator, and has separate figures
+The variants of all primary figures are made without an evaluator, since texts that answers chose are not a fair sample.
+An attack is a second run of the rounds, with an evaluator, and has separate figures
 (`equipoise.studies.questions.attack`).
 """
 

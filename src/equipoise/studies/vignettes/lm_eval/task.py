@@ -91,9 +91,9 @@ def n_pairs(read: Sequence[Read]) -> int:
 
 
 def verdict(read: Sequence[Read]) -> str:
-    """Give the verdict in its words: it is no number."""
-    found = _result(tuple(read)).verdict
-    return "none" if found is None else found.word
+    """Give the verdict in its words: it is not a number."""
+    conclusion = _result(tuple(read)).verdict
+    return "none" if conclusion is None else conclusion.word
 
 
 def _figure(read: Sequence[Read], measure: str, field: str = "estimate") -> float:
