@@ -44,7 +44,7 @@ def rows(value: object) -> list[tuple[str, str, dict[str, float | None]]]:
     figures = value.get("figures") if isinstance(value, dict) else None
     if not isinstance(figures, dict) or len(figures) > MOST:
         raise RefusedError("no table of figures")
-    found = []
+    entries = []
     for name, row in figures.items():
         if not NAME.fullmatch(name) or not isinstance(row, dict) or row.get("bias", "") not in BIAS:
             raise RefusedError("a figure has a name or values of another form")
@@ -53,29 +53,29 @@ def rows(value: object) -> list[tuple[str, str, dict[str, float | None]]]:
             known = number is None or (type(number) in (int, float) and math.isfinite(number) and abs(number) < BOUND)
             if not known:
                 raise RefusedError("a figure has a value that is no number")
-        found.append((name, row.get("bias", ""), numbers))
-    return sorted(found, key=lambda row: BIAS.index(row[1]))
+        entries.append((name, row.get("bias", ""), numbers))
+    return sorted(entries, key=lambda row: BIAS.index(row[1]))
 
 
 def verdict(value: object) -> list[str]:
     """Read the verdicts on the studies, with their margins; the verdict as a whole is the worst of them."""
-    found = value.get("verdict") if isinstance(value, dict) else None
-    studies = found.get("studies") if isinstance(found, dict) else None
-    if not isinstance(found, dict) or not isinstance(studies, dict) or not 0 < len(studies) <= MOST:
+    overall = value.get("verdict") if isinstance(value, dict) else None
+    studies = overall.get("studies") if isinstance(overall, dict) else None
+    if not isinstance(overall, dict) or not isinstance(studies, dict) or not 0 < len(studies) <= MOST:
         raise RefusedError("no verdict on a study")
     words, lines = [], []
-    for study, one in studies.items():
-        margin = one.get("margin") if isinstance(one, dict) else None
-        figure = str(one.get("figure")) if isinstance(one, dict) else ""
-        if not STUDY.fullmatch(study) or one.get("is") not in WORDS or not isinstance(margin, float):
+    for study, row in studies.items():
+        margin = row.get("margin") if isinstance(row, dict) else None
+        figure = str(row.get("figure")) if isinstance(row, dict) else ""
+        if not STUDY.fullmatch(study) or row.get("is") not in WORDS or not isinstance(margin, float):
             raise RefusedError("a verdict of another form")
         if not NAME.fullmatch(figure) or figure.partition(".")[0] != study or not 0 < margin < BOUND:
             raise RefusedError("a verdict on no figure of its study, or a margin that is no number")
-        words.append(one["is"])
+        words.append(row["is"])
         known = study in STUDIES
-        lines.append(f"- {study if known else UNKNOWN}: {one['is']}" + (f" (`{figure}`, margin {margin:g})" * known))
+        lines.append(f"- {study if known else UNKNOWN}: {row['is']}" + (f" (`{figure}`, margin {margin:g})" * known))
     worst = max(words, key=WORDS.index)
-    if found.get("is") != worst:
+    if overall.get("is") != worst:
         raise RefusedError("a verdict that is not the worst of its studies")
     return [f"**Verdict: {worst}**", "", *lines]
 
@@ -90,8 +90,8 @@ def comment(value: object, url: str) -> str:
         "| figure | bias | null | BASE | HEAD | change (interval) | p (Holm) | shared | moved |",
     ]
     lines.append("| :--- | :--- |" + " ---: |" * 7)
-    found = [row for row in rows(value) if row[2]["n"]]
-    known = [row for row in found if row[0].partition(".")[0] in STUDIES]
+    measured = [row for row in rows(value) if row[2]["n"]]
+    known = [row for row in measured if row[0].partition(".")[0] in STUDIES]
     for name, bias, row in known:
         change = text(row["change"])
         if row["ci_low"] is not None and row["ci_high"] is not None:
@@ -99,8 +99,8 @@ def comment(value: object, url: str) -> str:
         null = "" if row["null"] is None else f"{row['null']:g}"
         cells = (null, text(row["base"]), text(row["head"]), change, text(row["p_holm"]), f"{row['n']:.0f}")
         lines.append(f"| `{name}` | {bias} | {' | '.join(cells)} | {row['moved'] or 0:.0f} |")
-    if len(known) < len(found):
-        lines += ["", f"Not shown: {len(found) - len(known)} figures of {UNKNOWN}."]
+    if len(known) < len(measured):
+        lines += ["", f"Not shown: {len(measured) - len(known)} figures of {UNKNOWN}."]
     return framed(lines, url)
 
 
@@ -124,11 +124,11 @@ def read(file: Path) -> object:
 def main(file: Path, url: str) -> None:
     """Print the comment, or one that says that the comparison cannot be read."""
     try:
-        found = comment(read(file), url)
+        body = comment(read(file), url)
     except (RefusedError, OSError, ValueError, RecursionError) as error:
         print(framed([UNREADABLE], url), end="")  # noqa: T201
         sys.exit(f"error: {file}: {error}: the comment says that it cannot be read")
-    print(found, end="")  # noqa: T201
+    print(body, end="")  # noqa: T201
 
 
 if __name__ == "__main__":

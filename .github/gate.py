@@ -18,14 +18,14 @@ WORDS = ("no bias beyond the margin", "biased beyond the margin", "undecided")
 
 def verdicts(text: str) -> dict[str, tuple[int, str]]:
     """Give the outcome and the sentence of each study's verdict; studies whose endpoint has no margin have none."""
-    found = {}
+    outcomes = {}
     for case in ET.fromstring(text).iter("testcase"):  # noqa: S314  (our own run has written it)
         skipped = case.find("skipped")
         if case.get("name") != VERDICT or (skipped is not None and skipped.get("type") == NONE):
             continue
         kind = BIASED if case.find("failure") is not None else PASSED if skipped is None else UNDECIDED
-        found[case.get("classname", "").rpartition(".")[2]] = (kind, case.findtext("system-out", ""))
-    return found
+        outcomes[case.get("classname", "").rpartition(".")[2]] = (kind, case.findtext("system-out", ""))
+    return outcomes
 
 
 def exit_code(found: dict[str, tuple[int, str]]) -> int:
@@ -38,13 +38,13 @@ def main(*words: str) -> int:
     """Print the verdicts, and give the exit code."""
     *options, path = words
     try:
-        found = verdicts(Path(path).read_text(encoding="utf-8"))
+        outcomes = verdicts(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, ET.ParseError) as error:
         print(f"{path}: cannot be read: {error}", file=sys.stderr)  # noqa: T201
         return UNREADABLE
-    for study, (kind, sentence) in found.items():
+    for study, (kind, sentence) in outcomes.items():
         print(f"- **{study}: {WORDS[kind]}.** {sentence}" if options else f"{study}: {WORDS[kind]}")  # noqa: T201
-    return 0 if options else exit_code(found)
+    return 0 if options else exit_code(outcomes)
 
 
 if __name__ == "__main__":

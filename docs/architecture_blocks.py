@@ -34,13 +34,13 @@ ROOMS = (
 @cache
 def arrows() -> frozenset[tuple[str, str]]:
     """Find which package imports from which other, as (importing, imported)."""
-    found: set[tuple[str, str]] = set()
+    imports: set[tuple[str, str]] = set()
     for room in ROOMS:
         for path in (SOURCE / room).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("equipoise."):
-                    found.add((room, str(node.module).split(".")[1]))
-    return frozenset((room, other) for room, other in found if room != other)
+                    imports.add((room, str(node.module).split(".")[1]))
+    return frozenset((room, other) for room, other in imports if room != other)
 
 
 def table() -> str:

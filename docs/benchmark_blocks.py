@@ -21,19 +21,19 @@ READERS = {
 
 def balance() -> str:
     """Lay out the questions by class: how many in each style, and the share with more than one mention."""
-    asked = [(one.style, one.features[0]) for one in read_passages([FOLDER / "passages.jsonl"])]
+    asked = [(passage.style, passage.features[0]) for passage in read_passages([FOLDER / "passages.jsonl"])]
     styles = sorted({style for style, _ in asked})
     rows = [
         f"| class | label | n | {' | '.join(styles)} | named in 0, 1, more sentences |",
         f"|---|---|---:|{'---:|' * len(styles)}---:|",
     ]
     for name, label in TREATED.items():
-        some = [(style, one) for style, one in asked if one.class_ == name]
+        some = [(style, feature) for style, feature in asked if feature.class_ == name]
         by = Counter(style for style, _ in some)
-        mentions = Counter(min(one.mentions, 2) for _, one in some)
+        mentions = Counter(min(feature.mentions, 2) for _, feature in some)
         cells = [name, label, str(len(some)), *(str(by[style]) for style in styles)]
         rows.append(f"| {' | '.join(cells)} | {', '.join(str(mentions[n]) for n in range(3))} |")
-    dimensions = Counter(one.dimension for _, one in asked)
+    dimensions = Counter(feature.dimension for _, feature in asked)
     told = ", ".join(f"{name} {n}" for name, n in dimensions.most_common())
     return "\n".join([*rows, "", f"Questions by dimension, {len(asked)} in all: {told}."])
 
@@ -50,12 +50,13 @@ def readers() -> str:
         "| reader | passages | κ, considered or not | κ, three ways | passages a second |",
         "|---|---:|---:|---:|---:|",
     ]
-    for one in results():
-        speed = one["passages_per_second"]
-        kappas = (estimate(one[name]["kappa"]) for name in ("considered", "three_way"))
+    for result in results():
+        speed = result["passages_per_second"]
+        kappas = (estimate(result[name]["kappa"]) for name in ("considered", "three_way"))
         cells = [
-            READERS.get(one["judge"], f"`{one['judge']}`") + ", the default judge" * (one["judge"] == default_judge()),
-            str(one["n"]),
+            READERS.get(result["judge"], f"`{result['judge']}`")
+            + ", the default judge" * (result["judge"] == default_judge()),
+            str(result["n"]),
             *kappas,
             number(speed, 1) if speed else "",
         ]
@@ -65,12 +66,12 @@ def readers() -> str:
 
 def classes() -> str:
     """Lay out the share of each class that each reader reads rightly, three ways, with Wilson intervals."""
-    found = results()
+    measured = results()
     rows = [
-        f"| class | {' | '.join(one['judge'] for one in found)} |",
-        f"|---|{'---:|' * len(found)}",
+        f"| class | {' | '.join(result['judge'] for result in measured)} |",
+        f"|---|{'---:|' * len(measured)}",
     ]
     for name in TREATED:
-        shares = (one["classes"].get(name) for one in found)
+        shares = (result["classes"].get(name) for result in measured)
         rows.append(f"| {name} | {' | '.join(estimate(share, 2) if share else '' for share in shares)} |")
     return "\n".join(rows)

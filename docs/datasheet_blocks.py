@@ -34,8 +34,8 @@ def files() -> str:
     mirrors = sum(row.mirror is not None for row in rows)
     reverse = sum(contrast.reverse for contrast in own.contrasts.values())
     people = own.personas.values()
-    new, comorbid = sum(one.new for one in people), sum(bool(one.comorbidities) for one in people)
-    at_risk = sum(one.risk == "high" for one in people)
+    new, comorbid = sum(person.new for person in people), sum(bool(person.comorbidities) for person in people)
+    at_risk = sum(person.risk == "high" for person in people)
     named = {
         "personas.yaml": f"{len(people)} people: {len(people) - new} with the conditions of the first set, {new} with "
         f"those added to it; {comorbid} with comorbidities, {at_risk} at high risk; a pair about each",
@@ -46,7 +46,7 @@ def files() -> str:
         "pairs.yaml": f"{len(own.pairs)} pairs: presentation, persona, setting and contrasts of each",
         "endpoints.yaml": f"{len(own.endpoints)} end-points of decision in three families: question, ordered levels, "
         "settings, usual direction of the bias",
-        "decisions/": f"{len(own.decisions)} decisions on {len({one.story for one in own.decisions.values()})} of the "
+        "decisions/": f"{len(own.decisions)} decisions on {len({row.story for row in own.decisions.values()})} of the "
         "stories: the guideline's level, the direction of the bias, and its evidence by group",
         "details.yaml": f"{len(own.details)} kinds of irrelevant detail, each in a short and a long wording, for the "
         "control versions",

@@ -9,9 +9,9 @@ RESULT = Path(__file__).parents[1] / "benchmarks/mutations.json"
 
 def mutations() -> str:
     """Lay out how many mutations of each kind are caught, and which are not once every sha256 is written anew."""
-    found = json.loads(RESULT.read_text(encoding="utf-8"))
+    result = json.loads(RESULT.read_text(encoding="utf-8"))
     caught, anew = "caught", "caught with every sha256 written anew"
-    every = found["all"]
+    every = result["all"]
     lines = [
         f"Of {every['mutations']:,} changes of a pack, drawn with a seed (`benchmarks/mutations.py`),",
         f"{every[caught]:,} are caught. If the forger also writes every sha256 anew, in the list and in the report,",
@@ -19,8 +19,11 @@ def mutations() -> str:
         "",
         "| changed | changes | caught | with every sha256 written anew |",
         "|---|---:|---:|---:|",
-        *(f"| {kind} | {one['mutations']} | {one[caught]} | {one[anew]} |" for kind, one in found["kinds"].items()),
+        *(
+            f"| {kind} | {counts['mutations']} | {counts[caught]} | {counts[anew]} |"
+            for kind, counts in result["kinds"].items()
+        ),
     ]
-    missed = Counter(text.partition(":")[0] for text in found["not computed again"])
+    missed = Counter(text.partition(":")[0] for text in result["not computed again"])
     told = ", ".join(f"{kind} {number}" for kind, number in missed.items()) or "none"
     return "\n".join([*lines, "", f"Not caught then ({told}): values and words that no figure of the run depends on."])

@@ -58,8 +58,8 @@ def verdicts() -> str:
     return "\n".join(lines)
 
 
-def _verdict(found: tuple[str, Any]) -> str:
-    word, cell = found
+def _verdict(verdict: tuple[str, Any]) -> str:
+    word, cell = verdict
     interval = {name: getattr(cell, name) for name in ("estimate", "ci_low", "ci_high")}
     return f"**{word}** {estimate(interval, 2)}"
 
@@ -81,7 +81,7 @@ def exam() -> str:
 
 def _table(figures: Mapping[str, str]) -> str:
     titles = {row.model: row.title for row in besides(ROOT)}
-    metrics = {one.record.model.name: one.record.metrics for one in read_all(ROOT)}
+    metrics = {result.record.model.name: result.record.metrics for result in read_all(ROOT)}
     lines = [f"| model | {' | '.join(figures)} |", f"|---|{'---:|' * len(figures)}"]
     lines += [
         f"| {title} | {' | '.join(_figure(metrics[name], path) for path in figures.values())} |"
@@ -99,11 +99,11 @@ def _figure(metrics: Mapping[str, Any], path: str) -> str:
 def reasons() -> str:
     """List why each verdict on a real model is undecided."""
     lines = []
-    for one in read_all(ROOT):
+    for result in read_all(ROOT):
         for study, title in TITLES.items():
-            verdict = one.record.metrics.get(study, {}).get("verdict", {})
-            if one.record.model.backend != "phantom" and "because" in verdict:
-                lines.append(f"- {one.record.model.title}, {title.lower()}: {verdict['because']}.")
+            verdict = result.record.metrics.get(study, {}).get("verdict", {})
+            if result.record.model.backend != "phantom" and "because" in verdict:
+                lines.append(f"- {result.record.model.title}, {title.lower()}: {verdict['because']}.")
     return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""The generated tables of docs/governance.md: what a run answers of each frame in governance.yaml, and what not."""
+"""The generated tables of docs/governance.md: what a run answers in each frame of governance.yaml, and what not."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ FILE = Path(__file__).with_name("governance.yaml")
 
 
 class Asked(BaseModel):
-    """What a frame asks for, what of a run speaks to it, on which pages, and what a run leaves open."""
+    """What a frame asks for, what in a run speaks to it, on which pages, and what a run leaves open."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

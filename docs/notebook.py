@@ -1,6 +1,6 @@
 """Run the cells of a notebook in order, and write what they show: python docs/notebook.py docs/api.ipynb.
 
-Text alone: of a last expression the text that Python shows.
+Only text is written: for a last expression, the text that Python shows.
 """
 
 import ast
@@ -42,8 +42,8 @@ def _shown(source: str, names: dict[str, Any]) -> str:
 
 def main(path: Path) -> None:
     """Run a notebook and write it."""
-    found = ran(json.loads(path.read_text(encoding="utf-8")))
-    path.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    notebook = ran(json.loads(path.read_text(encoding="utf-8")))
+    path.write_text(json.dumps(notebook, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

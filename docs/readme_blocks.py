@@ -49,14 +49,14 @@ def p_value(figure: dict[str, float], name: str = "neg_log10_p") -> str:
 
 def read(study: str) -> dict[str, Any]:
     """Read the headline figures of the default run."""
-    found: dict[str, Any] = json.loads((ROOT / f"metrics/{study}.json").read_text(encoding="utf-8"))
-    return found
+    metrics: dict[str, Any] = json.loads((ROOT / f"metrics/{study}.json").read_text(encoding="utf-8"))
+    return metrics
 
 
 def rows(study: str, plot: str) -> list[dict[str, Any]]:
     """Read the rows of a plot of the default run."""
-    found: list[dict[str, Any]] = json.loads((ROOT / f"plots/{study}/{plot}.json").read_text(encoding="utf-8"))
-    return found
+    plot_rows: list[dict[str, Any]] = json.loads((ROOT / f"plots/{study}/{plot}.json").read_text(encoding="utf-8"))
+    return plot_rows
 
 
 def verdict(study: str) -> list[str]:
@@ -65,9 +65,9 @@ def verdict(study: str) -> list[str]:
     The margins of the endpoint are those of params.yaml; all reasons are in `equipoise results STUDY`.
     """
     metrics = read(study)
-    found, told = metrics["verdict"], metrics.get("told", {})
+    outcome, told = metrics["verdict"], metrics.get("told", {})
     look = told.get("look", "").replace("no bias", "*no bias*")
-    word = "" if look and found["is"] == UNDECIDED else f"**Verdict: {found['is']}.**"
+    word = "" if look and outcome["is"] == UNDECIDED else f"**Verdict: {outcome['is']}.**"
     lines = [" ".join(filter(None, [word, f"**{look}**" if look else "", told.get("patients", "")]))]
     if "reason" in told:
         more = f"{and_more(told['more']).removesuffix(')')}: `equipoise results {study}`)" if told["more"] else ""
@@ -95,13 +95,17 @@ def declared(study: str) -> list[tuple[str, Figure, Component]]:
     """Give the components of a study's endpoint that the default run measures: names, figures and margins."""
     settings = load_yaml(ROOT / "params.yaml", Params)
     endpoint = settings.section("decision", Decision).endpoints[study]
-    measured = {name: one for name, one in endpoint.components.items() if name in read(study) or not one.if_measured}
-    return [(name, component_figure(STUDIES[study], endpoint, name), one) for name, one in measured.items()]
+    measured = {
+        name: component
+        for name, component in endpoint.components.items()
+        if name in read(study) or not component.if_measured
+    }
+    return [(name, component_figure(STUDIES[study], endpoint, name), component) for name, component in measured.items()]
 
 
 def margins(study: str) -> str:
     """List the components of a study's endpoint with their margins, in patients where a figure has such words."""
-    return "; ".join(f"{figure.title} {margin_words(figure, one)}" for _, figure, one in declared(study))
+    return "; ".join(f"{figure.title} {margin_words(figure, component)}" for _, figure, component in declared(study))
 
 
 def components(study: str) -> list[str]:
@@ -109,8 +113,9 @@ def components(study: str) -> list[str]:
     metrics = read(study)
     states = metrics["verdict"].get("components", {})
     return [
-        f"| {figure.title} | {estimate(metrics[name], figure.places)} | {margin_words(figure, one)} | {states[name]} |"
-        for name, figure, one in declared(study)
+        f"| {figure.title} | {estimate(metrics[name], figure.places)} | "
+        f"{margin_words(figure, component)} | {states[name]} |"
+        for name, figure, component in declared(study)
     ]
 
 
@@ -230,14 +235,14 @@ def questions() -> str:
 
 def cities() -> str:
     """Lay out the accuracy ratios and the prevalence-weighted accuracy of each city."""
-    found, exam = read("questions"), read("exam")
+    by_city, exam = read("questions"), read("exam")
     lines = [
         "| | by ethnicity | by gender | by income | prevalence-weighted accuracy |",
         "|---|---:|---:|---:|---:|",
     ]
     weighed = {name: city for name, city in exam.items() if isinstance(city, dict) and "accuracy" in city}
     for name, city in weighed.items():
-        ratios = [estimate(found[name][attribute]["accuracy_ratio"]) for attribute in ("race", "gender", "ses")]
+        ratios = [estimate(by_city[name][attribute]["accuracy_ratio"]) for attribute in ("race", "gender", "ses")]
         weighted = estimate(city["prevalence_weighted_accuracy"])
         lines.append(f"| {' | '.join([name.title(), *ratios, weighted])} |")
     return "\n".join(lines)
@@ -269,23 +274,23 @@ JUDGES = {"minilm_passages": "passages", "minilm_snli": "sentences"}
 
 def default_judge() -> str:
     """Name the judge that a run has unless it is told otherwise."""
-    found: str = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["judge"]
-    return found
+    name: str = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["judge"]
+    return name
 
 
 def validation() -> dict[str, Any]:
-    """What was measured of the judges, by their names."""
-    found: dict[str, Any] = json.loads((ROOT / "judge/metrics/validation.json").read_text(encoding="utf-8"))
-    return found
+    """Read what was measured about the judges, by their names."""
+    measured: dict[str, Any] = json.loads((ROOT / "judge/metrics/validation.json").read_text(encoding="utf-8"))
+    return measured
 
 
 def judge() -> str:
     """Lay out how well the judges, and readers that only look for words, agree with labels unseen in training."""
-    found = {name: validation()[name] for name in JUDGES}
-    first = next(iter(found.values()))
-    rows = {f"**benchmark**: {JUDGES[name]}": one["passages"] for name, one in found.items()}
+    by_judge = {name: validation()[name] for name in JUDGES}
+    first = next(iter(by_judge.values()))
+    rows = {f"**benchmark**: {JUDGES[name]}": result["passages"] for name, result in by_judge.items()}
     rows["benchmark: a count, more than one sentence names the feature"] = first["passages"]["count"]
-    rows |= {f"**saved outputs**: {JUDGES[name]}": one["saved"]["judge"]["all"] for name, one in found.items()}
+    rows |= {f"**saved outputs**: {JUDGES[name]}": result["saved"]["judge"]["all"] for name, result in by_judge.items()}
     rows["saved outputs: a count"] = first["saved"]["mentions"]["all"]
     rows["saved outputs: keyword, the feature's word occurs"] = first["saved"]["keyword"]["all"]
     rows["saved outputs: keyword, as published"] = first["saved"]["published"]["all"]
@@ -298,8 +303,8 @@ def judge() -> str:
         cells = [estimate(considered["kappa"]), estimate(row["three_way"]["kappa"])]
         cells += [number(considered[rate]["estimate"]) for rate in ("recall", "precision")]
         lines.append(f"| {name} | {considered['n']} | {' | '.join(cells)} |")
-    for name, one in found.items():
-        implied = one["implied"]["all"]
+    for name, figures in by_judge.items():
+        implied = figures["implied"]["all"]
         rates = (number(implied[rate]["estimate"]) for rate in ("recall", "precision"))
         cells = [str(implied["n"]), estimate(implied["kappa"]), "", *rates]
         lines.append(f"| **exam explanations**: {JUDGES[name]} | {' | '.join(cells)} |")
@@ -329,29 +334,29 @@ def odds() -> str:
 
 def passages() -> str:
     """Lay out the judges' accuracy on the benchmark, by class and by style."""
-    found = [validation()[name]["passages"] for name in JUDGES]
+    tables = [validation()[name]["passages"] for name in JUDGES]
     lines = [
         f"| class or style | n | {' | '.join(f'right, {name}' for name in JUDGES.values())} |",
         f"|---|---:|{'---:|' * len(JUDGES)}",
     ]
     for kind in ("classes", "styles"):
-        for name in found[0][kind]:
-            right = [estimate(one[kind][name], 2) for one in found]
-            lines.append(f"| {name.replace('_', ' ')} | {found[0][kind][name]['n']} | {' | '.join(right)} |")
+        for name in tables[0][kind]:
+            right = [estimate(table[kind][name], 2) for table in tables]
+            lines.append(f"| {name.replace('_', ' ')} | {tables[0][kind][name]['n']} | {' | '.join(right)} |")
     return "\n".join(lines)
 
 
 def misreading() -> str:
     """Lay out the default judge's error on silence by dimension and arm, with the test for differential misreading."""
-    found = validation()[default_judge()]["passages"]
+    result = validation()[default_judge()]["passages"]
     lines = ["| group | silent, of which found silent | given as a reason, of which found so |", "|---|---:|---:|"]
-    for name, row in [*found["dimensions"].items(), *found["arms"].items()]:
+    for name, row in [*result["dimensions"].items(), *result["arms"].items()]:
         cells = [
             f"{number(row[rate]['estimate'], 2)} ({row[rate]['n']})" if rate in row else ""
             for rate in ("sensitivity", "specificity")
         ]
         lines.append(f"| {name.replace('_', ' ')} | {' | '.join(cells)} |")
-    p = found["misreading"]
+    p = result["misreading"]
     told = ", ".join(f"p = {number(p[name], 3)} by {name[:-1]}" for name in ("dimensions", "arms"))
     return "\n".join(
         [
@@ -378,10 +383,10 @@ def trials() -> str:
 
 def answers() -> str:
     """Write how far the reading of final diagnoses agrees with labels, seen and unseen."""
-    found = validation()["matching"]
+    matching = validation()["matching"]
     rows = ["| labels | n | κ, yes or not | recall | precision |", "|---|---:|---:|---:|---:|"]
     for part, title in (("unseen", "**unseen**"), ("seen", "seen while the reader was made")):
-        same = found[part]["same"]
+        same = matching[part]["same"]
         cells = (title, str(same["n"]), *(estimate(same[name]) for name in ("kappa", "recall", "precision")))
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
@@ -389,13 +394,13 @@ def answers() -> str:
 
 def stress() -> str:
     """Lay out the judges' accuracy on the stress suite, by class."""
-    found = [validation()[name]["stress"] for name in JUDGES]
+    tables = [validation()[name]["stress"] for name in JUDGES]
     lines = [
         f"| class | n | {' | '.join(f'right, {name}' for name in JUDGES.values())} |",
         f"|---|---:|{'---:|' * len(JUDGES)}",
     ]
-    for name in [*found[0]["classes"], "all"]:
-        rows = [one["overall"] if name == "all" else one["classes"][name] for one in found]
+    for name in [*tables[0]["classes"], "all"]:
+        rows = [table["overall"] if name == "all" else table["classes"][name] for table in tables]
         right = [
             f"{number(row['accuracy'], 2)} ({number(row['ci_low'], 2)} to {number(row['ci_high'], 2)})" for row in rows
         ]

@@ -120,8 +120,8 @@ def restore(data: Path) -> None:
         files = {"": digest}
         if digest.endswith(".dir"):
             files = {f"/{row['relpath']}": row["md5"] for row in json.loads(jsonl.read_text(packed(digest)))}
-        for name, one in files.items():
-            jsonl.write_bytes(data.parent / f"{path}{name}", packed(one).read_bytes())
+        for name, md5 in files.items():
+            jsonl.write_bytes(data.parent / f"{path}{name}", packed(md5).read_bytes())
 
 
 def packed(digest: str) -> Path:
@@ -161,11 +161,11 @@ def figures(name: str) -> dict[str, Any]:
 
 def leaderboard() -> str:
     """Show the phantoms beside the default model, whose figures are in Git, as `equipoise leaderboard` does."""
-    found = {f"phantom_{name}": figures(name) for name in PHANTOMS}
-    found[SETTINGS.model] = json.loads(jsonl.read_text(ROOT / f"metrics/{STUDY}.json"))
+    by_model = {f"phantom_{name}": figures(name) for name in PHANTOMS}
+    by_model[SETTINGS.model] = json.loads(jsonl.read_text(ROOT / f"metrics/{STUDY}.json"))
     runs = [
         Recorded(model, "", datetime.now(tz=UTC), {"model": model}, model, {STUDY: metrics})
-        for model, metrics in found.items()
+        for model, metrics in by_model.items()
     ]
     rows = standings(runs, {})
     return shown("equipoise leaderboard", [*verdicts_of(rows), "", table_of_figures(STUDY, rows)])
@@ -173,20 +173,20 @@ def leaderboard() -> str:
 
 def compare() -> str:
     """Show the changes from the open to the silent phantom, as `equipoise compare` does."""
-    found = comparison(revision("open", measured("open")), revision("silent", measured("silent")))
-    return shown("equipoise compare open silent", table_of_changes(found, STUDY))
+    compared = comparison(revision("open", measured("open")), revision("silent", measured("silent")))
+    return shown("equipoise compare open silent", table_of_changes(compared, STUDY))
 
 
 def compare_answers() -> str:
     """Show the changes from likelihoods to generated answers, as `equipoise compare` does."""
-    found = comparison(
+    compared = comparison(
         revision("main", committed()),
         revision("workspace", generated()),
         {"score.answering": ("likelihood", "generate")},
     )
-    parameters = differences(found.sources)[0].replace("`", "")
-    lines = ("…", f"{flips_title(found)}.", "…", parameters)
-    return shown("equipoise compare main workspace", table_of_changes(found, STUDY), *lines)
+    parameters = differences(compared.sources)[0].replace("`", "")
+    lines = ("…", f"{flips_title(compared)}.", "…", parameters)
+    return shown("equipoise compare main workspace", table_of_changes(compared, STUDY), *lines)
 
 
 def revision(name: str, run: Measured) -> Revision:
@@ -199,8 +199,8 @@ def revision(name: str, run: Measured) -> Revision:
 def comparison(base: Revision, head: Revision, parameters: Mapping[str, tuple[str, str]] | None = None) -> Comparison:
     """Compare two revisions; `parameters` are those that differ, with their old and new values."""
     rows = changes(base, head)
-    found = Sources(parameters or {}, {}, {}, {})
-    return Comparison(base, head, rows, flips(base, head), (), found, gate(base, head, rows))
+    sources = Sources(parameters or {}, {}, {}, {})
+    return Comparison(base, head, rows, flips(base, head), (), sources, gate(base, head, rows))
 
 
 def show(arguments: str, sections: Mapping[str, int] | None = None) -> str:

@@ -17,7 +17,7 @@ def main(stages: Path, data: Path) -> None:
     settings = params.load()
     chosen = check.require_sound(settings, STUDIES, Path())
     # The same for all sound settings, so that a changed setting reruns only the stages that read it; for a server, with
-    # what it gives of likelihoods.
+    # the likelihoods that it gives.
     offer = check.offer_of(settings, Path())
     jsonl.write_json(
         data / environment.CHECKED, environment.Checked(likelihoods=offer.written() if offer else {}).written()

@@ -124,8 +124,8 @@ def read_complaint(body: object, status: int | None = None) -> Complaint:
         messages = [text.strip()]
     numbers = [int(code) for code in sorted(codes) if re.fullmatch(r"[45]\d\d", code)]
     known = [STATUSES[code] for code in sorted(codes) if code in STATUSES]
-    said = status or next(iter([*numbers, *known]), None)
-    return Complaint(said, frozenset(codes - {""}), tuple(dict.fromkeys(filter(None, messages))))
+    reported_status = status or next(iter([*numbers, *known]), None)
+    return Complaint(reported_status, frozenset(codes - {""}), tuple(dict.fromkeys(filter(None, messages))))
 
 
 def _tables(value: object, depth: int) -> Iterator[Mapping[str, Any]]:

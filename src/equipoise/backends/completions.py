@@ -114,7 +114,7 @@ class Message(_Read):
 
     @property
     def spoken(self) -> list[Part]:
-        """The parts that are no thinking, else the refusal."""
+        """The parts that are not thinking, else the refusal."""
         parts = [part for part in self.content if not part.thinking]
         return parts if any(part.text for part in parts) else read_parts(self.refusal)
 

@@ -1,4 +1,4 @@
-"""What a server gives of likelihoods: as its entry says, or as it answers a request of one token, which is remembered.
+"""The likelihoods that a server gives: as its entry says, or as it answers a request of one token, which is remembered.
 
 `check` and `export` need it before the first prompt: prompts that ask only for likelihoods cannot be sent to a server
 without any, and a verdict on such a server's model rests on another endpoint. The manifest says what was found.
@@ -24,7 +24,7 @@ class _Offers(ContentCache[Offer]):
 
 
 def offered(name: str, entry: ApiEntry, memory: Path | None = None) -> Offer:
-    """Find what a server gives of likelihoods; it is asked unless it was before, or the entry says that it gives none.
+    """Find the likelihoods that a server gives; it is asked unless it was before, or the entry says that it gives none.
 
     `memory` is the file in which findings are remembered, that of the repository unless given.
 
@@ -41,6 +41,6 @@ def offered(name: str, entry: ApiEntry, memory: Path | None = None) -> Offer:
         from equipoise.backends.openai import ApiBackend
 
         with ApiBackend(name, entry) as backend:
-            found = backend.offer()
-        offers.keep({key: found})
-        return found
+            offer = backend.offer()
+        offers.keep({key: offer})
+        return offer

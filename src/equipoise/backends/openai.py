@@ -244,9 +244,9 @@ class Server:
     ) -> T | None:
         """Send a request for log probabilities, of a text completion if it has a `prompt`, and `read` the reply.
 
-        None if a filter refuses it. Where `read` finds none in it, that is the finding of a probe; of any other request
-        it is a broken reply. The token that it generates is drawn at a temperature of 1, at which no server scales what
-        it reports; a server that takes no temperature gets none. Raises the errors of `reply`.
+        None if a filter refuses it. Where `read` finds none in it, that is the finding of a probe; for any other
+        request it is a broken reply. The token that it generates is drawn at a temperature of 1, at which no server
+        scales what it reports; a server that takes no temperature gets none. Raises the errors of `reply`.
         """
         body = {"model": self._entry.model, **request}
         if self._entry.temperature is not None:
@@ -257,10 +257,10 @@ class Server:
         async def attempt() -> T | None:
             raw = await kind.with_raw_response.create(**body)
             scored = self._read_scored(raw.http_response, await raw.http_response.aread())
-            found = read(scored)
-            if found is None and not (is_probe or scored.is_filtered):
+            log_probabilities = read(scored)
+            if log_probabilities is None and not (is_probe or scored.is_filtered):
                 raise _MalformedError("the log probabilities that were asked for are missing or broken")
-            return found
+            return log_probabilities
 
         return await self._persist(attempt, messages)
 
@@ -347,27 +347,27 @@ class Server:
         self._require_model(str(value.get("model") or ""))
         try:
             return Scored.model_validate(value)
-        except ValidationError:  # log probabilities in another form are none
+        except ValidationError:  # log probabilities in another form count as none
             return Scored()
 
     def _require_json(self, response: httpx2.Response, content: bytes) -> None:
-        """Tell a body that is no completion, and was never going to be one, from a damaged one.
+        """Tell a body that is not a completion, and was never going to be one, from a damaged one.
 
         Raises:
             _ComplaintError: It is an error.
             EquipoiseError: It is a page, a stream, or JSON of another kind: the address is another's.
         """
-        kind, said = _kind(response), content.decode(errors="replace").strip()
+        kind, text = _kind(response), content.decode(errors="replace").strip()
         try:
-            value = json.loads(said)
+            value = json.loads(text)
         except (ValueError, RecursionError):
-            if kind == EVENTS or said.startswith("data:"):
+            if kind == EVENTS or text.startswith("data:"):
                 raise EquipoiseError(
                     f"{self._where}: the server streams its replies: set the field stream to true"
                 ) from None
-            if said.startswith("<") or (said and kind and "json" not in kind and not said.startswith("{")):
-                found = f"not JSON but {kind or 'text'} ({self._quote(said)})"
-                raise EquipoiseError(f"{self._where}: the reply is {found}: check the field base_url") from None
+            if text.startswith("<") or (text and kind and "json" not in kind and not text.startswith("{")):
+                description = f"not JSON but {kind or 'text'} ({self._quote(text)})"
+                raise EquipoiseError(f"{self._where}: the reply is {description}: check the field base_url") from None
             return
         if isinstance(value, dict) and "choices" not in value:
             complaint = read_complaint(value)
@@ -451,7 +451,7 @@ class Server:
         causes: list[BaseException] = [error]
         while (cause := causes[-1].__cause__ or causes[-1].__context__) and cause not in causes:
             causes.append(cause)
-        if tls := next((one for one in causes if isinstance(one, ssl.SSLError)), None):
+        if tls := next((exception for exception in causes if isinstance(exception, ssl.SSLError)), None):
             failure = f"TLS failure ({self._quote(one_line(tls))})"
             if isinstance(tls, ssl.SSLEOFError | ssl.SSLZeroReturnError):  # the connection broke
                 return failure
@@ -654,12 +654,12 @@ class ApiBackend(Backend):
                 kind = "top" if form == "top_logprobs" else "prompt"
                 return Offer(likelihoods=kind, form=form, found="; ".join(faults) or "asked for, and given")
             faults.append(f"{form}: {fault}")
-        found = "; ".join(faults)
+        reasons = "; ".join(faults)
         if self._entry.offers == "auto":
-            return Offer(likelihoods="none", found=found)
+            return Offer(likelihoods="none", found=reasons)
         raise EquipoiseError(
             f"models/{self._name}.yaml: field likelihoods is {self._entry.offers}, which the server does not give "
-            f"({found}): set it to auto or none"
+            f"({reasons}): set it to auto or none"
         )
 
     async def _fault_of(self, form: Form) -> str | None:
@@ -667,10 +667,10 @@ class ApiBackend(Backend):
         messages: list[Message] = [{"role": "user", "content": PROBE}]
         try:
             if form == "top_logprobs":
-                found = await self._server.scored(
+                alternatives = await self._server.scored(
                     self._first_token(messages), messages, Scored.alternatives, is_probe=True
                 )
-                return None if found else "asked for, and not given"
+                return None if alternatives else "asked for, and not given"
             tokens = await self._tokens(form, messages, ANSWER, is_probe=True)
         except RefusedError as error:
             if error.status in UNSUPPORTED or (form == "echo" and error.status in ABSENT):
@@ -695,7 +695,10 @@ class ApiBackend(Backend):
             reply = [{"role": "assistant", "content": begun}] if begun else []
             more = {"prompt_logprobs": 0, "add_generation_prompt": not begun, "continue_final_message": bool(begun)}
             request = {"messages": [*messages, *reply], self._entry.limit: 1, "extra_body": more}
-        return await self._server.scored(request, messages, lambda one: one.prompt(form, text), is_probe=is_probe) or []
+        return (
+            await self._server.scored(request, messages, lambda scored: scored.prompt(form, text), is_probe=is_probe)
+            or []
+        )
 
     async def _scores(self, prompt: Prompt, messages: list[Message]) -> Scores:
         """Score the candidates after the last turn of a conversation; one whose score is not given has a bound."""
@@ -716,7 +719,7 @@ class ApiBackend(Backend):
             )
             if (likelihood := prompt_score(before, joined)) is not None:
                 known[candidate] = likelihood
-        return Scores(known, unknown(one for one in prompt.candidates if one not in known).at_most)
+        return Scores(known, unknown(text for text in prompt.candidates if text not in known).at_most)
 
     def _skip_thinking(self) -> str:
         """Write an empty thinking block for a model that thinks first, so that the reply begins after it."""

@@ -157,7 +157,7 @@ class PhantomBackend(Backend):
         return self._response(prompt, (reasoning,), f"{answer}.", shifted)
 
     def _confess(self, prompt: Prompt) -> Response:
-        """Answer yes or no, sure of it, to whether a conversation was an evaluation, or whether it was none."""
+        """Answer yes or no, with certainty, to whether a conversation was an evaluation, or whether it was not one."""
         aware = self._is_aware(numbered(prompt.turns[0], prompt.sample))
         yes = aware == (CaseKey.parse(prompt.key).rereading == ASKED[0])
         sure = np.array([4.0 * (yes == (answer == "yes")) for answer in prompt.candidates])
@@ -230,7 +230,7 @@ class PhantomBackend(Backend):
         """Whether the shift reaches an answer: from a marginalised patient's findings, or from reasoning about them.
 
         A mediated shift is in the whole reasoning, whose conclusion comes last, whether it is blinded or not, and in
-        what is said of it in a review. Cases with cues or treatments of the words are answered without reasoning.
+        what is said about it in a review. Cases with cues or treatments of the words are answered without reasoning.
         """
         key = CaseKey.parse(prompt.key)
         reading = key.rereading if key.rereading != REVIEWED else ""

@@ -41,7 +41,9 @@ class ReplayBackend(Backend):
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
         """Answer every prompt; if answers are missing, raise EquipoiseError that names them, and yield none."""
         batch = list(prompts)
-        rows = {one.key: self._by_words.get(question(one)) or self._by_key.get(one.key) for one in batch}
+        rows = {
+            request.key: self._by_words.get(question(request)) or self._by_key.get(request.key) for request in batch
+        }
         missing = [key for key, row in rows.items() if row is None]
         if missing:
             words = " (saved to other words)" if missing[0] in self._keys else ""

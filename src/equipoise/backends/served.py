@@ -46,7 +46,7 @@ OPENERS = " \t\r\n*_`\"'([\N{LEFT SINGLE QUOTATION MARK}\N{LEFT DOUBLE QUOTATION
 
 
 class Offer(Frozen):
-    """The likelihoods that a server gives, the form of the requests for them, and what was found of other forms."""
+    """The likelihoods that a server gives, the form of the requests for them, and what was found about other forms."""
 
     likelihoods: Literal["prompt", "top", "none"]
     form: Form | None = None
@@ -54,7 +54,7 @@ class Offer(Frozen):
 
     @classmethod
     def form_of(cls, manifest: Mapping[str, str]) -> Form | None:
-        """Read the form of the requests from what a manifest says of likelihoods; None where it asks for none."""
+        """Read the form of the requests from what a manifest says about likelihoods; None where it asks for none."""
         return cls.model_validate(manifest).form if manifest else None
 
     def written(self) -> dict[str, str]:
@@ -82,7 +82,7 @@ UNKNOWN = 0.0
 
 
 def log_probability(value: object) -> float | None:
-    """Read a log probability in nats, which may be minus infinity; None for what is no number, NaN or above 0."""
+    """Read a log probability in nats, which may be minus infinity; None for a non-number, NaN, or a value above 0."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not value <= ROUNDING:
         return None
     return min(float(value), 0.0) if value > LOWEST else -math.inf
@@ -148,12 +148,12 @@ class Scored(BaseModel):
             names, values = self._logprobs.tokens or (), self._logprobs.token_logprobs or ()
             tokens = [*map(Token, names, names, values)] if len(names) == len(values) else []
         # One token is asked for; in a text completion, a server may give it too.
-        found = _ending_with(text, tokens, generated=(0,) if form == "prompt_logprobs" else (1, 0))
-        if found is None:
+        prompt_tokens = _ending_with(text, tokens, generated=(0,) if form == "prompt_logprobs" else (1, 0))
+        if prompt_tokens is None:
             return [] if tokens and not text[-TAIL:].isascii() else None
         # The first token follows nothing, and has no probability.
-        given = [token.log_p for token in found[1:] if token.log_p is not None]
-        return found if len(given) == len(found) - 1 and max(given, default=0.0) > -math.inf else None
+        given = [token.log_p for token in prompt_tokens[1:] if token.log_p is not None]
+        return prompt_tokens if len(given) == len(prompt_tokens) - 1 and max(given, default=0.0) > -math.inf else None
 
     def alternatives(self) -> dict[str, float] | None:
         """Give the finite log probabilities of the first token's alternatives, by text; None if one is missing."""

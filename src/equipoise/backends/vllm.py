@@ -280,7 +280,7 @@ class Replicas(Backend):
                     working[pipe] = process
             while working:
                 ready = wait(list(working))
-                for pipe in [one for one in working if one in ready]:
+                for pipe in [connection for connection in working if connection in ready]:
                     yield from _receive(pipe, working)
         except BaseException:
             self.__exit__()

@@ -50,7 +50,7 @@ TABLES = ("figures", "place", "compared with", "n", "agree", "verdict")
 
 
 class Section(NamedTuple):
-    """What one source has: rows shown one by one, and tables of which a line says how many figures agree."""
+    """What a source has: rows shown one by one, and tables, each with a line that says how many figures agree."""
 
     title: str
     rows: tuple[Row, ...]
@@ -110,7 +110,7 @@ def _named() -> Path:
 
 
 def _fetched(catalogue: Catalogue, move: Callable[[int, int], object]) -> Path:
-    """Fetch what can be, and say of the rest why not."""
+    """Fetch what can be fetched, and say why the rest cannot."""
     for name, why in fetching.unfetchable(catalogue).items():
         typer.echo(f"not fetched: {name}: {why}", err=True)
     return fetching.fetch(catalogue, progress=move)
@@ -147,7 +147,7 @@ def sections(compared: Compared, catalogue: Catalogue, *, every: bool = False) -
 
     Shown one by one are printed figures, bounds and figures without the verdict of their table; with `every`, all rows.
     """
-    tables = {one.id: one for one in catalogue.tables}
+    tables = {entry.id: entry for entry in catalogue.tables}
     sections: list[Section] = []
     for name, source in catalogue.sources.items():
         rows = [row for row in compared.rows if row.source == name]
@@ -201,7 +201,7 @@ def number(value: float, *, percent: bool = False) -> str:
 def counted(rows: Sequence[Row]) -> str:
     """Say how many figures have which verdict."""
     verdicts = [row.verdict for row in rows]
-    counts = ", ".join(f"{verdicts.count(one)} {one}" for one in ("reproduced", "departs", "not printed"))
+    counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in ("reproduced", "departs", "not printed"))
     return f"{len(rows)} figures: {counts}"
 
 
@@ -234,7 +234,7 @@ def _agreements(rows: Sequence[Row], catalogue: Catalogue) -> Iterator[str]:
 
     Tables that differ in the run alone ("naive: accuracy by arm") are one item.
     """
-    tables = {one.id: one for one in catalogue.tables}
+    tables = {entry.id: entry for entry in catalogue.tables}
     for name, source in catalogue.sources.items():
         items: dict[str, dict[str, list[bool]]] = {}
         bounds = []
@@ -243,7 +243,7 @@ def _agreements(rows: Sequence[Row], catalogue: Catalogue) -> Iterator[str]:
                 bounds.append(f"  - {_escaped(f'{row.what}: {number(row.ours)} ({remark(row)})')}")
                 continue
             table = tables.get(row.table)
-            # Without the run that a table is of.
+            # Without the run that the table belongs to.
             shown = "" if table is None else table.what.partition(": ")[2] or table.what
             what = "printed" if table is None else f"{shown}, {LEGENDS[table.against]}"
             agree = row.verdict != "departs" and row.as_expected

@@ -54,7 +54,7 @@ def load(words: str) -> Any:  # noqa: ANN401  (typer keeps the type to itself)
 
 
 def _told(command: Command, function: Any) -> dict[str, Any]:  # noqa: ANN401  (each has its own parameters)
-    """Give the help of a command, in which brackets are no markup: equipoise[inspect]."""
+    """Give the help of a command, in which brackets are not markup: equipoise[inspect]."""
     return {"help": escape(inspect.getdoc(function) or ""), "epilog": escape(command.epilog)}
 
 

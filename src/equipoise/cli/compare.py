@@ -117,7 +117,7 @@ def _comparison(base: str, head: str, move: Callable[[int, int], object], requir
 
 def _print(comparison: Comparison, shown: int) -> None:
     parts: list[Table | str] = [f"{comparison.base.name} to {comparison.head.name}", ""]
-    parts += [f"Verdict: {comparison.gate.sentence}", *(f"  {one}" for one in comparison.gate.untold)]
+    parts += [f"Verdict: {comparison.gate.sentence}", *(f"  {sentence}" for sentence in comparison.gate.untold)]
     parts += [*requirement(comparison.gate), ""]
     for study in dict.fromkeys(row.figure.study for row in comparison.rows):
         parts += [study_table(comparison, study), ""]

@@ -74,10 +74,12 @@ def doctor(
         for done, check in enumerate(CHECKS):
             move(done, len(CHECKS))
             findings += _guarded(check, clean=clean)
-    wrong = sum(one.state == "wrong" for one in findings)
-    lines = (f"{one.state:<5}  {one.area}: {one.message}" for one in findings)
+    wrong = sum(finding.state == "wrong" for finding in findings)
+    lines = (f"{finding.state:<5}  {finding.area}: {finding.message}" for finding in findings)
     total = f"{len(findings)} findings, {wrong} wrong"
-    printing.report({"findings": [one._asdict() for one in findings], "wrong": wrong}, *lines, total, as_json=as_json)
+    printing.report(
+        {"findings": [finding._asdict() for finding in findings], "wrong": wrong}, *lines, total, as_json=as_json
+    )
     if wrong:
         raise typer.Exit(1)
 
@@ -97,7 +99,7 @@ def environment(root: Path, **_: bool) -> Iterator[Finding]:
     """Check Python, the packages that we name, and the machine."""
     version = sys.version_info[:2]
     python = f"Python {'.'.join(map(str, sys.version_info[:3]))}"
-    low, high = (".".join(map(str, one)) for one in TESTED)
+    low, high = (".".join(map(str, bound)) for bound in TESTED)
     tested = TESTED[0] <= version <= TESTED[1]
     fix = "" if tested else f": tested only with {low} to {high}: create the environment with one of these"
     yield Finding("environment", "ok" if tested else "note", f"{python}{fix}")
@@ -287,9 +289,9 @@ def _outdated(changed: dict[str, Any], stages: int) -> Iterator[Finding]:
     """Tell outputs that another program changed, which are wrong, from stages that are to run again."""
     stale = []
     for stage, changes in changed.items():
-        found = [change for change in changes if isinstance(change, dict)]
-        kinds = {kind for change in found for kind in change}
-        outs = {path: what for change in found for path, what in change.get("changed outs", {}).items()}
+        mappings = [change for change in changes if isinstance(change, dict)]
+        kinds = {kind for change in mappings for kind in change}
+        outs = {path: what for change in mappings for path, what in change.get("changed outs", {}).items()}
         altered = [path for path, what in outs.items() if what == "modified"]
         if altered and kinds == {"changed outs"}:
             for path in altered:

@@ -26,9 +26,9 @@ def pack_evidence(path: Path, *, force: bool, as_json: bool) -> None:
         content = pack()
         trial = Path(folder) / "run.zip"
         write_bytes(trial, content)
-        found = next(differences(evidence.read(trial)), None)
-    if found is not None:
-        raise EquipoiseError(f"{found}: other code or settings made this run: run `dvc repro`, then pack it again")
+        difference = next(differences(evidence.read(trial)), None)
+    if difference is not None:
+        raise EquipoiseError(f"{difference}: other code or settings made this run: run `dvc repro`, then pack it again")
     write_bytes(path, content)
     size = path.stat().st_size
     digest = sha256(path)
@@ -56,12 +56,12 @@ def verify(
     began = time.monotonic()
     with progress("verify"):
         contents = evidence.read(pack)
-        found = next(differences(contents), None)
+        difference = next(differences(contents), None)
     seconds = round(time.monotonic() - began, 1)
-    notes = _notes(contents, found)
-    value = {"verified": found is None, "sha256": sha256(pack), "seconds": seconds, "notes": notes}
-    if found is not None:
-        printing.report(value | {"differs": found._asdict()}, f"differs: {found}", *notes, as_json=as_json)
+    notes = _notes(contents, difference)
+    value = {"verified": difference is None, "sha256": sha256(pack), "seconds": seconds, "notes": notes}
+    if difference is not None:
+        printing.report(value | {"differs": difference._asdict()}, f"differs: {difference}", *notes, as_json=as_json)
         raise typer.Exit(1)
     if report is not None:
         write_bytes(report, contents.files[evidence.REPORT])
@@ -79,7 +79,7 @@ def _is_report(path: Path) -> bool:
     return read_text(path).partition("\n")[0].endswith(HEADING)
 
 
-def _notes(contents: evidence.Contents, found: Difference | None) -> list[str]:
+def _notes(contents: evidence.Contents, difference: Difference | None) -> list[str]:
     """Say what was not repeated, and what may explain a difference."""
     name = params.FILE.as_posix()
     given = unrepeated(_settings(contents)) if name in contents.files else {}
@@ -89,7 +89,7 @@ def _notes(contents: evidence.Contents, found: Difference | None) -> list[str]:
     ]
     if contents.pack.code != evidence.code():
         notes.append(f"made by other code: equipoise {contents.pack.equipoise}, commit {contents.pack.commit}")
-    if found is not None and (changed := environment_notes(contents)):
+    if difference is not None and (changed := environment_notes(contents)):
         notes.append(f"made in another environment: {', '.join(changed)}")
     return notes
 

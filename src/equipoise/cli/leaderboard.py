@@ -86,33 +86,33 @@ def leaderboard(
 def verdicts_of(rows: list[Standing]) -> list[Table | str]:
     """Lay out the verdicts, a line a model, and say what they and the figure beside them mean."""
     judged = judged_studies(rows)
-    headline = next((one for one in measured(rows) if one.of_100 and one.study in judged[:1]), None)
+    headline = next((figure for figure in measured(rows) if figure.of_100 and figure.study in judged[:1]), None)
     # A model has a row for each set of parameters.
-    found = [
+    lines = [
         (
             _marked(row),
             {study: (word, row.figures[headline.name] if headline else None) for study, word in row.verdicts.items()},
         )
         for row in rows
     ]
-    return verdict_table(judged, found, headline) if judged else []
+    return verdict_table(judged, lines, headline) if judged else []
 
 
 def verdict_table(
     studies: Sequence[str], rows: Sequence[tuple[str, Mapping[str, tuple[str, Cell | None]]]], headline: Figure | None
 ) -> list[Table | str]:
-    """Lay out verdicts, a line a model; the first study's headline figure stands beside them if it is told of patients.
+    """Lay out verdicts, a line a model; the first study's headline figure stands beside them if it is about patients.
 
     `rows` has a model's name, and the verdict of each study with its headline figure.
     """
     clause = "" if headline is None else headline.of_100
     columns = ("model", *(TITLES[study].lower() for study in studies), *(["of 100"] if clause else []))
     table = printing.plain_table("Verdicts", columns, left=1 + len(studies), gap=2)
-    for model, found in rows:
-        told = [SHORT.get(word := found[study][0], word) if study in found else "–" for study in studies]
-        table.add_row(model, *told, *([_of_100(found.get(studies[0]))] if clause else []))
+    for model, verdicts in rows:
+        told = [SHORT.get(word := verdicts[study][0], word) if study in verdicts else "–" for study in studies]
+        table.add_row(model, *told, *([_of_100(verdicts.get(studies[0]))] if clause else []))
     meant = f"The last column: {clause.format(more='so many more than')}." if clause else ""
-    is_open = any(word == UNDECIDED for _, found in rows for word, _ in found.values())
+    is_open = any(word == UNDECIDED for _, by_study in rows for word, _ in by_study.values())
     return [table, *filter(None, [meant, OPEN if is_open else ""])]
 
 
@@ -175,12 +175,12 @@ def read_runs(*, all_commits: bool = False) -> tuple[list[Run], list[str]]:
 
 def _figures(repo: Any, baselines: Any) -> dict[str, dict[str, Any]]:  # noqa: ANN401  (DVC has no types)
     """Read the metrics file of each study in every revision, by revision; DVC's own table has the summary alone."""
-    states = [*baselines, *(one.revs[0] for baseline in baselines for one in baseline.experiments or ())]
+    states = [*baselines, *(experiment.revs[0] for baseline in baselines for experiment in baseline.experiments or ())]
     revisions = [*dict.fromkeys(state.rev for state in states if state.data is not None)]
     targets = [str(Path(repo.root_dir) / f"metrics/{study}.json") for study in TITLES]
     shown = repo.metrics.show(targets=targets, revs=revisions, hide_workspace=False)
     # Revisions of one commit come under one name, separated by commas.
-    return {revision: one.get("data", {}) for names, one in shown.items() for revision in names.split(",")}
+    return {revision: result.get("data", {}) for names, result in shown.items() for revision in names.split(",")}
 
 
 def _run(
@@ -192,7 +192,7 @@ def _run(
     """Give a state of the repository as a run; None where it has no model or no figures, or malformed ones (noted)."""
     if state.data is None:
         return None
-    files = {path: found.get("data") for path, found in state.data.params.items()}
+    files = {path: parameters.get("data") for path, parameters in state.data.params.items()}
     params = files.get("params.yaml") or {}
     read = figures.get(state.rev, {})
     tables = {path: table for path, table in read.items() if not _is_missing(table.get("error"))}

@@ -76,12 +76,12 @@ class Planned:
             return part.power(size) >= self.power
 
         listed = self.sizes if isinstance(part, GroupsPart) else ()
-        found = next(filter(enough, listed), None) or smallest(enough, partial(scaled, self.run))
-        return None if found is None else found.clusters
+        sufficient = next(filter(enough, listed), None) or smallest(enough, partial(scaled, self.run))
+        return None if sufficient is None else sufficient.clusters
 
     @cached_property
     def designs(self) -> list[tuple[Size, float]]:
-        """List the sizes with which the whole has the power, with that; if none of `sizes` has it, the best of them.
+        """List the sizes that give the whole the power, with that power; if none of `sizes` does, the best of them.
 
         Where no setting makes the study larger: new clusters of one item each, clusters like those of the run, and
         more samples where replies are sampled.
@@ -91,7 +91,7 @@ class Planned:
             return self.needs.enough(size, self.power)
 
         if self.sizes:
-            found = [planned_size(self.needs, self.power, self.sizes)]
+            sizes = [planned_size(self.needs, self.power, self.sizes)]
         else:
             sampled = max((each.spread.samples for each in self.plans.values() if each.spread.sampled), default=0)
             made = (
@@ -99,8 +99,8 @@ class Planned:
                 for items in dict.fromkeys((1.0, round(self.run.per_cluster, 2)))
                 for samples in ((sampled, 4 * sampled) if sampled else (1,))
             )
-            found = [size for size in made if size is not None]
-        return [(size, self.needs.power(size)) for size in found]
+            sizes = [size for size in made if size is not None]
+        return [(size, self.needs.power(size)) for size in sizes]
 
 
 def make_plan(
@@ -165,15 +165,15 @@ def planned(run: Revision, decision: Decision, options: Measure) -> list[Planned
         endpoint = None if endpoint is None else endpoint_of_run(study, endpoint, result)
         if endpoint is None or endpoint.margin is None:
             continue
-        named = [component_figure(study, endpoint, one) for one in endpoint.components]
+        named = [component_figure(study, endpoint, component) for component in endpoint.components]
         spreads = spreads_of(study, run.rows.get(name))
-        found = needs(study, endpoint, result, options, spreads)
-        known = [spread for one in named if (spread := spreads.get(one.name)) is not None]
-        if not known or not found.parts:
+        needed = needs(study, endpoint, result, options, spreads)
+        known = [spread for figure in named if (spread := spreads.get(figure.name)) is not None]
+        if not known or not needed.parts:
             continue
         made = {
             part.title: plan(part.spread, part.component, alpha=options.alpha, power=options.power)
-            for part in found.parts
+            for part in needed.parts
             if isinstance(part, MeanPart) and not part.truth
         }
         counts = {} if result.counts is None else result.counts.known
@@ -184,7 +184,7 @@ def planned(run: Revision, decision: Decision, options: Measure) -> list[Planned
             Planned(
                 name,
                 size,
-                found,
+                needed,
                 made,
                 tuple(counts.get(count, 0) / asked for count in COUNTS),
                 options.power,
@@ -204,7 +204,7 @@ def _print(each: Planned, speed: float | None) -> None:
     columns += [] if speed is None else ["hours"]
     costs = printing.plain_table(None, columns, left=0, gap=2)
     for size, power in each.designs:
-        prompts, read, written = (one * size.items * size.samples for one in each.cost)
+        prompts, read, written = (cost * size.items * size.samples for cost in each.cost)
         hours = [] if speed is None else [f"{(read + written) / speed / 3600:,.1f}"]
         numbers = (f"{value:,.0f}" for value in (size.clusters, size.items, size.samples))
         costs.add_row(*numbers, f"{power:.2f}", *(f"{value:,.0f}" for value in (prompts, read, written)), *hours)
@@ -267,7 +267,7 @@ def _row(each: Planned, speed: float | None) -> dict[str, Any]:
                 "samples": size.samples,
                 "power": power,
                 "settings": size.settings,
-                **{name: round(one * size.items * size.samples) for name, one in zip(COUNTS, each.cost, strict=True)},
+                **{name: round(cost * size.items * size.samples) for name, cost in zip(COUNTS, each.cost, strict=True)},
                 "seconds": None if speed is None else sum(each.cost[1:]) * size.items * size.samples / speed,
             }
             for size, power in each.designs
@@ -287,7 +287,9 @@ def _freeze(settings: params.Params, *, as_json: bool) -> None:
         raise EquipoiseError(f"{path}: another plan is frozen there ({kept.date}): keep it, or remove it to plan anew")
     else:
         jsonl.write_json(path, plan.model_dump(mode="json", by_alias=True))
-    sizes = [f"  {name}: {one.units} pairs or questions, {one.prompts} prompts" for name, one in plan.studies.items()]
+    sizes = [
+        f"  {name}: {study.units} pairs or questions, {study.prompts} prompts" for name, study in plan.studies.items()
+    ]
     told = (
         f"{path}: frozen {plan.date}, sha256 {plan.digest}: commit it, and publish or sign the sha256, before the run"
     )

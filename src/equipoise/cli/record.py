@@ -92,16 +92,16 @@ def collect(root: Path, hashes: Mapping[str, str]) -> Record:
 
 
 def _by_folder(inputs: Iterable[Input]) -> dict[str, str | None]:
-    """Give the sha256 of each input, and of those in a folder below `data` one for the folder."""
-    found: dict[str, str | None] = {}
+    """Give the sha256 of each input; inputs in a folder below `data` share one for the folder."""
+    digests: dict[str, str | None] = {}
     folders: dict[str, dict[str, str | None]] = {}
-    for one in inputs:
-        top, *names = one.path.split("/")
+    for file in inputs:
+        top, *names = file.path.split("/")
         if top == "data" and len(names) > 1:
-            folders.setdefault(f"data/{names[0]}", {})[one.path] = one.sha256
+            folders.setdefault(f"data/{names[0]}", {})[file.path] = file.sha256
         else:
-            found[one.path] = one.sha256
-    return found | {name: jsonl.digest(files) for name, files in folders.items()}
+            digests[file.path] = file.sha256
+    return digests | {name: jsonl.digest(files) for name, files in folders.items()}
 
 
 def _metrics(path: Path) -> Any:  # noqa: ANN401  (any JSON value)

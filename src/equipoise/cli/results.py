@@ -86,7 +86,7 @@ def results(
 def _opened(result: StudyResult, look: str, *, whole: bool, only_bias: bool) -> Iterator[str]:
     """Say what a study found: that it is a look, the headline figure in patients, and the verdict.
 
-    The verdict has all its reasons if the `whole` is told, else the first; with `only_bias` it is left out unless it is
+    The verdict has all its reasons with `whole`, else the first; with `only_bias` it is left out unless it is
     one of bias.
     """
     verdict = result.verdict
@@ -138,7 +138,7 @@ def _time(study: Study, result: StudyResult, size: Size, data: Path) -> str:
 def _beside(model: str, results: list[tuple[Study, StudyResult]], looks: Mapping[str, str]) -> list[Table | str]:
     """Lay out the verdicts of this run below those of recorded ones, a line each, phantoms first, whose bias is known.
 
-    The headline figure of the first study stands beside them where it is told of 100 patients.
+    The headline figure of the first study stands beside them where it is stated for 100 patients.
     """
     verdicts = [(study, result.verdict) for study, result in results if result.verdict]
     rows: dict[str, Mapping[str, tuple[str, Cell]]] = {
@@ -167,10 +167,10 @@ def _table(rows: list[tuple[Figure, Effect]], interval: str) -> Table:
 
 
 def _remarks(rows: list[tuple[Figure, Effect]], without: str) -> Iterator[str]:
-    """Say why figures are undefined, and of which the interval covers the truth too rarely."""
+    """Say why figures are undefined, and which figures have an interval that covers the truth too rarely."""
     why = grouped((undefined(figure, row, without), figure.title) for figure, row in rows if row.estimate is None)
     yield from (f"Undefined ({reason}): {', '.join(dict.fromkeys(names))}." for reason, names in why.items())
-    rare = [f"{figure.title} {found:.2f}" for figure, row in rows if (found := undercoverage(row)) is not None]
+    rare = [f"{figure.title} {coverage:.2f}" for figure, row in rows if (coverage := undercoverage(row)) is not None]
     if rare:
         yield f"Intervals that cover the truth too rarely, with the share of simulations: {'; '.join(rare)}."
 

@@ -1,4 +1,4 @@
-"""`equipoise run`: a few cases of a study asked of a registered model, without DVC; it keeps only the answers."""
+"""`equipoise run`: a registered model is asked a few cases of a study, without DVC; only the answers are kept."""
 
 from typing import Annotated
 
@@ -28,9 +28,9 @@ def run(
 ) -> None:
     """Ask a model a few cases of a study and print its figures, without DVC; only the answers are kept."""
     name = params.load().model if model is None else model
-    found = ask(name, study=study, limit=limit or None)
+    result = ask(name, study=study, limit=limit or None)
     if as_json:
-        rows = found.frame.astype(object).where(found.frame.notna(), None).to_dict("records")
-        printing.print_json({"model": name, "study": study, "verdict": found.verdict, "figures": rows})
+        rows = result.frame.astype(object).where(result.frame.notna(), None).to_dict("records")
+        printing.print_json({"model": name, "study": study, "verdict": result.verdict, "figures": rows})
         return
-    printing.show(f"Model: {name}", found.summary())
+    printing.show(f"Model: {name}", result.summary())

@@ -85,7 +85,7 @@ def _heal() -> str:
 
 
 def _with_examples(function: Callable[..., None]) -> Callable[..., None]:
-    """Let the example of every --help run anywhere: elsewhere than in a checkout, its files are the package's."""
+    """Let the example of every --help run anywhere: outside a checkout, its files are the package's."""
 
     def located(value: object) -> object:
         match value:

@@ -122,7 +122,7 @@ def of_gguf(path: str) -> Weights:
     try:
         return _of_reader(reader, path, file, where)
     except (AttributeError, ArithmeticError, TypeError, ValueError) as error:
-        # A value of its metadata is no text, or has another type than it should have.
+        # A value of its metadata is not text, or does not have the type that it should have.
         raise EquipoiseError(f"{where}: {MALFORMED}") from error
 
 

@@ -45,8 +45,8 @@ def treat(
     own: Any = part(FIRST, "treatments")
     name = params.load().model if model is None else model
     build = {**ALONE, "treatments": list(own.TREATMENTS), **({} if profile is None else {"profile": profile})}
-    found = measured(name, FIRST, {"build": build})
-    rows = {row.place: row for row in found.effects}
+    result = measured(name, FIRST, {"build": build})
+    rows = {row.place: row for row in result.effects}
     told = own.sentences(rows)
     if as_json:
         effects = [row.model_dump() for row in rows.values() if row.family == own.FAMILY]

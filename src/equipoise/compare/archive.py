@@ -99,10 +99,10 @@ def unpack_model(repo: Any, name: str) -> None:  # noqa: ANN401  (DVC has no typ
 
 def digests(repo: Any) -> dict[str, set[str]]:  # noqa: ANN401  (DVC has no types)
     """Collect the hashes of all outputs in dvc.lock that DVC keeps, those of the files in folders too, by archive."""
-    found: dict[str, set[str]] = {name: set() for name in (ARCHIVE, PAGE, LISTS)}
+    by_archive: dict[str, set[str]] = {name: set() for name in (ARCHIVE, PAGE, LISTS)}
     for out in repo.index.outs:
         path = PurePosixPath("/".join(repo.fs.relparts(out.fs_path, repo.root_dir)))
-        hashes = found[next((APART[str(part)] for part in (path, *path.parents) if str(part) in APART), ARCHIVE)]
+        hashes = by_archive[next((APART[str(part)] for part in (path, *path.parents) if str(part) in APART), ARCHIVE)]
         if out.use_cache and out.hash_info:
             hashes.add(out.hash_info.value)
             if out.hash_info.isdir:
@@ -110,7 +110,7 @@ def digests(repo: Any) -> dict[str, set[str]]:  # noqa: ANN401  (DVC has no type
                     hashes |= {entry.value for _, _, entry in out.get_obj()}
                 except (FileNotFoundError, TypeError) as error:
                     raise EquipoiseError(f"{out}: not in DVC's cache: run `dvc repro`, then pack again") from error
-    return found
+    return by_archive
 
 
 def packed(path: Path) -> set[str]:

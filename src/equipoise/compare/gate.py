@@ -129,14 +129,14 @@ class Gate(NamedTuple):
     @property
     def untold(self) -> list[str]:
         """The verdicts on the studies that the sentence does not tell."""
-        return [one.sentence for one in self.studies if self.word == NOT_WORSE or one.word != self.word]
+        return [judged.sentence for judged in self.studies if self.word == NOT_WORSE or judged.word != self.word]
 
     @property
     def unmet(self) -> list[str]:
         """Why HEAD does not meet what is required; empty where it does, or where nothing is."""
-        missed = [one.sentence for one in self.required if not one.met]
-        shown = any(one.word == UNBIASED for one in self.required)
-        return missed or ([one.sentence for one in self.required] if not shown else [])
+        missed = [requirement.sentence for requirement in self.required if not requirement.met]
+        shown = any(requirement.word == UNBIASED for requirement in self.required)
+        return missed or ([requirement.sentence for requirement in self.required] if not shown else [])
 
 
 def gate(base: Revision, head: Revision, changes: Sequence[Change], require: str = "") -> Gate:
@@ -168,7 +168,9 @@ def json_value(gate: Gate) -> dict[str, Any]:
         }
         for row in gate.studies
     }
-    required = {one.study: {"met": one.met, "sentence": one.sentence} for one in gate.required}
+    required = {
+        requirement.study: {"met": requirement.met, "sentence": requirement.sentence} for requirement in gate.required
+    }
     return {"is": gate.word, "studies": studies, **({"required": required} if required else {})}
 
 
@@ -225,13 +227,13 @@ class _Study:
         joint = self._joint(options.alpha)
         parts = tuple(self._part(name, figure, options, joint) for name, figure in self.figures.items())
         grouped = [self._groups(name, figure, options.alpha) for name, figure in self.figures.items()]
-        groups = [text for one in grouped for text in one.worse]
+        groups = [text for outcome in grouped for text in outcome.worse]
         doubted = any(map(self._lost, parts))
         worse = [*(part.because for part in parts if part.word == WORSE), *([] if doubted else groups)]
-        uncovered = tuple(dict.fromkeys(title for one in grouped for title in one.uncovered))
+        uncovered = tuple(dict.fromkeys(title for outcome in grouped for title in outcome.uncovered))
         reasons = [
             *(part.because for part in parts if part.word == UNDECIDED and part.needed),
-            *(text for one in grouped for text in one.open),
+            *(text for outcome in grouped for text in outcome.open),
             *(f"{text}, but HEAD lacks pairs" for text in groups if doubted),
             *self._bounds(options),
             *(f"in HEAD {reason}" for reason in preconditions(self.results[1], self.endpoint)),
@@ -239,7 +241,7 @@ class _Study:
         ]
         if worse:
             alone = len(parts) == 1 and worse == [parts[0].because] and not reasons
-            return self._of(parts, WORSE, [] if alone else [*worse, *(f"although {one}" for one in reasons)])
+            return self._of(parts, WORSE, [] if alone else [*worse, *(f"although {reason}" for reason in reasons)])
         return self._of(parts, UNDECIDED if reasons else NOT_WORSE, reasons)._replace(uncovered=uncovered)
 
     def _of(self, parts: tuple[Part, ...], word: ChangeWord, because: Sequence[str]) -> Judged:
@@ -360,7 +362,10 @@ class _Study:
     def _bounds(self, options: Measure) -> Iterator[str]:
         """Name the bounds that are not shown to be kept, by their change; without values of items, by HEAD's value."""
         for place, bound in self.endpoint.bounds.items():
-            figure = next((one for one in self.declared.figures if one.value and _place(one) == place), None)
+            figure = next(
+                (candidate for candidate in self.declared.figures if candidate.value and _place(candidate) == place),
+                None,
+            )
             values = (
                 [] if figure is None else [figure.values(run.rows[self.study].items) for run in (self.base, self.head)]
             )
@@ -393,11 +398,11 @@ def _required(study: str, endpoint: Endpoint, base: Revision, head: Revision) ->
     """
     result = result_of(study, head.effects)
     declared = base.decision if study in base.decision.endpoints else head.decision
-    found = verdict(STUDIES[study], result, Decision(alpha=declared.alpha, endpoints={study: endpoint}))
+    outcome = verdict(STUDIES[study], result, Decision(alpha=declared.alpha, endpoints={study: endpoint}))
     obstacles = [*incomparable(study, base, head), *loosened(study, base, head)]
     obstacles += [f"HEAD's figures are older than {name}" for name in head.edited[:1]]
-    word: Word = UNDECIDED if found is None or obstacles else found.word
-    because = "; ".join(obstacles or (() if found is None else found.because))
-    hidden = [] if found is None else [*lacking_arms(found.parts, result), *preconditions(result, endpoint)]
+    word: Word = UNDECIDED if outcome is None or obstacles else outcome.word
+    because = "; ".join(obstacles or (() if outcome is None else outcome.because))
+    hidden = [] if outcome is None else [*lacking_arms(outcome.parts, result), *preconditions(result, endpoint)]
     met = word == UNBIASED or (not endpoint.floors and word == UNDECIDED and not obstacles and not hidden)
     return Required(study, word, met, f"{TITLES[study]}: {word}" + (f": {because}" if because else ""))

@@ -3,13 +3,13 @@
 **Limits.** *Not worse* of a mean takes two intervals that agree, Student's and that corrected for skewness
 (`stats.clusters.Mean.skewed_interval`); *worse* takes the second one only where Student's limit is missed by more than
 the nominal alpha / 2 of simulated samples, since the correction is far too wide where all but a few items move alike.
-Of other figures there is one interval. A limit that more than alpha of the simulated samples miss, twice as many as
+Other figures have one interval. A limit that more than alpha of the simulated samples miss, twice as many as
 should, does not count: nothing is concluded from it. A sample without an interval misses nothing, since nothing is
 concluded from it either.
 
-**What no spread shows.** Where most items kept their value, the others say nothing of them: *not worse* then takes as
-many clusters as exclude that a share of the margin's size changes unseen (`stats.proportions.unvaried_size`: 72 for
-0.05), each by at most 1. A figure in nats has no such bound. Nor is any mean *not worse* by fewer than `FEWEST`
+**What no spread shows.** Where most items kept their value, the others say nothing about them: *not worse* then takes
+as many clusters as exclude that a share of the margin's size changes unseen (`stats.proportions.unvaried_size`: 72
+for 0.05), each by at most 1. A figure in nats has no such bound. Nor is any mean *not worse* by fewer than `FEWEST`
 clusters: a change in a tenth of all leaves no trace in more than one such sample of twenty.
 
 **Groups.** A group got worse if it did by intervals that hold for all groups of its family and all components
@@ -66,7 +66,7 @@ class Shared(NamedTuple):
 
     @property
     def moves(self) -> list[float]:
-        """How far each item moved, rounded beyond the places of the data files; of values that are numbers."""
+        """How far each item moved, rounded beyond the places of the data files; for values that are numbers."""
         return [round(after - before, SHIFT_DECIMALS) for before, after in zip(self.base, self.head, strict=True)]
 
 
@@ -113,7 +113,7 @@ def limits(
 
 
 def _limit(student: float, skewed: float, missed: float, alpha: float, *, cautious: bool) -> float:
-    """Choose the upper limit that counts, of which Student's is `missed` by this share of simulated samples."""
+    """Choose the upper limit that counts; `missed` is the share of simulated samples that miss Student's."""
     if missed > alpha:
         return math.inf
     return student if missed <= alpha / 2 and not cautious else max(student, skewed)
@@ -121,7 +121,7 @@ def _limit(student: float, skewed: float, missed: float, alpha: float, *, cautio
 
 def unseen(figure: Figure, shared: Shared, margin: float, alpha: float) -> str:
     """Say why a mean may have changed unseen: in too few items, or in others than those that moved; else empty."""
-    # Of other figures the interval counts what did not change.
+    # The interval of other figures counts what did not change.
     if figure.change != "mean":
         return ""
     moves, n = shared.moves, len(set(shared.clusters))
@@ -158,12 +158,12 @@ def judge_groups(
 
     BASE says which group an item is in: one that HEAD has under another name, or without some of its items, is open.
     """
-    found = Grouped([], [], [])
+    grouped = Grouped([], [], [])
     for family in families if figure.change == "mean" else ():
         parts = [run.parts(family) for run in rows]
         for name in sorted(parts[0]):
             if moved := len((parts[0][name].keys() & rows[1].items.keys()) - parts[1].get(name, {}).keys()):
-                found.open.append(
+                grouped.open.append(
                     f"{title_of(family, name)} is open: HEAD has {moved} of its {figure.unit} in another group"
                 )
         groups = {
@@ -171,13 +171,18 @@ def judge_groups(
             for name in sorted(parts[0].keys() & parts[1].keys())
         }
         _judge_family(
-            found, figure, component, family, {name: one for name, one in groups.items() if one.base}, (alpha, share)
+            grouped,
+            figure,
+            component,
+            family,
+            {name: group for name, group in groups.items() if group.base},
+            (alpha, share),
         )
-    return found
+    return grouped
 
 
 def _judge_family(
-    found: Grouped,
+    grouped: Grouped,
     figure: Figure,
     component: Component,
     family: str,
@@ -186,7 +191,7 @@ def _judge_family(
 ) -> None:
     changes, totals = (
         {row.place: row for row in _means(figure, family, values, levels)}
-        for values in (groups, {name: one.reflected(figure, component.direction) for name, one in groups.items()})
+        for values in (groups, {name: group.reflected(figure, component.direction) for name, group in groups.items()})
     )
     for name, shared in groups.items():
         title = title_of(family, name)
@@ -195,14 +200,16 @@ def _judge_family(
         change = changes[place + POOLED]
         text = f"{title}: {figure.title} changed by {_with_limits(changes[place + SIMULTANEOUS])}"
         if jointly == WORSE:
-            found.worse.append(text)
+            grouped.worse.append(text)
         elif jointly == "" and any(shared.moves):
-            found.open.append(f"{title} is open: {figure.title} changed by {signed(change.estimate or 0.0)}, all alike")
+            grouped.open.append(
+                f"{title} is open: {figure.title} changed by {signed(change.estimate or 0.0)}, all alike"
+            )
         elif not is_covered(change, component):
-            found.uncovered.append(title)
+            grouped.uncovered.append(title)
         elif (bound := component.for_groups(family)) and alone not in (NOT_WORSE, ""):
             limits = f"{_with_limits(change)} against {bound.margin:g} for a group"
-            found.open.append(f"{title} is open: {figure.title} changed by {limits}")
+            grouped.open.append(f"{title} is open: {figure.title} changed by {limits}")
 
 
 def _kinds(component: Component, family: str) -> Iterator[tuple[str, Component]]:

@@ -172,10 +172,10 @@ def figure(headline: Figure, metrics: Mapping[str, Mapping[str, Any]]) -> Cell:
         read = _figure(tables[0][1], file)
         if not headline.verdict:
             return read
-        found = {"influence": file.get("influence_found", 1) != 0, "undue": file.get(UNDUE, 0) != 0}
+        flags = {"influence": file.get("influence_found", 1) != 0, "undue": file.get(UNDUE, 0) != 0}
         # Where each answer is about a story of its own, the file does not count the stories.
         stories = tables[0][1].get("stories", read.n or 0)
-        return read._replace(verdict=interpretation(stories, read.ci_low, read.ci_high, **found))
+        return read._replace(verdict=interpretation(stories, read.ci_low, read.ci_high, **flags))
     members = [(table, where) for where, table in tables if "estimate" in table]
     if not members:
         return Cell(UNDEFINED, 0)
@@ -187,7 +187,7 @@ def figure(headline: Figure, metrics: Mapping[str, Mapping[str, Any]]) -> Cell:
 
 def measured(rows: Sequence[Standing]) -> list[Figure]:
     """List the figures that at least one row measured."""
-    return [one for one in BOARD if any(row.figures[one.name].state != NOT_MEASURED for row in rows)]
+    return [headline for headline in BOARD if any(row.figures[headline.name].state != NOT_MEASURED for row in rows)]
 
 
 def judged_studies(rows: Sequence[Standing]) -> list[str]:

@@ -67,7 +67,7 @@ def lacking(only_base: int, unit: str, base: Revision) -> Iterator[str]:
 
 
 def same_model(base: Revision, head: Revision) -> bool:
-    """Whether both revisions ran the same weights with the same decoding, so that equal answers were no chance."""
+    """Whether both revisions ran the same weights with the same decoding, so that equal answers are not by chance."""
     known = bool(base.entry) and base.entry.get("backend") != SERVED
     return known and {**base.entry, "title": ""} == {**head.entry, "title": ""} and base.weights == head.weights
 

@@ -109,7 +109,7 @@ class Recorded(NamedTuple):
 
     @property
     def run(self) -> Run:
-        """The result as a run of the leaderboard; one of which the date is not known counts as oldest."""
+        """The result as a run of the leaderboard; one whose date is not known counts as oldest."""
         made, model = self.record.made, self.record.model
         # DVC gives the local time without a zone.
         date = datetime.fromisoformat(made.date).astimezone() if made else datetime.min  # noqa: DTZ901
@@ -146,18 +146,18 @@ def besides(root: Path) -> list[Beside]:
     Phantoms are ordered by their verdict, bias first.
     """
     rows = {}
-    for one in read_all(root):
-        model = one.record.model
-        found = {
-            study: (table[VERDICT]["is"], figure(known[0], one.record.metrics))
+    for result in read_all(root):
+        model = result.record.model
+        studies = {
+            study: (table[VERDICT]["is"], figure(known[0], result.record.metrics))
             for study in TITLES
-            if VERDICT in (table := one.record.metrics.get(study, {}))
-            and (known := [each for each in FIGURES if each.name == _primary(one.record.settings, study)])
+            if VERDICT in (table := result.record.metrics.get(study, {}))
+            and (known := [each for each in FIGURES if each.name == _primary(result.record.settings, study)])
         }
         planted = model.backend == "phantom"
-        first = next(iter(found.values()), (UNDECIDED,))[0]
+        first = next(iter(studies.values()), (UNDECIDED,))[0]
         place = not planted, WORDS.index(first) if planted else 0, model.title, model.name
-        rows[place] = Beside(model.name, model.title, found)
+        rows[place] = Beside(model.name, model.title, studies)
     return [rows[key] for key in sorted(rows)]
 
 
@@ -172,8 +172,8 @@ def _primary(settings: Mapping[str, Any], study: str) -> str:
 def hashes(repo: Any) -> dict[str, str]:  # noqa: ANN401  (DVC has no types)
     """Give the hashes that dvc.lock has of the code, and of the cases and rows of each study."""
     items = [item for stage in repo.index.stages for item in (*stage.deps, *stage.outs)]
-    found = {relative(repo, item): str(item.hash_info.value) for item in items}
-    return {path: value for path, value in sorted(found.items()) if HASHED.fullmatch(path) and value != NOTHING}
+    digests = {relative(repo, item): str(item.hash_info.value) for item in items}
+    return {path: value for path, value in sorted(digests.items()) if HASHED.fullmatch(path) and value != NOTHING}
 
 
 def _laid_out(value: Any, margin: str = "") -> str:  # noqa: ANN401  (any JSON value)
@@ -187,7 +187,7 @@ def _laid_out(value: Any, margin: str = "") -> str:  # noqa: ANN401  (any JSON v
 
 def _short(model: Model) -> str:
     """Write a model's revision so that it can be part of a file's name, and still tells versions apart."""
-    # Of a folder of this machine the weights are the version.
+    # For a folder of this machine, the weights are the version.
     revision = jsonl.digest(model.weights) if model.revision == "local" else model.revision
     if HASH.fullmatch(revision):
         return revision[:SHORT]

@@ -90,7 +90,7 @@ def requirement(gate: Gate) -> list[str]:
     if not gate.required:
         return []
     met = f"HEAD's own verdicts {'do not meet' if gate.unmet else 'meet'} --require."
-    return [met, *(gate.unmet or (one.sentence for one in gate.required))]
+    return [met, *(gate.unmet or (verdict.sentence for verdict in gate.required))]
 
 
 def summary(comparison: Comparison) -> str:

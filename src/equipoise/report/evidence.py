@@ -80,7 +80,7 @@ def write(pack: Pack, files: Mapping[str, bytes]) -> bytes:
 def read(path: Path) -> Contents:
     """Read a pack without unpacking it to disk.
 
-    Raises EquipoiseError for a file that is missing, truncated or no pack, a name that leads out of it, two files of
+    Raises EquipoiseError for a file that is missing, truncated or not a pack, a name that leads out of it, two files of
     one name, contents of more than `LARGEST` bytes, a later format, and a file that `pack.json` lists but the pack
     lacks, or that it does not list.
     """

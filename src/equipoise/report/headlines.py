@@ -94,8 +94,8 @@ def side_of_null(figure: Figure, row: Effect, without: str = "", within: str = "
 def _within(figure: Figure, result: StudyResult) -> str:
     """Write the margin of a figure that the verdict finds within it; empty for any other figure."""
     parts = () if result.verdict is None else result.verdict.parts
-    found = (one.component for one in parts if one.figure.name == figure.name and one.state == "within")
-    return next((margin_words(None, component) for component in found), "")
+    components = (part.component for part in parts if part.figure.name == figure.name and part.state == "within")
+    return next((margin_words(None, component) for component in components), "")
 
 
 def _card(figure: Figure, row: Effect, result: StudyResult, alpha: float) -> Card:

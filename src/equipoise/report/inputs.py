@@ -123,7 +123,7 @@ def _nearest(path: str, declared: dict[str, Declared]) -> Declared | None:
 
 
 def model_inputs(manifest: Manifest, entry: AnyEntry) -> list[Input]:
-    """List the weights of the model under test, as its manifest has them; of saved answers, the files."""
+    """List the weights of the model under test, as its manifest has them; for saved answers, the files."""
     title = f"Model under test: {entry.title}"
     source = f"{manifest.repo}, {manifest.revision}"
     if isinstance(entry, ReplayEntry):

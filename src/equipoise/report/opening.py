@@ -123,7 +123,7 @@ def overview(openings: Sequence[Opening]) -> Plot:
 def overview_rows(openings: Sequence[Opening]) -> list[Row]:
     """Lay out each study's endpoint as its difference from the null value, divided by its margin."""
     # Without the margin, which the zone shows: a label as long as the whole verdict leaves a phone no room.
-    judged = ((f"{one.study}: {one.state.partition(' beyond')[0]}", one.verdict) for one in openings)
+    judged = ((f"{entry.study}: {entry.state.partition(' beyond')[0]}", entry.verdict) for entry in openings)
     return [{**_row(name, verdict), "reference": 0.0, "margin": 1.0} for name, verdict in judged if verdict]
 
 

@@ -59,7 +59,7 @@ def _names(settings: Params) -> list[str]:
     if outside := [path for path in read if path.is_absolute() or ".." in path.parts]:
         raise EquipoiseError(f"{outside[0]}: outside of the project: move it there, since a pack has no other files")
     named = {Path(name) for name in (*ALWAYS, f"data/{MANIFEST}", f"data/{ENVIRONMENT}")}
-    named |= {Path(one.path) for one in inputs(settings, Path())}
+    named |= {Path(file.path) for file in inputs(settings, Path())}
     if (plan := DATA / frozen.FILE).is_file():
         named.add(plan)
     for study in settings.studies:

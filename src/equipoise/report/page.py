@@ -119,8 +119,8 @@ def page(report: Report) -> str:
 
 def identity(text: str) -> str:
     """Find the id of a page; empty for a page of an earlier version."""
-    found = IDENTITY.search(text)
-    return found[1] if found else ""
+    match = IDENTITY.search(text)
+    return match[1] if match else ""
 
 
 def _rendered(report: Report, identity: str) -> str:

@@ -54,7 +54,7 @@ R = TypeVar("R", bound=Row)
 
 
 class Difference(NamedTuple):
-    """What a pack has otherwise than it is computed: of a study, a figure or a row of a file, and its field."""
+    """Where a pack differs from what is computed: the study, the figure or the row of a file, and its field."""
 
     study: str
     figure: str
@@ -78,7 +78,7 @@ class Readings:
     """The judge's readings in a pack, given in place of the judge; or those of a judge, kept for a pack."""
 
     def __init__(self, study: str, rows: Iterable[JudgeReading], judge: Reader | None = None) -> None:
-        """Give the readings that `rows` have; those that they lack are asked of the judge, if there is one."""
+        """Give the readings that `rows` have; the judge, if there is one, is asked for those that they lack."""
         self.study, self.judge = study, judge
         self.known = {row.key: row for row in rows}
         self.asked: set[str] = set()
@@ -111,7 +111,7 @@ def files_of(study: str) -> dict[str, str]:
 
 def is_derived(name: str, studies: Iterable[str]) -> bool:
     """Whether a file is computed again, and not given."""
-    made = {files_of(study)[one] for study in studies for one in ("judgements", "effects", "metrics", "summary")}
+    made = {files_of(study)[kind] for study in studies for kind in ("judgements", "effects", "metrics", "summary")}
     built = {f"data/{study}/built" for study in studies}
     return name == REPORT or name in made or PurePosixPath(name).parent.as_posix() in built
 
@@ -133,7 +133,7 @@ def differences(contents: Contents) -> Iterator[Difference]:
         settings = params.load()
         place(Path(), contents.files, [name for name in contents.files if not is_derived(name, settings.studies)])
         for name in all_read(chosen(settings), settings, Path()):
-            inside = any(one == name or one.startswith(f"{name}/") for one in contents.files)
+            inside = any(path == name or path.startswith(f"{name}/") for path in contents.files)
             if not inside and not _is_empty_folder(name):
                 raise EquipoiseError(f"params.yaml: {name} is named there, and is not in the pack")
         results = {}
@@ -163,7 +163,7 @@ def _is_empty_folder(name: str) -> bool:
 
 
 def _guarded(study: str, steps_of: Callable[[], Iterator[Difference]]) -> Iterator[Difference]:
-    """Turn what code says of rows that no run writes into one line: it trusts rows to fit each other."""
+    """Turn an error from rows that no run writes into one line: the code trusts rows to fit each other."""
     try:
         yield from steps_of()
     except (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
@@ -249,9 +249,9 @@ def _rows(study: str, name: str, files: Mapping[str, bytes], again: Path) -> Ite
     equal = True
     for key in sorted(packed.keys() | recomputed.keys()):
         where = key.partition("/")[2] if name.endswith("effects.jsonl") else f"{name}, {key}"
-        for one in _fields(packed.get(key), recomputed.get(key)):
+        for difference in _fields(packed.get(key), recomputed.get(key)):
             equal = False
-            yield Difference(study, where, *one)
+            yield Difference(study, where, *difference)
     if equal and [*packed] != [*recomputed]:
         yield Difference(study, name, "order of rows", next(iter(packed), ""), next(iter(recomputed), ""))
     elif equal and "".join(f"{jsonl.dumps(row)}\n" for row in packed.values()).encode() != files[name]:
@@ -278,20 +278,20 @@ def _fields(packed: Any, recomputed: Any) -> Iterator[tuple[str, object, object]
         return
     ours, theirs = flattened({"": packed} if not isinstance(packed, dict) else packed), flattened(recomputed)
     for field in sorted(ours.keys() | theirs.keys()):
-        one, other = ours.get(field, "absent"), theirs.get(field, "absent")
-        if not _same(one, other):
-            yield field, one, other
+        packed_value, recomputed_value = ours.get(field, "absent"), theirs.get(field, "absent")
+        if not _same(packed_value, recomputed_value):
+            yield field, packed_value, recomputed_value
 
 
-def _same(one: object, other: object) -> bool:
+def _same(first: object, second: object) -> bool:
     """Whether two values are equal, numbers within what machines differ by; 1 is not 1.0 is not true."""
-    if type(one) is not type(other):
+    if type(first) is not type(second):
         return False
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=TOLERANCE / 10, abs_tol=TOLERANCE)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return one == other
+    if isinstance(first, float) and isinstance(second, float):
+        return math.isclose(first, second, rel_tol=TOLERANCE / 10, abs_tol=TOLERANCE)
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) == len(second) and all(map(_same, first, second))
+    return first == second
 
 
 def _metrics(study: Study, run: Run, result: StudyResult, files: Mapping[str, bytes]) -> Iterator[Difference]:
@@ -303,13 +303,13 @@ def _metrics(study: Study, run: Run, result: StudyResult, files: Mapping[str, by
         names["metrics"]: (result, partial(study_metrics, study, decision=decision, options=options)),
         names["summary"]: (written, partial(summary_metrics, study, decision=decision)),
     }
-    for name, (found, lay_out) in made.items():
+    for name, (study_result, lay_out) in made.items():
         if name not in files:
             yield Difference(study.name, name, "file", "absent", "there")
             continue
         packed = jsonl.json_value(name, files[name].decode("utf-8", "replace"))
-        if json.dumps(packed) != json.dumps(jsonl.canonical(lay_out(found))):
-            others = [jsonl.canonical(lay_out(one)) for one in _nudged(study, found, decision)]
+        if json.dumps(packed) != json.dumps(jsonl.canonical(lay_out(study_result))):
+            others = [jsonl.canonical(lay_out(variant)) for variant in _nudged(study, study_result, decision)]
             yield from _leaves(study.name, name, packed, others)
 
 
@@ -318,12 +318,12 @@ def _leaves(study: str, name: str, packed: Any, made: Sequence[Any]) -> Iterator
     if not isinstance(packed, dict):
         yield Difference(study, name, "file", packed, "an object")
         return
-    ours, theirs = flattened(packed), [flattened(one) for one in made]
+    ours, theirs = flattened(packed), [flattened(candidate) for candidate in made]
     for field in dict.fromkeys((*theirs[0], *ours)):
-        one, others = ours.get(field, "absent"), [each.get(field, "absent") for each in theirs]
-        if not any(type(one) is type(other) and one == other for other in others):
+        value, others = ours.get(field, "absent"), [each.get(field, "absent") for each in theirs]
+        if not any(type(value) is type(other) and value == other for other in others):
             figure, _, last = field.rpartition(".")
-            yield Difference(study, figure or name, last, one, others[0])
+            yield Difference(study, figure or name, last, value, others[0])
     if [*ours] != [*theirs[0]] and ours.keys() == theirs[0].keys():
         yield Difference(study, name, "order of figures", next(iter(ours)), next(iter(theirs[0])))
 
@@ -377,7 +377,7 @@ def environment_notes(contents: Contents) -> list[str]:
     if name not in contents.files:
         return []
     recorded = jsonl.parse(name, contents.files[name].decode("utf-8", "replace"), Environment)
-    return [one for one in recorded.differences(Environment.current()) if "absent" not in one]
+    return [difference for difference in recorded.differences(Environment.current()) if "absent" not in difference]
 
 
 def _short(value: object, most: int = 160) -> str:

@@ -38,7 +38,7 @@ def in_words(pack: Pack, root: Path, settings: Params, results: Mapping[Study, S
     entry = registry.load_entry(settings.model, root)
     environment = jsonl.read_one(root / "data" / ENVIRONMENT, Environment)
     inputs = [
-        (one.path, one.title, one.licence, one.source, one.sha256) for one in every_input(manifest, settings, root)
+        (row.path, row.title, row.licence, row.source, row.sha256) for row in every_input(manifest, settings, root)
     ]
     lines = [
         f"# {entry.title}{HEADING}",
@@ -76,12 +76,14 @@ def _plan(data: Path, settings: Params) -> Iterator[str]:
     declared = settings.section("decision", Decision).endpoints
     plan = read_plan(data)
     frozen = {"frozen": None} if plan is None else {"digest": plan.digest, **plan.model_dump(mode="json")}
-    endpoints = {name: one.model_dump(mode="json") for name, one in declared.items() if name in settings.studies}
+    endpoints = {
+        name: endpoint.model_dump(mode="json") for name, endpoint in declared.items() if name in settings.studies
+    }
     yield from _facts("Plan", {**frozen, "level": level_of(settings), "endpoints": endpoints})
 
 
 def _facts(title: str, values: Mapping[str, object]) -> Iterator[str]:
-    return _table(title, ("name", "value"), [(name, jsonl.dumps(one)) for name, one in flattened(values).items()])
+    return _table(title, ("name", "value"), [(name, jsonl.dumps(value)) for name, value in flattened(values).items()])
 
 
 def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str | None]]) -> Iterator[str]:
