@@ -72,7 +72,7 @@ def require_sound(
 
 
 def offer_of(settings: Params, root: Path) -> Offer | None:
-    """Find what the server of the model under test gives of likelihoods; None for a model without a server."""
+    """Find which likelihoods the server of the model under test gives; None for a model without a server."""
     entry = registry.load_entry(settings.model, root)
     return offered(settings.model, entry) if isinstance(entry, ApiEntry) else None
 
