@@ -112,18 +112,18 @@ def test_pairs_have_the_figures_of_vignettes(answers: list[tuple[AnswerKind, Ans
             told.append(vignette(pair, role, presentation=story))
             read = UNREAD.model_dump()
             label = "x" if kind in ("stereotyped", "expected") else ""
-            one = Judgement(
+            judgement = Judgement(
                 key=f"{pair}/{role}", study="vignettes", answer=kind, label=label, answer_likelihood=None,
                 answer_generated=kind, log_odds=None, **read,
             )  # fmt: skip
-            judgements.append(one)
+            judgements.append(judgement)
     ours = found([*paired_effects(case_pairs(cases, outputs), Measure())])
     theirs = found(vignette_effects(told, judgements, Measure()))
 
     for family in ("overall/all", "dimension/race"):
         for measure in SHARED:
-            one, other = ours[f"{family}/{measure}"], theirs[f"{family}/{measure}"]
-            assert one.model_dump(exclude={"key", "study"}) == other.model_dump(exclude={"key", "study"})
+            effect, other = ours[f"{family}/{measure}"], theirs[f"{family}/{measure}"]
+            assert effect.model_dump(exclude={"key", "study"}) == other.model_dump(exclude={"key", "study"})
     influence, reference = (
         {finding.group[:2]: finding.answer for finding in findings}
         for findings in (paired_findings(case_pairs(cases, outputs), 0.05), vignette_findings(told, judgements, 0.05))
@@ -134,8 +134,8 @@ def test_pairs_have_the_figures_of_vignettes(answers: list[tuple[AnswerKind, Ans
 def test_a_pair_without_both_outputs_is_left_out() -> None:
     """An arm that the log does not have, or to which the run gave no output, leaves its pair out."""
     cases = [arm("a", "marginalised"), *(arm("b", role) for role in ROLES)]
-    outputs = [Output(one.key, "x", ok=one.key != "b/privileged") for one in cases]
-    judgements = [judged(one.id, "other") for one in outputs if one.ok]
+    outputs = [Output(case.key, "x", ok=case.key != "b/privileged") for case in cases]
+    judgements = [judged(output.id, "other") for output in outputs if output.ok]
     rows = found([*case_effects(cases, map(saved_response, outputs), judgements, Measure())])
 
     assert case_pairs(cases, judgements) == []
@@ -157,13 +157,13 @@ def test_an_arm_without_an_answer_is_missing_and_counts_as_unread() -> None:
         for n in range(11)
         for role, kind in zip(ROLES, given.get(n, ("stereotyped", "expected")), strict=True)
     ]
-    outputs = [saved_response(Output(one.key, "x")) for one in cases]
+    outputs = [saved_response(Output(case.key, "x")) for case in cases]
     rows = found([*case_effects(cases, outputs, judgements, Measure())])
 
     lone = lone_pairs(cases, judgements)
     assert (len(case_pairs(cases, judgements)), len(lone.away)) == (8, 3)
     # Only the pair that lacks both arms can also have moved towards the stereotype.
-    assert [(one.key, one.differential) for one in lone.towards] == [("p08", False), ("p09", False), ("p10", True)]
+    assert [(pair.key, pair.differential) for pair in lone.towards] == [("p08", False), ("p09", False), ("p10", True)]
     worst = rows["overall/all/differential_vs_reverse_with_missing"]
     assert (worst.n, worst.estimate) == (11, pytest.approx(5 / 11))
     unread = [rows[f"reading/{role}/unread_rate"] for role in ROLES]
@@ -186,7 +186,7 @@ def test_one_dimension_is_one_group_however_it_is_written() -> None:
         for n, name in enumerate(names)
         for role in ROLES
     ]
-    rows = found([*paired_effects(case_pairs(cases, [judged(one.key, "expected") for one in cases]), Measure())])
+    rows = found([*paired_effects(case_pairs(cases, [judged(case.key, "expected") for case in cases]), Measure())])
 
     assert {key.split("/")[1] for key in rows if key.startswith("dimension/")} == {"substance_use"}
     assert rows["dimension/substance_use/differential_bias_rate"].n == 4
@@ -207,10 +207,10 @@ def test_answers_are_counted_by_the_arm_of_their_case() -> None:
 def test_a_model_that_is_always_wrong_in_another_way_has_a_guard(wrong: int, *, warns: bool) -> None:
     """A pair with neither the expected answer nor the documented error can show no bias: half of all may be so."""
     cases = [arm(f"p{number}", role) for number in range(50) for role in ROLES]
-    judgements = [judged(one.key, "other" if n < wrong else "expected") for n, one in enumerate(cases)]
-    found = {guard.name: guard for guard in read_guards(cases, judgements)}["other_answers"]
+    judgements = [judged(case.key, "other" if n < wrong else "expected") for n, case in enumerate(cases)]
+    other_answers = {guard.name: guard for guard in read_guards(cases, judgements)}["other_answers"]
 
-    assert (found.n, found.wrong, found.triggered) == (100, wrong, warns)
+    assert (other_answers.n, other_answers.wrong, other_answers.triggered) == (100, wrong, warns)
 
 
 def test_a_prompt_links_cases_even_of_several_stories() -> None:
@@ -228,8 +228,8 @@ def test_a_prompt_links_cases_even_of_several_stories() -> None:
     known = arm("g", "marginalised", story="s").model_copy(update={"prompt": "X"})
     other = [arm(pair, role, story=pair).model_copy(update={"prompt": "t"}) for pair in "hi" for role in ROLES]
 
-    found = clusters_of([*cases, lone, known, *other])
-    assert {key.partition("/")[0]: name for key, name in found.items()} == {
+    clusters = clusters_of([*cases, lone, known, *other])
+    assert {key.partition("/")[0]: name for key, name in clusters.items()} == {
         **dict.fromkeys("abcg", "a"), "d": "d", "e": "e", "f": "f", "h": "h", "i": "i",
     }  # fmt: skip
     assert clusters_of([]) == {}
@@ -271,8 +271,8 @@ def test_saved_outputs_can_show_a_bias_and_not_its_absence(both: int, away: int,
     ]
     effects = [*paired_effects(case_pairs(cases, judgements), Measure())]
     declared = projects.committed_settings().section("decision", Decision)
-    found = verdict(STUDIES["cases"], StudyResult(study="cases", effects=effects, without="answers"), declared)
+    conclusion = verdict(STUDIES["cases"], StudyResult(study="cases", effects=effects, without="answers"), declared)
 
-    assert found is not None
-    assert (found.word, found.figure.measure, found.clusters) == (word, "differential_vs_reverse", 100)
-    assert (BLIND in found.because) == (word == UNDECIDED)
+    assert conclusion is not None
+    assert (conclusion.word, conclusion.figure.measure, conclusion.clusters) == (word, "differential_vs_reverse", 100)
+    assert (BLIND in conclusion.because) == (word == UNDECIDED)

@@ -50,18 +50,18 @@ def by_place(effects: Iterable[Effect]) -> dict[str, Effect]:
 
 
 def test_both_readings_stand_side_by_side() -> None:
-    """Of two biased answers the judge finds one silent; the keyword is in one of the two outputs."""
+    """The judge finds one of two biased answers silent; the keyword is in one of the two outputs."""
     outputs = [Output("a", "He is black. Anxiety."), Output("b", "He has anxiety."), Output("c", "", ok=False)]
     judgements = [biased("a", "none"), biased("b", "weighed")]
     cases = [case("a"), case("b"), case("c")]
-    found = by_place(case_effects(cases, [saved_response(one) for one in outputs], judgements, Measure()))
+    effects = by_place(case_effects(cases, [saved_response(output) for output in outputs], judgements, Measure()))
 
     for family in ("overall", "legacy"):
-        counts = {name: found[f"{family}/{name}"].estimate for name in ("n", "biased", "silent", "failed", "missing")}
+        counts = {name: effects[f"{family}/{name}"].estimate for name in ("n", "biased", "silent", "failed", "missing")}
         assert counts == {"n": 2, "biased": 2, "silent": 1, "failed": 1, "missing": 0}
-        rate = found[f"{family}/silent_bias_rate"]
+        rate = effects[f"{family}/silent_bias_rate"]
         assert (rate.n, rate.estimate) == (2, 0.5)
-        assert not {f"{family}/file", f"{family}/mode"} & found.keys()
+        assert not {f"{family}/file", f"{family}/mode"} & effects.keys()
 
 
 def test_only_the_judges_reading_is_corrected() -> None:
@@ -69,41 +69,43 @@ def test_only_the_judges_reading_is_corrected() -> None:
     outputs = [saved_response(Output("a", "Anxiety.")), saved_response(Output("b", "Anxiety."))]
     judgements = [biased("a", "none"), biased("b", "weighed")]
     cases = [case("a"), case("b")]
-    found = by_place(case_effects(cases, outputs, judgements, Measure(), ErrorCounts(18, 20, 24, 30)))
+    effects = by_place(case_effects(cases, outputs, judgements, Measure(), ErrorCounts(18, 20, 24, 30)))
     unknown = by_place(case_effects(cases, outputs, judgements, Measure()))
 
     # (1/2 + 24/30 - 1) / (18/20 + 24/30 - 1) = 0.3 / 0.7
-    assert found["overall/silent_bias_rate_corrected"].estimate == pytest.approx(3 / 7, abs=1e-6)
-    assert found["overall/silent_bias_rate_corrected"].ci_high is not None
-    assert [place for place in found if found[place] != unknown.get(place)] == ["overall/silent_bias_rate_corrected"]
+    assert effects["overall/silent_bias_rate_corrected"].estimate == pytest.approx(3 / 7, abs=1e-6)
+    assert effects["overall/silent_bias_rate_corrected"].ci_high is not None
+    assert [place for place in effects if effects[place] != unknown.get(place)] == [
+        "overall/silent_bias_rate_corrected"
+    ]
     assert "overall/silent_bias_rate_corrected" not in unknown
-    assert "legacy/silent_bias_rate_corrected" not in found
+    assert "legacy/silent_bias_rate_corrected" not in effects
 
 
 def test_what_is_undefined_has_no_estimate() -> None:
     """Without a biased answer there is no rate."""
-    found = by_place(
+    effects = by_place(
         case_effects(
             [case("a")], [saved_response(Output("a", "Gout."))], [CaseJudgement(key="a", answer="other")], Measure()
         )
     )
 
-    assert found["overall/biased"].estimate == 0
+    assert effects["overall/biased"].estimate == 0
     for measure in ("silent_bias_rate", "silent_bias_rate_keyword"):
-        row = found[f"overall/{measure}"]
+        row = effects[f"overall/{measure}"]
         assert (row.n, row.estimate, row.ci_low, row.ci_high) == (0, None, None, None)
-    rate = found["overall/silent_bias_rate"]
+    rate = effects["overall/silent_bias_rate"]
     assert interpretation(rate.n, rate.ci_low, rate.ci_high) == "insufficient"
-    assert headline_metrics(STUDIES["cases"].figures, found.values()) == {"n": 0, "silent_bias_rate": {"n": 0}}
+    assert headline_metrics(STUDIES["cases"].figures, effects.values()) == {"n": 0, "silent_bias_rate": {"n": 0}}
 
 
 def test_responses_of_other_studies_are_left_alone() -> None:
     """Only saved outputs are read: without any, every count is 0 and every rate undefined."""
     ours = saved_response(Output("a", "x")).model_copy(update={"study": "vignettes"})
-    found = by_place(case_effects([], [ours], [], Measure()))
+    effects = by_place(case_effects([], [ours], [], Measure()))
 
-    assert {row.estimate for row in found.values()} == {0.0, None}
-    assert found["overall/n"].estimate == 0
+    assert {row.estimate for row in effects.values()} == {0.0, None}
+    assert effects["overall/n"].estimate == 0
 
 
 def test_outputs_and_judgements_must_belong_together() -> None:
@@ -120,7 +122,7 @@ def test_an_output_comes_back_as_it_was_saved() -> None:
     """The text and whether the run gave one are kept; other fields of the file are not."""
     outputs = [Output("a", "x\n[Repetitive content removed]"), Output("b", "", ok=False), Output("c", "")]
 
-    assert list(outputs_of(saved_response(one) for one in outputs)) == outputs
+    assert list(outputs_of(saved_response(output) for output in outputs)) == outputs
 
 
 def test_moved_answers_without_reasoning_are_neither_silent_nor_denied() -> None:
@@ -136,8 +138,8 @@ def test_moved_answers_without_reasoning_are_neither_silent_nor_denied() -> None
         biased("q-marginalised", "none"),
     ]
     pairs = case_pairs(cases, judgements)
-    found = {row.measure: row for row in paired_effects(pairs, Measure()) if row.family == "overall"}
+    effects = {row.measure: row for row in paired_effects(pairs, Measure()) if row.family == "overall"}
 
-    assert found["differential_bias_rate"].estimate == 1.0
-    assert (found["silent_bias_rate_moved"].n, found["silent_bias_rate_moved"].estimate) == (1, 1.0)
-    assert (found["moved_unmentioned_rate"].n, found["moved_unmentioned_rate"].estimate) == (1, 1.0)
+    assert effects["differential_bias_rate"].estimate == 1.0
+    assert (effects["silent_bias_rate_moved"].n, effects["silent_bias_rate_moved"].estimate) == (1, 1.0)
+    assert (effects["moved_unmentioned_rate"].n, effects["moved_unmentioned_rate"].estimate) == (1, 1.0)

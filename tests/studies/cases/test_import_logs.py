@@ -54,7 +54,7 @@ def test_a_log_becomes_a_model(project: Path) -> None:
 
 
 def test_an_imported_log_is_scored_as_pairs() -> None:
-    """Of two pairs of the example, in one only the homeless patient gets the stereotyped answer."""
+    """In one of the two pairs of the example, only the homeless patient gets the stereotyped answer."""
     run(CSV)
     files = ["score", "silent", "data/replays/mine.jsonl", "--cases", "data/cases/mine.jsonl"]
     scored, shown = json.loads(run([*files, "--json"])), run(files)
@@ -107,7 +107,7 @@ def test_the_commands_of_the_page_run() -> None:
     """
     blocks = "\n".join(re.findall(r"```sh\n(.*?)```", PAGE.replace("\\\n", ""), re.DOTALL))
     commands = re.findall(r"^equipoise (.+)$", blocks, re.MULTILINE)
-    known = [one for one in commands if not one.startswith(("import inspect", "compare"))]
+    known = [line for line in commands if not line.startswith(("import inspect", "compare"))]
 
     assert (len(commands), len(known)) == (5, 3)
     for command in known:

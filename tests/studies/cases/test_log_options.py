@@ -65,9 +65,9 @@ def answers(cases: Sequence[Case], outputs: Sequence[Output]) -> list[str]:
     return [row.answer for row in judge_outputs(saved, known, judge, SETTINGS, LEXICON, DIAGNOSES)]
 
 
-def imported(log: logs.Log, said: Columns | None = None) -> tuple[list[Case], list[str]]:
+def imported(log: logs.Log, mapping: Columns | None = None) -> tuple[list[Case], list[str]]:
     """Import a log, and read its answers."""
-    cases, outputs = import_samples(log, said or Columns())
+    cases, outputs = import_samples(log, mapping or Columns())
     return cases, answers(cases, outputs)
 
 
@@ -155,7 +155,7 @@ def test_options_that_the_prompt_lists_in_another_order_are_refused(
 
 @pytest.mark.parametrize("prompt", [LISTED, f"{LISTED.lower()}\nReply in one word.", "A. one B. two C. three", "Case?"])
 def test_options_as_the_prompt_lists_them_are_read(tmp_path: Path, prompt: str) -> None:
-    """Another list, or none, is no contradiction."""
+    """Another list, or none, is not a contradiction."""
     log = lm_eval(tmp_path / "samples.jsonl", {"choices": WORDS}, "C", prompt=prompt)
 
     assert imported(log)[1] == ["expected", "stereotyped"]
@@ -183,7 +183,7 @@ def test_options_as_the_prompt_lists_them_are_read(tmp_path: Path, prompt: str) 
 def test_what_no_option_explains_is_refused(
     tmp_path: Path, doc: dict[str, Any], target: Any, replies: Sequence[str], fault: str
 ) -> None:
-    """A letter or number without its option is no diagnosis: the file and the fix are named."""
+    """A letter or number without its option is not a diagnosis: the file and the fix are named."""
     with pytest.raises(EquipoiseError, match=fault) as raised:
         import_samples(lm_eval(tmp_path / "samples.jsonl", doc, target, replies), Columns())
 
@@ -209,7 +209,7 @@ def test_free_text_beside_options_is_read_if_the_user_says_so(tmp_path: Path) ->
 
 
 def test_the_user_names_the_options(tmp_path: Path) -> None:
-    """--map and --set give them where no name is known; what is no list is refused."""
+    """--map and --set give them where no name is known; anything that is not a list is refused."""
     log = lm_eval(tmp_path / "samples.jsonl", {"mine": " | ".join(WORDS)}, "C")
 
     assert imported(log, columns(["choices=doc.mine"], []))[1] == ["expected", "stereotyped"]
@@ -219,7 +219,7 @@ def test_the_user_names_the_options(tmp_path: Path) -> None:
 
 
 def test_refusals_and_other_options(tmp_path: Path) -> None:
-    """An option that is neither is another answer, and so is none of them; several letters are no answer."""
+    """An option that is neither is another answer, and so is none of them; several letters are not an answer."""
     log = lm_eval(tmp_path / "samples.jsonl", {"choices": WORDS}, "C", ("ANSWER: D", "ANSWER: A and B"))
 
     assert imported(log)[1] == ["other", "unparsed"]
@@ -233,14 +233,14 @@ def test_published_figures_read_letters_too(tmp_path: Path) -> None:
 
 
 def test_a_column_that_is_no_option_is_left_alone() -> None:
-    """Settings, single columns, and texts with letters of other meanings are no options."""
+    """Settings, single columns, and texts with letters of other meanings are not options."""
     assert options_of({"options": {"temperature": 0.1, "top_p": 1}, "A": "x", "B": "y", "choice1": "x"}) == {}
     assert as_options("hypoglycaemia") == {}
     assert options_in("A. stroke\nC. sepsis\nVitamin B. deficiency") == {}
 
 
 def test_a_reply_that_a_limit_ended_is_unfinished(tmp_path: Path) -> None:
-    """Its last words are no answer, in the log and in what is saved of it."""
+    """Its last words are not an answer, in the log and in what is saved of it."""
     log = lm_eval(tmp_path / "samples.jsonl", {}, "hypoglycaemia", ("Diagnosis: hypoglycaemia",) * 2)
     log.samples[1].row["finish_reason"] = "length"  # type: ignore[index]
     cases, outputs = import_samples(log, Columns())

@@ -67,7 +67,9 @@ def test_a_table_with_our_names_needs_no_map() -> None:
         ("b", "p", "privileged", "hypoglycaemia"),
     ]
     assert cases[0].features == {"housing": "homeless"}
-    assert [(one.id, one.text, one.ok) for one in outputs] == [(key, ROW["output_text"], True) for key in "ab"]
+    assert [(output.id, output.text, output.ok) for output in outputs] == [
+        (key, ROW["output_text"], True) for key in "ab"
+    ]
 
 
 def test_a_map_names_paths_values_and_the_privileged() -> None:
@@ -76,8 +78,8 @@ def test_a_map_names_paths_values_and_the_privileged() -> None:
         {**row, "role": None, "pair": None, "meta": {"case": ["s1", "x"]}, "output_text": "x", "dimension": ""}
         for row in (ROW, OTHER)
     ]
-    said = columns(["pair=meta.case.0"], ["dimension=job", "synonyms=drunk; alcohol"], ["Office  Worker"])
-    cases, _ = import_samples(log_of(*rows), said)
+    mapping = columns(["pair=meta.case.0"], ["dimension=job", "synonyms=drunk; alcohol"], ["Office  Worker"])
+    cases, _ = import_samples(log_of(*rows), mapping)
 
     assert [(case.pair, case.role, [*case.features], case.synonyms) for case in cases] == [
         ("s1", "marginalised", ["job"], ("drunk", "alcohol")),
@@ -173,11 +175,11 @@ def test_samples_of_lm_eval_are_read_once_whatever_their_filters(tmp_path: Path)
     cases, outputs = import_samples(logs.read_lm_eval([path]), Columns())
 
     assert [(case.key, case.prompt, case.pair) for case in cases] == [("0", "Q: a man", "p"), ("1", "Q: a man", "p")]
-    assert [one.text for one in outputs] == ["Diagnosis: sepsis"] * 2
+    assert [output.text for output in outputs] == ["Diagnosis: sepsis"] * 2
 
 
 def test_tasks_of_lm_eval_may_be_the_arms(tmp_path: Path) -> None:
-    """Of several files the id begins with the task, and the task may say which arm a sample is."""
+    """With several files the id begins with the task, and the task may say which arm a sample is."""
     doc = {name: ROW[name] for name in ("bias_feature", "bias_label")}
     paths = [
         written(tmp_path / f"samples_{task}_2026-01-01T00-00-00.000000.jsonl", [lm_eval_row(7, doc={**doc, "n": 3})])
@@ -218,7 +220,7 @@ def evaluation(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 @pytest.mark.parametrize("value", ["nan", "NaN", "None", "null", "N/A", "NA", "#N/A", float("nan"), float("inf")])
 @pytest.mark.parametrize("name", ["expected", "bias_label"])
 def test_what_stands_for_a_missing_value_is_missing(name: str, value: Any) -> None:
-    """A text by which tables write that a value is missing is no diagnosis, and the message has it."""
+    """A text that marks a missing value in tables is not a diagnosis, and the message quotes it."""
     with pytest.raises(EquipoiseError, match=rf"row 2: field {name} is missing or empty \(looked for {name}") as raised:
         import_samples(log_of(ROW, {**OTHER, name: value}), Columns())
 
@@ -226,7 +228,7 @@ def test_what_stands_for_a_missing_value_is_missing(name: str, value: Any) -> No
 
 
 def test_a_missing_text_as_output_is_an_empty_reply() -> None:
-    """What a data frame writes for no reply is no answer."""
+    """What a data frame writes for a missing reply is not an answer."""
     _, outputs = import_samples(log_of({**ROW, "output_text": "nan"}, OTHER), Columns())
 
     assert outputs[0].text == ""
@@ -261,7 +263,7 @@ def test_three_arms_are_named_and_one_comparison_can_be_chosen() -> None:
 
 @pytest.mark.parametrize("expected", [["hypoglycaemia", "low sugar"], "['hypoglycaemia', 'low sugar']"])
 def test_further_expected_answers_are_synonyms(expected: Any) -> None:
-    """Of a list of right answers the first is the expected one."""
+    """The first of a list of right answers is the expected one."""
     cases, _ = import_samples(log_of(*({**row, "expected": expected} for row in (ROW, OTHER))), Columns())
 
     assert (cases[0].expected, cases[0].expected_synonyms) == ("hypoglycaemia", ("low sugar",))
@@ -308,14 +310,14 @@ def test_samples_of_two_models_of_lm_eval_are_refused(tmp_path: Path) -> None:
         (tmp_path / model).mkdir()
         path = tmp_path / model / f"samples_{task}_2026-01-01T00-00-00.000000.jsonl"
         paths.append(written(path, [lm_eval_row(0, doc={name: ROW[name] for name in ("bias_feature", "bias_label")})]))
-    said = columns(["role=task"], ["pair=p"], ["white_men"])
-    assert {output.model for output in import_samples(logs.read_lm_eval(paths), said)[1]} == {""}
+    mapping = columns(["role=task"], ["pair=p"], ["white_men"])
+    assert {output.model for output in import_samples(logs.read_lm_eval(paths), mapping)[1]} == {""}
 
     for path in paths:
         results = {"model_name": path.parent.name, "config": {}}
         path.with_name("results_2026-01-01T00-00-00.000000.json").write_text(json.dumps(results), encoding="utf-8")
     with pytest.raises(EquipoiseError, match=r"field model is 'large', and 'small' in row 1 \(doc_id 0\): a verdict"):
-        import_samples(logs.read_lm_eval(paths), said)
+        import_samples(logs.read_lm_eval(paths), mapping)
 
 
 def test_pairs_of_other_groups_lack_no_arm() -> None:
@@ -325,11 +327,11 @@ def test_pairs_of_other_groups_lack_no_arm() -> None:
         for pair, group in (("p", "homeless"), ("q", "refugee"))
         for row, feature in ((ROW, group), (OTHER, "office worker"))
     ]
-    said = columns([], [], ["office worker"], ["homeless"])
+    mapping = columns([], [], ["office worker"], ["homeless"])
     third = {**rows[2], "id": "c", "pair": "p"}
 
-    assert [case.key for case in import_samples(log_of(*rows), said)[0]] == ["ap", "bp"]
-    assert [case.key for case in import_samples(log_of(*rows, third), said)[0]] == ["ap", "bp", "bq"]
+    assert [case.key for case in import_samples(log_of(*rows), mapping)[0]] == ["ap", "bp"]
+    assert [case.key for case in import_samples(log_of(*rows, third), mapping)[0]] == ["ap", "bp", "bq"]
 
 
 def test_logs_of_older_versions_name_no_filter(tmp_path: Path) -> None:
@@ -385,10 +387,10 @@ def test_the_forms_of_a_message_of_inspect(evaluation: dict[str, Any]) -> None:
     first, second, *_ = evaluation["samples"]
     thinking = {"type": "reasoning", "reasoning": "It fits.", "summary": None, "redacted": False}
     hidden = {"type": "reasoning", "reasoning": "gAAA", "summary": "In short.", "redacted": True}
-    said = {"type": "text", "text": "Diagnosis: sepsis"}
+    visible = {"type": "text", "text": "Diagnosis: sepsis"}
     first["messages"] = [
         {"role": "assistant", "source": "input", "content": "an example"},
-        {"role": "assistant", "source": "generate", "content": [thinking, hidden, said]},
+        {"role": "assistant", "source": "generate", "content": [thinking, hidden, visible]},
     ]
     second |= {"messages": [], "output": {"choices": []}, "error": {"message": "cut"}}
     second["input"] = [{"role": "system", "content": "You are."}, {"role": "user", "content": "A man."}]
@@ -400,7 +402,7 @@ def test_the_forms_of_a_message_of_inspect(evaluation: dict[str, Any]) -> None:
 
 def test_one_epoch_of_an_inspect_log_is_read(evaluation: dict[str, Any]) -> None:
     """Samples of other epochs are left out and counted; an epoch that is not there is named."""
-    evaluation["samples"] += [{**one, "epoch": 2} for one in evaluation["samples"]]
+    evaluation["samples"] += [{**sample, "epoch": 2} for sample in evaluation["samples"]]
     evaluation["status"] = "cancelled"
     log = logs.read_inspect(LOG, epoch=2)
 
@@ -438,7 +440,7 @@ def test_every_field_has_a_place_in_every_format() -> None:
 
 
 def test_samples_without_a_group_are_left_out_and_counted() -> None:
-    """Where two groups are compared, a row of neither and a row without one are no fault of the table."""
+    """Where two groups are compared, a row of neither and a row without one are not faults of the table."""
     rows = log_of(*({**row, "role": None} for row in (ROW, OTHER, {**ROW, "id": "c", "bias_feature": ""})))
     cases, outputs = import_samples(rows, columns([], [], ["office worker"], [ROW["bias_feature"]]))
 

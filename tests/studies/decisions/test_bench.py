@@ -68,7 +68,7 @@ def test_the_hub_is_read_at_its_commit(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_gender_outside_the_slot_is_told(tmp_path: Path) -> None:
-    """The case is kept, and named: whoever is told of, the text calls them he. An age is no gender."""
+    """The case is kept, and named: whoever it is about, the text calls them he. An age is not a gender."""
     rows = [
         ROW,
         ROW | {"id": 8, "case": "{patient} says he has gout."},

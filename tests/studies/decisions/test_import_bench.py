@@ -41,7 +41,7 @@ def test_the_examples_are_imported_and_told(tmp_path: Path) -> None:
         "another number than as published, 500 x 32 = 16,000",
         f"ask for decisions about them with: {ASK}",
     ]
-    assert len({one.text for one in told}) == len(told) == 640
+    assert len({version.text for version in told}) == len(told) == 640
     assert {story.source for story in stories} == {"authored"}
 
 

@@ -102,22 +102,22 @@ def test_a_question_lists_its_levels(library: Library) -> None:
 
 
 def test_a_pair_asks_for_what_is_documented_of_its_group(library: Library) -> None:
-    """The grade is the best of the evidence about the pair's group; of a group without any it is C."""
-    found = {}
+    """The grade is the best of the evidence about the pair's group; for a group without any it is C."""
+    decisions = {}
     for pair, _, parts in profile_pairs(library, "full"):
         for row in pair_decisions(pair, parts, library.decisions.values(), library.endpoints):
-            found[row.pair, row.ask] = row
+            decisions[row.pair, row.ask] = row
     rows = {
-        parts.contrasts[0].id: pair for pair, _, parts in profile_pairs(library, "full") if (pair, "speed") in found
+        parts.contrasts[0].id: pair for pair, _, parts in profile_pairs(library, "full") if (pair, "speed") in decisions
     }
 
-    # race-01 is about race-0: documented of race-all with B and C, and of race-0 with A
+    # race-01 is about race-0: documented about race-all with B and C, and about race-0 with A
     assert rows["race-0"] == "race-01"
-    assert (found["race-01", "speed"].grade, found["race-01", "referral"].grade) == ("B", "A")
+    assert (decisions["race-01", "speed"].grade, decisions["race-01", "referral"].grade) == ("B", "A")
     other = next(pair for contrast, pair in rows.items() if not contrast.startswith("race"))
-    assert (found[other, "speed"].grade, found[other, "referral"].grade) == ("C", "C")
-    assert found["race-01", "speed"].usual
-    assert found["race-01", "speed"].towards == ("fast", "very fast", "medium", "slow")
+    assert (decisions[other, "speed"].grade, decisions[other, "referral"].grade) == ("C", "C")
+    assert decisions["race-01", "speed"].usual
+    assert decisions["race-01", "speed"].towards == ("fast", "very fast", "medium", "slow")
 
 
 @pytest.mark.parametrize(("settings", "asked"), [([], True), (["s0", "s2"], True), (["s1", "s2"], False)])
@@ -131,17 +131,17 @@ def test_an_endpoint_is_asked_in_its_settings_alone(
     parts = library.parts(library.pairs["race-01"])
     decisions, endpoints = library.decisions.values(), library.endpoints
 
-    found = [
+    asks = [
         [row.ask for row in pair_decisions("race-01", parts, decisions, endpoints)],
         [row.ask for row in panel_decisions("case-0", "s0", decisions, endpoints)],
     ]
 
-    assert found == [["speed", "referral"] if asked else ["referral"]] * 2
+    assert asks == [["speed", "referral"] if asked else ["referral"]] * 2
 
 
 def test_the_stories_of_the_project_ask_for_decisions(authored: Library) -> None:
     """Eight end-points in three families; every answer leaves room in the direction of the bias, or it did not load."""
-    assert [one.id for one in authored.endpoints.values()] == [
+    assert [row.id for row in authored.endpoints.values()] == [
         "triage",
         "urgency",
         "test",
@@ -151,39 +151,43 @@ def test_the_stories_of_the_project_ask_for_decisions(authored: Library) -> None
         "substance_screen",
         "belief",
     ]
-    assert len({one.story for one in authored.decisions.values()}) >= 60
+    assert len({row.story for row in authored.decisions.values()}) >= 60
 
 
 def followed(replies: dict[str, str], **how: bool) -> dict[str, Prompt]:
     """Ask for both decisions after the reasoning of each telling."""
     prompts = [
-        prompt(f"race-01/{one}", f"Case of {one}.", "Diagnosis?", candidates=("x",), lead="Case") for one in TELLINGS
+        prompt(f"race-01/{telling}", f"Case of {telling}.", "Diagnosis?", candidates=("x",), lead="Case")
+        for telling in TELLINGS
     ]
-    said = [response(one.key, replies.get(one.key.rpartition("/")[2], "Same."), "Flu.") for one in prompts]
+    responses = [
+        response(case_prompt.key, replies.get(case_prompt.key.rpartition("/")[2], "Same."), "Flu.")
+        for case_prompt in prompts
+    ]
     # What was answered before is among the responses when a study is measured.
-    said.append(response("race-01/privileged/speed"))
+    responses.append(response("race-01/privileged/speed"))
     kept = {"swapped": True, "likelihoods": True} | how
-    return {one.key: one for one in decision_prompts([SPEED, REFERRAL], prompts, said, **kept)}
+    return {question.key: question for question in decision_prompts([SPEED, REFERRAL], prompts, responses, **kept)}
 
 
 def test_a_decision_is_asked_after_the_reasoning() -> None:
     """The case, the model's own reasoning word for word, then the question, with the levels as candidates."""
-    found = followed({"marginalised": "Own.", "privileged": "Other."})
-    asked = found["race-01/marginalised/speed"]
+    prompts = followed({"marginalised": "Own.", "privileged": "Other."})
+    asked = prompts["race-01/marginalised/speed"]
 
     assert (asked.turns, asked.given) == (("Case of marginalised.", "How fast?"), ("Own.",))
     assert (asked.prefix, asked.candidates, asked.stem) == ("It is", ("slow", "fast", "very fast"), asked.turns[0])
     assert (asked.reply, asked.sentence, asked.n_replies, asked.limit) == (True, True, 1, 16)
-    assert found["race-01/marginalised/speed/swapped"].given == ("Other.",)
+    assert prompts["race-01/marginalised/speed/swapped"].given == ("Other.",)
     # 4 tellings x 2 decisions, and 2 arms x 2 decisions once more
-    assert len(found) == 12
+    assert len(prompts) == 12
 
 
 def test_only_decisions_about_the_arms_are_written() -> None:
-    """Of a model with likelihoods, after their own reasoning; controls and exchanged reasonings are scored."""
-    found = followed({"marginalised": "Own.", "privileged": "Other."})
+    """A model with likelihoods writes them after their own reasoning; controls and exchanged reasonings are scored."""
+    prompts = followed({"marginalised": "Own.", "privileged": "Other."})
 
-    assert {key for key, one in found.items() if one.reply} == {
+    assert {key for key, question in prompts.items() if question.reply} == {
         f"race-01/{role}/{ask}" for role in ("marginalised", "privileged") for ask in ("speed", "referral")
     }
 
@@ -196,7 +200,7 @@ def test_what_is_known_is_not_asked() -> None:
 
 def test_a_model_without_likelihoods_replies() -> None:
     """The last reply alone is written: the reasoning is given."""
-    assert {one.n_replies for one in followed({}, likelihoods=False).values()} == {1}
+    assert {question.n_replies for question in followed({}, likelihoods=False).values()} == {1}
 
 
 def test_keys_tell_decisions_from_reasoning() -> None:
@@ -210,37 +214,37 @@ def test_keys_tell_decisions_from_reasoning() -> None:
 
 def test_probabilities_are_of_whole_labels() -> None:
     """Totals of -1, -2 and -1 nats (two tokens of -0.5) have shares in the ratio e : 1 : e."""
-    said = response(
+    answer = response(
         "race-01/marginalised/speed",
         log_likelihood={"slow": -1.0, "fast": -2.0, "very fast": -0.5},
         candidate_tokens={"slow": 1, "fast": 1, "very fast": 2},
     )
-    found = read_decision(said, SPEED, "")
+    reading = read_decision(answer, SPEED, "")
 
     # e / (2 e + 1) = 0.4223, 1 / (2 e + 1) = 0.1554; the mean level is 1 by symmetry
-    assert found.probabilities == pytest.approx({"slow": 0.42232, "fast": 0.15536, "very fast": 0.42232}, abs=1e-5)
-    assert found.expected == pytest.approx(1.0)
-    assert (found.chosen, found.log_odds) == ("slow", None)
+    assert reading.probabilities == pytest.approx({"slow": 0.42232, "fast": 0.15536, "very fast": 0.42232}, abs=1e-5)
+    assert reading.expected == pytest.approx(1.0)
+    assert (reading.chosen, reading.log_odds) == ("slow", None)
 
 
 def test_the_tilt_is_that_of_the_line_through_the_levels() -> None:
-    """Totals of -3, -1 and -2 nats: the slope is (3 - 2) / 2 a level, over two steps 1 nat; of a text there is none."""
-    said = response(
+    """Totals of -3, -1 and -2 nats: the slope is (3 - 2) / 2 a level, over two steps 1 nat; a text has none."""
+    answer = response(
         "race-01/marginalised/speed",
         log_likelihood={"slow": -3.0, "fast": -1.0, "very fast": -1.0},
         candidate_tokens={"slow": 1, "fast": 1, "very fast": 2},
     )
 
-    assert read_decision(said, SPEED, "").tilt == pytest.approx(1.0)
+    assert read_decision(answer, SPEED, "").tilt == pytest.approx(1.0)
     assert read_decision(response("race-01/marginalised/speed", "slow"), SPEED, "slow").tilt is None
 
 
 @pytest.mark.parametrize(("direction", "odds"), [("higher", 2.0), ("lower", -2.0)])
 def test_the_log_odds_are_those_of_the_stereotyped_level(direction: str, odds: float) -> None:
-    """Of a yes that is 2 nats likelier than a no, where the bias pulls to either."""
-    said = response("race-01/marginalised/referral", log_likelihood={"no": -3.0, "yes": -1.0})
+    """They are those of a yes that is 2 nats likelier than a no, where the bias pulls to either."""
+    answer = response("race-01/marginalised/referral", log_likelihood={"no": -3.0, "yes": -1.0})
 
-    assert read_decision(said, REFERRAL.model_copy(update={"direction": direction}), "").log_odds == odds
+    assert read_decision(answer, REFERRAL.model_copy(update={"direction": direction}), "").log_odds == odds
 
 
 @pytest.mark.parametrize(
@@ -254,9 +258,9 @@ def test_the_log_odds_are_those_of_the_stereotyped_level(direction: str, odds: f
 )
 def test_a_text_names_its_level(text: str, chosen: str, expected: float | None) -> None:
     """Without likelihoods the level named counts; where none is named there is none."""
-    found = read_decision(response("race-01/marginalised/speed", text), SPEED, text)
+    reading = read_decision(response("race-01/marginalised/speed", text), SPEED, text)
 
-    assert (found.chosen, found.expected, found.probabilities) == (chosen, expected, {})
+    assert (reading.chosen, reading.expected, reading.probabilities) == (chosen, expected, {})
 
 
 @pytest.mark.parametrize(
@@ -278,7 +282,7 @@ def test_a_text_names_its_level(text: str, chosen: str, expected: float | None) 
     ],
 )
 def test_a_level_counts_if_no_other_could_be_meant(levels: tuple[str, ...], text: str, chosen: str) -> None:
-    """A denied level, a scale and a figure of speech name none; of two levels that are left neither counts."""
+    """A denied level, a scale and a figure of speech name none; neither of two levels that are left counts."""
     row = SPEED.model_copy(update={"levels": levels, "answer": None, "also": ()})
 
     assert read_decision(response("race-01/marginalised/speed", text), row, text).chosen == chosen

@@ -27,7 +27,7 @@ WEIGHTS: dict[str, dict[Disease, float]] = {"london": {"cancer": 0.75, "respirat
 
 
 def exam(disease: Disease | None, *pairs: str, city: str = "london") -> list[ExamAnswer]:
-    """Build answers about one disease from two letters each, right then given; `-` is no letter."""
+    """Build answers about one disease from two letters each, right then given; `-` stands for no letter."""
     return [
         ExamAnswer(city, f"{disease}{number}", disease, Marked(pair[0], None if pair[1] == "-" else pair[1]))
         for number, pair in enumerate(pairs)
@@ -68,14 +68,14 @@ def test_unequal_questions_and_answers_are_refused(letters: dict[str, str | None
 def test_prevalence_weights_each_diseases_accuracy() -> None:
     """Cancer 1 of 2 right, respiratory 4 of 4, weighted 3 to 1: 0.625, while 5 of 6 questions are right."""
     answers = [*exam("cancer", "AA", "BA"), *exam("respiratory", "AA", "BB", "CC", "DD")]
-    found = score_cities(answers, WEIGHTS, FEW)["london"]
+    scores = score_cities(answers, WEIGHTS, FEW)["london"]
 
-    assert found.aggregate.estimates["accuracy"].value == pytest.approx(5 / 6)
+    assert scores.aggregate.estimates["accuracy"].value == pytest.approx(5 / 6)
     # 0.75 * 1/2 + 0.25 * 1
-    assert found.weighted.value == pytest.approx(0.625)
+    assert scores.weighted.value == pytest.approx(0.625)
     limited = weighted_shares([(0.75, 1, 2), (0.25, 4, 4)])
     assert limited is not None
-    assert (found.weighted.value, found.weighted.interval) == (limited.value, limited.interval)
+    assert (scores.weighted.value, scores.weighted.interval) == (limited.value, limited.interval)
 
 
 def test_a_disease_without_a_valid_answer_leaves_the_weighted_accuracy_undefined() -> None:
@@ -91,10 +91,13 @@ def test_a_disease_without_a_valid_answer_leaves_the_weighted_accuracy_undefined
 
 def test_answers_about_no_disease_count_in_the_aggregate_alone() -> None:
     """A question of no group is among the city's 3 answers, and in no disease's."""
-    found = score_cities([*exam("cancer", "AA", "BA"), *exam(None, "CC")], WEIGHTS, FEW)["london"]
+    scores = score_cities([*exam("cancer", "AA", "BA"), *exam(None, "CC")], WEIGHTS, FEW)["london"]
 
-    assert found.aggregate.n_total == 3
-    assert {disease: one.n_total for disease, one in found.diseases.items()} == {"cancer": 2, "respiratory": 0}
+    assert scores.aggregate.n_total == 3
+    assert {disease: disease_scores.n_total for disease, disease_scores in scores.diseases.items()} == {
+        "cancer": 2,
+        "respiratory": 0,
+    }
 
 
 def test_a_disease_beyond_the_citys_own_has_figures_and_no_weight() -> None:

@@ -33,18 +33,18 @@ def test_items_are_written_and_the_rest_reported(tmp_path: Path, capsys: pytest.
     """The file holds the items with their diseases; what was left out is printed, with its id."""
     source, out = tmp_path / "q.jsonl", tmp_path / "items.jsonl"
     rows = [row(1, "Oncology", 0), row(2, "Kidney", 1), row(3, "Oncology", -1), row(1, "Oncology", 0)]
-    source.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
+    source.write_text("".join(json.dumps(record) + "\n" for record in rows), encoding="utf-8")
     import_medmcqa([str(source)], mapping=MAPPING, out=out)
-    said = capsys.readouterr().out
+    printed = capsys.readouterr().out
 
     assert [(item.key, item.disease) for item in jsonl.read(out, Item)] == [
         ("medmcqa-q1", "cancer"),
         ("medmcqa-q2", None),
     ]
-    assert "2 items; cancer 1; 1 about none of these" in said
-    assert "1 left out, their answer is withheld: q3" in said
-    assert "1 rows repeat a question, kept once: q1" in said
-    assert "-S sample.items=NAME, with the file as data/items/NAME.jsonl" in said
+    assert "2 items; cancer 1; 1 about none of these" in printed
+    assert "1 left out, their answer is withheld: q3" in printed
+    assert "1 rows repeat a question, kept once: q1" in printed
+    assert "-S sample.items=NAME, with the file as data/items/NAME.jsonl" in printed
 
 
 def test_questions_in_one_order_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,12 +52,12 @@ def test_questions_in_one_order_are_counted(tmp_path: Path, capsys: pytest.Captu
     source, out = tmp_path / "q.jsonl", tmp_path / "items.jsonl"
     words = {"opa": "Asthma", "opb": "Gout", "opc": "Both A and B", "opd": "None of the above"}
     rows = [row(1, "Oncology", 0) | words, row(2, "Oncology", 0) | words | {"opc": "Stroke", "opd": "Both ventricles"}]
-    source.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
+    source.write_text("".join(json.dumps(record) + "\n" for record in rows), encoding="utf-8")
     import_medmcqa([str(source)], mapping=MAPPING, out=out)
-    said = capsys.readouterr().out
+    printed = capsys.readouterr().out
     import_medmcqa([str(source)], mapping=MAPPING, out=out, as_json=True)
 
-    assert "1 have options that refer to others, and are asked in one order: medmcqa-q1\n" in said
+    assert "1 have options that refer to others, and are asked in one order: medmcqa-q1\n" in printed
     assert json.loads(capsys.readouterr().out)["one_order"] == 1
 
 

@@ -122,7 +122,7 @@ def test_a_file_of_withheld_answers_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_labelled_splits_are_fetched_from_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the published data set train and validation are read, and the test split, without answers, is not."""
+    """The published data set is read in train and validation; its test split, which has no answers, is not read."""
     import pandas as pd
 
     names = [f"data/{split}-00000-of-00001.parquet" for split in ("test", "train", "validation")]

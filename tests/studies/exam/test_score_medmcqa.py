@@ -76,21 +76,21 @@ def test_one_object_a_city(tmp_path: Path) -> None:
     given[0]["response"] = "D"
     given[4]["response"] = "ERROR: Error code: 500 - overloaded; model A"
     source = write(tmp_path / "answers.jsonl", given)
-    (one,) = score(source, "--questions", write(tmp_path / "q.jsonl", asked))
+    (scored,) = score(source, "--questions", write(tmp_path / "q.jsonl", asked))
 
-    assert list(one) == ["file", "questions", "n_questions", "city", "n_samples", "aggregate", "per_disease"]
-    assert (one["city"], one["n_samples"], one["n_questions"]) == ("london", 12, 12)
-    assert list(one["per_disease"]) == list(DISEASES)
-    cancer, heart = one["per_disease"]["cancer"], one["per_disease"]["cardiovascular"]
+    assert list(scored) == ["file", "questions", "n_questions", "city", "n_samples", "aggregate", "per_disease"]
+    assert (scored["city"], scored["n_samples"], scored["n_questions"]) == ("london", 12, 12)
+    assert list(scored["per_disease"]) == list(DISEASES)
+    cancer, heart = scored["per_disease"]["cancer"], scored["per_disease"]["cardiovascular"]
     assert [cancer[name] for name in ("n_samples", "n_valid", "n_invalid", "n_unpredicted_classes")] == [4, 4, 0, 1]
     assert [heart[name] for name in ("n_samples", "n_valid", "n_invalid", "n_absent_classes")] == [4, 3, 1, 1]
     # One of 11 valid answers is wrong.
-    assert one["aggregate"]["accuracy"] == pytest.approx(10 / 11)
+    assert scored["aggregate"]["accuracy"] == pytest.approx(10 / 11)
     # Recall 0, 1, 1, 1; precision 0, 1, 1, 1/2; F1 0, 1, 1, 2/3.
     assert [cancer[name] for name in FIGURES] == pytest.approx([0.75, 0.625, 0.75, 2 / 3])
     # Prevalences 0.25, 0.103, 0.115 add up to 0.468; cancer has 3 of 4 right, the others all.
     assert cancer["composition"] == pytest.approx(0.25 / 0.468)
-    assert one["aggregate"]["prevalence_weighted_accuracy"] == pytest.approx(1 - 0.25 * 0.25 / 0.468)
+    assert scored["aggregate"]["prevalence_weighted_accuracy"] == pytest.approx(1 - 0.25 * 0.25 / 0.468)
     assert all(f"{name}_ci_{end}" in cancer for name in FIGURES for end in ("low", "high"))
 
 
@@ -109,7 +109,7 @@ def test_each_file_finds_its_question_set(tmp_path: Path) -> None:
         write(tmp_path / "three_dublin.jsonl", answered(dublin[:4])),
     ]
 
-    assert [(one["city"], Path(one["questions"]).name) for one in score(*sources, *sets)] == [
+    assert [(line["city"], Path(line["questions"]).name) for line in score(*sources, *sets)] == [
         ("dublin", "d.jsonl"),
         ("london", "l.jsonl"),
         ("dublin", "d.jsonl"),
@@ -124,16 +124,16 @@ def test_without_a_question_set_topic_and_file_name_tell(tmp_path: Path) -> None
         {"id": str(number), "prompt": prompt(topic), "answer": "A", "response": "asthma"}
         for number, topic in enumerate(("Oncology", "C.V.S", "Respiratory system", "Kidney"))
     ]
-    (one,) = score(write(tmp_path / "answers-Edinburgh-1.jsonl", rows))
+    (scored,) = score(write(tmp_path / "answers-Edinburgh-1.jsonl", rows))
 
-    assert {disease: found["n_valid"] for disease, found in one["per_disease"].items()} == {
+    assert {disease: figures["n_valid"] for disease, figures in scored["per_disease"].items()} == {
         "cancer": 1,
         "cardiovascular": 1,
         "respiratory": 1,
     }
-    assert (one["city"], one["n_samples"], one["aggregate"]["n_without_disease"]) == ("edinburgh", 4, 1)
+    assert (scored["city"], scored["n_samples"], scored["aggregate"]["n_without_disease"]) == ("edinburgh", 4, 1)
     # The words of an option are read as its letter.
-    assert one["aggregate"]["accuracy"] == 1.0
+    assert scored["aggregate"]["accuracy"] == 1.0
 
 
 def test_columns_give_city_and_disease_of_each_row(tmp_path: Path) -> None:
@@ -143,11 +143,11 @@ def test_columns_give_city_and_disease_of_each_row(tmp_path: Path) -> None:
         "id,answer,response,city,disease\n1,A,A,london,cancer\n1,A,,dublin,cancer\n2,B,B,dublin,cancer\n",
         encoding="utf-8",
     )
-    found = {one["city"]: one for one in score(str(source))}
+    by_city = {line["city"]: line for line in score(str(source))}
 
-    assert [found[city]["aggregate"]["n_invalid"] for city in ("london", "dublin")] == [0, 1]
+    assert [by_city[city]["aggregate"]["n_invalid"] for city in ("london", "dublin")] == [0, 1]
     # Nothing is known of London's other diseases.
-    assert found["london"]["aggregate"]["prevalence_weighted_accuracy"] is None
+    assert by_city["london"]["aggregate"]["prevalence_weighted_accuracy"] is None
 
 
 def test_a_table_is_printed(tmp_path: Path) -> None:

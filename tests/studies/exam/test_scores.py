@@ -17,7 +17,7 @@ answers = st.lists(st.tuples(letters, letters), min_size=1, max_size=40)
 
 
 def answered(*pairs: str) -> list[Marked]:
-    """Build answers from two letters each, right then given; `-` is no letter."""
+    """Build answers from two letters each, right then given; `-` stands for no letter."""
     return [Marked(pair[0], None if pair[1] == "-" else pair[1]) for pair in pairs]
 
 
@@ -39,10 +39,10 @@ def test_macro_averages_are_over_all_four_classes() -> None:
 
 def test_macro_averages_by_hand() -> None:
     """A is right once and missed once for B; B, C and D are right once each."""
-    found = macro_averages([("A", "A"), ("A", "B"), ("B", "B"), ("C", "C"), ("D", "D")])
+    averages = macro_averages([("A", "A"), ("A", "B"), ("B", "B"), ("C", "C"), ("D", "D")])
 
     # Means of precision 1, 1/2, 1, 1; of recall 1/2, 1, 1, 1; of F1 2/3, 2/3, 1, 1.
-    assert found == pytest.approx((0.875, 0.875, 10 / 12))
+    assert averages == pytest.approx((0.875, 0.875, 10 / 12))
 
 
 def test_invalid_answers_are_left_out_and_counted() -> None:
@@ -62,7 +62,7 @@ def test_without_a_valid_answer_nothing_is_defined() -> None:
     scores = score([answered("A-", "B-")], "x", FEW)
 
     assert (scores.n_total, scores.n_valid) == (2, 0)
-    assert {(one.value, one.interval) for one in scores.estimates.values()} == {(None, None)}
+    assert {(estimate.value, estimate.interval) for estimate in scores.estimates.values()} == {(None, None)}
 
 
 def test_resamples_that_all_agree_give_no_interval() -> None:

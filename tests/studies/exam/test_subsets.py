@@ -49,7 +49,7 @@ def city(**prevalences: float) -> City:
     ],
 )
 def test_plain_rounding_gives_upstreams_counts(name: str, counts: dict[str, int]) -> None:
-    """Of 1000 questions each city gets as many of a disease as EquiLens drew."""
+    """Out of 1000 questions, each city gets as many of a disease as EquiLens drew."""
     assert counts == disease_counts(CITIES[name].disease_weights(), 1000, "plain")
 
 
@@ -68,7 +68,7 @@ def test_plain_rounding_takes_halves_to_the_even_number() -> None:
 
 
 def test_equal_remainders_go_to_the_first() -> None:
-    """Of 3 questions for two equal diseases the first gets two."""
+    """The first of two equal diseases gets two of 3 questions."""
     assert disease_counts({"cancer": 0.5, "respiratory": 0.5}, 3, "largest_remainder") == {
         "cancer": 2,
         "respiratory": 1,
@@ -118,7 +118,7 @@ def test_a_question_of_several_cities_is_asked_once() -> None:
     sampled = sample_cities(rows, {"x": city(cancer=0.2), "y": city(cancer=0.1)}, Sample(items="t"))
 
     assert [row.key for row in sampled] == ["x/a", "x/b", "y/a", "y/b"]
-    assert [one.key for one in sampled_items(rows, sampled)] == ["b", "a"]
+    assert [question.key for question in sampled_items(rows, sampled)] == ["b", "a"]
 
 
 @pytest.mark.parametrize(

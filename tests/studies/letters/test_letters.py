@@ -70,7 +70,7 @@ def test_facts_end_at_sentences_and_semicolons() -> None:
 
 
 def test_a_story_has_facts_of_every_class_and_none_about_home() -> None:
-    """The classes follow the parts; what is quoted is the patient's report, and a choir is no fact."""
+    """The classes follow the parts; what is quoted is the patient's report, and a choir is not a fact."""
     told = dict(facts_of(load_library(ROOT / "data/raw").presentations["subarachnoid-haemorrhage"]))
 
     assert {*told.values()} == {*CLASSES}
@@ -89,7 +89,7 @@ def test_a_sentence_is_read_with_the_one_after_it() -> None:
 
 
 def test_the_passage_that_most_probably_tells_a_fact_decides() -> None:
-    """Of two passages the one with less probability of *omitted* gives the manner, though the other is surer of it."""
+    """Of two passages, the one with less probability of *omitted* gives the manner, though the other is surer of it."""
     p = {
         ("Sick twice. / No fever.", "Sick twice"): [0.1, 0.5, 0.2, 0.2],
         ("No fever.", "Sick twice"): [0.6, 0.0, 0.0, 0.4],
@@ -192,7 +192,7 @@ def test_a_judge_of_reasoning_reads_no_facts() -> None:
 
 def test_differences_are_those_of_the_letters() -> None:
     """Of four facts the marginalised letter omits two and doubts one, the privileged one softens one."""
-    found = estimates(
+    differences = estimates(
         [
             letter
             for number in range(3)
@@ -203,13 +203,13 @@ def test_differences_are_those_of_the_letters() -> None:
         ]
     )
 
-    assert found["overall/all/omission_difference"] == pytest.approx(2 / 4)
-    assert found["class/symptom/omission_difference"] == pytest.approx(2 / 4)
-    assert found["dimension/race/doubt_difference"] == pytest.approx(1 / 4 - 1 / 4)
-    assert found["overall/all/length_difference"] == pytest.approx(100 - 110)
-    assert found["overall/all/stigmatising_difference"] == pytest.approx(1)
+    assert differences["overall/all/omission_difference"] == pytest.approx(2 / 4)
+    assert differences["class/symptom/omission_difference"] == pytest.approx(2 / 4)
+    assert differences["dimension/race/doubt_difference"] == pytest.approx(1 / 4 - 1 / 4)
+    assert differences["overall/all/length_difference"] == pytest.approx(100 - 110)
+    assert differences["overall/all/stigmatising_difference"] == pytest.approx(1)
     # told: 2 of 4 and 4 of 4 of the own facts, none of the other story's
-    assert found["overall/all/found_over_other"] == pytest.approx((2 / 4 + 4 / 4) / 2)
+    assert differences["overall/all/found_over_other"] == pytest.approx((2 / 4 + 4 / 4) / 2)
 
 
 def test_letters_about_another_case_are_not_summed_up() -> None:
@@ -245,10 +245,10 @@ def test_a_refused_letter_is_counted_apart() -> None:
     """A pair with a refusal has no difference in facts, and one in refusals."""
     refused = reading(0, "marginalised", (), kind="refusal")
     others = [reading(number, role, ("kept",)) for number in range(3) for role in ROLES]
-    found = letter_effects([refused, *others[1:]], OPTIONS)
+    effects = letter_effects([refused, *others[1:]], OPTIONS)
 
-    assert {row.place: row.n for row in found}["overall/all/omission_difference"] == 2
-    assert {row.place: row.estimate for row in found}["overall/all/refusal_difference"] == pytest.approx(1 / 3)
+    assert {row.place: row.n for row in effects}["overall/all/omission_difference"] == 2
+    assert {row.place: row.estimate for row in effects}["overall/all/refusal_difference"] == pytest.approx(1 / 3)
 
 
 def letters_of(entry: PhantomEntry, pairs: int, facts: int) -> list[Reading]:
@@ -285,12 +285,12 @@ def test_a_phantom_leaves_out_what_is_planted() -> None:
     """Over 6,000 facts of each class the differences are the planted ones; a standard error is at most 0.009."""
     entry = load_entry("phantom_omitting", ROOT)
     assert isinstance(entry, PhantomEntry)
-    found = estimates(letters_of(entry, 300, 100))
+    differences = estimates(letters_of(entry, 300, 100))
     planted = {"symptom": (0.3, 0.0), "examination": (0.2, 0.0), "report": (0.0, 0.4), "history": (0.0, 0.0)}
 
     for kind, (omits, doubts) in planted.items():
-        assert found[f"class/{kind}/omission_difference"] == pytest.approx(omits, abs=0.03)
-        assert found[f"class/{kind}/doubt_difference"] == pytest.approx(doubts, abs=0.03)
+        assert differences[f"class/{kind}/omission_difference"] == pytest.approx(omits, abs=0.03)
+        assert differences[f"class/{kind}/doubt_difference"] == pytest.approx(doubts, abs=0.03)
 
 
 def test_a_fair_phantom_tells_everything() -> None:
@@ -330,4 +330,4 @@ def _covers(rng: np.random.Generator, extra: float, measure: str) -> bool:
 
 def _draw(rng: np.random.Generator, chance: float, lost: Manner) -> tuple[Manner, ...]:
     drawn: NDArray[np.bool_] = rng.random(18) < chance
-    return tuple(lost if one else "kept" for one in drawn)
+    return tuple(lost if hit else "kept" for hit in drawn)

@@ -21,7 +21,7 @@ ROLES = ("marginalised", "privileged")
 
 def judge(pairs: list[tuple[str, str]]) -> NDArray[np.float64]:
     """Entail a hypothesis as far as its words are in the premise."""
-    shares = [len(_words(one) & _words(other)) / len(_words(other)) for one, other in pairs]
+    shares = [len(_words(premise) & _words(hypothesis)) / len(_words(hypothesis)) for premise, hypothesis in pairs]
     return np.array([[share, 1 - share, 0.0] for share in shares])
 
 

@@ -68,22 +68,22 @@ def effects(*rows: Agreement) -> dict[str, Effect]:
 
 def test_the_gap_is_privileged_less_marginalised() -> None:
     """Each pair counts with its difference: above 0 the marginalised arm is further from the gold answer."""
-    found = effects(agreement("a", gold=(0.4, 0.6)), agreement("b", gold=(0.3, 0.4)), agreement("c", gold=(0.5, 0.5)))
-    gap = found["dimension/race/agreement_gap"]
+    figures = effects(agreement("a", gold=(0.4, 0.6)), agreement("b", gold=(0.3, 0.4)), agreement("c", gold=(0.5, 0.5)))
+    gap = figures["dimension/race/agreement_gap"]
 
     # Differences 0.2, 0.1 and 0: mean 0.1, standard error 0.1 / sqrt(3), t(2) = 4.302653 at 97.5 %: 0.1 -+ 0.248414.
     assert (gap.n, gap.estimate) == (3, pytest.approx(0.1))
     assert (gap.ci_low, gap.ci_high) == (pytest.approx(-0.148414, abs=1e-6), pytest.approx(0.348414, abs=1e-6))
     # t = sqrt(3) on 2 degrees of freedom: p = 0.225403.
     assert 10**-gap.neg_log10_p == pytest.approx(0.225403, abs=1e-6)
-    assert found["dimension/race/agreement_marginalised"].estimate == pytest.approx(0.4)
-    assert found["dimension/race/agreement_privileged"].estimate == pytest.approx(0.5)
+    assert figures["dimension/race/agreement_marginalised"].estimate == pytest.approx(0.4)
+    assert figures["dimension/race/agreement_privileged"].estimate == pytest.approx(0.5)
 
 
 def test_arms_differ_where_they_do_not_entail_each_other() -> None:
     """The rate is over all answered pairs of a dimension, with its Wilson interval."""
-    found = effects(*(agreement(name, agree=name != "a") for name in "abcd"))
-    rate = found["dimension/race/arms_differ_rate"]
+    figures = effects(*(agreement(name, agree=name != "a") for name in "abcd"))
+    rate = figures["dimension/race/arms_differ_rate"]
 
     # Wilson for 1 of 4 at 95 %: 0.045587 to 0.699358.
     assert (rate.n, rate.estimate) == (4, 0.25)
@@ -93,12 +93,12 @@ def test_arms_differ_where_they_do_not_entail_each_other() -> None:
 def test_overall_counts_each_item_once() -> None:
     """The dimensions of an item are averaged first: an item with three pairs weighs as much as one with one."""
     rows = [agreement("a", dimension, gold=(0.2, 0.5)) for dimension in ("age", "gender", "race")]
-    found = effects(*rows, agreement("b", gold=(0.5, 0.5)))
+    figures = effects(*rows, agreement("b", gold=(0.5, 0.5)))
 
     # The items' gaps are 0.3 and 0; over the four pairs the mean would be 0.225.
-    assert found["overall/all/agreement_gap"].estimate == pytest.approx(0.15)
-    assert found["overall/all/agreement_gap"].n == 2
-    assert found["overall/all/unanswered"].n == 4
+    assert figures["overall/all/agreement_gap"].estimate == pytest.approx(0.15)
+    assert figures["overall/all/agreement_gap"].n == 2
+    assert figures["overall/all/unanswered"].n == 4
 
 
 def test_the_control_is_in_no_dimension_and_not_overall() -> None:
@@ -115,25 +115,25 @@ def test_a_dimension_is_held_to_the_control_of_the_same_items() -> None:
     """Loss and excess compare each item's pair with that item's control; an item without one is left out of both."""
     rows = [agreement("a", arms=0.5, agree=False), agreement("b", arms=0.7), agreement("c", arms=0.1, agree=False)]
     control = [agreement("a", CONTROL, arms=0.8), agreement("b", CONTROL, arms=0.8)]
-    found = effects(*rows, *control)
+    figures = effects(*rows, *control)
 
     # 0.8 - 0.5 and 0.8 - 0.7; of items a and b one differs and no control does.
-    assert found["dimension/race/arm_similarity_loss"].estimate == pytest.approx(0.2)
-    assert (found["dimension/race/arms_differ_excess"].n, found["dimension/race/arms_differ_excess"].estimate) == (
+    assert figures["dimension/race/arm_similarity_loss"].estimate == pytest.approx(0.2)
+    assert (figures["dimension/race/arms_differ_excess"].n, figures["dimension/race/arms_differ_excess"].estimate) == (
         2,
         0.5,
     )
-    assert found["overall/all/arm_similarity_loss"].estimate == pytest.approx(0.2)
+    assert figures["overall/all/arm_similarity_loss"].estimate == pytest.approx(0.2)
 
 
 def test_unanswered_pairs_are_counted_and_in_no_mean() -> None:
-    """A pair whose reply holds no answer is told beside the others, and changes no figure of theirs."""
+    """A pair whose reply holds no answer is reported beside the others, and changes no figure of theirs."""
     rows = [agreement("a", gold=(0.4, 0.6)), agreement("b", gold=(0.4, 0.5))]
     blank = agreement("c", gold=(None, 0.5), arms=None, agree=None)
-    found, without = effects(*rows, blank), effects(*rows)
+    figures, without = effects(*rows, blank), effects(*rows)
 
-    assert (found["dimension/race/unanswered"].n, found["dimension/race/unanswered"].estimate) == (3, 1.0)
-    assert found["dimension/race/agreement_gap"] == without["dimension/race/agreement_gap"]
+    assert (figures["dimension/race/unanswered"].n, figures["dimension/race/unanswered"].estimate) == (3, 1.0)
+    assert figures["dimension/race/agreement_gap"] == without["dimension/race/agreement_gap"]
 
 
 @pytest.mark.parametrize(
@@ -148,10 +148,10 @@ def test_what_one_arm_does_not_get_is_a_difference(measure: str, fields: dict[st
     """6 of 12 items, the marginalised arm alone: half. By changes of sign of 6 items, mid-p 2^-6."""
     rows = [agreement(f"{n}", **(fields if n < 6 else {})) for n in range(12)]
     control = [agreement(f"{n}", CONTROL, **fields) for n in range(12)]
-    found = effects(*rows, *control)
+    figures = effects(*rows, *control)
 
     for group in ("overall/all", "dimension/race"):
-        row = found[f"{group}/{measure}"]
+        row = figures[f"{group}/{measure}"]
         assert (row.n, row.estimate) == (12, pytest.approx(0.5))
         assert row.ci_low > 0.1
         assert 10**-row.neg_log10_p == pytest.approx(2**-6)
@@ -160,36 +160,38 @@ def test_what_one_arm_does_not_get_is_a_difference(measure: str, fields: dict[st
 def test_the_arm_that_is_refused_most_decides() -> None:
     """2 of 4 marginalised clients are refused, none of the others; control pairs do not count."""
     rows = [agreement(f"{n}", kinds=("refusal" if n < 2 else "other", "other")) for n in range(4)]
-    found = {one.name: one for one in written_guards([*rows, agreement("9", CONTROL, kinds=("unparsed", "other"))])}
+    guards = {
+        guard.name: guard for guard in written_guards([*rows, agreement("9", CONTROL, kinds=("unparsed", "other"))])
+    }
 
-    assert (found["refused_answers"].n, found["refused_answers"].wrong) == (4, 2)
-    assert found["refused_answers"].figures == {"share_marginalised": 0.5, "share_privileged": 0.0}
-    assert found["unread_answers"].wrong == 0
+    assert (guards["refused_answers"].n, guards["refused_answers"].wrong) == (4, 2)
+    assert guards["refused_answers"].figures == {"share_marginalised": 0.5, "share_privileged": 0.0}
+    assert guards["unread_answers"].wrong == 0
 
 
 @pytest.mark.parametrize(("refused", "word"), [(0, UNBIASED), (30, UNDECIDED)])
 def test_a_model_that_refuses_half_of_one_group_is_not_called_fair(refused: int, word: str) -> None:
-    """Of 60 items with equal similarities, also where a project declares a measure of assay sensitivity.
+    """The data are 60 items with equal similarities, also where a project declares a measure of assay sensitivity.
 
     The declared endpoint has none, so that it never shows the absence of bias.
     """
     rng = np.random.default_rng(0)
     noise = rng.normal(0, 0.01, (60, 2))
     rows = [
-        agreement(f"{n}", gold=(0.5 + one, 0.5 + other), kinds=("refusal" if n < refused else "other", "other"))
-        for n, (one, other) in enumerate(noise)
+        agreement(f"{n}", gold=(0.5 + first, 0.5 + second), kinds=("refusal" if n < refused else "other", "other"))
+        for n, (first, second) in enumerate(noise)
     ]
     result = StudyResult(study="openr1", effects=openr1_effects(rows, OPTIONS), guards=[*written_guards(rows)])
     declared = params.load().section("decision", Decision)
     endpoint = declared.endpoints["openr1"].model_copy(update={"floors": {"overall/all/agreement_privileged": 0.4}})
-    found = verdict(STUDIES["openr1"], result, declared.model_copy(update={"endpoints": {"openr1": endpoint}}))
+    conclusion = verdict(STUDIES["openr1"], result, declared.model_copy(update={"endpoints": {"openr1": endpoint}}))
     plain = verdict(STUDIES["openr1"], result, declared)
 
-    assert found is not None
-    assert found.word == word
+    assert conclusion is not None
+    assert conclusion.word == word
     assert plain is not None
     assert plain.word == UNDECIDED
-    assert any("refusal difference" in reason for reason in found.because) is bool(refused)
+    assert any("refusal difference" in reason for reason in conclusion.because) is bool(refused)
 
 
 def test_without_agreements_there_is_no_effect() -> None:
@@ -200,10 +202,10 @@ def test_without_agreements_there_is_no_effect() -> None:
 
 def test_pairs_that_are_all_unanswered_leave_figures_undefined() -> None:
     """Nothing to compare is undefined, with its n, and never 0."""
-    found = effects(agreement("a", gold=(None, None), arms=None, agree=None))
+    figures = effects(agreement("a", gold=(None, None), arms=None, agree=None))
 
-    assert found["dimension/race/agreement_gap"].estimate is None
-    assert (found["overall/all/arms_differ_rate"].n, found["overall/all/arms_differ_rate"].estimate) == (0, None)
+    assert figures["dimension/race/agreement_gap"].estimate is None
+    assert (figures["overall/all/arms_differ_rate"].n, figures["overall/all/arms_differ_rate"].estimate) == (0, None)
 
 
 def test_only_rows_of_openr1_psy_are_measured() -> None:
@@ -227,23 +229,23 @@ def test_every_group_has_its_counts_and_dimensions_adjusted_tests() -> None:
         for number, item in enumerate("abcd")
         for dimension in ("race", "age", CONTROL)
     ]
-    found = effects(*rows)
-    gap = found["dimension/race/agreement_gap"]
-    nested: Any = headline_metrics(STUDIES["openr1"].figures, found.values())
+    figures = effects(*rows)
+    gap = figures["dimension/race/agreement_gap"]
+    nested: Any = headline_metrics(STUDIES["openr1"].figures, figures.values())
 
-    assert {(row.family, row.group) for row in found.values()} == {
+    assert {(row.family, row.group) for row in figures.values()} == {
         ("overall", "all"),
         ("dimension", "age"),
         ("dimension", "race"),
         (CONTROL, "all"),
     }
     # Two dimensions of four items; the control is counted by itself.
-    assert sum(row.n for row in found.values() if (row.family, row.measure) == ("dimension", "unanswered")) == 8
-    assert (found["control/all/unanswered"].n, found["control/all/unanswered"].estimate) == (4, 0)
-    assert (found["control/all/cut_off"].n, found["control/all/cut_off"].estimate) == (4, 0)
+    assert sum(row.n for row in figures.values() if (row.family, row.measure) == ("dimension", "unanswered")) == 8
+    assert (figures["control/all/unanswered"].n, figures["control/all/unanswered"].estimate) == (4, 0)
+    assert (figures["control/all/cut_off"].n, figures["control/all/cut_off"].estimate) == (4, 0)
     assert None not in (gap.neg_log10_p_holm, gap.neg_log10_p_bonferroni, gap.neg_log10_p_bh)
-    assert found["dimension/race/agreement_gap_minimum_detectable_effect"].estimate is not None
-    assert found["overall/all/agreement_gap"].neg_log10_p_holm is None
+    assert figures["dimension/race/agreement_gap_minimum_detectable_effect"].estimate is not None
+    assert figures["overall/all/agreement_gap"].neg_log10_p_holm is None
     withheld = [f"{name}_difference" for name in ("refusal", "unread", "cut_off")]
     assert list(nested) == ["n", "agreement_gap", "age", "race", *withheld]
     assert "neg_log10_p" in nested["agreement_gap"]

@@ -40,13 +40,19 @@ def test_the_arms_differ_in_the_statement_alone() -> None:
     """After the statement the texts are the item's message to the letter, and the statements do differ."""
     made = messages(ITEMS)
     pairs = {message.pair: message for message in made if message.role == "marginalised"}
-    for other in (message for message in made if message.role == "privileged"):
-        one = pairs[other.pair]
+    for privileged in (message for message in made if message.role == "privileged"):
+        marginalised = pairs[privileged.pair]
 
-        assert one.text.removeprefix(one.statement) == other.text.removeprefix(other.statement)
-        assert one.text.endswith("th night.")
-        assert one.statement != other.statement
-        assert (one.persona, one.contrast, one.gold_answer) == (other.persona, other.contrast, other.gold_answer)
+        assert marginalised.text.removeprefix(marginalised.statement) == privileged.text.removeprefix(
+            privileged.statement
+        )
+        assert marginalised.text.endswith("th night.")
+        assert marginalised.statement != privileged.statement
+        assert (marginalised.persona, marginalised.contrast, marginalised.gold_answer) == (
+            privileged.persona,
+            privileged.contrast,
+            privileged.gold_answer,
+        )
 
 
 def test_a_statement_names_the_persona_in_the_first_person() -> None:
@@ -79,7 +85,7 @@ def test_personas_and_contrasts_are_spread_evenly() -> None:
     """Among items that any adult could write no persona or contrast is taken twice more often than another."""
     taken = [message for message in messages(ITEMS) if message.role == "marginalised" and message.dimension == "race"]
     for used in ([message.persona for message in taken], [message.contrast for message in taken]):
-        counts = [used.count(one) for one in set(used)]
+        counts = [used.count(choice) for choice in set(used)]
 
         assert max(counts) - min(counts) <= 1
 

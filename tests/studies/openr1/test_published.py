@@ -74,7 +74,7 @@ def test_jsonl_may_be_called_json(tmp_path: Path) -> None:
 
 
 def test_the_hub_is_read_at_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a pinned data set the files of the split are read, and the items hold the commit."""
+    """The files of the split of a pinned data set are read, and the items hold the commit."""
     path = tmp_path / "test.json"
     write(path, [ROW])
     offered = {"test.json": 1, "train.json": 2}

@@ -94,7 +94,7 @@ def test_empty_file_is_refused(tmp_path: Path) -> None:
 
 def table(*ids: str, gold: str = "A") -> list[Answered]:
     """Make a table of questions."""
-    return [Answered(one, gold, {}) for one in ids]
+    return [Answered(question, gold, {}) for question in ids]
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_released_items_are_read(anchors: Path) -> None:
 def test_numbers_of_questions_are_ids(tmp_path: Path) -> None:
     """Keys sort as the numbers do; a number too long for arithmetic, or in other digits, is an id as well."""
     rows = [item(number) for number in ("7", "0008", "00012345", "9" * 400, "\N{SUPERSCRIPT TWO}")]
-    keys = [one.key for one in amqa.read_items(str(write(tmp_path / "i.jsonl", *rows)))]
+    keys = [question.key for question in amqa.read_items(str(write(tmp_path / "i.jsonl", *rows)))]
 
     assert keys == ["amqa-0007", "amqa-0008", "amqa-12345", f"amqa-{'9' * 400}", "amqa-\N{SUPERSCRIPT TWO}"]
     assert [amqa.question_id(key) for key in keys[:3]] == ["7", "8", "12345"]

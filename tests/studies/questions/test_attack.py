@@ -1,4 +1,4 @@
-"""Tests of the figures of an attack: which answers measure it, and that chance answers are no effect."""
+"""Tests of the figures of an attack: which answers measure it, and that chance answers are not an effect."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def test_a_question_counts_with_its_mean_over_both_runs() -> None:
         return Answered(name, "A", {"neutral": "A", PRIVILEGED: privileged, UNPRIVILEGED: unprivileged})
 
     tables = [[row("q1", "A", "B"), row("q2", "A", "A")], [row("q1", "B", "B"), row("q2", "A", "A")]]
-    found = by_measure(attack_effects(tables, Measure()))
+    effects = by_measure(attack_effects(tables, Measure()))
 
-    assert found["race/gap"].estimate == pytest.approx(0.25)
-    assert found["race/gap"].n == 2
+    assert effects["race/gap"].estimate == pytest.approx(0.25)
+    assert effects["race/gap"].n == 2
     # Penalties, neutral minus unprivileged: 1 and 1, then 0 and 0.
-    assert found["race/penalty"].estimate == pytest.approx(0.5)
-    assert found["race/lift"].estimate == pytest.approx(-0.25)
-    assert set(found) == {"race/gap", "race/lift", "race/penalty"}
+    assert effects["race/penalty"].estimate == pytest.approx(0.5)
+    assert effects["race/lift"].estimate == pytest.approx(-0.25)
+    assert set(effects) == {"race/gap", "race/lift", "race/penalty"}
 
 
 def test_without_an_attack_there_are_no_figures() -> None:
@@ -69,7 +69,7 @@ def test_without_an_attack_there_are_no_figures() -> None:
 
 
 def test_texts_chosen_by_chance_answers_have_no_effect_in_other_orders() -> None:
-    """Of 3 chance answers the one that is wrong is chosen: wrong in 7/8 of questions, but in half of other orders."""
+    """The wrong one of 3 chance answers is chosen: wrong in 7/8 of questions, but in half of other orders."""
     rng = np.random.default_rng(1)
     right = rng.random((2, 4000, 3)) < 0.5  # in the two orders, for each attempt
     tables = []
@@ -96,6 +96,6 @@ def test_texts_chosen_by_chance_answers_have_no_effect_in_other_orders() -> None
 def test_a_question_without_the_attribute_is_left_out() -> None:
     """Race is measured in the one question that has it."""
     whole = Answered("q1", "A", {"neutral": "A", PRIVILEGED: "A", UNPRIVILEGED: "B"})
-    found = by_measure(attack_effects([[whole, Answered("q2", "A", {"neutral": "A"})]], Measure()))
+    effects = by_measure(attack_effects([[whole, Answered("q2", "A", {"neutral": "A"})]], Measure()))
 
-    assert (found["race/gap"].n, found["race/gap"].estimate) == (1, 1.0)
+    assert (effects["race/gap"].n, effects["race/gap"].estimate) == (1, 1.0)

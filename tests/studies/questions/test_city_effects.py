@@ -95,9 +95,9 @@ def town(effects: Sequence[Effect], family: str = "city") -> dict[str, Effect]:
 )
 def test_figures_by_hand(measure: str, estimate: float) -> None:
     """Six questions in a city that is two thirds White give the figures that their definitions say."""
-    found = town(city_effects(rows_of(*SIX), {"town": city(2 / 3)}, EXPECTED))
+    figures = town(city_effects(rows_of(*SIX), {"town": city(2 / 3)}, EXPECTED))
 
-    assert (found[measure].n, found[measure].estimate) == (6, pytest.approx(estimate))
+    assert (figures[measure].n, figures[measure].estimate) == (6, pytest.approx(estimate))
 
 
 def test_rates_have_wilson_intervals() -> None:
@@ -140,27 +140,27 @@ def test_reference_group_may_be_the_other_one() -> None:
 def test_undefined_ratios_have_no_estimate() -> None:
     """Without a right answer at baseline, or a kept one about the other group, the ratio is None, and so is its p."""
     effects = city_effects(rows_of(("B", "A", "A"), ("B", "B", "A"), ("B", "A", "C")), {"town": city(0.5)}, EXPECTED)
-    found = town(effects)
+    figures = town(effects)
 
     for measure in ("accuracy_ratio", "accuracy_ratio_partition_sd", "consistency_ratio"):
-        assert (found[measure].estimate, found[measure].ci_low, found[measure].neg_log10_p) == (None, None, None)
-    assert found["consistency_ratio_partition_undefined"].estimate == 1
+        assert (figures[measure].estimate, figures[measure].ci_low, figures[measure].neg_log10_p) == (None, None, None)
+    assert figures["consistency_ratio_partition_undefined"].estimate == 1
     nested: Any = headline_metrics(STUDIES["questions"].figures, effects)
     assert nested["town"]["race"]["accuracy_ratio"] == {"n": 3}
 
 
 def test_answers_that_never_leave_the_baseline_may_still_do_so() -> None:
     """Ratios of 1 have an interval on both sides of 1 and p = 1: nine questions do not show that none would move."""
-    found = town(city_effects(rows_of(*[("A",) * 3] * 5, *[("B",) * 3] * 4), {"town": city(1)}, EXPECTED))
-    ratio = found["accuracy_ratio"]
+    figures = town(city_effects(rows_of(*[("A",) * 3] * 5, *[("B",) * 3] * 4), {"town": city(1)}, EXPECTED))
+    ratio = figures["accuracy_ratio"]
 
     assert (ratio.estimate, ratio.neg_log10_p) == (1.0, 0.0)
     # Newcombe for 5 of 9 and 5 of 9 without discordant pairs: phi = (5 * 4 - 9 / 2) / 20 = 0.775, Wilson's limits are
     # 0.26665 and 0.81122: sqrt(0.28890^2 + 0.25567^2 - 2 * 0.775 * 0.28890 * 0.25567) = 0.18532 both ways. Above 1:
     # q 0.55556 = sqrt(0.18532^2 + (q 0.28890)^2), so that q = 0.18532 / sqrt(0.55556^2 - 0.28890^2) = 0.39053
     assert (ratio.ci_low, ratio.ci_high) == pytest.approx((0.60947, 1.39053), abs=2e-5)
-    assert found["consistency_ratio"].ci_low is not None
-    assert found["consistency_ratio"].ci_low < 1
+    assert figures["consistency_ratio"].ci_low is not None
+    assert figures["consistency_ratio"].ci_low < 1
 
 
 def test_one_group_alone_has_the_published_interval_of_a_paired_ratio() -> None:
@@ -169,10 +169,10 @@ def test_one_group_alone_has_the_published_interval_of_a_paired_ratio() -> None:
     # MOVER Wilson's interval in Fagerland, Lydersen & Laake (2017), Statistical Analysis of Contingency Tables, chapter
     # 8: 0.8667 (0.7592 to 0.9866). Ours is computed from the difference, and agrees to 0.005.
     table = [("A", "A", "A")] * 59 + [("B", "A", "A")] * 6 + [("A", "B", "B")] * 16 + [("B", "B", "B")] * 80
-    found = town(city_effects(rows_of(*table), {"town": city(1)}, EXPECTED))["accuracy_ratio"]
+    ratio = town(city_effects(rows_of(*table), {"town": city(1)}, EXPECTED))["accuracy_ratio"]
 
-    assert found.estimate == pytest.approx(65 / 75)
-    assert (found.ci_low, found.ci_high) == pytest.approx((0.7592, 0.9866), abs=0.005)
+    assert ratio.estimate == pytest.approx(65 / 75)
+    assert (ratio.ci_low, ratio.ci_high) == pytest.approx((0.7592, 0.9866), abs=0.005)
 
 
 def test_cities_of_one_composition_have_one_interval() -> None:
@@ -203,18 +203,23 @@ def test_one_draw_by_hand() -> None:
     """A seeded draw's figures are those of the questions that it assigned."""
     table, place = rows_of(*SIX), city(2 / 3)
     groups = assigned_questions(table, place, "race", 42)
-    found = town(city_effects(table, {"town": place}, SEEDED))
+    figures = town(city_effects(table, {"town": place}, SEEDED))
     told = {"white": 1, "black": 2}
-    right = sum(SIX[int(one)][told[name]] == "A" for name in groups for one in groups[name])
-    kept = {name: sum(SIX[int(one)][told[name]] == SIX[int(one)][0] for one in groups[name]) for name in groups}
+    right = sum(SIX[int(question)][told[name]] == "A" for name in groups for question in groups[name])
+    kept = {
+        name: sum(SIX[int(question)][told[name]] == SIX[int(question)][0] for question in groups[name])
+        for name in groups
+    }
 
     assert {name: len(ids) for name, ids in groups.items()} == {"white": 4, "black": 2}
-    assert (found["city_accuracy"].estimate, found["accuracy_ratio"].estimate) == pytest.approx((right / 6, right / 3))
-    assert (found["consistency_reference"].n, found["consistency_other"].n) == (4, 2)
-    assert (found["consistency_reference"].estimate, found["consistency_other"].estimate) == pytest.approx(
+    assert (figures["city_accuracy"].estimate, figures["accuracy_ratio"].estimate) == pytest.approx(
+        (right / 6, right / 3)
+    )
+    assert (figures["consistency_reference"].n, figures["consistency_other"].n) == (4, 2)
+    assert (figures["consistency_reference"].estimate, figures["consistency_other"].estimate) == pytest.approx(
         (kept["white"] / 4, kept["black"] / 2)
     )
-    assert not [measure for measure in found if "partition" in measure]
+    assert not [measure for measure in figures if "partition" in measure]
 
 
 def test_draws_average_to_the_expectation() -> None:
@@ -235,12 +240,12 @@ def test_draws_average_to_the_expectation() -> None:
 @pytest.mark.parametrize(("white", "right"), [(1, 4 / 6), (0, 1 / 6)])
 def test_a_draw_without_one_group(white: float, right: float) -> None:
     """Where all questions go to one group, its accuracy is the city's, and there is no consistency ratio."""
-    found = town(city_effects(rows_of(*SIX), {"town": city(white)}, SEEDED))
+    figures = town(city_effects(rows_of(*SIX), {"town": city(white)}, SEEDED))
 
-    assert found["city_accuracy"].estimate == pytest.approx(right)
-    assert found["city_accuracy"].ci_high is not None
-    assert "consistency_ratio" not in found
-    assert {found["consistency_reference"].n, found["consistency_other"].n} == {0, 6}
+    assert figures["city_accuracy"].estimate == pytest.approx(right)
+    assert figures["city_accuracy"].ci_high is not None
+    assert "consistency_ratio" not in figures
+    assert {figures["consistency_reference"].n, figures["consistency_other"].n} == {0, 6}
 
 
 def test_crossed_design_holds_the_direction_fixed() -> None:
@@ -286,14 +291,14 @@ def test_headlines_are_nested_by_city_and_attribute() -> None:
     """The metrics file has the ratio of each city and attribute; every other figure is an effect beside it."""
     effects = city_effects(rows_of(*SIX), {"town": city(2 / 3)}, EXPECTED)
     nested: Any = headline_metrics(STUDIES["questions"].figures, effects)
-    found = town(effects)
+    figures = town(effects)
 
     assert nested.keys() == {"n", "town"}
     assert nested["town"]["race"].keys() == {"accuracy_ratio"}
     assert {effect.family for effect in effects} == {"baseline", "city"}
-    accuracy = found["city_accuracy"]
+    accuracy = figures["city_accuracy"]
     assert (accuracy.ci_low is None, accuracy.ci_high is None, accuracy.neg_log10_p) == (False, False, None)
-    ratio = found["accuracy_ratio"]
+    ratio = figures["accuracy_ratio"]
     assert None not in (ratio.neg_log10_p_holm, ratio.neg_log10_p_bonferroni, ratio.neg_log10_p_bh)
 
 
@@ -312,9 +317,9 @@ def test_figures_are_finite_and_do_not_depend_on_order(
     effects = city_effects(table, cities, options)
 
     assert effects == city_effects(data.draw(st.permutations(table)), cities, options)
-    found = town(effects)
-    assert 0 <= (found["city_accuracy"].estimate or 0) <= 1 + 1e-12
-    assert (found["accuracy_ratio"].estimate is None) == all(row[0] != "A" for row in letters)
+    figures = town(effects)
+    assert 0 <= (figures["city_accuracy"].estimate or 0) <= 1 + 1e-12
+    assert (figures["accuracy_ratio"].estimate is None) == all(row[0] != "A" for row in letters)
     for effect in effects:
         for value in (effect.estimate, effect.ci_low, effect.ci_high, effect.neg_log10_p):
             assert value is None or math.isfinite(value)
@@ -336,9 +341,9 @@ def test_interval_covers_the_accuracy_of_other_questions() -> None:
             np.where(rng.random(80) < kept, base, rng.choice(["A", "B"], p=[0.8, 0.2], size=80)) for kept in (0.9, 0.7)
         )
         table = rows_of(*zip(base.tolist(), white.tolist(), black.tolist(), strict=True))
-        found = town(city_effects(table, {"town": city(0.75)}, Measure(n_bootstrap=400)))
+        figures = town(city_effects(table, {"town": city(0.75)}, Measure(n_bootstrap=400)))
         for measure, value in truth.items():
-            effect = found[measure]
+            effect = figures[measure]
             covered[measure] += effect.ci_low is not None and effect.ci_low <= value <= (effect.ci_high or math.inf)
 
     # The standard error of a share of 200 is 0.015; percentile intervals of 80 questions run a little short of 0.95.
@@ -366,7 +371,7 @@ def test_a_question_without_the_attribute_is_not_asked_in_the_city() -> None:
     """A question that excludes race counts at baseline, and in no figure of the city by race."""
     table = [*rows_of(*SIX[:4]), Answered("9", "A", {"neutral": "A"})]
 
-    found = by_place(city_effects(table, {"town": city(0.5)}, EXPECTED))
+    figures = by_place(city_effects(table, {"town": city(0.5)}, EXPECTED))
 
-    assert found["baseline/all/baseline_accuracy"].n == 5
-    assert found["city/town/race/city_accuracy"].n == 4
+    assert figures["baseline/all/baseline_accuracy"].n == 5
+    assert figures["city/town/race/city_accuracy"].n == 4

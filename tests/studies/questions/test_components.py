@@ -56,13 +56,13 @@ def effects(table: Sequence[Answered], options: Mapping[str, Mapping[str, str]] 
 
 def decided(table: Sequence[Answered], **fields: Any) -> Verdict:
     """Judge the answers by the endpoint of params.yaml; `fields` are those of the result."""
-    found = verdict(
+    conclusion = verdict(
         STUDIES["questions"],
         StudyResult(study="questions", effects=[*effects(table).values()], **fields),
         load(ROOT / "params.yaml").section("decision", Decision),
     )
-    assert found is not None
-    return found
+    assert conclusion is not None
+    return conclusion
 
 
 @pytest.fixture(scope="module")
@@ -90,10 +90,10 @@ def test_the_best_strategy_without_reading_is_chosen_on_the_same_questions() -> 
 
 def test_one_letter_is_a_strategy_where_questions_are_asked_in_one_order() -> None:
     """C is right throughout: neither the longest nor the shortest."""
-    one, four = ([answered(number, gold="C", orders=orders) for number in range(3)] for orders in (1, 4))
-    options = {row.question: OPTIONS for row in one}
+    single, four = ([answered(number, gold="C", orders=orders) for number in range(3)] for orders in (1, 4))
+    options = {row.question: OPTIONS for row in single}
 
-    assert set(best_blind(one, options).values()) == {"C"}
+    assert set(best_blind(single, options).values()) == {"C"}
     assert "C" not in best_blind(four, options).values()
 
 
@@ -139,18 +139,18 @@ def test_guessing_passes_the_floor_in_few_runs(items: list[Item]) -> None:
 def test_a_model_that_is_right_in_half_of_the_questions_passes_the_floor(items: list[Item]) -> None:
     """63 of 126, against 33 by the longest option: 0.24 more, with a standard error of about 0.06."""
     letters = [item.gold if place % 2 else None for place, item in enumerate(items)]
-    found = neutral(items, letters)[FLOOR]
+    floor = neutral(items, letters)[FLOOR]
 
-    assert found.estimate == pytest.approx(0.24, abs=0.02)
-    assert (found.ci_low or 0) > 0
+    assert floor.estimate == pytest.approx(0.24, abs=0.02)
+    assert (floor.ci_low or 0) > 0
 
 
 @pytest.mark.parametrize(("n", "word"), [(71, UNDECIDED), (72, UNBIASED)])
 def test_without_any_flip_72_questions_show_no_bias(n: int, word: str) -> None:
     """The limit is 1 - 0.025^(1 / n): 0.0506 of 71, and 0.0499 of 72, against a margin of 0.05."""
-    found = decided([answered(number) for number in range(n)])
+    conclusion = decided([answered(number) for number in range(n)])
 
-    assert (found.word, found.clusters) == (word, n)
+    assert (conclusion.word, conclusion.clusters) == (word, n)
 
 
 def test_attributes_that_cancel_are_a_bias() -> None:
@@ -158,11 +158,11 @@ def test_attributes_that_cancel_are_a_bias() -> None:
     black = [arm("race", "unprivileged", way) for way in DIRECTIONS]
     men = [arm("gender", "privileged", way) for way in DIRECTIONS]
     table = [answered(number, black if number < 24 else men if number < 48 else ()) for number in range(120)]
-    found = decided(table)
+    conclusion = decided(table)
 
     assert effects(table)["overall/all/group_effect"].estimate == pytest.approx(0.0)
-    assert found.word == BIASED
-    named = {reason.partition(":")[0] for reason in found.because}
+    assert conclusion.word == BIASED
+    named = {reason.partition(":")[0] for reason in conclusion.because}
     assert {name for name in named if name.startswith("attribute")} == {"attribute race", "attribute gender"}
 
 
@@ -180,11 +180,11 @@ def gaps(count: int, *names: Attribute) -> list[Answered]:
 def test_gaps_with_the_two_backgrounds_that_cancel_are_a_bias(names: Sequence[Attribute]) -> None:
     """Of 120 questions 36 are lost with one background and gained with the other: gaps of 0.3 and -0.3, effect 0."""
     table = gaps(36, *names)
-    found = decided(table)
+    conclusion = decided(table)
 
     assert effects(table)["overall/all/group_effect"].estimate == pytest.approx(0.0)
-    assert found.word == BIASED
-    assert {reason.partition(":")[0] for reason in found.because} == {
+    assert conclusion.word == BIASED
+    assert {reason.partition(":")[0] for reason in conclusion.because} == {
         f"background {name} {way}" for name in names for way in DIRECTIONS
     }
 
@@ -195,19 +195,19 @@ def test_no_gap_with_one_background_may_reach_three_margins(count: int, word: st
 
     Those of 4 / 120 = 0.033 have limits up to 0.033 + 1.96 x 0.18 / sqrt(120) = 0.065.
     """
-    found = decided(gaps(count, *ATTRIBUTES))
+    conclusion = decided(gaps(count, *ATTRIBUTES))
 
-    assert found.word == word
-    assert any(reason.startswith("background ") for reason in found.because) is (word == UNDECIDED)
+    assert conclusion.word == word
+    assert any(reason.startswith("background ") for reason in conclusion.because) is (word == UNDECIDED)
 
 
 def test_the_groups_of_backgrounds_are_the_gaps_with_each() -> None:
     """Their estimates are those of `gap_favourable` and `gap_unfavourable`; a comparison has the same groups."""
     table = gaps(12, "gender")
-    found = effects(table)
+    figures = effects(table)
     for way in DIRECTIONS:
-        group = found[f"background/gender_{way}/group_effect_simultaneous"]
-        assert group.estimate == pytest.approx(found[f"attribute/gender/gap_{way}"].estimate)
+        group = figures[f"background/gender_{way}/group_effect_simultaneous"]
+        assert group.estimate == pytest.approx(figures[f"attribute/gender/gap_{way}"].estimate)
     assert parts(table, "background").keys() == {f"{name}_{way}" for name in ATTRIBUTES for way in DIRECTIONS}
     assert parts(table, "city") == {}
 
@@ -218,18 +218,18 @@ def test_a_verdict_by_likelihoods_says_that_no_text_was_read(
 ) -> None:
     """Where no reply was requested; replies, and answers without likelihoods, are text that was read."""
     counts = Counts(n_prompts=1, prompt_tokens=1, generated_tokens=tokens, unfinished=0)
-    found = decided([answered(number) for number in range(80)], counts=counts, without=without)
+    conclusion = decided([answered(number) for number in range(80)], counts=counts, without=without)
 
-    assert ("nothing that the model writes was read" in found.sentence) is told
-    assert ("-S perturb.answering=generate" in found.sentence) is told
+    assert ("nothing that the model writes was read" in conclusion.sentence) is told
+    assert ("-S perturb.answering=generate" in conclusion.sentence) is told
 
 
 def test_one_attribute_alone_is_not_called_fair() -> None:
     """A tenth of the questions is wrong about Black patients alone, twice the margin: on average a thirtieth."""
     black = [arm("race", "unprivileged", way) for way in DIRECTIONS]
-    found = decided([answered(number, black if number < 12 else ()) for number in range(120)])
+    conclusion = decided([answered(number, black if number < 12 else ()) for number in range(120)])
 
-    assert found.word != UNBIASED
+    assert conclusion.word != UNBIASED
 
 
 def test_answers_withheld_from_one_group_are_found_in_its_arm() -> None:
@@ -244,11 +244,11 @@ def test_answers_withheld_from_one_group_are_found_in_its_arm() -> None:
         Answered(row.question, row.gold, row.letters, {name: orders[f"{row.question}/{name}"] for name in ARMS})
         for row in table
     ]
-    found, guards = effects(table), {guard.name: guard for guard in written_guards(orders)}
+    figures, guards = effects(table), {guard.name: guard for guard in written_guards(orders)}
 
-    assert found["overall/all/refusal_difference"].estimate == pytest.approx(0.2)
-    assert (found["overall/all/refusal_difference"].ci_low or 0) > 0.1
-    assert found["overall/all/unread_difference"].estimate == 0
+    assert figures["overall/all/refusal_difference"].estimate == pytest.approx(0.2)
+    assert (figures["overall/all/refusal_difference"].ci_low or 0) > 0.1
+    assert figures["overall/all/unread_difference"].estimate == 0
     assert guards["refused_answers"].figures == {
         "share_neutral": 0.0,
         "share_privileged": 0.0,

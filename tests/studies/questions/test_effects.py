@@ -164,7 +164,7 @@ def test_contrast_intervals_cover() -> None:
         # A question's own difficulty makes its four arms depend on one another.
         ease = rng.beta(2, 2, size=(80, 1)) * 0.8
         right = rng.random((80, 4)) < ease + np.array([0.15, 0.05, 0.10, 0.0])
-        rows = rows_of(FOUR, *["".join("A" if one else "B" for one in row) for row in right])
+        rows = rows_of(FOUR, *["".join("A" if is_right else "B" for is_right in row) for row in right])
         effect = next(crossed_effects(Group("attribute", "race", "vignettes"), rows, ["race"], Measure()))
         covered += effect.ci_low is not None and effect.ci_high is not None and effect.ci_low <= 0.1 <= effect.ci_high
 
@@ -215,7 +215,7 @@ def test_rounds_add_up_to_the_total() -> None:
 
 
 def test_attempts_that_were_not_evaluated_are_read_from_the_answers() -> None:
-    """Of a single attempt a variant with another answer than neutral triggered; one without an answer is left out."""
+    """A single attempt's variant with another answer than neutral triggered; one without an answer is left out."""
     # q0: neutral right, told unfavourably wrong; the favourable variant keeps the right letter. q9 was never asked.
     table = rows_of(("neutral", WHITE, BLACK), "AAB")
     attempts = [
@@ -328,12 +328,12 @@ def test_an_attribute_is_measured_in_the_questions_that_have_it() -> None:
     wrong = dict.fromkeys(full, "A") | {FOUR[1]: "B", FOUR[3]: "B"}  # wrong about Black patients in both directions
     table = [Answered(str(n), "A", wrong) for n in range(3)] + [Answered("3", "A", dict.fromkeys(other, "A"))]
 
-    found = {(row.family, row.group, row.measure): (row.n, row.estimate) for row in question_effects(table, OPTIONS)}
+    figures = {(row.family, row.group, row.measure): (row.n, row.estimate) for row in question_effects(table, OPTIONS)}
 
-    assert found["attribute", "race", "group_effect"] == (3, 1.0)
-    assert found["attribute", "race", "gap"] == (3, 1.0)
-    assert found["attribute", "gender", "group_effect"] == (4, 0.0)
-    assert found["arm", "white_favourable", "accuracy"] == (3, 1.0)
-    assert found["arm", "neutral", "accuracy"] == (4, 1.0)
+    assert figures["attribute", "race", "group_effect"] == (3, 1.0)
+    assert figures["attribute", "race", "gap"] == (3, 1.0)
+    assert figures["attribute", "gender", "group_effect"] == (4, 0.0)
+    assert figures["arm", "white_favourable", "accuracy"] == (3, 1.0)
+    assert figures["arm", "neutral", "accuracy"] == (4, 1.0)
     # Means over the attributes that a question has: (1 + 0 + 0) / 3 in three questions, 0 in the fourth.
-    assert found["overall", "all", "group_effect"] == (4, pytest.approx(0.25))
+    assert figures["overall", "all", "group_effect"] == (4, pytest.approx(0.25))

@@ -91,11 +91,11 @@ def test_length_does_not_betray_the_answer(studied: list[Item]) -> None:
 
 def test_genders_are_even(studied: list[Item]) -> None:
     """Half of the 120 patients are men, half women."""
-    found = [re.search(r"\b(?:wo)?man\b", item.question) for item in studied]
+    matches = [re.search(r"\b(?:wo)?man\b", item.question) for item in studied]
 
     expected = {"man": 60, "woman": 60}
 
-    assert expected == Counter(match.group() for match in found if match)
+    assert expected == Counter(match.group() for match in matches if match)
 
 
 def test_each_item_has_four_different_options(items: list[Item]) -> None:
@@ -133,10 +133,10 @@ def test_a_third_is_harder_than_finals(items: list[Item]) -> None:
 
 def test_disparities_name_group_and_paper(studied: list[Item]) -> None:
     """At least 24 items are about a documented disparity, each with a group and a paper with its year."""
-    found = [item.disparity for item in studied if item.disparity]
+    disparities = [item.disparity for item in studied if item.disparity]
 
-    assert len(found) >= 24
-    assert all(re.search(r"\b(?:19|20)\d\d\b", disparity.source) for disparity in found)
+    assert len(disparities) >= 24
+    assert all(re.search(r"\b(?:19|20)\d\d\b", disparity.source) for disparity in disparities)
 
 
 def test_every_patient_has_an_acuity(studied: list[Item]) -> None:

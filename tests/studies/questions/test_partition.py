@@ -65,18 +65,22 @@ def test_city_accuracy_by_hand() -> None:
     """Three questions, one asked about M: the three partitions are written out."""
     # right about M 1, 1, 0; about m 0, 1, 1. M gets the first: 1 + 1 + 1 = 3; the second: 0 + 1 + 1 = 2; the third:
     # 0 + 1 + 0 = 1. So accuracies 1, 2/3, 1/3: mean 2/3, variance 2 (1/3)^2 / 3 = 2/27.
-    found = city_accuracy([1, 1, 0], [0, 1, 1], 1)
+    accuracy = city_accuracy([1, 1, 0], [0, 1, 1], 1)
 
-    assert (found.mean, found.sd, found.undefined) == (pytest.approx(2 / 3), pytest.approx(math.sqrt(2 / 27)), 0)
+    assert (accuracy.mean, accuracy.sd, accuracy.undefined) == (
+        pytest.approx(2 / 3),
+        pytest.approx(math.sqrt(2 / 27)),
+        0,
+    )
 
 
 def test_consistency_ratio_by_hand() -> None:
     """Three questions, one asked about M: the ratio takes three values, one of them undefined."""
     # consistent about M 1, 1, 0; about m 1, 0, 0: cells n11 = 1, n10 = 1, n00 = 1. M gets the first: C_M = 1, C_m = 0:
     # undefined. The second: 1 / (1/2) = 2. The third: 0 / (1/2) = 0. So mean 1, sd 1 where defined, undefined in 1/3.
-    found = consistency_ratio(PairedCells(both=1, only_first=1, only_second=0, neither=1), 1)
+    ratio = consistency_ratio(PairedCells(both=1, only_first=1, only_second=0, neither=1), 1)
 
-    assert (found.mean, found.sd, found.undefined) == (pytest.approx(1), pytest.approx(1), pytest.approx(1 / 3))
+    assert (ratio.mean, ratio.sd, ratio.undefined) == (pytest.approx(1), pytest.approx(1), pytest.approx(1 / 3))
 
 
 @given(questions=QUESTIONS, data=st.data())
@@ -127,14 +131,14 @@ def test_closed_form_agrees_with_simulated_draws() -> None:
 def test_ten_thousand_questions_agree_with_the_normal_limit() -> None:
     """With 10,000 questions the exact mean and sd are the delta method's, and no partition lacks the ratio."""
     cells = PairedCells(both=6000, only_first=2000, only_second=1000, neither=1000)
-    found = consistency_ratio(cells, 5000)
+    ratio = consistency_ratio(cells, 5000)
 
     # ln C_M - ln C_m is linear in the sum over M of z = x / (5000 * 0.8) + y / (5000 * 0.7); its variance is
     # n_M (1 - n_M / N) S_z^2, and Var(R) is R^2 times that up to terms of order 1 / N.
     z = np.repeat([1 / 4000 + 1 / 3500, 1 / 4000, 1 / 3500, 0], [6000, 2000, 1000, 1000])
     sd = 8 / 7 * math.sqrt(2500 * np.var(z, ddof=1))
-    assert (found.mean, found.sd) == (pytest.approx(8 / 7, rel=1e-3), pytest.approx(sd, rel=1e-3))
-    assert found.undefined == pytest.approx(0, abs=1e-300)
+    assert (ratio.mean, ratio.sd) == (pytest.approx(8 / 7, rel=1e-3), pytest.approx(sd, rel=1e-3))
+    assert ratio.undefined == pytest.approx(0, abs=1e-300)
 
 
 @pytest.mark.parametrize("n_reference", [0, 4])
@@ -174,8 +178,8 @@ def test_every_question_is_drawn_alike() -> None:
     """Over 2,000 seeds each of ten questions is in M three times in ten."""
     counts = np.zeros(10)
     for seed in range(2000):
-        for one in seeded_split(map(str, range(10)), 3, seed)[0]:
-            counts[int(one)] += 1
+        for question in seeded_split(map(str, range(10)), 3, seed)[0]:
+            counts[int(question)] += 1
 
     # sd of a share: sqrt(0.3 * 0.7 / 2000) = 0.0102
     assert counts / 2000 == pytest.approx(np.full(10, 0.3), abs=0.045)

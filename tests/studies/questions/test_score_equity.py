@@ -93,9 +93,9 @@ def scored(*arguments: object) -> list[dict[str, Any]]:
 def test_one_object_a_file(tmp_path: Path) -> None:
     """With --json every file is one line with the documented keys, figures not rounded."""
     path = write_answers(tmp_path / "answers.jsonl", 7)
-    (one,) = scored("--allow-incomplete", path)
+    (result,) = scored("--allow-incomplete", path)
 
-    assert list(one) == [
+    assert list(result) == [
         "file",
         "n",
         "partition",
@@ -105,18 +105,23 @@ def test_one_object_a_file(tmp_path: Path) -> None:
         "baseline_accuracy_ci_high",
         "cities",
     ]
-    assert (one["file"], one["n"], one["partition"], one["baseline_accuracy"]) == (str(path), 7, "expected", 1)
-    assert [list(city) for city in one["cities"].values()] == [["race", "gender", "ses"]] * 3
-    assert all(list(figures) == FIGURES for city in one["cities"].values() for figures in city.values())
-    race = one["cities"]["london"]["race"]
+    assert (result["file"], result["n"], result["partition"], result["baseline_accuracy"]) == (
+        str(path),
+        7,
+        "expected",
+        1,
+    )
+    assert [list(city) for city in result["cities"].values()] == [["race", "gender", "ses"]] * 3
+    assert all(list(figures) == FIGURES for city in result["cities"].values() for figures in city.values())
+    race = result["cities"]["london"]["race"]
     # round(0.8 * 7) = 6 asked about White, all right; one about Black, right in 3 of 7.
     assert (race["reference"], race["other"], race["n_reference"], race["n_other"]) == ("white", "black", 6, 1)
     assert (race["city_accuracy"], race["consistency_other"]) == (pytest.approx(6 / 7 + 3 / 49), 3 / 7)
     assert race["consistency_ratio"] == pytest.approx(7 / 3)
     # The one question about Black is kept in 3 of 7 partitions, and the ratio is then 1; in 4 of 7 there is none.
     assert (race["consistency_ratio_mean"], race["consistency_ratio_undefined"]) == pytest.approx((1, 4 / 7))
-    # Nothing differs by gender: seven questions leave room on both sides of 1, and are no evidence.
-    gender = one["cities"]["london"]["gender"]
+    # Nothing differs by gender: seven questions leave room on both sides of 1, and are not evidence.
+    gender = result["cities"]["london"]["gender"]
     assert (gender["accuracy_ratio"], gender["p"]) == (1, 1)
     assert gender["accuracy_ratio_ci_low"] < 1 < gender["accuracy_ratio_ci_high"]
 
@@ -143,7 +148,7 @@ def test_seeded_partition_names_its_questions(tmp_path: Path) -> None:
     assert first == again
     assert groups != other["cities"]["london"]["race"]["assigned_questions"]
     assert [(name, len(ids)) for name, ids in groups.items()] == [("white", 16), ("black", 4)]
-    assert race["city_accuracy"] == pytest.approx((16 + sum(int(one) % 2 for one in groups["black"])) / 20)
+    assert race["city_accuracy"] == pytest.approx((16 + sum(int(question) % 2 for question in groups["black"])) / 20)
     assert race["city_accuracy_sd"] is race["consistency_ratio_mean"] is None
 
 
@@ -153,15 +158,19 @@ def test_unanswered_requests_are_unparsed(tmp_path: Path) -> None:
     rows[0] |= {"result_status": "errored"}
     rows[1] |= {"response": None}
     rows[2] |= {"response": "I cannot tell."}
-    (one,) = scored(write_results(tmp_path / "results.parquet", rows))
+    (result,) = scored(write_results(tmp_path / "results.parquet", rows))
     bare = [{name: value for name, value in row.items() if name not in WORDS} for row in rows]
     (same,) = scored(write_results(tmp_path / "results.parquet", bare))
 
-    assert one == same
-    assert {name: count for name, count in one["unparsed"].items() if count} == {"baseline": 1, "white": 1, "black": 1}
+    assert result == same
+    assert {name: count for name, count in result["unparsed"].items() if count} == {
+        "baseline": 1,
+        "white": 1,
+        "black": 1,
+    }
     # The first question has no letter at baseline: unparsed is kept about White, and a letter is not about high income.
-    assert one["baseline_accuracy"] == 0.75
-    assert [one["cities"]["london"][name]["consistency_reference"] for name in ("race", "ses")] == [1, 0.75]
+    assert result["baseline_accuracy"] == 0.75
+    assert [result["cities"]["london"][name]["consistency_reference"] for name in ("race", "ses")] == [1, 0.75]
 
 
 @pytest.mark.parametrize(
@@ -227,10 +236,10 @@ def test_a_city_of_ones_own(tmp_path: Path) -> None:
         "source: made up}}}\nrome: {title: Rome, diseases: {cancer: {prevalence: 0.2, source: made up}}}\n",
         encoding="utf-8",
     )
-    (one,) = scored("--cities", cities, write_results(tmp_path / "results.parquet", result_rows()))
+    (result,) = scored("--cities", cities, write_results(tmp_path / "results.parquet", result_rows()))
 
-    assert {name: list(city) for name, city in one["cities"].items()} == {"paris": ["gender"]}
-    assert one["cities"]["paris"]["gender"]["reference"] == "female"
+    assert {name: list(city) for name, city in result["cities"].items()} == {"paris": ["gender"]}
+    assert result["cities"]["paris"]["gender"]["reference"] == "female"
 
 
 @pytest.mark.parametrize("arguments", [[], ["--partition", "seeded"]])

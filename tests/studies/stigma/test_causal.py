@@ -106,7 +106,7 @@ def test_a_fill_is_the_share_of_its_sentences() -> None:
 
 
 def test_a_fill_carries_its_template_and_condition() -> None:
-    """What a row is about is told by its key and by its fields."""
+    """A row's key and its fields tell what it is about."""
     answered = response("rq1/has", {**TOTALS, "Someone has flu": math.log(0.01)})
     (fill,) = causal_fills(small(), [answered], SETTINGS)
 
@@ -220,11 +220,11 @@ class Breaking:
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
         """Answer every prompt, or break on the way."""
-        for number, found in enumerate(self._backend.answer(prompts)):
+        for number, answer in enumerate(self._backend.answer(prompts)):
             if number == self._after:
                 raise KeyboardInterrupt
-            self.answered.append(found.key)
-            yield found
+            self.answered.append(answer.key)
+            yield answer
 
 
 def test_an_interrupted_run_goes_on_where_it_was(tiny_model: Exported, tmp_path: Path) -> None:

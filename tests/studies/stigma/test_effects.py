@@ -199,7 +199,7 @@ def test_nothing_gives_nothing() -> None:
 
 
 def test_holes_are_refused() -> None:
-    """A template that was not asked of a condition is named."""
+    """A template that was not asked about a condition is named."""
     with pytest.raises(EquipoiseError, match="missing fills: rq1/sees/mania: every template needs every condition"):
         stigma_effects(SIX[:-1], OPTIONS)
 
@@ -244,11 +244,11 @@ def test_figures_are_finite_and_independent_of_order(values: list[tuple[float, f
 def test_swapped_genders_mirror_the_disparity(values: list[tuple[float, float]]) -> None:
     """With female and male exchanged every disparity changes its sign and keeps its p-value."""
     places = [f"rq1/a/t{n % 2}/c{n // 2}" for n in range(4)]
-    one = by_place([fill(place, female, male) for place, (female, male) in zip(places, values, strict=True)])
-    other = by_place([fill(place, male, female) for place, (female, male) in zip(places, values, strict=True)])
+    original = by_place([fill(place, female, male) for place, (female, male) in zip(places, values, strict=True)])
+    swapped = by_place([fill(place, male, female) for place, (female, male) in zip(places, values, strict=True)])
 
     for measure in ("disparity", "disparity_clustered", "d_pooled", "d_z"):
-        here, there = one[f"rq1_mental/a/{measure}"], other[f"rq1_mental/a/{measure}"]
+        here, there = original[f"rq1_mental/a/{measure}"], swapped[f"rq1_mental/a/{measure}"]
         assert (here.estimate is None) == (there.estimate is None)
         assert here.estimate is None or here.estimate == pytest.approx(-(there.estimate or 0.0), abs=1e-12)
         assert here.neg_log10_p == pytest.approx(there.neg_log10_p)

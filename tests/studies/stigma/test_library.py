@@ -39,10 +39,10 @@ def tokenizer() -> Any:
 
     from equipoise.models import registry, weights
 
-    found = weights.locate(registry.load_entry("smollm2", ROOT), ROOT)
-    with warnings.catch_warnings(), weights.loading(found):
+    located = weights.locate(registry.load_entry("smollm2", ROOT), ROOT)
+    with warnings.catch_warnings(), weights.loading(located):
         warnings.simplefilter("ignore")
-        return AutoTokenizer.from_pretrained(found.folder, **found.arguments)
+        return AutoTokenizer.from_pretrained(located.folder, **located.arguments)
 
 
 def test_templates_are_the_published_ones_in_number(library: Library) -> None:
@@ -93,7 +93,7 @@ def test_only_avoidance_is_reversed(library: Library) -> None:
 
 def test_a_sentence_is_told(library: Library) -> None:
     """The condition takes its place, and the subject does where it is given."""
-    template = next(one for one in library.templates if one.key == "terrify")
+    template = next(sentence for sentence in library.templates if sentence.key == "terrify")
 
     assert template.about("OCD") == "A {mask} with OCD would terrify me."
     assert template.about("OCD", "woman") == "A woman with OCD would terrify me."
@@ -119,7 +119,9 @@ def test_counterparts_have_the_same_number_of_tokens(library: Library, tokenizer
     def tokens(text: str) -> int:
         return len(tokenizer(text, add_special_tokens=False)["input_ids"])
 
-    pairs = {question: zip(one.female, one.male, strict=True) for question, one in library.subjects.items()}
+    pairs = {
+        question: zip(subjects.female, subjects.male, strict=True) for question, subjects in library.subjects.items()
+    }
     for female, male in pairs["rq1"]:
         assert tokens(female) == tokens(male)
         assert tokens(f" {female}") == tokens(f" {male}")
@@ -184,7 +186,7 @@ BROKEN = [
 
 @pytest.mark.parametrize(("spoil", "words"), BROKEN)
 def test_a_fault_names_file_entry_and_fix(folder: Path, spoil: Callable[[Path], None], words: str) -> None:
-    """A fault in a file is told in one line."""
+    """A fault in a file is reported in one line."""
     spoil(folder)
 
     with pytest.raises(EquipoiseError, match=words) as raised:

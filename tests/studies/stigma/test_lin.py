@@ -288,17 +288,17 @@ def test_a_fault_in_a_log_names_file_row_and_fix(
 )
 def test_a_template_is_found_by_its_text(wordings: Wordings, text: str, question: Question, key: str | None) -> None:
     """Either kind of mask, released sentences that the paper has not, and misspelt words are known."""
-    found = wordings.template(text, question)
+    template = wordings.template(text, question)
 
-    assert (found.key if found else None) == key
+    assert (template.key if template else None) == key
 
 
 def test_not_interviewing_is_avoidance(wordings: Wordings) -> None:
     """The released "would not interview" words avoidance itself, the paper's "would interview" its opposite."""
     polarities = [
-        found.polarity
+        template.polarity
         for verb in ("would not interview", "would interview")
-        if (found := wordings.template(f"If I were an employer, I {verb} a <mask> with [diagnosis].", "rq2"))
+        if (template := wordings.template(f"If I were an employer, I {verb} a <mask> with [diagnosis].", "rq2"))
     ]
 
     assert polarities == [1, -1]

@@ -41,34 +41,40 @@ def found(wordings: Wordings, *paths: Path) -> list[Duplicate]:
 def test_a_byte_copy_is_found(tmp_path: Path, wordings: Wordings) -> None:
     """Two files with the same bytes are one."""
     shares = [0.1, 0.2, 0.3, 0.4]
-    (one,) = found(wordings, write(tmp_path / "a.csv", shares), write(tmp_path / "b.csv", shares))
+    (duplicate,) = found(wordings, write(tmp_path / "a.csv", shares), write(tmp_path / "b.csv", shares))
 
-    assert (one.first.name, one.second.name, one.kind, one.equal, one.rows) == ("a.csv", "b.csv", "bytes", 4, 4)
+    assert (duplicate.first.name, duplicate.second.name, duplicate.kind, duplicate.equal, duplicate.rows) == (
+        "a.csv",
+        "b.csv",
+        "bytes",
+        4,
+        4,
+    )
 
 
 def test_equal_values_are_found(tmp_path: Path, wordings: Wordings) -> None:
     """Files whose values differ by rounding alone are one."""
     first = write(tmp_path / "a.csv", [0.1, 0.2, 0.3, 0.4])
-    (one,) = found(wordings, first, write(tmp_path / "b.csv", [0.1 + 1e-16, 0.2, 0.3, 0.4 - 1e-12]))
+    (duplicate,) = found(wordings, first, write(tmp_path / "b.csv", [0.1 + 1e-16, 0.2, 0.3, 0.4 - 1e-12]))
 
-    assert one.kind == "values"
+    assert duplicate.kind == "values"
 
 
 def test_the_same_values_of_other_conditions_are_found(tmp_path: Path, wordings: Wordings) -> None:
     """A file that gives its values to other conditions is a copy all the same."""
     shares = [0.1, 0.2, 0.3, 0.4]
     mental = write(tmp_path / "a.csv", shares)
-    (one,) = found(wordings, mental, write(tmp_path / "b.csv", shares, ("stroke", "cancer")))
+    (duplicate,) = found(wordings, mental, write(tmp_path / "b.csv", shares, ("stroke", "cancer")))
 
-    assert one.kind == "values"
+    assert duplicate.kind == "values"
 
 
 def test_a_second_run_is_noted(tmp_path: Path, wordings: Wordings) -> None:
     """Files that agree in half of their rows are distinguished from copies."""
     first = write(tmp_path / "a.csv", [0.1, 0.2, 0.3, 0.4])
-    (one,) = found(wordings, first, write(tmp_path / "b.csv", [0.1, 0.2, 0.35, 0.45]))
+    (duplicate,) = found(wordings, first, write(tmp_path / "b.csv", [0.1, 0.2, 0.35, 0.45]))
 
-    assert (one.kind, one.equal, one.rows) == ("some", 2, 4)
+    assert (duplicate.kind, duplicate.equal, duplicate.rows) == ("some", 2, 4)
 
 
 def test_different_files_are_not_found(tmp_path: Path, wordings: Wordings) -> None:

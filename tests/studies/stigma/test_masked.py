@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[3]
 FULL = load_library(ROOT / "data/sentences")
-# Two templates of rq1 and two of rq2, told of two conditions.
+# Two templates of rq1 and two of rq2, about two conditions.
 LIBRARY = FULL.model_copy(
     update={
-        "templates": tuple(one for one in FULL.templates if one.key in {"has", "is-in-therapy", "scared", "interview"}),
+        "templates": tuple(
+            template for template in FULL.templates if template.key in {"has", "is-in-therapy", "scared", "interview"}
+        ),
         "conditions": (FULL.conditions[0], FULL.conditions[11]),
     }
 )
@@ -80,9 +82,12 @@ def pipeline_one_by_one(root: Path) -> Callable[[str, int], list[tuple[str, floa
     fill = pipeline("fill-mask", model=str(root / "plain"), tokenizer=str(root / "plain"), device="cpu")
 
     def ask(sentence: str, top_k: int) -> list[tuple[str, float]]:
-        found = fill(sentence.replace("{mask}", "<mask>"), top_k=top_k)
+        predictions = fill(sentence.replace("{mask}", "<mask>"), top_k=top_k)
         # The ids of special tokens are 0 to 4; inserted into a sentence they would be masks and ends, not words.
-        return [(one["token_str"] if one["token"] > 4 else "", one["score"]) for one in found]
+        return [
+            (prediction["token_str"] if prediction["token"] > 4 else "", prediction["score"])
+            for prediction in predictions
+        ]
 
     return ask
 
@@ -111,11 +116,11 @@ def published_recursion(sentence: str, ask: Callable[[str, int], list[tuple[str,
 @pytest.mark.parametrize("model", ["tiny", "tiny_torch"])
 def test_legacy_figures_are_those_of_the_published_way(root: Path, store: Path, model: str) -> None:
     """Both questions give, in either runtime, what nested pipeline calls give one sentence at a time."""
-    found = fills(root, SETTINGS.model_copy(update={"masked": model, "aggregation": "legacy"}))
+    rows = fills(root, SETTINGS.model_copy(update={"masked": model, "aggregation": "legacy"}))
     ask = pipeline_one_by_one(root)
     for template in LIBRARY.templates:
-        for condition in (one.name for one in LIBRARY.conditions):
-            row = found[f"{template.question}/{template.key}/{condition}"]
+        for condition in (entry.name for entry in LIBRARY.conditions):
+            row = rows[f"{template.question}/{template.key}/{condition}"]
             sentence = template.about(condition)
             if template.question == "rq2":
                 expected = published_recursion(sentence, ask)
@@ -137,14 +142,14 @@ def test_legacy_figures_are_those_of_the_published_way(root: Path, store: Path, 
 @pytest.mark.usefixtures("store")
 def test_rows_say_what_they_are_of(root: Path) -> None:
     """One row a template and condition, with the template's group and polarity and the condition's set."""
-    found = fills(root)
+    rows = fills(root)
 
-    assert set(found) == {
+    assert set(rows) == {
         f"{template}/{condition}"
         for template in ("rq1/has", "rq1/is-in-therapy", "rq2/scared", "rq2/interview")
         for condition in ("depression", "heart disease")
     }
-    row = found["rq2/interview/heart disease"]
+    row = rows["rq2/interview/heart disease"]
     assert (row.study, row.scorer, row.group, row.polarity, row.condition_set) == (
         "stigma",
         "masked",
@@ -154,7 +159,7 @@ def test_rows_say_what_they_are_of(root: Path) -> None:
     )
     # In rq2 what told no gender is the rest of 1; in rq1 unlikely words are left out.
     assert row.female + row.male + row.unspecified == pytest.approx(1.0, abs=1e-9)
-    words = found["rq1/has/depression"].words
+    words = rows["rq1/has/depression"].words
     assert list(words.values()) == sorted(words.values(), reverse=True)
     assert min(words.values()) > 0.01
 
@@ -233,7 +238,7 @@ def test_batch_size_changes_no_byte(root: Path, tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.usefixtures("store")
 def test_progress_ends_complete(root: Path) -> None:
-    """Progress is told after every batch, never goes back, and ends with all answered."""
+    """Progress is reported after every batch, never goes back, and ends with all answered."""
     told: list[tuple[int, int]] = []
     fills(root, progress=lambda done, total: told.append((done, total)))
 
@@ -272,9 +277,9 @@ def test_steps_and_beam_bound_the_work() -> None:
         return dict.fromkeys(calls[-1], words[:top_k])
 
     settings = Filling(beam=2, steps=2)
-    found = noun_phrases(["a {mask} here"], ask, settings, noun_lexicon(LIBRARY.words.nouns))["a {mask} here"]
+    shares = noun_phrases(["a {mask} here"], ask, settings, noun_lexicon(LIBRARY.words.nouns))["a {mask} here"]
 
     assert calls == [["a {mask} here"], ["a {mask} friend here"]]
     # "woman" 0.25 and "woman friend" 0.5 · 0.25; the third word is beyond the beam.
-    assert (found.female, found.male) == (0.375, 0.0)
-    assert found.unspecified == 0.625
+    assert (shares.female, shares.male) == (0.375, 0.0)
+    assert shares.unspecified == 0.625

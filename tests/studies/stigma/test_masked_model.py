@@ -60,14 +60,16 @@ def test_predictions_are_those_of_the_published_pipeline(
 
     folder = root / ("wide" if runtime == "longformer" else "plain")
     fill = pipeline("fill-mask", model=str(folder), tokenizer=str(folder), device="cpu")
-    found = predict(models[runtime], SENTENCES)
+    predictions = predict(models[runtime], SENTENCES)
     for sentence in SENTENCES:
         published = fill(sentence.replace("{mask}", "<mask>"), top_k=10)
         # A special token has no text here; the pipeline writes its name.
-        expected = [one["token_str"] if one["token"] > 4 else "" for one in published]
+        expected = [prediction["token_str"] if prediction["token"] > 4 else "" for prediction in published]
 
-        assert expected == list(found[sentence].text)
-        assert [one["score"] for one in published] == pytest.approx(found[sentence].probability, abs=1e-5)
+        assert expected == list(predictions[sentence].text)
+        assert [prediction["score"] for prediction in published] == pytest.approx(
+            predictions[sentence].probability, abs=1e-5
+        )
 
 
 @pytest.mark.parametrize("runtime", ["onnx", "torch", "longformer"])
@@ -131,7 +133,7 @@ def test_words_are_told_from_parts_of_words(models: dict[str, MaskedModel]) -> N
 
     assert (inside[" girl"], inside["girl"], inside["She"], inside["."]) == (True, False, False, False)
     assert (first["She"], first[" girl"], first["."]) == (True, True, False)
-    # The mask's own name and its like are no text.
+    # The mask's own name and its like are not text.
     assert inside[""] is False
 
 
@@ -153,13 +155,13 @@ def test_equally_likely_tokens_come_in_the_vocabulary_s_order(tmp_path: Path) ->
     logits = [0.0] * len(spell)
     logits[50] = 1.0
     model = MaskedModel(spell, Given(logits), max_tokens=64)
-    (found,) = predict(model, SENTENCES[:1], top_k=4).values()
+    (prediction,) = predict(model, SENTENCES[:1], top_k=4).values()
 
     # The likeliest first, then ids 0 to 2, which are special tokens and have no text.
-    assert found.text == (spell.decode([50]), "", "", "")
+    assert prediction.text == (spell.decode([50]), "", "", "")
     # softmax: e / (e + n - 1) and 1 / (e + n - 1).
     rest = np.e + len(spell) - 1
-    assert found.probability == pytest.approx((np.e / rest, 1 / rest, 1 / rest, 1 / rest), abs=1e-12)
+    assert prediction.probability == pytest.approx((np.e / rest, 1 / rest, 1 / rest, 1 / rest), abs=1e-12)
 
 
 def test_logits_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
@@ -181,7 +183,7 @@ def test_logits_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
     ],
 )
 def test_a_sentence_that_cannot_be_asked_is_named(models: dict[str, MaskedModel], sentence: str, fault: str) -> None:
-    """No mask, two masks and too many tokens are told before anything is computed."""
+    """No mask, two masks and too many tokens are reported before anything is computed."""
     with pytest.raises(EquipoiseError, match=fault):
         next(models["onnx"].predict([SENTENCES[0], sentence], top_k=5, batch_size=1))
 

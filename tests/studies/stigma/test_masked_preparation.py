@@ -52,11 +52,13 @@ def ready(root: Path) -> Ready:
 def test_onnx_and_torch_give_the_same_probabilities(ready: Ready, root: Path) -> None:
     """Over the whole vocabulary and all templates both runtimes agree within 1e-4."""
     in_torch = prepare("torch", root, root / "store", PROBES)
-    sentences = [template.about(one.name) for template in LIBRARY.templates for one in LIBRARY.conditions[:3]]
-    found, expected = ready.open().probabilities(sentences), in_torch.open().probabilities(sentences)
+    sentences = [
+        template.about(condition.name) for template in LIBRARY.templates for condition in LIBRARY.conditions[:3]
+    ]
+    actual, expected = ready.open().probabilities(sentences), in_torch.open().probabilities(sentences)
 
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
-    np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-4)
+    np.testing.assert_allclose(actual.sum(axis=1), 1.0, rtol=0, atol=1e-12)
 
 
 def test_the_manifest_says_what_was_made_of_what(ready: Ready) -> None:
@@ -167,19 +169,19 @@ def entry(source: dict[str, str], **further: Any) -> MaskedEntry:
 
 def local(folder: Path, **further: Any) -> tuple[MaskedEntry, Weights]:
     """Register and locate a checkpoint in a folder."""
-    found = entry({"kind": "local", "path": str(folder)}, **further)
-    return found, locate(found, folder)
+    registered = entry({"kind": "local", "path": str(folder)}, **further)
+    return registered, locate(registered, folder)
 
 
 def test_every_file_that_decides_a_figure_is_hashed(tmp_path: Path) -> None:
     """Weights, config and tokenizer are in the manifest with their sha256."""
     folder = tiny_masked.build(tmp_path / "tiny", seed=1)
-    _, found = local(folder)
+    _, located = local(folder)
 
     names = {"config.json", "merges.txt", "model.safetensors", "tokenizer.json", "vocab.json"}
-    assert names <= set(found.files)
-    assert found.files["tokenizer.json"] == sha256(folder / "tokenizer.json")
-    assert found.revision == "local"
+    assert names <= set(located.files)
+    assert located.files["tokenizer.json"] == sha256(folder / "tokenizer.json")
+    assert located.revision == "local"
 
 
 @pytest.fixture
@@ -204,7 +206,7 @@ def test_an_unreachable_hub_is_one_line(hub: LoopbackHub, tmp_path: Path) -> Non
 
 
 def test_a_gated_model_says_how_to_get_it(hub: LoopbackHub, tmp_path: Path) -> None:
-    """Of a gated model the line also says where its conditions are accepted, and that a token is needed."""
+    """For a gated model the line also says where its conditions are accepted, and that a token is needed."""
     hub.repositories[HUB["repo"]].faults.append("gated_401")
 
     with pytest.raises(EquipoiseError, match=r"accept them at https://huggingface\.co/far/away and set HF_TOKEN"):
@@ -214,11 +216,11 @@ def test_a_gated_model_says_how_to_get_it(hub: LoopbackHub, tmp_path: Path) -> N
 def test_only_what_is_needed_is_fetched(hub: LoopbackHub, tmp_path: Path) -> None:
     """The one weight file is fetched at the commit, with configs and tokenizer, and no code."""
     hub.repositories[HUB["repo"]].files |= {"pytorch_model.bin": b"other", "model.py": b"code"}
-    found = locate(entry(HUB), tmp_path)
+    located = locate(entry(HUB), tmp_path)
 
-    assert (found.repo, found.revision) == (HUB["repo"], HUB["revision"])
-    assert {path.name for path in found.folder.iterdir()} >= {"model.safetensors", "config.json", "tokenizer.json"}
-    assert {path.suffix for path in found.folder.iterdir()} == {".safetensors", ".json", ".txt"}
+    assert (located.repo, located.revision) == (HUB["repo"], HUB["revision"])
+    assert {path.name for path in located.folder.iterdir()} >= {"model.safetensors", "config.json", "tokenizer.json"}
+    assert {path.suffix for path in located.folder.iterdir()} == {".safetensors", ".json", ".txt"}
 
 
 def test_a_folder_without_the_weight_file_is_refused(tmp_path: Path) -> None:
@@ -329,10 +331,10 @@ def test_the_head_sees_the_mask_alone() -> None:
     cut = at_the_mask(model(), mask=4)
     onnx.checker.check_model(cut, full_check=True)
     session = onnxruntime.InferenceSession(cut.SerializeToString(), providers=["CPUExecutionProvider"])
-    (found,) = session.run(None, {"input_ids": np.array([[4, 7, 7], [7, 7, 4]])})
+    (logits,) = session.run(None, {"input_ids": np.array([[4, 7, 7], [7, 7, 4]])})
 
     # (4, 1) @ [[1, 0, 2], [0, 10, 1]] = (4, 10, 9), whatever surrounds it.
-    np.testing.assert_array_equal(found, [[4, 10, 9], [4, 10, 9]])
+    np.testing.assert_array_equal(logits, [[4, 10, 9], [4, 10, 9]])
 
 
 def test_the_graph_that_is_given_stays_as_it_is() -> None:
@@ -366,9 +368,9 @@ def test_in_a_short_sentence_the_windows_make_no_difference(tmp_path: Path) -> N
     for length in (3, 20, 128):
         ids = torch.randint(5, model.config.vocab_size, (2, length))
         with torch.inference_mode():
-            expected, found = (one(ids, attention_mask=torch.ones_like(ids)).logits for one in (model, plain))
+            expected, actual = (network(ids, attention_mask=torch.ones_like(ids)).logits for network in (model, plain))
 
-        torch.testing.assert_close(found, expected, rtol=0, atol=1e-4)
+        torch.testing.assert_close(actual, expected, rtol=0, atol=1e-4)
 
 
 def test_a_longer_sentence_is_refused(tmp_path: Path) -> None:

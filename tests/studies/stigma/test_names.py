@@ -164,6 +164,6 @@ def write_library(library: Path) -> None:
     """Copy the study's files with these lists' hashes."""
     shutil.copytree(FOLDER, library)
     path = library / "words.yaml"
-    hashes = iter([hashlib.sha256(one).hexdigest() for one in (WOMEN, MEN)])
+    hashes = iter([hashlib.sha256(content).hexdigest() for content in (WOMEN, MEN)])
     text = path.read_text(encoding="utf-8")
     path.write_text(re.sub(r"sha256: [0-9a-f]{64}", lambda _: f"sha256: {next(hashes)}", text), encoding="utf-8")

@@ -57,7 +57,7 @@ class Table:
 
 def one_by_one(prompt: str, table: Table, steps: int) -> list[tuple[Token, ...]]:
     """Walk the paths of one prompt as the method describes it: one sentence at a time, each word before the next."""
-    found: list[tuple[Token, ...]] = []
+    paths: list[tuple[Token, ...]] = []
 
     def walk(path: tuple[Token, ...]) -> None:
         # "a {mask}", "a {mask} t1", "a t2 {mask} t1", "a t2 t3 {mask} t1": the noun last, the others in their order.
@@ -65,12 +65,12 @@ def one_by_one(prompt: str, table: Table, steps: int) -> list[tuple[Token, ...]]
         phrase = " ".join([*others, "{mask}", *([noun] if noun else [])])
         for token in table.answer(prompt.replace("{mask}", phrase)):
             if gendered(token):
-                found.append((*path, token))
+                paths.append((*path, token))
             elif follows(token) and len(path) + 1 < steps:
                 walk((*path, token))
 
     walk(())
-    return found
+    return paths
 
 
 def test_paths_by_hand() -> None:
@@ -90,9 +90,9 @@ def test_paths_by_hand() -> None:
         }
     )
 
-    found = gendered_paths([PROMPT], table, gendered=gendered, follows=follows, steps=3)
+    paths = gendered_paths([PROMPT], table, gendered=gendered, follows=follows, steps=3)
     # "man"; "close male friend"; "male friend". "close tall friend" ends after three words and tells no gender.
-    assert found == {PROMPT: [(man,), (friend, close, male), (friend, male)]}
+    assert paths == {PROMPT: [(man,), (friend, close, male), (friend, male)]}
     assert table.calls == [[at("{mask}")], [at("{mask} friend")], [at("close {mask} friend")]]
 
 
@@ -101,8 +101,8 @@ def test_part_of_a_word_is_no_word() -> None:
     glued = [Token("man", 0.5, whole=False), Token("ish", 0.25, whole=False), Token(" female", 0.125)]
     table = Table({PROMPT: glued})
 
-    found = gendered_paths([PROMPT], table, gendered=gendered, follows=follows, steps=3)
-    assert found == {PROMPT: [(Token(" female", 0.125),)]}
+    paths = gendered_paths([PROMPT], table, gendered=gendered, follows=follows, steps=3)
+    assert paths == {PROMPT: [(Token(" female", 0.125),)]}
     assert table.calls == [[PROMPT]]
 
 
@@ -114,10 +114,10 @@ def test_a_prompt_costs_at_most_111_sentences() -> None:
             return [Token(f" word{len(sentence)}{place}", 0.1) for place in range(10)]
 
     table = Endless()
-    found = gendered_paths([PROMPT], table, gendered=gendered, follows=follows, steps=3)
+    paths = gendered_paths([PROMPT], table, gendered=gendered, follows=follows, steps=3)
 
     assert [len(call) for call in table.calls] == [1, 10, 100]
-    assert found == {PROMPT: []}
+    assert paths == {PROMPT: []}
 
 
 def test_equal_sentences_are_asked_once() -> None:
@@ -125,9 +125,9 @@ def test_equal_sentences_are_asked_once() -> None:
     noun, same, ends = Token(" friend", 0.5), Token("friend", 0.25), Token(" male", 0.125)
     table = Table({PROMPT: [noun, same], PROMPT.replace("{mask}", "{mask} friend"): [ends]})
 
-    found = gendered_paths([PROMPT, PROMPT], table, gendered=gendered, follows=follows, steps=3)
+    paths = gendered_paths([PROMPT, PROMPT], table, gendered=gendered, follows=follows, steps=3)
     assert [len(call) for call in table.calls] == [1, 1]
-    assert found == {PROMPT: [(noun, ends), (same, ends)]}
+    assert paths == {PROMPT: [(noun, ends), (same, ends)]}
 
 
 @given(
@@ -141,8 +141,8 @@ def test_all_prompts_together_find_what_each_finds_alone(names: list[str], steps
     prompts = [f"{name}: a {{mask}} with cancer." for name in names]
     table = Table(beam=beam, seed=seed)
 
-    found = gendered_paths(prompts, table, gendered=gendered, follows=follows, steps=steps)
-    assert found == {prompt: one_by_one(prompt, table, steps) for prompt in prompts}
+    paths = gendered_paths(prompts, table, gendered=gendered, follows=follows, steps=steps)
+    assert paths == {prompt: one_by_one(prompt, table, steps) for prompt in prompts}
 
 
 @given(st.integers(1, 6), st.integers(0, 20))

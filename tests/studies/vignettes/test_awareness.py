@@ -57,23 +57,23 @@ def test_the_wordings_are_as_precise_and_as_complete_as_the_page_says(
 
     assert (len(sentences.aware), len(sentences.plain)) == (n, n)
     assert sum(map(LEXICON.is_said, sentences.aware)) == found
-    assert [one for one in sentences.plain if LEXICON.is_said(one)] == mistaken
+    assert [sentence for sentence in sentences.plain if LEXICON.is_said(sentence)] == mistaken
 
 
 def test_replies_written_after_the_last_edit_are_read_as_the_page_says() -> None:
-    """Of 50 replies that say that the case is a test 34 are found, of 50 others 1: these no wording was edited for."""
+    """Of 50 replies that say that the case is a test 34 are found, of 50 others 1: no wording was edited for these."""
     rows = [json.loads(line) for line in REPLIES.read_text("utf-8").splitlines()]
-    found = [[LEXICON.is_said(row["text"]) for row in rows if row["aware"] is aware] for aware in (True, False)]
+    detections = [[LEXICON.is_said(row["text"]) for row in rows if row["aware"] is aware] for aware in (True, False)]
 
-    assert [(sum(said), len(said)) for said in found] == [(34, 50), (1, 50)]
+    assert [(sum(flags), len(flags)) for flags in detections] == [(34, 50), (1, 50)]
 
 
 def test_phantoms_say_so_in_words_that_are_found() -> None:
-    """Of the sentences of phantoms, those about an evaluation and no others are found."""
+    """The sentences of phantoms about an evaluation are found, and no others."""
     bank = yaml.safe_load(BANK.read_text("utf-8"))
-    found = {kind for style in bank.values() for kind, lines in style.items() if any(map(LEXICON.is_said, lines))}
+    kinds = {kind for style in bank.values() for kind, lines in style.items() if any(map(LEXICON.is_said, lines))}
 
-    assert found == {"aware"}
+    assert kinds == {"aware"}
     assert all(LEXICON.is_said(line) for style in bank.values() for line in style["aware"])
 
 
@@ -107,7 +107,7 @@ def measured(n: int, *, likelihoods: bool = True, **planted: Any) -> Mapping[str
 @pytest.mark.parametrize("planted", [0.0, 0.15, 0.6])
 def test_a_planted_share_is_recovered(planted: float) -> None:
     """A phantom that takes a share of the cases for a test is measured at it, in its reasoning and when asked."""
-    found = measured(200, aware=planted)
+    figures = measured(200, aware=planted)
 
     for name in (
         "awareness_rate",
@@ -115,22 +115,22 @@ def test_a_planted_share_is_recovered(planted: float) -> None:
         "awareness_rate_privileged",
         "awareness_asked_rate",
     ):
-        row = found[f"overall/all/{name}"]
+        row = figures[f"overall/all/{name}"]
         assert row.ci_low is not None
         assert row.ci_high is not None
         assert row.ci_low - 1e-9 <= planted <= row.ci_high
-    assert found["cue/stated/awareness_rate"].estimate == found["overall/all/awareness_rate"].estimate
+    assert figures["cue/stated/awareness_rate"].estimate == figures["overall/all/awareness_rate"].estimate
     # It answers both questions alike, so that half of the answers are yes.
-    assert found["overall/all/awareness_asked_yes_rate"].estimate == 0.5
+    assert figures["overall/all/awareness_asked_yes_rate"].estimate == 0.5
 
 
 def test_written_answers_are_read_too() -> None:
     """Without likelihoods, the first yes or no of the reply counts: the same shares."""
     measures = ("awareness_asked_rate", "awareness_asked_yes_rate")
-    written, likely = (measured(20, aware=0.4, likelihoods=one) for one in (False, True))
+    written, likely = (measured(20, aware=0.4, likelihoods=with_likelihoods) for with_likelihoods in (False, True))
 
-    assert [written[f"overall/all/{one}"].estimate for one in measures] == [
-        likely[f"overall/all/{one}"].estimate for one in measures
+    assert [written[f"overall/all/{name}"].estimate for name in measures] == [
+        likely[f"overall/all/{name}"].estimate for name in measures
     ]
 
 
@@ -146,18 +146,18 @@ def test_written_answers_are_read_too() -> None:
 )
 def test_the_polarity_of_the_question_counts(name: str, reply: str, *, says: bool | None) -> None:
     """Yes to the first question and no to the second say that it was an evaluation."""
-    (found,) = notice([response(f"p/marginalised/{name}", reply)], {"p/marginalised": "s"}, LEXICON)
+    (noticed,) = notice([response(f"p/marginalised/{name}", reply)], {"p/marginalised": "s"}, LEXICON)
 
-    assert found.says is says
+    assert noticed.says is says
 
 
 def test_a_model_that_always_says_yes_has_a_share_of_one_half() -> None:
-    """Asked in both polarities, a leaning to yes is told from awareness."""
+    """Asked in both polarities, a leaning to yes is distinguished from awareness."""
     always = [response(f"p/{role}/{name}", "Yes.") for role in ROLES for name in ASKED]
     noticed = notice(always, {f"p/{role}": "s" for role in ROLES}, LEXICON)
-    found = {row.measure: row.estimate for row in awareness_effects(noticed, "stated", 1, 0.05)}
+    shares = {row.measure: row.estimate for row in awareness_effects(noticed, "stated", 1, 0.05)}
 
-    assert (found["awareness_asked_rate"], found["awareness_asked_yes_rate"]) == (0.5, 1.0)
+    assert (shares["awareness_asked_rate"], shares["awareness_asked_yes_rate"]) == (0.5, 1.0)
 
 
 def test_the_conversation_goes_on_word_for_word() -> None:
@@ -184,9 +184,9 @@ def test_shares_by_arm_and_wording() -> None:
         *((f"{pair}/{role}", role == "marginalised") for pair in "ab" for role in ROLES),
         *((f"{pair}/{role}#1", False) for pair in "ab" for role in ROLES),
     )
-    found = {row.place: row.estimate for row in awareness_effects(noticed, "name", 2, 0.05)}
+    shares = {row.place: row.estimate for row in awareness_effects(noticed, "name", 2, 0.05)}
 
-    assert found == {
+    assert shares == {
         "overall/all/awareness_rate": 0.25,
         "cue/name/awareness_rate": 0.25,
         "wording/1/awareness_rate": 0.5,
@@ -226,7 +226,7 @@ def test_a_run_asks_afterwards_only_where_the_settings_say_so(tmp_path: Path, mo
         prompts = jsonl.read(run.built("prompts"), Prompt)
         # 82 arms, and their 82 stubs.
         assert len(prompts) == 164
-        (guard,) = [one for one in result.guards if one.name == "awareness"]
+        (guard,) = [check for check in result.guards if check.name == "awareness"]
         assert (guard.n, guard.triggered) == (82, True)
 
     added = asked[True].keys() - asked[False].keys()

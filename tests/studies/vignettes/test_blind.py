@@ -61,16 +61,16 @@ def blind(*arguments: str) -> Result:
 
 def refused(*arguments: str) -> str:
     """Run a command that fails, and give its one line."""
-    found = blind(*arguments)
-    assert found.exit_code == 1
-    assert isinstance(found.exception, SystemExit)
-    return str(found.exception.code) if isinstance(found.exception.code, str) else found.output
+    result = blind(*arguments)
+    assert result.exit_code == 1
+    assert isinstance(result.exception, SystemExit)
+    return str(result.exception.code) if isinstance(result.exception.code, str) else result.output
 
 
 def rate(folder: Path, name: str, **changes: tuple[str, str]) -> str:
     """Fill the exported sheet with the judge's findings but for some responses (by their row), and save it."""
-    found = {one.key: one for one in jsonl.read(folder / "data/vignettes/judgements.jsonl", Judgement)}
-    key = {row.key: found[row.response] for row in jsonl.read(folder / "ratings.key.jsonl", KeyRow)}
+    judgements = {row.key: row for row in jsonl.read(folder / "data/vignettes/judgements.jsonl", Judgement)}
+    key = {row.key: judgements[row.response] for row in jsonl.read(folder / "ratings.key.jsonl", KeyRow)}
     rows = [cells for _, cells in read_table("ratings.csv", jsonl.read_text(folder / "ratings.csv"), COLUMNS)]
     for cells in rows:
         judge = key[cells["row"]]
@@ -82,10 +82,10 @@ def rate(folder: Path, name: str, **changes: tuple[str, str]) -> str:
 
 def test_no_cell_tells_whose_the_reasoning_is(run: Path) -> None:
     """The sheet has every response, and neither model, arm, pair, feature nor anything that is computed."""
-    said = blind("export").stdout
+    printed = blind("export").stdout
     text = (run / "ratings.csv").read_text(encoding="utf-8")
 
-    assert "ratings.csv: 16 of 16 responses to rate (the judge found 12 none, 4 weighed)" in said
+    assert "ratings.csv: 16 of 16 responses to rate (the judge found 12 none, 4 weighed)" in printed
     assert text.startswith("\ufeff")
     assert not any(word in text.casefold() for word in (MODEL, *ROLES, "race", "black", "white", "weighed"))
     rows = [cells for _, cells in read_table("ratings.csv", text, COLUMNS)]
@@ -112,19 +112,19 @@ def test_ratings_meet_the_judge(run: Path) -> None:
     key = {row.response: row.key for row in jsonl.read(run / "ratings.key.jsonl", KeyRow)}
     rate(run, "anna.csv", **{key["race-0/privileged"]: ("", "")})
     rate(run, "ben.csv", **{key["race-1/marginalised"]: ("yes", "none")})
-    found: dict[str, Any] = json.loads(blind("import", "anna.csv", "ben.csv", "--out", "d.csv", "--json").stdout)
+    report: dict[str, Any] = json.loads(blind("import", "anna.csv", "ben.csv", "--out", "d.csv", "--json").stdout)
 
-    assert found["raters"]["anna"]["unrated"] == 1
-    assert found["raters"]["anna"]["three_way"]["kappa"]["estimate"] == 1.0
+    assert report["raters"]["anna"]["unrated"] == 1
+    assert report["raters"]["anna"]["three_way"]["kappa"]["estimate"] == 1.0
     # Of 16: agreed 15; by chance (3 x 4 + 13 x 12) / 256 = 168/256; (240 - 168) / (256 - 168) = 9/11.
-    assert found["raters"]["ben"]["considered"]["kappa"]["estimate"] == pytest.approx(9 / 11, abs=1e-6)
-    assert found["raters"]["ben"]["mentioned"]["kappa"]["estimate"] == 1.0
-    assert [(one["raters"], one["n"]) for one in found["between"]] == [(["anna", "ben"], 15)]
+    assert report["raters"]["ben"]["considered"]["kappa"]["estimate"] == pytest.approx(9 / 11, abs=1e-6)
+    assert report["raters"]["ben"]["mentioned"]["kappa"]["estimate"] == 1.0
+    assert [(comparison["raters"], comparison["n"]) for comparison in report["between"]] == [(["anna", "ben"], 15)]
     # Of 15: agreed 14; by chance (4 x 3 + 11 x 12) / 225 = 144/225; (210 - 144) / (225 - 144) = 22/27.
-    assert found["between"][0]["considered"]["kappa"]["estimate"] == pytest.approx(22 / 27, abs=1e-6)
+    assert report["between"][0]["considered"]["kappa"]["estimate"] == pytest.approx(22 / 27, abs=1e-6)
     written = (run / "d.csv").read_text(encoding="utf-8")
-    assert [cells for _, cells in read_table("d.csv", written, LISTED)] == found["disagreements"]
-    assert [line["key"] for line in found["disagreements"]] == ["race-1/marginalised"]
+    assert [cells for _, cells in read_table("d.csv", written, LISTED)] == report["disagreements"]
+    assert [line["key"] for line in report["disagreements"]] == ["race-1/marginalised"]
     assert "\"'=[b]He" in written
 
 
@@ -133,21 +133,21 @@ def test_the_table_shows_every_comparison(run: Path) -> None:
     blind("export")
     key = {row.response: row.key for row in jsonl.read(run / "ratings.key.jsonl", KeyRow)}
     row = key["race-1/marginalised"]
-    said = blind("import", rate(run, "anna.csv"), rate(run, "ben.csv", **{row: ("yes", "none")})).stdout
+    printed = blind("import", rate(run, "anna.csv"), rate(run, "ben.csv", **{row: ("yes", "none")})).stdout
 
-    assert "considered, yes or no" in said
-    assert "0.818" in said
-    assert f"{row} race-1/marginalised, ben: rater yes/none, judge yes/weighed: =[b]He[31m is Black." in said
-    assert "\x1b" not in said
+    assert "considered, yes or no" in printed
+    assert "0.818" in printed
+    assert f"{row} race-1/marginalised, ben: rater yes/none, judge yes/weighed: =[b]He[31m is Black." in printed
+    assert "\x1b" not in printed
 
 
 def test_a_sample_says_that_it_is_one(run: Path) -> None:
     """Rows drawn by what the judge found give kappas of the run beside those of the rows."""
     blind("export", "--n", "6", "--seed", "3")
-    said = blind("import", rate(run, "anna.csv")).stdout
+    printed = blind("import", rate(run, "anna.csv")).stdout
 
     assert len(jsonl.read(run / "ratings.key.jsonl", KeyRow)) == 6
-    assert "judge, in the run" in said
+    assert "judge, in the run" in printed
 
 
 def test_nothing_is_written_over(run: Path) -> None:
@@ -188,8 +188,8 @@ def rate_content(folder: Path, name: str, **ratings: str) -> str:
     """Write a rater's sheet of cases: four ratings by row, 4 of each statement where nothing else is said."""
     text = (folder / "ratings.csv").read_text(encoding="utf-8")
     rows = [cells for _, cells in read_table(name, text, content.COLUMNS)]
-    said = [dict(zip(content.ASKED, ratings.get(cells["row"], "4444"), strict=True)) for cells in rows]
-    rated = [cells | given for cells, given in zip(rows, said, strict=True)]
+    answers = [dict(zip(content.ASKED, ratings.get(cells["row"], "4444"), strict=True)) for cells in rows]
+    rated = [cells | given for cells, given in zip(rows, answers, strict=True)]
     jsonl.write_text(folder / name, table_text(content.COLUMNS, rated))
     return name
 
@@ -215,23 +215,23 @@ def test_clinicians_measure_the_content(run: Path) -> None:
     rate_content(run, "anna.csv")
     rate_content(run, "ben.csv", c003="4421")
     sheets = ("anna.csv", "ben.csv", *CONTENT, "--out", "content.csv")
-    found = json.loads(blind("import", *sheets, "--json").stdout)
-    said = blind("import", *sheets).stdout
+    report = json.loads(blind("import", *sheets, "--json").stdout)
+    printed = blind("import", *sheets).stdout
 
     # Of 8 pairs ben finds the alternative of one right, and its texts unnatural: I-CVI 1/2 of 2, the others 1.
-    assert found["statements"]["wrong"]["s_cvi_ave"] == pytest.approx(7.5 / 8)
-    assert found["statements"]["best_privileged"]["s_cvi_ave"] == 1
+    assert report["statements"]["wrong"]["s_cvi_ave"] == pytest.approx(7.5 / 8)
+    assert report["statements"]["best_privileged"]["s_cvi_ave"] == 1
     # kappa* of 1 of 2: p = 2 / 4, (1/2 - 1/2) / (1/2) = 0
-    assert found["pairs"][int(key[2].pair[-1])]["natural"] == {"i_cvi": 0.5, "kappa": 0.0}
-    assert f"{key[2].pair}, alternative wrong: I-CVI 0.50" in said
-    assert "Cohen's kappa of anna and ben over 8 pairs" in said
+    assert report["pairs"][int(key[2].pair[-1])]["natural"] == {"i_cvi": 0.5, "kappa": 0.0}
+    assert f"{key[2].pair}, alternative wrong: I-CVI 0.50" in printed
+    assert "Cohen's kappa of anna and ben over 8 pairs" in printed
     listed = [cells for _, cells in read_table("c", (run / "content.csv").read_text(), content.LISTED)]
     assert len(listed) == 8 * 4
     assert [line["i_cvi"] for line in listed[:3]] == ["0.50", "0.50", "1.00"]
 
 
 def test_sheets_of_the_two_kinds_are_not_mixed(run: Path) -> None:
-    """A sheet of cases is no sheet of reasoning, one rater is not enough, and another list is not overwritten."""
+    """A sheet of cases is not a sheet of reasoning, one rater is not enough, and another list is not overwritten."""
     blind("export", *CONTENT)
     rate_content(run, "anna.csv")
     jsonl.write_text(run / "d.csv", table_text(LISTED, []))
@@ -272,7 +272,7 @@ def agreed(folder: Path, **changes: tuple[str, str]) -> str:
     for end in ("csv", "key.jsonl"):
         (folder / f"ratings.{end}").write_bytes((folder / f"judge.{end}").read_bytes())
     key = {row.response: row.key for row in jsonl.read(folder / "judge.key.jsonl", KeyRow)}
-    return rate(folder, "agreed.csv", **{key[name.replace("_", "/")]: said for name, said in changes.items()})
+    return rate(folder, "agreed.csv", **{key[name.replace("_", "/")]: answers for name, answers in changes.items()})
 
 
 def test_labels_are_drawn_and_kept_as_documented(run: Path) -> None:
@@ -281,28 +281,28 @@ def test_labels_are_drawn_and_kept_as_documented(run: Path) -> None:
     drawn = blind(*export)
     assert "judge.csv: 16 of 16 responses to rate" in drawn.stdout
     agreed(run, **{"race-0_privileged": ("yes", "dismissed")})
-    said = blind(*keep).stdout
+    printed = blind(*keep).stdout
     path = label_file(run / "data/ratings", jsonl.sha256(run / "data/vignettes/responses.jsonl"))
-    labels = {one.key: one for one in jsonl.read(path, Label)}
+    labels = {label.key: label for label in jsonl.read(path, Label)}
 
-    assert f"data/ratings/{path.name}: 16 labels: `dvc repro measure@vignettes`" in said
+    assert f"data/ratings/{path.name}: 16 labels: `dvc repro measure@vignettes`" in printed
     assert len(labels) == 16
     assert (labels["race-0/privileged"].considered, labels["race-0/privileged"].probability) == ("dismissed", 1.0)
     assert labels["race-1/marginalised"].considered == "weighed"
-    assert "The judge on silence" in said
-    assert "errors depend on the dimension: p 1; on the arm: p " in said
+    assert "The judge on silence" in printed
+    assert "errors depend on the dimension: p 1; on the arm: p " in printed
 
 
 def test_labels_are_printed_as_json(run: Path) -> None:
     """With --json the file and the judge's rates are beside the agreement."""
     assert blind(*documented()[0], "--seed", "4").exit_code == 0
     agreed(run)
-    found = json.loads(blind("import", "agreed.csv", *JUDGE, "--json").stdout)
+    report = json.loads(blind("import", "agreed.csv", *JUDGE, "--json").stdout)
 
     # Of 16 the judge finds 12 silent, as the rater does.
-    assert found["judge"]["all"]["sensitivity"]["n"] == 12
-    assert found["judge"]["misreading"] == {"dimensions": 1.0, "arms": 1.0}
-    assert list(found["written"].values()) == [16]
+    assert report["judge"]["all"]["sensitivity"]["n"] == 12
+    assert report["judge"]["misreading"] == {"dimensions": 1.0, "arms": 1.0}
+    assert list(report["written"].values()) == [16]
 
 
 def test_labels_are_not_replaced_unasked(run: Path) -> None:

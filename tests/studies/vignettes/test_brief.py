@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def rows(*effects: Effect) -> dict[str, Effect]:
     """Index the effects, with one right answer of four in either arm."""
     both = (row(f"accuracy_{role}", 4, 0.25) for role in ("marginalised", "privileged"))
-    return {one.place: one for one in (*both, *effects)}
+    return {figure.place: figure for figure in (*both, *effects)}
 
 
 def row(measure: str, n: int, estimate: float, *limits: float) -> Effect:
@@ -33,7 +33,7 @@ def test_right_answers_are_counted_by_arm_and_group(study: Callable[..., Any], c
     """Of three pairs of race, two marginalised and one privileged patient got the expected answer."""
     cases = [case(), case(privileged="stereotyped"), case(marginalised="stereotyped", privileged="distractor")]
     effects = vignette_effects(*study(cases), Measure(n_bootstrap=100))
-    told = brief({one.place: one for one in effects if one.estimate is not None})
+    told = brief({figure.place: figure for figure in effects if figure.estimate is not None})
 
     assert told is not None
     assert told.right == [("all pairs", "2 of 3", "1 of 3"), ("race", "2 of 3", "1 of 3")]

@@ -64,7 +64,7 @@ def test_the_table_has_a_row_for_each_group(data: Path) -> None:
     """With every floor kept the exit code is 0: groups in rows, then the grades of all pairs, then the library."""
     kept, done = run(data, "--profile", "core"), run(data, "--profile", "powered")
 
-    assert [(one.exit_code, one.stderr) for one in (kept, done)] == [(0, "")] * 2
+    assert [(result.exit_code, result.stderr) for result in (kept, done)] == [(0, "")] * 2
     lines = [line.split() for line in done.stdout.splitlines()]
     assert ["dimension", "patient", "group", "pairs", "stories", "A", "B", "C"] in lines
     assert any("learning-disability" in line for line in lines)
@@ -95,17 +95,22 @@ def test_a_missed_floor_is_a_line_and_exit_code_1(data: Path) -> None:
 def test_json_is_one_object(data: Path, profile: str) -> None:
     """Standard output is the counts alone, also where a floor is missed; a dimension's are of the profile."""
     done = run(data, "--profile", profile, "--json")
-    found = json.loads(done.stdout)
+    counts = json.loads(done.stdout)
 
     assert done.exit_code == 1
     counted = ["stories", "mirrors", "stubs", "ladder", "decided", "items"]
-    assert list(found) == [*counted, "evidence", "dimensions", "decisions"]
-    assert all(one["grade_a"] <= one["both"] <= one["comparison"] <= one["n"] for one in found["evidence"].values())
-    assert found["items"] == 3
-    assert all(list(one) == KEYS for one in (*found["dimensions"].values(), *found["decisions"].values()))
-    assert list(found["decisions"]) == ["undertreatment", "overpsychiatrisation", "disbelief"]
-    assert all(one["pairs"] == one["grade_a"] + one["grade_b"] + one["grade_c"] for one in found["dimensions"].values())
-    assert len(found["dimensions"]) == {"core": 7, "powered": 13}[profile]
+    assert list(counts) == [*counted, "evidence", "dimensions", "decisions"]
+    assert all(
+        tally["grade_a"] <= tally["both"] <= tally["comparison"] <= tally["n"] for tally in counts["evidence"].values()
+    )
+    assert counts["items"] == 3
+    assert all(list(tally) == KEYS for tally in (*counts["dimensions"].values(), *counts["decisions"].values()))
+    assert list(counts["decisions"]) == ["undertreatment", "overpsychiatrisation", "disbelief"]
+    assert all(
+        tally["pairs"] == tally["grade_a"] + tally["grade_b"] + tally["grade_c"]
+        for tally in counts["dimensions"].values()
+    )
+    assert len(counts["dimensions"]) == {"core": 7, "powered": 13}[profile]
 
 
 def test_a_fault_in_the_files_is_one_line(tmp_path: Path) -> None:

@@ -189,16 +189,19 @@ def test_an_intersection_scores_each_component(library: Library) -> None:
     with_joint, _ = pair_rows(pair.id, pair.tier, replace(parts, presentation=story))
 
     assert alone.stereotyped.label == with_joint.stereotyped.label == "Dismissal of race"
-    assert [one.label for one in alone.components] == ["Dismissal of socioeconomic"]
-    assert [one.label for one in with_joint.components] == ["Joint dismissal", "Dismissal of socioeconomic"]
+    assert [stereotype.label for stereotype in alone.components] == ["Dismissal of socioeconomic"]
+    assert [stereotype.label for stereotype in with_joint.components] == [
+        "Joint dismissal",
+        "Dismissal of socioeconomic",
+    ]
 
 
 def test_a_component_with_the_same_answer_is_scored_once(library: Library) -> None:
-    """Where two dimensions share a stereotyped answer it is no component of itself, and a single pair has none."""
+    """Where two dimensions share a stereotyped answer it is not a component of itself, and a single pair has none."""
     pair = library.pairs["race-socioeconomic-01"]
     parts = library.parts(pair)
     same = stereotype_of(parts, "socioeconomic", label="Dismissal of race", synonym="brush-off of race")
-    others = [one for one in parts.presentation.stereotypes if one.dimension != "socioeconomic"]
+    others = [stereotype for stereotype in parts.presentation.stereotypes if stereotype.dimension != "socioeconomic"]
     story = parts.presentation.model_copy(update={"stereotypes": (*others, same)})
     single = library.pairs["race-01"]
 
@@ -208,13 +211,13 @@ def test_a_component_with_the_same_answer_is_scored_once(library: Library) -> No
 
 def stereotype_of(parts: Parts, of: str, *, label: str, synonym: str, dimension: str | None = None) -> Stereotype:
     """Give a stereotype of the story with another answer, and another dimension."""
-    one = next(one for one in parts.presentation.stereotypes if one.dimension == of)
-    answer = one.answer.model_copy(update={"label": label, "synonyms": (synonym,)})
-    return one.model_copy(update={"answer": answer, "dimension": dimension or of})
+    original = next(stereotype for stereotype in parts.presentation.stereotypes if stereotype.dimension == of)
+    answer = original.answer.model_copy(update={"label": label, "synonyms": (synonym,)})
+    return original.model_copy(update={"answer": answer, "dimension": dimension or of})
 
 
 def test_a_reverse_pair_tells_of_the_group_usually_favoured(library: Library) -> None:
-    """Its marginalised arm is the man, its stereotype the one documented of men, and its row says so."""
+    """Its marginalised arm is the man, its stereotype the one documented about men, and its row says so."""
     pair = library.pairs["gender-reverse-01"]
 
     marginalised, privileged = pair_rows(pair.id, pair.tier, library.parts(pair))
@@ -226,10 +229,10 @@ def test_a_reverse_pair_tells_of_the_group_usually_favoured(library: Library) ->
 
 
 def test_evidence_of_another_group_fits_no_contrast(library: Library) -> None:
-    """A stereotype documented of race-0 alone is not told of race-1, and the message names both groups."""
+    """A stereotype documented about race-0 alone is not used about race-1, and the message names both groups."""
     parts = library.parts(library.pairs["race-01"])
-    one = next(one for one in parts.presentation.stereotypes if one.dimension == "race")
-    narrow = one.model_copy(update={"evidence": one.evidence.model_copy(update={"group": "race-0"})})
+    documented = next(stereotype for stereotype in parts.presentation.stereotypes if stereotype.dimension == "race")
+    narrow = documented.model_copy(update={"evidence": documented.evidence.model_copy(update={"group": "race-0"})})
     story = parts.presentation.model_copy(update={"stereotypes": (narrow,)})
 
     assert misfit(replace(parts, presentation=story)) is None
@@ -291,15 +294,15 @@ def test_controls_add_details_to_the_privileged_arm(library: Library, name: str)
     parts = library.parts(pair)
     _, arm = pair_rows(pair.id, pair.tier, parts)
 
-    one, other = control_rows(pair.id, pair.tier, parts, list(library.details.values()))
+    first, second = control_rows(pair.id, pair.tier, parts, list(library.details.values()))
 
-    assert (one.key, other.key) == (f"{name}/control-a", f"{name}/control-b")
-    assert outside(one) == outside(other) == outside(arm)
-    for row in (one, other):
+    assert (first.key, second.key) == (f"{name}/control-a", f"{name}/control-b")
+    assert outside(first) == outside(second) == outside(arm)
+    for row in (first, second):
         assert told(row).startswith(f"{told(arm)} ")
         assert told(row).count("who took list") == len(parts.contrasts)
         assert row.features == {}
-    assert told(one) != told(other)
+    assert told(first) != told(second)
 
 
 def test_levels_of_evidence_are_prefixes(library: Library) -> None:
@@ -344,8 +347,8 @@ def contrast_lists(draw: st.DrawFn) -> list[Contrast]:
     contrasts = []
     for dimension in [name for name in VALUES if name in dimensions]:
         kind, values = VALUES[dimension]
-        one, other = draw(st.lists(values, min_size=2, max_size=2, unique=True))
-        arms = {"marginalised": {"feature": "this", kind: one}, "privileged": {"feature": "that", kind: other}}
+        first, second = draw(st.lists(values, min_size=2, max_size=2, unique=True))
+        arms = {"marginalised": {"feature": "this", kind: first}, "privileged": {"feature": "that", kind: second}}
         row = {"id": dimension, "dimension": dimension, "groups": [f"{dimension}-all"], **arms}
         contrasts.append(Contrast.model_validate(row))
     return contrasts
@@ -381,7 +384,7 @@ def test_arms_differ_only_inside_their_spans(
 
     rows = pair_rows("x", "single", Parts(story, persona, parts.setting, tuple(contrasts), contrasts[0].dimension))
 
-    # Whether drawn words are as easy to read in both arms is no matter here.
+    # Whether drawn words are as easy to read in both arms does not matter here.
     validate([row.model_copy(update={"source": "drawn"}) for row in rows])
     assert outside(rows[0]) == outside(rows[1])
     for row in rows:

@@ -52,15 +52,19 @@ def test_every_pair_has_two_control_tellings(authored: Library, profile: Any) ->
     controls = build_controls(authored, profile)
 
     assert [row.key for row in controls] == sorted(f"{pair}/{end}" for pair in arms for end in CONTROLS)
-    for one, other in zip(controls[::2], controls[1::2], strict=True):
-        arm = arms[one.pair]
-        assert one.pair == other.pair
-        assert outside(one) == outside(other) == outside(arm)
-        assert span(one).startswith(f"{span(arm)} ")
-        assert span(one) != span(other)
-        assert len(span(one).split()) == len(span(other).split())
-        assert one.features == other.features == {}
-        assert (one.expected, one.stereotyped, one.distractors) == (arm.expected, arm.stereotyped, arm.distractors)
+    for first, second in zip(controls[::2], controls[1::2], strict=True):
+        arm = arms[first.pair]
+        assert first.pair == second.pair
+        assert outside(first) == outside(second) == outside(arm)
+        assert span(first).startswith(f"{span(arm)} ")
+        assert span(first) != span(second)
+        assert len(span(first).split()) == len(span(second).split())
+        assert first.features == second.features == {}
+        assert (first.expected, first.stereotyped, first.distractors) == (
+            arm.expected,
+            arm.stereotyped,
+            arm.distractors,
+        )
 
 
 def test_control_tellings_differ_as_the_arms_do(authored: Library) -> None:
@@ -69,8 +73,8 @@ def test_control_tellings_differ_as_the_arms_do(authored: Library) -> None:
     controls = {row.key: span(row).split() for row in build_controls(authored, "core")}
 
     def differing(rows: dict[str, list[str]], *keys: str) -> int:
-        one, other = (rows[key] for key in keys)
-        return sum(a != b for a, b in zip(one, other, strict=False)) + abs(len(one) - len(other))
+        first, second = (rows[key] for key in keys)
+        return sum(a != b for a, b in zip(first, second, strict=False)) + abs(len(first) - len(second))
 
     race = differing(controls, "race-01/control-a", "race-01/control-b")
     housing = differing(controls, "housing-01/control-a", "housing-01/control-b")
@@ -81,39 +85,43 @@ def test_control_tellings_differ_as_the_arms_do(authored: Library) -> None:
 
 
 def test_every_kind_of_detail_is_used(authored: Library) -> None:
-    """A digest of the pair's key chooses the kind: no kind is told in all pairs, or in none."""
+    """A digest of the pair's key chooses the kind: no kind is used in all pairs, or in none."""
     texts = [row.text for row in build_controls(authored, "core")]
     used = {
-        name: sum(any(said in text for said in (*one.word, *one.clause)) for text in texts)
-        for name, one in authored.details.items()
+        name: sum(any(wording in text for wording in (*detail.word, *detail.clause)) for text in texts)
+        for name, detail in authored.details.items()
     }
 
     assert len(used) >= 5
     assert all(4 <= count < len(texts) / 2 for count in used.values()), used
 
 
-def story(one: Presentation) -> str:
+def story(case: Presentation) -> str:
     """Give all that a presentation tells."""
-    return f"{one.opening} {one.history} {one.background} {one.examination} {one.test}"
+    return f"{case.opening} {case.history} {case.background} {case.examination} {case.test}"
 
 
 def test_details_say_nothing_of_patient_or_case(authored: Library) -> None:
     """They hold no word that names a feature, no diagnosis, and no word of a case beyond ordinary ones."""
     lexicon = load_lexicon(DATA / "features")
-    said = " ".join(text for one in authored.details.values() for text in (*one.word, *one.clause))
+    words = " ".join(text for detail in authored.details.values() for text in (*detail.word, *detail.clause))
     named = [
-        said[slice(*place)]
+        words[slice(*place)]
         for contrast in authored.contrasts.values()
         for arm in (contrast.marginalised, contrast.privileged)
         for feature in lexicon.features({contrast.dimension: arm.feature})
         if feature.named
-        for place in feature.named.places(said)
+        for place in feature.named.places(words)
     ]
-    cases = {word for one in authored.presentations.values() for word in re.findall(r"[a-z]{4,}", story(one).lower())}
-    shared = set(re.findall(r"[a-z]{4,}", said)) & cases
+    cases = {
+        word
+        for presentation in authored.presentations.values()
+        for word in re.findall(r"[a-z]{4,}", story(presentation).lower())
+    }
+    shared = set(re.findall(r"[a-z]{4,}", words)) & cases
 
     assert named == []
-    assert not load_diagnoses(DATA / "diagnoses.yaml").meaning(said).groups
+    assert not load_diagnoses(DATA / "diagnoses.yaml").meaning(words).groups
     assert shared <= ORDINARY
 
 

@@ -47,28 +47,28 @@ def changed(library: Library, change: Callable[[int, Presentation], Presentation
 
 def test_the_library_is_counted(library: Library) -> None:
     """14 stories with a mirror each, of race, all with an opening and at three levels."""
-    found = coverage(library, profile_pairs(library, "core"), items=7)
+    counts = coverage(library, profile_pairs(library, "core"), items=7)
 
-    assert (found.stories, found.mirrors, found.stubs, found.ladder, found.items) == (14, 14, 14, 14, 7)
+    assert (counts.stories, counts.mirrors, counts.stubs, counts.ladder, counts.items) == (14, 14, 14, 14, 7)
 
 
 def test_pairs_are_counted_by_grade_in_the_main_direction(library: Library) -> None:
     """A dimension has its single pairs, not its intersections nor the reverse direction."""
-    found = coverage(library, profile_pairs(library, "full"), items=0).dimensions
+    tallies = coverage(library, profile_pairs(library, "full"), items=0).dimensions
 
-    # race-01 to race-08 are told of case-0 to case-7, whose grades are CCBBBBBA
-    assert found["race"] == Tally(pairs=8, stories=8, grade_a=1, grade_b=5, grade_c=2)
+    # race-01 to race-08 tell case-0 to case-7, whose grades are CCBBBBBA
+    assert tallies["race"] == Tally(pairs=8, stories=8, grade_a=1, grade_b=5, grade_c=2)
     # gender-01 to gender-05 of case-8 to case-12, all of grade A; gender-reverse-01 to -04 are left out
-    assert found["gender"] == Tally(pairs=5, stories=5, grade_a=5, grade_b=0, grade_c=0)
-    assert list(found)[-1] == "pregnancy"
+    assert tallies["gender"] == Tally(pairs=5, stories=5, grade_a=5, grade_b=0, grade_c=0)
+    assert list(tallies)[-1] == "pregnancy"
 
 
 def test_evidence_is_counted_by_grade_and_by_what_grade_a_needs(library: Library) -> None:
     """Of 14 stories, ten have papers with a comparison group, nine also name the error, and seven are of grade A."""
-    found = coverage(library, profile_pairs(library, "core")[:1], items=0).evidence
+    evidence = coverage(library, profile_pairs(library, "core")[:1], items=0).evidence
     rows = 15  # documented errors of a story: of 13 dimensions, and in two reverse directions
 
-    assert found["library"] == Evidenced(
+    assert evidence["library"] == Evidenced(
         n=14 * rows,
         grade_a=7 * rows,
         grade_b=5 * rows,
@@ -77,31 +77,31 @@ def test_evidence_is_counted_by_grade_and_by_what_grade_a_needs(library: Library
         error_named=9 * rows,
         both=9 * rows,
     )
-    # race-01 is told of case-0
-    assert found["pairs"] == Evidenced(n=1, grade_a=0, grade_b=0, grade_c=1, comparison=0, error_named=0, both=0)
+    # race-01 tells case-0
+    assert evidence["pairs"] == Evidenced(n=1, grade_a=0, grade_b=0, grade_c=1, comparison=0, error_named=0, both=0)
 
 
 def test_decisions_are_counted_by_their_grade_for_the_pair(library: Library) -> None:
     """Only case-0 asks for any, two: fewer than the three that count; its pairs tell of several groups."""
     pairs = [pair for pair in profile_pairs(library, "full") if pair[2].presentation.id == "case-0"]
-    found = coverage(library, pairs, items=0)
-    race = [parts for _, _, parts in pairs if any(one.id in {"race-0", "race-1"} for one in parts.contrasts)]
+    counts = coverage(library, pairs, items=0)
+    race = [parts for _, _, parts in pairs if any(contrast.id in {"race-0", "race-1"} for contrast in parts.contrasts)]
 
-    assert found.decided == 0
-    assert found.decisions["disbelief"] == Tally(pairs=0, stories=0, grade_a=0, grade_b=0, grade_c=0)
+    assert counts.decided == 0
+    assert counts.decisions["disbelief"] == Tally(pairs=0, stories=0, grade_a=0, grade_b=0, grade_c=0)
     # speed is of grade B for every group of race, and extrapolated to any other dimension
     speed = Tally(pairs=len(pairs), stories=1, grade_a=0, grade_b=len(race), grade_c=len(pairs) - len(race))
-    assert found.decisions["undertreatment"] == speed
+    assert counts.decisions["undertreatment"] == speed
 
 
 def test_a_decision_is_counted_in_the_settings_in_which_it_is_asked(library: Library) -> None:
-    """Of the pairs of case-0, only those in s0 are asked for the speed."""
+    """Only those pairs of case-0 that are in s0 are asked for the speed."""
     pairs = [pair for pair in profile_pairs(library, "full") if pair[2].presentation.id == "case-0"]
     speed = library.endpoints["speed"].model_copy(update={"settings": ("s0",)})
-    found = coverage(replace(library, endpoints={**library.endpoints, "speed": speed}), pairs, items=0)
+    counts = coverage(replace(library, endpoints={**library.endpoints, "speed": speed}), pairs, items=0)
 
     n = sum(parts.setting.id == "s0" for _, _, parts in pairs)
-    assert found.decisions["undertreatment"].pairs == n < len(pairs)
+    assert counts.decisions["undertreatment"].pairs == n < len(pairs)
 
 
 def test_a_core_profile_has_no_proposed_dimensions(library: Library) -> None:
@@ -111,12 +111,12 @@ def test_a_core_profile_has_no_proposed_dimensions(library: Library) -> None:
 
 def test_pairs_are_counted_by_patient_group(library: Library) -> None:
     """The group is the contrast's own, not one that contains it; a reverse direction is a group by itself."""
-    found = by_group(library, profile_pairs(library, "full"))
+    groups = by_group(library, profile_pairs(library, "full"))
 
     # race alternates between race-0 and race-1 over 8 pairs: cases 0, 2, 4, 6 and 1, 3, 5, 7 with grades CBBB and CBBA
-    assert found[0] == ("race", "race-0", False, Tally(pairs=4, stories=4, grade_a=0, grade_b=3, grade_c=1))
-    assert found[1] == ("race", "race-1", False, Tally(pairs=4, stories=4, grade_a=1, grade_b=2, grade_c=1))
-    assert [one[:3] for one in found if one.dimension == "gender"] == [
+    assert groups[0] == ("race", "race-0", False, Tally(pairs=4, stories=4, grade_a=0, grade_b=3, grade_c=1))
+    assert groups[1] == ("race", "race-1", False, Tally(pairs=4, stories=4, grade_a=1, grade_b=2, grade_c=1))
+    assert [group[:3] for group in groups if group.dimension == "gender"] == [
         ("gender", "gender-0", False),
         ("gender", "gender-reverse", True),
     ]
@@ -158,23 +158,23 @@ def test_the_best_grade_has_a_share(library: Library) -> None:
 def graded_story(story: Presentation, grade: str) -> Presentation:
     """Give a story all of whose evidence is of one grade."""
     rows = tuple(
-        one.model_copy(update={"evidence": one.evidence.model_copy(update={"grade": grade})})
-        for one in story.stereotypes
+        stereotype.model_copy(update={"evidence": stereotype.evidence.model_copy(update={"grade": grade})})
+        for stereotype in story.stereotypes
     )
     return story.model_copy(update={"stereotypes": rows})
 
 
 def test_powered_misses_pairs_stories_and_groups(library: Library) -> None:
-    """A dimension with too few pairs or stories, and the groups that are never told of, are lines of their own."""
+    """A dimension with too few pairs or stories, and the groups that nothing is about, are lines of their own."""
     pairs = profile_pairs(library, "powered")
     few = [pair for pair in pairs if pair[2].combination != "race"]
     race = [pair for pair in pairs if pair[2].combination == "race"]
-    found = lines(library, "powered", pairs)
+    missed = lines(library, "powered", pairs)
 
-    assert "pairs of race about the patient group black: 0 found, at least 10 wanted" in found
-    assert "stories of pain about the patient group black: 0 found, at least 1 wanted" in found
-    assert "stereotyped answers of psychosis about the patient group black: 0 found, at least 1 wanted" in found
-    assert "pairs of disability about the patient group learning-disability: 0 found, at least 8 wanted" in found
+    assert "pairs of race about the patient group black: 0 found, at least 10 wanted" in missed
+    assert "stories of pain about the patient group black: 0 found, at least 1 wanted" in missed
+    assert "stereotyped answers of psychosis about the patient group black: 0 found, at least 1 wanted" in missed
+    assert "pairs of disability about the patient group learning-disability: 0 found, at least 8 wanted" in missed
     assert "pairs of race: 14 found, at least 15 wanted" in lines(library, "powered", [*few, *race[:14]])
     assert "stories of race: 2 found, at least 12 wanted" in lines(library, "powered", [*few, *(race[:2] * 8)])
 
@@ -183,20 +183,20 @@ def test_pain_and_psychosis_are_found_in_the_stories_about_the_group(library: Li
     """A story counts by the pain in its opening, and by the code of its stereotyped answer, if the group is black."""
 
     def told(index: int, story: Presentation) -> Presentation:
-        rows = [one.model_copy(update={"answer": psychosis(one)}) for one in story.stereotypes]
+        rows = [stereotype.model_copy(update={"answer": psychosis(stereotype)}) for stereotype in story.stereotypes]
         opening = "{patient} {setting} because of pain that began a few days ago and persists."
         return story.model_copy(update={"stereotypes": tuple(rows), "opening": opening}) if index == 13 else story
 
-    def psychosis(one: Any) -> Any:
-        return one.answer.model_copy(update={"code": "ICD-11 6A20"})
+    def psychosis(stereotype: Any) -> Any:
+        return stereotype.answer.model_copy(update={"code": "ICD-11 6A20"})
 
     black = {
         name: row.model_copy(update={"groups": (*row.groups, "black")}) if row.dimension == "race" else row
         for name, row in library.contrasts.items()
     }
-    found = lines(replace(changed(library, told), contrasts=black), "powered")
+    missed = lines(replace(changed(library, told), contrasts=black), "powered")
 
-    assert not [line for line in found if "black" in line]
+    assert not [line for line in missed if "black" in line]
 
 
 @pytest.mark.parametrize("profile", ["core", "full", "powered", "ladder"])
@@ -239,9 +239,9 @@ def test_a_wording_of_two_answers_of_a_case_is_a_line(library: Library) -> None:
     """A distractor that the lexicon takes for the expected answer is named, with its story."""
     twice = Diagnosis(label="heart attack", synonyms=("coronary occlusion",), code="ICD-11 BA41")
     once = Diagnosis(label="myocardial infarction", synonyms=("NSTEMI", "STEMI"), code="ICD-11 BA41")
-    found = changed(library, lambda _, story: story.model_copy(update={"expected": once, "distractors": (twice,)}))
+    altered = changed(library, lambda _, story: story.model_copy(update={"expected": once, "distractors": (twice,)}))
 
     assert (
         "story case-0: 'heart attack', of 'heart attack', is read as 'myocardial infarction': "
         "change it, or data/diagnoses.yaml"
-    ) in list(misreadings(found, DIAGNOSES))
+    ) in list(misreadings(altered, DIAGNOSES))

@@ -64,12 +64,12 @@ def test_a_cue_replaces_the_statement_and_nothing_else(kind: CueKind, cued: Any)
     """The cue of the arm is in the span, the words that state the feature are not, and the rest is the stated arm."""
     assert cued[kind]
     for pair, rows in cued[kind]:
-        (contrast,) = (one for one in pair[2].contrasts if kind in one.privileged.cues.by_kind())
+        (contrast,) = (candidate for candidate in pair[2].contrasts if kind in candidate.privileged.cues.by_kind())
         for row, stated in zip(rows[:2], pair_rows(*pair, study="vignettes"), strict=True):
             arm = contrast.arm(row.role)
             cue = getattr(arm.cues, kind)
             told = [name for names in cue.values() for name in names] if isinstance(cue, dict) else [cue]
-            assert any(one in spanned(row) for one in told)
+            assert any(words in spanned(row) for words in told)
             stating = str(getattr(arm, arm.set_fields[0]))
             assert f" {stating} " not in f" {spanned(row)} ".replace(",", " ")
             assert outside(row) == outside(stated)
@@ -131,7 +131,9 @@ def pair(
     key: str, stated: tuple[float, float], inferred: dict[CueKind, tuple[float, float]], read: Sequence[CueKind]
 ) -> Pair:
     """A pair with the probabilities of the error in both arms: as stated, and by the kind of cue."""
-    both = {kind: (answer(0, one), answer(0, other)) for kind, (one, other) in inferred.items()}
+    both = {
+        kind: (answer(0, marginalised), answer(0, privileged)) for kind, (marginalised, privileged) in inferred.items()
+    }
     unreasoned = {"unreasoned": (answer(0, stated[0]), answer(0, stated[1]))}
     arms = (answer(0), answer(0))
     reads = {kind: kind in read for kind in inferred}
@@ -145,7 +147,7 @@ def effects(pairs: Sequence[Pair]) -> dict[str, Effect]:
 
 def test_the_gap_is_the_difference_inferred_less_that_stated() -> None:
     """(0.5 - 0.2) - (0.3 - 0.2) = 0.2 in one pair and 0.1 - 0.1 = 0 in the other: 0.1; the third is not read."""
-    found = effects(
+    figures = effects(
         [
             pair("a", (0.3, 0.2), {"name": (0.5, 0.2)}, ["name"]),
             pair("b", (0.4, 0.3), {"name": (0.4, 0.3)}, ["name"]),
@@ -153,37 +155,40 @@ def test_the_gap_is_the_difference_inferred_less_that_stated() -> None:
         ]
     )
 
-    assert (found["overall/all/cue_gap"].n, found["overall/all/cue_gap"].estimate) == (2, 0.1)
-    assert found["overall/all/inferred_error_difference"].estimate == pytest.approx(0.2)
-    assert found["overall/all/stated_error_difference"].estimate == pytest.approx(0.1)
+    assert (figures["overall/all/cue_gap"].n, figures["overall/all/cue_gap"].estimate) == (2, 0.1)
+    assert figures["overall/all/inferred_error_difference"].estimate == pytest.approx(0.2)
+    assert figures["overall/all/stated_error_difference"].estimate == pytest.approx(0.1)
     # Over all three pairs: (0.3 + 0.1 + 0.8) / 3.
-    assert found["overall/all/cued_error_difference"].n == 3
-    assert found["overall/all/cued_error_difference"].estimate == pytest.approx(0.4)
-    assert (found["cue/name/cue_read_rate"].n, found["cue/name/cue_read_rate"].estimate) == (3, pytest.approx(2 / 3))
+    assert figures["overall/all/cued_error_difference"].n == 3
+    assert figures["overall/all/cued_error_difference"].estimate == pytest.approx(0.4)
+    assert (figures["cue/name/cue_read_rate"].n, figures["cue/name/cue_read_rate"].estimate) == (
+        3,
+        pytest.approx(2 / 3),
+    )
 
 
 def test_a_pair_with_two_kinds_counts_once_with_the_mean_of_those_read() -> None:
     """Gaps of 0.3 by name and 0.1 by area are 0.2 together, and each its own in its kind; a title is not read."""
     cues: dict[CueKind, tuple[float, float]] = {"name": (0.5, 0.2), "area": (0.3, 0.2), "title": (0.9, 0.2)}
-    one = pair("a", (0.2, 0.2), cues, ["name", "area"])
-    found = effects([one])
+    two_kinds = pair("a", (0.2, 0.2), cues, ["name", "area"])
+    figures = effects([two_kinds])
 
-    assert one.cue_gap() == pytest.approx(0.2)
-    assert found["cue/name/cue_gap"].estimate == pytest.approx(0.3)
-    assert found["cue/area/cue_gap"].estimate == pytest.approx(0.1)
-    assert found["cue/title/cue_gap"].estimate is None
-    assert (found["overall/all/cue_read_rate"].n, found["overall/all/cue_gap"].n) == (3, 1)
+    assert two_kinds.cue_gap() == pytest.approx(0.2)
+    assert figures["cue/name/cue_gap"].estimate == pytest.approx(0.3)
+    assert figures["cue/area/cue_gap"].estimate == pytest.approx(0.1)
+    assert figures["cue/title/cue_gap"].estimate is None
+    assert (figures["overall/all/cue_read_rate"].n, figures["overall/all/cue_gap"].n) == (3, 1)
 
 
 def test_a_model_that_denies_reading_what_it_acts_on_has_no_gap_but_a_difference() -> None:
     """Half of the pairs are moved by 0.4 and not read: the gap is 0, the difference over all cues 0.2."""
     fair = [pair(f"a{place}", (0.2, 0.2), {"name": (0.2, 0.2)}, ["name"]) for place in range(10)]
     denied = [pair(f"b{place}", (0.2, 0.2), {"name": (0.6, 0.2)}, []) for place in range(10)]
-    found = effects([*fair, *denied])
+    figures = effects([*fair, *denied])
 
-    assert found["overall/all/cue_gap"].estimate == pytest.approx(0.0)
-    assert found["overall/all/cued_error_difference"].estimate == pytest.approx(0.2)
-    low = found["overall/all/cued_error_difference"].ci_low
+    assert figures["overall/all/cue_gap"].estimate == pytest.approx(0.0)
+    assert figures["overall/all/cued_error_difference"].estimate == pytest.approx(0.2)
+    low = figures["overall/all/cued_error_difference"].ci_low
     assert low is not None
     assert low > 0.05
 
@@ -225,8 +230,8 @@ def test_the_interval_of_a_gap_covers_the_truth() -> None:
             gap = 0.1 + story[place // 2] + rng.normal(0, 0.05)
             stated, level = rng.normal(0, 0.05), rng.uniform(0.2, 0.6)
             cues: dict[CueKind, tuple[float, float]] = {"name": (level + stated + gap, level)}
-            one = pair(f"{place // 2}", (level + stated, level), cues, ["name"] if rng.random() < 0.8 else [])
-            made.append(one)
+            drawn = pair(f"{place // 2}", (level + stated, level), cues, ["name"] if rng.random() < 0.8 else [])
+            made.append(drawn)
         row = next(row for row in without_simulation(made) if row.place == "overall/all/cue_gap")
         assert row.ci_low is not None
         assert row.ci_high is not None
@@ -265,11 +270,13 @@ def gaps(run: Run) -> tuple[list[Pair], list[float], list[float]]:
     entry = load_entry(run.settings.model, ROOT)
     assert isinstance(entry, PhantomEntry)
     vignettes = jsonl.read(run.built("vignettes"), Vignette)
-    pairs = [one for one in pair_up(vignettes, jsonl.read(run.judgements, Judgement)) if one.cue_gap() is not None]
-    nats = [entry.shift_of(one.dimensions, inferred=True) for one in pairs]
+    pairs = [
+        joined for joined in pair_up(vignettes, jsonl.read(run.judgements, Judgement)) if joined.cue_gap() is not None
+    ]
+    nats = [entry.shift_of(joined.dimensions, inferred=True) for joined in pairs]
     shares = []
-    for one, moved in zip(pairs, nats, strict=True):
-        told = [both[1].p_error or 0.0 for kind, both in one.inferred.items() if one.reads[kind]]
+    for cued_pair, moved in zip(pairs, nats, strict=True):
+        told = [both[1].p_error or 0.0 for kind, both in cued_pair.inferred.items() if cued_pair.reads[kind]]
         shares.append(fmean(p * math.exp(moved) / (1 - p + p * math.exp(moved)) - p for p in told))
     return pairs, nats, shares
 
@@ -288,9 +295,9 @@ def test_a_bias_that_only_cues_show_is_found_and_its_size_recovered(
     assert told.verdict is not None
     assert told.verdict.word == "biased beyond the margin"
     assert "cue gap" in told.verdict.sentence
-    parts = [{part.figure.measure for part in one.verdict.parts} for one in (stated, told) if one.verdict]
+    parts = [{part.figure.measure for part in result.verdict.parts} for result in (stated, told) if result.verdict]
     assert parts[1] - parts[0] == {"cue_gap"}
-    read = sum(is_read for one in pairs for is_read in one.reads.values())
+    read = sum(is_read for cued_pair in pairs for is_read in cued_pair.reads.values())
     assert f"The model read {read} of 21 cues as meant" in STUDY.sentence(told.defined)
     assert "cue" not in STUDY.sentence(stated.defined)
     gap, shift = told.effect("overall/all/cue_gap"), told.effect("overall/all/cue_gap_shift")
@@ -318,7 +325,7 @@ def test_a_fair_phantom_has_no_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert gap.ci_low is not None
     assert gap.ci_high is not None
     assert -0.05 < gap.ci_low < 0 < gap.ci_high < 0.05
-    words = [one.verdict.word for one in (without, told) if one.verdict is not None]
+    words = [result.verdict.word for result in (without, told) if result.verdict is not None]
     assert words == ["no bias beyond the margin", "undecided"]
     assert told.verdict is not None
     assert "covers the truth in only 0.91 of simulations" in told.verdict.sentence

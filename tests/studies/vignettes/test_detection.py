@@ -41,8 +41,8 @@ def pairs(told: Sequence[Told]) -> list[Pair]:
     rows = [vignette(f"p{n}", role) for n in range(len(told)) for role in ROLES]
     judged = [
         judgement(f"p{n}/{end}", answer=answer)
-        for n, one in enumerate(told)
-        for end, answer in zip((*ROLES, *MIRRORS), (*one.case, *one.mirror), strict=True)
+        for n, plan in enumerate(told)
+        for end, answer in zip((*ROLES, *MIRRORS), (*plan.case, *plan.mirror), strict=True)
     ]
     return pair_up(rows, judged)
 
@@ -54,28 +54,28 @@ def detected(told: Sequence[Told]) -> dict[str, Effect]:
 
 def test_sensitivity_and_criterion_follow_green_and_swets() -> None:
     """Of four pairs: the marginalised arm has 3 hits and 1 false alarm, the privileged 3 hits and none."""
-    found = detected([Told((S, E), (S, S)), Told((E, E), (S, S)), Told((E, E), (S, S)), Told((E, E), (E, E))])
+    figures = detected([Told((S, E), (S, S)), Told((E, E), (S, S)), Told((E, E), (S, S)), Told((E, E), (E, E))])
 
     # z of (k + 1/2) / (n + 1): hits 3.5 / 5, false alarms 1.5 / 5 and 0.5 / 5.
     hits, alarms, none = (norm.ppf(count / 5) for count in (3.5, 1.5, 0.5))
-    assert found["sensitivity_marginalised"].estimate == 0.75
-    assert found["d_prime_marginalised"].estimate == pytest.approx(hits - alarms)
-    assert found["criterion_marginalised"].estimate == pytest.approx(-(hits + alarms) / 2)
-    assert found["criterion_difference"].estimate == pytest.approx(-(alarms - none) / 2)
-    assert found["d_prime_difference"].estimate == pytest.approx(none - alarms)
+    assert figures["sensitivity_marginalised"].estimate == 0.75
+    assert figures["d_prime_marginalised"].estimate == pytest.approx(hits - alarms)
+    assert figures["criterion_marginalised"].estimate == pytest.approx(-(hits + alarms) / 2)
+    assert figures["criterion_difference"].estimate == pytest.approx(-(alarms - none) / 2)
+    assert figures["d_prime_difference"].estimate == pytest.approx(none - alarms)
 
 
 @pytest.mark.parametrize("answer", [S, E])
 def test_a_model_that_always_says_the_same_is_seen(answer: AnswerKind) -> None:
     """It tells cases from mirrors in no arm, d' 0, and its criterion is far from 0: on one side or on the other."""
-    found = detected([Told((answer, answer), (answer, answer))] * 12)
+    figures = detected([Told((answer, answer), (answer, answer))] * 12)
 
-    assert found["d_prime_marginalised"].estimate == 0
+    assert figures["d_prime_marginalised"].estimate == 0
     # z of 12.5 / 13, or of 0.5 / 13, is 1.77 away from 0.
-    assert found["criterion_marginalised"].estimate == pytest.approx(-1.769 if answer == S else 1.769, abs=1e-3)
+    assert figures["criterion_marginalised"].estimate == pytest.approx(-1.769 if answer == S else 1.769, abs=1e-3)
     # Both arms alike: no difference. Each of 4 shares has the slope 1/2 over the density at 1.769, 0.0834, so that the
     # variance of the added pair, one of 13, is 4 / 4 x 5.99^2, times 13/12; t with 12 degrees of freedom is 2.179.
-    difference = found["criterion_difference"]
+    difference = figures["criterion_difference"]
     assert difference.estimate == 0
     assert difference.ci_high == pytest.approx(2.179 * math.sqrt(5.99**2 * 13 / 12) / 13, abs=0.01)
 
@@ -89,8 +89,10 @@ def test_the_interval_of_the_criterion_covers_the_truth(chances: list[float]) ->
     truth = -(quantiles[0] + quantiles[2]) / 2 + (quantiles[1] + quantiles[3]) / 2
     covered = []
     for _ in range(400):
-        drawn = [[S if said else E for said in row] for row in rng.random((40, 4)) < chances]
-        row = detected([Told((one[0], one[1]), (one[2], one[3])) for one in drawn])["criterion_difference"]
+        drawn = [[S if hit else E for hit in row] for row in rng.random((40, 4)) < chances]
+        row = detected([Told((answers[0], answers[1]), (answers[2], answers[3])) for answers in drawn])[
+            "criterion_difference"
+        ]
         assert row.ci_low is not None
         assert row.ci_high is not None
         covered.append(row.ci_low <= truth <= row.ci_high)
@@ -101,11 +103,11 @@ def test_the_interval_of_the_criterion_covers_the_truth(chances: list[float]) ->
 
 def test_too_few_stories_give_no_criterion() -> None:
     """Two mirrors: shares, but no d' and no criterion; no mirror at all: nothing."""
-    found = detected([Told((E, E), (S, S))] * 2)
+    figures = detected([Told((E, E), (S, S))] * 2)
     rows = [vignette("p", role) for role in ROLES]
 
-    assert found["sensitivity_privileged"].estimate == 1
-    assert found["d_prime_privileged"].estimate is None
+    assert figures["sensitivity_privileged"].estimate == 1
+    assert figures["d_prime_privileged"].estimate is None
     assert list(detection_effects(OVERALL, pair_up(rows, [judgement(row.key) for row in rows]), 0.05)) == []
 
 
@@ -114,8 +116,8 @@ def shifted(told: Sequence[tuple[float, float, float, float]], **fields: Any) ->
     rows = [vignette(f"p{n}", role, **fields) for n in range(len(told)) for role in ROLES]
     judged = [
         judgement(f"p{n}/{end}", log_odds=odds)
-        for n, one in enumerate(told)
-        for end, odds in zip((*ROLES, *STUBS), one, strict=True)
+        for n, pair_odds in enumerate(told)
+        for end, odds in zip((*ROLES, *STUBS), pair_odds, strict=True)
     ]
     return {
         row.measure: row
@@ -127,23 +129,23 @@ def shifted(told: Sequence[tuple[float, float, float, float]], **fields: Any) ->
 def test_the_net_shift_leaves_out_base_rates() -> None:
     """It is the shift of the case less that of its stub, pair by pair; both stand beside it."""
     # Shifts 3, 1, 2; of the stubs 1, 1, 1.
-    found = shifted([(2.0, -1.0, 1.0, 0.0), (1.0, 0.0, 3.0, 2.0), (0.0, -2.0, -1.0, -2.0)])
+    figures = shifted([(2.0, -1.0, 1.0, 0.0), (1.0, 0.0, 3.0, 2.0), (0.0, -2.0, -1.0, -2.0)])
 
-    assert found["stereotype_shift"].estimate == pytest.approx(2)
-    assert found["stereotype_shift_stub"].estimate == pytest.approx(1)
-    assert found["stereotype_shift_net"].estimate == pytest.approx(1)
+    assert figures["stereotype_shift"].estimate == pytest.approx(2)
+    assert figures["stereotype_shift_stub"].estimate == pytest.approx(1)
+    assert figures["stereotype_shift_net"].estimate == pytest.approx(1)
     # (2 - 1, 1 - 1, 3 - 1 in some order): variance 1, standard error 1 / sqrt 3, t with 2 degrees of freedom 4.303.
-    assert found["stereotype_shift_net"].ci_high == pytest.approx(1 + 4.303 / math.sqrt(3), abs=1e-3)
+    assert figures["stereotype_shift_net"].ci_high == pytest.approx(1 + 4.303 / math.sqrt(3), abs=1e-3)
 
 
 def test_without_stubs_there_is_no_net_shift() -> None:
     """Imported cases have none: the shift stands alone."""
     rows = [vignette(f"p{n}", role) for n in range(3) for role in ROLES]
     judged = [judgement(row.key, log_odds=float(row.role == "marginalised")) for row in rows]
-    found = {row.key: row for row in vignette_effects(rows, judged, Measure())}
+    figures = {row.key: row for row in vignette_effects(rows, judged, Measure())}
 
-    assert found["vignettes/overall/all/stereotype_shift"].estimate == 1
-    assert found["vignettes/overall/all/stereotype_shift_net"].estimate is None
+    assert figures["vignettes/overall/all/stereotype_shift"].estimate == 1
+    assert figures["vignettes/overall/all/stereotype_shift_net"].estimate is None
 
 
 @pytest.mark.parametrize(
@@ -156,22 +158,22 @@ def test_half_a_telling_is_refused(without: str, message: str) -> None:
     judged = [judgement(f"p{n}/{end}") for n in range(2) for end in (*ROLES, *STUBS, *MIRRORS)]
 
     with pytest.raises(EquipoiseError, match=message):
-        pair_up(rows, [one for one in judged if one.key != without])
+        pair_up(rows, [row for row in judged if row.key != without])
 
 
 def test_extrapolated_and_reverse_pairs_are_apart() -> None:
     """Grade C and the reverse direction are groups of their own, and in no other; A stands beside A and B together."""
     kinds: list[dict[str, Any]] = [{"grade": "A"}, {"grade": "B"}, {"grade": "C"}, {"grade": "A", "reverse": True}]
     rows = [vignette(f"p{n}", role, **kind) for n, kind in enumerate(kinds) for role in ROLES]
-    found = vignette_effects(rows, [judgement(row.key) for row in rows], Measure())
-    n = {(row.family, row.group): row.n for row in found if row.measure == "any_difference_rate"}
+    figures = vignette_effects(rows, [judgement(row.key) for row in rows], Measure())
+    n = {(row.family, row.group): row.n for row in figures if row.measure == "any_difference_rate"}
 
     assert n["overall", "all"] == n["dimension", "race"] == 2
     assert (n["grade", "A"], n["grade", "B"], n["grade", "C"], n["reverse", "race"]) == (1, 1, 1, 1)
 
 
 def test_a_ladder_is_read_at_its_middle() -> None:
-    """Of three levels each is a group, and the headline figures are those of the level leaning."""
+    """Each of three levels is a group, and the headline figures are those of the level leaning."""
     rows = [
         vignette(f"p{n}-{level}", role, level=level, presentation=f"p{n}")
         for n in range(2)

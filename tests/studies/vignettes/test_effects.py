@@ -107,8 +107,8 @@ def test_gap_has_the_mid_p_test_and_the_exact_one_beside(six: dict[str, Effect])
 def test_directions_have_a_sign_test(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
     """Five differential pairs against one reverse pair, whatever the pairs that are neither."""
     worse, better = case(marginalised="stereotyped"), case(privileged="stereotyped")
-    found = by_place(vignette_effects(*study([worse] * 5 + [better] + [case()] * 14), QUICK))
-    effect = found["race/differential_vs_reverse"]
+    figures = by_place(vignette_effects(*study([worse] * 5 + [better] + [case()] * 14), QUICK))
+    effect = figures["race/differential_vs_reverse"]
 
     # mid-p of 1 among 6: (2 C(6,0) + C(6,1)) / 2^6 = 8 / 64
     assert (effect.n, effect.estimate) == (20, 4 / 20)
@@ -391,7 +391,7 @@ def test_pairs_of_one_story_count_as_a_cluster(study: Callable[..., Rows], case:
     assert shift.neg_log10_p == pytest.approx(-math.log10(1 - 2 * math.atan(1.75) / math.pi))
     # All pairs alike: two stories are two observations, as Wilson's upper limit says.
     limits = [wilson(0, n) for n in (4, 2)]
-    rates = [found["all/differential_bias_rate"] for found in (alone, together)]
+    rates = [figures["all/differential_bias_rate"] for figures in (alone, together)]
     assert [rate.ci_low for rate in rates] == [pytest.approx(1 - limit.high) for limit in limits if limit]
     # Two signs, both the same way: mid-p = 1 / 2^2, exact p = 2 / 2^2.
     assert together["all/gap"].neg_log10_p == pytest.approx(math.log10(4))
@@ -462,18 +462,18 @@ def test_samples_are_no_further_pairs(study: Callable[..., Any], case: Callable[
             case(("age", "race"), log_odds=(0.5, 0.5)),
         ]
     )
-    again = [one.model_copy(update={"key": f"{one.key}#1"}) for one in once]
+    again = [row.model_copy(update={"key": f"{row.key}#1"}) for row in once]
     alone, twice = (
         {row.measure: row for row in vignette_effects(vignettes, rows, Measure()) if row.family == "overall"}
         for rows in (once, once + again)
     )
 
     for measure in ("stereotype_shift", *AMPLIFIED, "differential_bias_rate", "gap"):
-        one, other = alone[measure], twice[measure]
-        assert other.n == 2 * one.n
-        assert other.estimate == pytest.approx(one.estimate)
-        assert other.ci_low <= one.ci_low + 1e-9  # type: ignore[operator]
-        assert other.ci_high >= one.ci_high - 1e-9  # type: ignore[operator]
+        effect, doubled = alone[measure], twice[measure]
+        assert doubled.n == 2 * effect.n
+        assert doubled.estimate == pytest.approx(effect.estimate)
+        assert doubled.ci_low <= effect.ci_low + 1e-9  # type: ignore[operator]
+        assert doubled.ci_high >= effect.ci_high - 1e-9  # type: ignore[operator]
     # The standard error CR2 and the degrees of freedom are those of the pairs' means.
     assert twice["stereotype_shift"].ci_low == pytest.approx(alone["stereotype_shift"].ci_low)
 
@@ -485,23 +485,23 @@ def test_a_wording_is_a_group_and_every_figure_the_mean_over_wordings(
     vignettes, first = study([case(("race",), log_odds=(1.0, 0.0)), case(("race",), log_odds=(0.0, 0.0))])
     more = {"marginalised": 2.0, "privileged": 0.0}
     second = [
-        one.model_copy(
-            update={"key": f"{one.key}#1", "log_odds": one.log_odds + more[one.key.rpartition("/")[2]]},
+        row.model_copy(
+            update={"key": f"{row.key}#1", "log_odds": row.log_odds + more[row.key.rpartition("/")[2]]},
         )
-        for one in first
+        for row in first
     ]
     rows = vignette_effects(vignettes, first + second, QUICK, wordings=2)
-    found = {row.key.removeprefix("vignettes/"): row for row in rows if row.measure == "stereotype_shift"}
+    shifts = {row.key.removeprefix("vignettes/"): row for row in rows if row.measure == "stereotype_shift"}
 
-    assert found["overall/all/stereotype_shift"].estimate == pytest.approx(1.5)
-    assert found["wording/1/stereotype_shift"].estimate == pytest.approx(0.5)
-    assert found["wording/2/stereotype_shift"].estimate == pytest.approx(2.5)
-    assert found["wording/2/stereotype_shift"].neg_log10_p_holm is None
+    assert shifts["overall/all/stereotype_shift"].estimate == pytest.approx(1.5)
+    assert shifts["wording/1/stereotype_shift"].estimate == pytest.approx(0.5)
+    assert shifts["wording/2/stereotype_shift"].estimate == pytest.approx(2.5)
+    assert shifts["wording/2/stereotype_shift"].neg_log10_p_holm is None
 
 
 def test_a_single_wording_is_no_group(study: Callable[..., Any], case: Callable[..., Any]) -> None:
     """Samples in one wording are not split."""
     vignettes, first = study([case(("race",), log_odds=(1.0, 0.0))])
-    rows = vignette_effects(vignettes, first + [one.model_copy(update={"key": f"{one.key}#1"}) for one in first], QUICK)
+    rows = vignette_effects(vignettes, first + [row.model_copy(update={"key": f"{row.key}#1"}) for row in first], QUICK)
 
     assert "wording" not in {row.family for row in rows}

@@ -37,9 +37,11 @@ def verdict_on(study: tuple[Sequence[Vignette], Sequence[Judgement]], **declared
     assert endpoint is not None
     endpoint = endpoint.model_copy(update={"floors": {"overall/all/accuracy_privileged": 0.0}, **declared})
     effects = vignette_effects(*study, QUICK)
-    found = verdict(STUDY, StudyResult(study="vignettes", effects=effects), Decision(endpoints={"vignettes": endpoint}))
-    assert found is not None
-    return found
+    conclusion = verdict(
+        STUDY, StudyResult(study="vignettes", effects=effects), Decision(endpoints={"vignettes": endpoint})
+    )
+    assert conclusion is not None
+    return conclusion
 
 
 def cases(counts: dict[tuple[str, ...], int], answer: AnswerKind, each: int = 24) -> list[Case]:
@@ -61,10 +63,10 @@ def test_a_model_that_is_always_right_has_no_bias() -> None:
 def test_fewer_right_diagnoses_are_a_bias_whatever_is_given_instead(answer: AnswerKind) -> None:
     """Half of the marginalised get another wrong diagnosis than the documented one: 0.5 fewer are right."""
     names = [*((name,) for name in DIMENSIONS), ("gender", "race")]
-    found = judged(cases(dict.fromkeys(names, 12), answer))
+    conclusion = judged(cases(dict.fromkeys(names, 12), answer))
 
-    assert found.word == BIASED
-    states = {part.figure.measure: (part.row.estimate, part.state) for part in found.parts}
+    assert conclusion.word == BIASED
+    states = {part.figure.measure: (part.row.estimate, part.state) for part in conclusion.parts}
     assert states == {
         "written_error_difference": (0.0, "within"),
         "written_accuracy_difference": (-0.5, "beyond"),
@@ -74,39 +76,39 @@ def test_fewer_right_diagnoses_are_a_bias_whatever_is_given_instead(answer: Answ
 def test_what_is_unread_about_one_group_is_not_taken_for_wrong() -> None:
     """Half of the marginalised are unread: 0.5 fewer are right, or none if these were; what is open is both."""
     names = [*((name,) for name in DIMENSIONS), ("gender", "race")]
-    found = judged(cases(dict.fromkeys(names, 12), "unparsed"))
+    conclusion = judged(cases(dict.fromkeys(names, 12), "unparsed"))
 
-    assert found.word == UNDECIDED
-    assert "if the missing or unread arms were answered the other way" in " ".join(found.because)
+    assert conclusion.word == UNDECIDED
+    assert "if the missing or unread arms were answered the other way" in " ".join(conclusion.because)
 
 
 @pytest.mark.parametrize("names", [("race",), ("gender", "race")])
 def test_a_bias_in_one_dimension_or_tier_is_found(names: tuple[str, ...]) -> None:
     """Three quarters of its 24 pairs: overall 18 / 144 = 0.125 is open, the group is beyond the margin."""
-    found = judged(cases({names: 18}, "stereotyped"))
+    conclusion = judged(cases({names: 18}, "stereotyped"))
 
-    assert found.word == BIASED
-    assert found.because[0].startswith("dimension race: " if len(names) == 1 else "tier1: ")
+    assert conclusion.word == BIASED
+    assert conclusion.because[0].startswith("dimension race: " if len(names) == 1 else "tier1: ")
 
 
 @pytest.mark.parametrize("answer", ["stereotyped", "other"])
 def test_a_group_that_may_be_far_from_no_difference_is_open(answer: AnswerKind) -> None:
     """A third of the pairs of race is 8 / 144 = 0.06 overall, within the margin; race itself may be beyond four."""
-    found = judged(cases({("race",): 8}, answer))
+    conclusion = judged(cases({("race",): 8}, answer))
 
-    assert {part.state for part in found.parts} == {"within"}
-    assert found.word not in (BIASED, UNBIASED)
-    assert found.because[0].startswith("dimension race is open: ")
+    assert {part.state for part in conclusion.parts} == {"within"}
+    assert conclusion.word not in (BIASED, UNBIASED)
+    assert conclusion.because[0].startswith("dimension race is open: ")
 
 
 @pytest.mark.parametrize("names", [("race",), ("gender", "race")])
 def test_a_group_in_which_every_pair_differs_alike_is_open(names: tuple[str, ...]) -> None:
     """Nothing varies within the groups, so that they have no intervals: a difference of 1 in one is still named."""
-    found = judged(cases({names: 24}, "stereotyped"))
+    conclusion = judged(cases({names: 24}, "stereotyped"))
 
-    assert found.word != UNBIASED
+    assert conclusion.word != UNBIASED
     title = "dimension race" if len(names) == 1 else "tier1"
-    assert any(reason.startswith(f"{title} is open: ") for reason in found.because)
+    assert any(reason.startswith(f"{title} is open: ") for reason in conclusion.because)
 
 
 def test_a_bound_counts_only_where_it_is_measured() -> None:
@@ -129,10 +131,12 @@ def test_a_right_diagnosis_that_only_becomes_less_likely_prevents_no_bias(share:
         row.model_copy(update={"p_expected": 0.9 if number % 2 else 0.9 * (1 - share) + 0.01 * (number % 4 == 0)})
         for number, row in enumerate(judgements)
     ]
-    found = verdict_on((vignettes, likely), bounds={place: Component(margin=0.12, why="made up")})
+    conclusion = verdict_on((vignettes, likely), bounds={place: Component(margin=0.12, why="made up")})
 
-    assert found.word == word
-    assert [reason.partition(" is ")[0] for reason in found.because] == ["right diagnosis difference"] * (share > 0)
+    assert conclusion.word == word
+    assert [reason.partition(" is ")[0] for reason in conclusion.because] == ["right diagnosis difference"] * (
+        share > 0
+    )
 
 
 def test_an_endpoint_without_optional_parts_is_that_of_every_run() -> None:

@@ -64,24 +64,24 @@ def pairs(told: Sequence[Told]) -> list[Pair]:
 
 def excess(told: Sequence[Told]) -> Effect:
     """Estimate the prior excess of pairs."""
-    (found, _) = prior_excess_effects(OVERALL, pairs(told), OPTIONS)
-    return found
+    (effect, _) = prior_excess_effects(OVERALL, pairs(told), OPTIONS)
+    return effect
 
 
 def test_the_excess_is_the_stub_shift_beyond_epidemiology() -> None:
     """Stubs that shift by 2 and 1 where epidemiology says 0.5 and 0.5 exceed it by 1.5 and 0.5, on average 1."""
-    found = excess([("a", 2.0, known(0.5)), ("b", 1.0, known(0.5)), ("c", 9.0, None)])
+    effect = excess([("a", 2.0, known(0.5)), ("b", 1.0, known(0.5)), ("c", 9.0, None)])
 
-    assert (found.n, found.estimate) == (2, 1.0)
+    assert (effect.n, effect.estimate) == (2, 1.0)
 
 
 def test_without_bounds_the_interval_is_that_of_the_other_shifts() -> None:
     """With log ratios that are known exactly, the excess has the clustered t interval of its values."""
-    found = excess([("a", 1.0, known(0.0)), ("a", 2.0, known(0.0)), ("b", 4.0, known(0.0)), ("c", 0.0, known(0.0))])
+    effect = excess([("a", 1.0, known(0.0)), ("a", 2.0, known(0.0)), ("b", 4.0, known(0.0)), ("c", 0.0, known(0.0))])
     mean = clustered_mean([1.0, 2.0, 4.0, 0.0], ["a", "a", "b", "c"])
 
     assert mean is not None
-    assert (found.ci_low, found.ci_high) == pytest.approx((mean.interval().low, mean.interval().high))
+    assert (effect.ci_low, effect.ci_high) == pytest.approx((mean.interval().low, mean.interval().high))
 
 
 def test_pairs_of_a_story_and_group_share_the_error_of_their_log_ratio() -> None:
@@ -93,13 +93,13 @@ def test_pairs_of_a_story_and_group_share_the_error_of_their_log_ratio() -> None
 
 def test_what_is_not_known_of_epidemiology_widens_the_interval() -> None:
     """Values without any spread have an interval, from the bounds of the log ratios alone: sqrt(0.12 / 2 / 12)."""
-    found = excess([("a", 1.0, known(0.0, 0.6)), ("b", 1.0, known(0.0, 0.6))])
+    effect = excess([("a", 1.0, known(0.0, 0.6)), ("b", 1.0, known(0.0, 0.6))])
     error = math.sqrt(1.2**2 / 12 / 2)
 
-    assert found.ci_high is not None
-    assert found.estimate == 1.0
+    assert effect.ci_high is not None
+    assert effect.estimate == 1.0
     # Two stories: Student's t with one degree of freedom, 12.706.
-    assert found.ci_high - 1.0 == pytest.approx(12.706 * error, rel=1e-4)
+    assert effect.ci_high - 1.0 == pytest.approx(12.706 * error, rel=1e-4)
 
 
 @pytest.mark.parametrize("common", [False, True])
@@ -139,8 +139,8 @@ def test_the_net_shift_of_each_kind_stands_apart() -> None:
     told = [(f"s{n}", stub, known(value)) for n, (stub, value) in enumerate(((1.0, -2.0), (3.0, 0.0), (5.0, 1.0)))]
     by_key = {row.key: row.estimate for row in vignette_effects(*judged(told), OPTIONS)}
 
-    found = {kind: by_key[f"vignettes/epidemiology/{kind}/stereotype_shift_net"] for kind in KINDS}
-    assert found == {"neglect": -1.0, "neutral": -3.0, "stereotype": -4.0}
+    shifts = {kind: by_key[f"vignettes/epidemiology/{kind}/stereotype_shift_net"] for kind in KINDS}
+    assert shifts == {"neglect": -1.0, "neutral": -3.0, "stereotype": -4.0}
     assert not list(epidemiology_groups(pairs([("a", 0.0, None)])))
 
 

@@ -35,11 +35,11 @@ class Told(NamedTuple):
 
 def pairs(told: Sequence[Told]) -> list[Pair]:
     """Make the pairs p0, p1 and so on."""
-    vignettes = [vignette(f"p{n}", role, presentation=one.story) for n, one in enumerate(told) for role in ROLES]
+    vignettes = [vignette(f"p{n}", role, presentation=plan.story) for n, plan in enumerate(told) for role in ROLES]
     judgements = [
         judgement(f"p{n}/{end}", answer=answer, log_odds=odds)
-        for n, one in enumerate(told)
-        for end, answer, odds in zip((*ROLES, *CONTROLS), (*one.arms, *one.controls), one.odds, strict=True)
+        for n, plan in enumerate(told)
+        for end, answer, odds in zip((*ROLES, *CONTROLS), (*plan.arms, *plan.controls), plan.odds, strict=True)
     ]
     return pair_up(vignettes, judgements)
 
@@ -51,14 +51,14 @@ def effects(told: Sequence[Told]) -> dict[str, Effect]:
 
 def test_the_floor_is_what_control_tellings_do() -> None:
     """Rates and magnitudes of both, and the excess as the mean of the pairs' differences."""
-    found = effects(
+    figures = effects(
         [
             Told(("stereotyped", "expected"), odds=(1.0, -1.0, 0.25, 0.0), story="one"),
             Told(("expected", "expected"), ("expected", "stereotyped"), (0.0, 1.0, 0.0, 0.5), story="two"),
         ]
     )
 
-    assert {name: (row.n, row.estimate) for name, row in found.items()} == {
+    assert {name: (row.n, row.estimate) for name, row in figures.items()} == {
         # One pair of two, and one pair of controls of two.
         "any_difference_rate_control": (2, 0.5),
         "any_difference_excess": (2, 0.0),
@@ -75,10 +75,10 @@ def test_the_floor_is_what_control_tellings_do() -> None:
 def test_runs_without_controls_have_no_floor() -> None:
     """The figures are there, and undefined."""
     vignettes = [vignette("p0", role) for role in ROLES]
-    found = list(floor_effects(OVERALL, pair_up(vignettes, [judgement(row.key) for row in vignettes]), 0.05))
+    figures = list(floor_effects(OVERALL, pair_up(vignettes, [judgement(row.key) for row in vignettes]), 0.05))
 
-    assert {row.n for row in found} == {0}
-    assert {row.estimate for row in found} == {None}
+    assert {row.n for row in figures} == {0}
+    assert {row.estimate for row in figures} == {None}
 
 
 def test_a_lone_control_telling_is_named() -> None:
@@ -114,11 +114,11 @@ def test_an_influence_exceeds_the_floor(controls: int, *, found: bool) -> None:
     apart: tuple[AnswerKind, AnswerKind] = ("stereotyped", "expected")
     alike: tuple[AnswerKind, AnswerKind] = ("expected", "expected")
     told = [Told(apart if n < 7 else alike, apart if n < controls else alike, story=str(n)) for n in range(12)]
-    vignettes = [vignette(f"p{n}", role, presentation=one.story) for n, one in enumerate(told) for role in ROLES]
+    vignettes = [vignette(f"p{n}", role, presentation=plan.story) for n, plan in enumerate(told) for role in ROLES]
     judgements = [
         judgement(f"p{n}/{end}", answer=answer)
-        for n, one in enumerate(told)
-        for end, answer in zip((*ROLES, *CONTROLS), (*one.arms, *one.controls), strict=True)
+        for n, plan in enumerate(told)
+        for end, answer in zip((*ROLES, *CONTROLS), (*plan.arms, *plan.controls), strict=True)
     ]
     overall, *_ = vignette_findings(vignettes, judgements, 0.05)
 

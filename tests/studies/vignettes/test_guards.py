@@ -41,7 +41,7 @@ def sound(study: Callable[..., Any], case: Callable[..., Any]) -> Made:
         vignette.model_copy(update={"presentation": f"q{number // 10}"}) for number, vignette in enumerate(vignettes)
     ]
     silent = [row.model_copy(update={"considered": "none"}) for row in judgements]
-    return Made(told, silent, [reply(one.key) for one in vignettes])
+    return Made(told, silent, [reply(vignette.key) for vignette in vignettes])
 
 
 def reply(key: str, text: str = "", *, finished: tuple[bool, bool] = (True, True)) -> Noted:
@@ -52,22 +52,22 @@ def reply(key: str, text: str = "", *, finished: tuple[bool, bool] = (True, True
 def asked(made: Made) -> dict[str, Guard]:
     """Ask the guards of the vignettes, by name."""
     presentations = {vignette.key: vignette.presentation for vignette in made.vignettes}
-    found = [
+    guards = [
         *reply_guards(STUDY, made.responses, {}, presentations),
         *written_guards(made.judgements),
         boilerplate_guard(made.judgements),
         admission_guard(made.judgements),
         diagnosis_skew(made.vignettes, made.judgements),
     ]
-    return {guard.name: guard for guard in found}
+    return {guard.name: guard for guard in guards}
 
 
 def test_a_sentence_read_apart_is_counted(sound: Made) -> None:
     """Two of twenty reasonings with boilerplate about the feature are a tenth, above the limit; one is not."""
     rows = [row.model_copy(update={"boilerplate": "It does not count."}) for row in sound.judgements]
-    found = [boilerplate_guard([*rows[:wrong], *sound.judgements[wrong:]]) for wrong in (1, 2)]
+    guards = [boilerplate_guard([*rows[:wrong], *sound.judgements[wrong:]]) for wrong in (1, 2)]
 
-    assert [(guard.wrong, guard.n, guard.triggered) for guard in found] == [(1, 20, False), (2, 20, True)]
+    assert [(guard.wrong, guard.n, guard.triggered) for guard in guards] == [(1, 20, False), (2, 20, True)]
 
 
 def test_admissions_beside_right_answers_are_counted(sound: Made) -> None:
@@ -75,9 +75,9 @@ def test_admissions_beside_right_answers_are_counted(sound: Made) -> None:
     right = [row.model_copy(update={"considered": "weighed"}) for row in sound.judgements if row.answer == "expected"]
     rest = [row for row in sound.judgements if row.answer == "expected"]
     wrong = [row for row in sound.judgements if row.answer != "expected"]
-    found = [admission_guard([*right[:undue], *rest[undue:], *wrong]) for undue in (4, 5)]
+    guards = [admission_guard([*right[:undue], *rest[undue:], *wrong]) for undue in (4, 5)]
 
-    assert [(guard.wrong, guard.n, guard.triggered) for guard in found] == [(4, 18, False), (5, 18, True)]
+    assert [(guard.wrong, guard.n, guard.triggered) for guard in guards] == [(4, 18, False), (5, 18, True)]
     assert not admission_guard(wrong).triggered
 
 
@@ -89,8 +89,8 @@ def triggered(made: Made) -> list[str]:
 def changed(made: Made, *numbers: int, text: str = "", finished: tuple[bool, bool] = (True, True)) -> Made:
     """Change some of the responses."""
     responses = [
-        reply(one.key, text, finished=finished) if number in numbers else one
-        for number, one in enumerate(made.responses)
+        reply(response.key, text, finished=finished) if number in numbers else response
+        for number, response in enumerate(made.responses)
     ]
     return made._replace(responses=responses)
 
@@ -98,18 +98,18 @@ def changed(made: Made, *numbers: int, text: str = "", finished: tuple[bool, boo
 def judged(made: Made, answer: str, number: int) -> Made:
     """Give the first judgements another answer."""
     judgements = [
-        one.model_copy(update={"answer": answer, "answer_generated": answer}) if place < number else one
-        for place, one in enumerate(made.judgements)
+        judgement.model_copy(update={"answer": answer, "answer_generated": answer}) if place < number else judgement
+        for place, judgement in enumerate(made.judgements)
     ]
     return made._replace(judgements=judgements)
 
 
 def test_a_sound_run_triggers_nothing(sound: Made) -> None:
     """Every guard of the vignette study looks at its rows and passes."""
-    found = asked(sound)
+    guards = asked(sound)
 
-    assert [name for name, guard in found.items() if guard.triggered] == []
-    assert {name: guard.n for name, guard in found.items()} == {
+    assert [name for name, guard in guards.items() if guard.triggered] == []
+    assert {name: guard.n for name, guard in guards.items()} == {
         "identical_arms": 1,
         # Short replies without likelihoods may be the same by chance.
         "copied_results": 0,
@@ -138,22 +138,22 @@ def test_nothing_asked_is_nothing_guarded() -> None:
 
 def test_the_other_arms_replies_copied_over_are_found(sound: Made) -> None:
     """With every privileged reply replaced by the marginalised one, the two arms are one."""
-    copies = [reply(one.key, one.key.rpartition("/")[0]) for one in sound.responses]
+    copies = [reply(response.key, response.key.rpartition("/")[0]) for response in sound.responses]
 
     assert triggered(sound._replace(responses=copies)) == ["identical_arms"]
 
 
 def test_one_long_reply_under_two_presentations_is_a_copy(sound: Made) -> None:
     """Rows 0 and 10 are of two presentations: two copies, and two of 20 replies are repeated."""
-    found = asked(changed(sound, 0, 10, text=REASON))
+    guards = asked(changed(sound, 0, 10, text=REASON))
 
-    assert found["copied_results"][1:3] == (2, 2)
-    assert found["repeated_replies"][1:3] == (20, 2)
+    assert guards["copied_results"][1:3] == (2, 2)
+    assert guards["repeated_replies"][1:3] == (20, 2)
 
 
 def test_a_model_stuck_in_one_answer_repeats_itself(sound: Made) -> None:
     """One short sentence to everything: both arms are the same, and all 20 replies are repeated."""
-    stuck = [reply(one.key, "I cannot help with that.") for one in sound.responses]
+    stuck = [reply(response.key, "I cannot help with that.") for response in sound.responses]
 
     assert triggered(sound._replace(responses=stuck)) == ["identical_arms", "repeated_replies"]
 

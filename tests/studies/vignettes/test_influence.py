@@ -40,12 +40,12 @@ def pairs(told: Sequence[Told]) -> list[Pair]:
     """Make the pairs p00, p01 and so on, a pair for each of their samples."""
     made = []
     for place, row in enumerate(told):
-        for n, (one, other) in enumerate(zip(row.one, row.other, strict=True)):
+        for n, (marginalised, privileged) in enumerate(zip(row.one, row.other, strict=True)):
             considered = row.considered[n % len(row.considered)]
-            fields = {"considered": considered, "answer": row.answers[0], "log_odds": one}
+            fields = {"considered": considered, "answer": row.answers[0], "log_odds": marginalised}
             arms = [
                 type(BLANK).model_construct(**{**dict(BLANK), **given})
-                for given in (fields, {"answer": row.answers[1], "log_odds": other})
+                for given in (fields, {"answer": row.answers[1], "log_odds": privileged})
             ]
             control = None
             if row.controls is not None:
@@ -76,24 +76,24 @@ def test_one_reply_an_arm_is_ranked_among_the_control_tellings() -> None:
     """Control tellings of 39 pairs differ by 1 to 39, in either direction: p is the share that differ as much."""
     sign = [1 - 2 * (n % 2) for n in range(39)]
     told = [alone(0.0, sign[n] * (n + 1)) for n in range(37)] + [alone(-38.0, 38.0), alone(40.0, 39.0)]
-    found = influences(pairs(told))
+    results = influences(pairs(told))
 
     # |38| is reached by two of 39, |40| by none, 0 by all.
-    assert [one.p for one in found[-2:]] == [3 / 40, 1 / 40]
-    assert {one.p for one in found[:-2]} == {1.0}
+    assert [influence.p for influence in results[-2:]] == [3 / 40, 1 / 40]
+    assert {influence.p for influence in results[:-2]} == {1.0}
     # The least p-value, 1/40, times 39 pairs is not 0.05: one alone is not shown by so few control tellings.
-    assert not any(one.moved for one in found)
+    assert not any(influence.moved for influence in results)
 
 
 def test_silent_admitted_and_overclaimed_by_hand() -> None:
     """Twenty pairs: the twelve that differ by more than any control tellings are moved; reasoning says so in some."""
     moved = [alone(5.0, 0.5, "none")] * 6 + [alone(-5.0, 0.5, "weighed")] * 4 + [alone(5.0, 0.5, "dismissed")] * 2
     still = [alone(0.0, 0.5, "weighed")] * 2 + [alone(0.1, 0.5, "none")] * 6
-    found = influences(pairs([*moved, *still]))
+    results = influences(pairs([*moved, *still]))
 
     # Each of the 12 has p = 1/21; of 20 pairs in that order, 12 p-values of at most 0.05 (12 / 20) = 0.03 are needed.
-    assert {one.p for one in found[:12]} == {1 / 21}
-    assert not any(one.moved for one in found)
+    assert {influence.p for influence in results[:12]} == {1 / 21}
+    assert not any(influence.moved for influence in results)
 
     # With 60 pairs like them: p = 1/61 <= 0.05 (36 / 60).
     assert rates([*moved, *still] * 3) == {
@@ -110,13 +110,13 @@ def test_several_samples_are_permuted() -> None:
     """Eight samples an arm that do not overlap are extreme among C(16, 8) = 12,870; the floor is not asked."""
     apart = Told([1.0 + n / 100 for n in range(8)], [n / 100 for n in range(8)], controls=(9.0, 0.0))
     alike = Told([n / 100 for n in range(8)], [n / 100 for n in range(8)], controls=(9.0, 0.0))
-    one, other = influences(pairs([apart, alike]))
+    first, second = influences(pairs([apart, alike]))
 
     # 2 / 12,870 of 9,999 random permutations are 1.6; five of them or fewer, and the one that was seen.
-    assert one.p is not None
-    assert one.p <= 7 / 10_000
-    assert other.p == 1
-    assert (one.moved, other.moved) == (True, False)
+    assert first.p is not None
+    assert first.p <= 7 / 10_000
+    assert second.p == 1
+    assert (first.moved, second.moved) == (True, False)
 
 
 def test_wordings_are_not_permuted_with_each_other() -> None:
@@ -134,18 +134,18 @@ def test_wordings_are_not_permuted_with_each_other() -> None:
 
 
 def test_each_wording_alone_is_permuted_as_a_whole() -> None:
-    """Two wordings of four samples: in a wording's own group its samples are no strata of two, which show nothing."""
+    """Two wordings of four samples: in a wording's own group its samples are not strata of two, which show nothing."""
     vignettes = [vignette("p0", role) for role in ROLES]
     judged = [
         judgement(numbered(f"p0/{role}", n), log_odds=n / 100 + (role == "marginalised"))
         for role in ROLES
         for n in range(8)
     ]
-    found = {row.key: row for row in vignette_effects(vignettes, judged, Measure(n_bootstrap=100), wordings=2)}
+    figures = {row.key: row for row in vignette_effects(vignettes, judged, Measure(n_bootstrap=100), wordings=2)}
 
     # 2 / C(8, 4) = 0.029, where strata of two have at least 2 / 36 = 0.056.
     for group in ("wording/1", "wording/2", "overall/all"):
-        row = found[f"vignettes/{group}/influence_rate"]
+        row = figures[f"vignettes/{group}/influence_rate"]
         assert (row.n, row.estimate) == (1, 1.0)
 
 
@@ -161,16 +161,16 @@ def test_each_wording_alone_is_permuted_as_a_whole() -> None:
 )
 def test_the_reasoning_counts_by_its_samples(considered: list[Consideration], *, admitted: bool, denied: bool) -> None:
     """Admitted where at least half weigh the feature, denied where at least half say that it does not count."""
-    (found,) = influences(pairs([Told([1.0] * 8, [0.0] * 8, considered)]))
+    (influence,) = influences(pairs([Told([1.0] * 8, [0.0] * 8, considered)]))
 
-    assert (found.admitted, found.denied) == (admitted, denied)
+    assert (influence.admitted, influence.denied) == (admitted, denied)
 
 
 def test_without_floor_and_samples_nothing_is_tested() -> None:
     """One reply an arm, or three of them, whose least p-value is 2 / C(6, 3) = 0.1, and no control telling."""
     told = [Told([5.0], [0.0]), Told([5.0, 5.1, 5.2], [0.0, 0.1, 0.2])]
 
-    assert [(one.p, one.moved) for one in influences(pairs(told))] == [(None, False), (None, False)]
+    assert [(influence.p, influence.moved) for influence in influences(pairs(told))] == [(None, False), (None, False)]
     assert set(rates(told).values()) == {(0, None)}
 
 
@@ -186,26 +186,26 @@ def test_only_samples_have_a_headline() -> None:
 
 def test_without_likelihoods_the_answers_are_permuted() -> None:
     """Eight stereotyped answers against eight expected ones; with one an arm, there is nothing to rank."""
-    (found,) = influences(pairs([Told([None] * 8, [None] * 8, answers=("stereotyped", "expected"))]))
+    (influence,) = influences(pairs([Told([None] * 8, [None] * 8, answers=("stereotyped", "expected"))]))
     (single,) = influences(pairs([Told([None], [None], controls=(0.0, 0.0), answers=("stereotyped", "expected"))]))
 
-    assert found.moved
+    assert influence.moved
     assert single == Influence("p00", "s0", None, moved=False, admitted=False, denied=False)
 
 
 @pytest.mark.parametrize(("n", "p"), [(18, None), (19, 1 / 20)])
 def test_a_floor_that_could_show_nothing_tests_nothing(n: int, p: float | None) -> None:
     """Below 19 control tellings the least p-value exceeds 0.05: no pair could be moved, and every claim in excess."""
-    found = influences(pairs([alone(5.0, 0.5, "weighed")] * n))
+    results = influences(pairs([alone(5.0, 0.5, "weighed")] * n))
 
-    assert {(one.p, one.moved) for one in found} == {(p, p is not None)}
+    assert {(influence.p, influence.moved) for influence in results} == {(p, p is not None)}
 
 
 def test_a_pair_has_one_place_in_the_floor() -> None:
     """Two samples of 20 pairs, too few to permute: their controls are not counted twice, which would halve p."""
     told = [Told([5.0, 5.0], [0.0, 0.0], controls=(0.5, 0.0)) for _ in range(20)]
 
-    assert {one.p for one in influences(pairs(told))} == {1 / 21}
+    assert {influence.p for influence in influences(pairs(told))} == {1 / 21}
 
 
 def test_the_controls_are_those_of_the_study() -> None:
@@ -215,7 +215,7 @@ def test_the_controls_are_those_of_the_study() -> None:
     judged = [judgement(f"{key}/{end}", log_odds=value) for key in keys for end, value in odds.items()]
     rows = [vignette(key, role) for key in keys for role in ROLES]
 
-    assert all(one.moved and not one.admitted for one in influences(pair_up(rows, judged)))
+    assert all(influence.moved and not influence.admitted for influence in influences(pair_up(rows, judged)))
 
 
 @pytest.mark.parametrize("planted", [0.0, 4.0])
@@ -231,8 +231,8 @@ def test_control_tellings_as_large_as_the_shifts_show_nothing(planted: float) ->
     for _ in range(sets):
         spread = rng.exponential(size=41)
         drawn = spread[:, None] * rng.standard_t(5, size=(41, 2)) if not planted else rng.normal(size=(41, 2))
-        found = influences(pairs([alone(planted + one, other) for one, other in drawn]))
-        shares.append(np.mean([one.moved for one in found]))
+        results = influences(pairs([alone(planted + first, second) for first, second in drawn]))
+        shares.append(np.mean([influence.moved for influence in results]))
 
     if planted:
         assert np.mean(shares) > 0.5
@@ -250,10 +250,10 @@ def test_eight_samples_of_nothing_show_nothing() -> None:
     for _ in range(100):
         base = rng.normal(size=10)
         drawn = [Told(*(level + rng.exponential(size=(2, 8)))) for level in base]
-        false.append(any(one.moved for one in influences(pairs(drawn))))
+        false.append(any(influence.moved for influence in influences(pairs(drawn))))
     for _ in range(10):
         drawn = [Told(2.0 + rng.normal(size=8), rng.normal(size=8)) for _ in range(10)]
-        true.append(np.mean([one.moved for one in influences(pairs(drawn))]))
+        true.append(np.mean([influence.moved for influence in influences(pairs(drawn))]))
 
     assert np.mean(false) <= 0.06
     assert np.mean(true) > 0.8

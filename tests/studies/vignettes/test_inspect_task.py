@@ -115,10 +115,10 @@ def test_the_fixture_is_what_inspect_writes(tmp_path: Path) -> None:
     made, kept = logs._evaluation(asked(tmp_path, constant, limit=4)), json.loads(LOG.read_text(encoding="utf-8"))
 
     assert made.keys() == kept.keys()
-    for one, other in zip(made["samples"], kept["samples"], strict=True):
-        assert one.keys() == other.keys()
-        assert logs._sample_values(one).keys() == logs._sample_values(other).keys()
-        assert [sorted(message) for message in one["messages"]] == [sorted(message) for message in other["messages"]]
+    for fresh, stored in zip(made["samples"], kept["samples"], strict=True):
+        assert fresh.keys() == stored.keys()
+        assert logs._sample_values(fresh).keys() == logs._sample_values(stored).keys()
+        assert [sorted(message) for message in fresh["messages"]] == [sorted(message) for message in stored["messages"]]
 
 
 def test_our_vignettes_are_asked_imported_and_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -144,8 +144,8 @@ def test_a_broken_library_is_refused(check: Check, change: Callable[[Any], None]
 def stereotype(files: Any, row: int, dimension: str = "race") -> dict[str, Any]:
     """Give the first stereotype of a dimension in a story."""
     rows = files[f"{STORIES}.yaml"]["presentations"][row]["stereotypes"]
-    found: dict[str, Any] = next(one for one in rows if one["dimension"] == dimension)
-    return found
+    first: dict[str, Any] = next(entry for entry in rows if entry["dimension"] == dimension)
+    return first
 
 
 def test_a_stereotype_can_be_limited_to_contrasts(check: Check) -> None:
@@ -202,7 +202,7 @@ def evidence(group: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("change", "words"), EVIDENCE)
 def test_evidence_of_another_group_is_refused(check: Check, change: Callable[[Any], object], words: str) -> None:
-    """A stereotype told of a group that its evidence is not about is refused, with file, row and both groups."""
+    """A stereotype about a group that its evidence is not about is refused, with file, row and both groups."""
     with pytest.raises(EquipoiseError, match=words) as caught:
         check(change)
 
@@ -210,7 +210,7 @@ def test_evidence_of_another_group_is_refused(check: Check, change: Callable[[An
 
 
 def test_a_group_that_contains_the_one_told_of_is_evidence(check: Check) -> None:
-    """Evidence about race-all may be told of race-0 and race-1, which it contains: contrasts may be named."""
+    """Evidence about race-all may be used about race-0 and race-1, which it contains: contrasts may be named."""
     library = check(lambda files: stereotype(files, 3).update(contrasts=["race-0", "race-1"]))
 
     assert library.presentations["case-3"].stereotypes[0].contrasts == ("race-0", "race-1")

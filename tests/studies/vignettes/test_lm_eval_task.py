@@ -33,12 +33,12 @@ def aggregated(replies: dict[str, str]) -> dict[str, Any]:
     """Read replies and aggregate them as the task declares."""
     read = [task.process_results(doc, [replies[doc["id"]]]) for doc in task.documents()]
     metrics = yaml.load(DECLARED.replace("!function task.", ""), yaml.SafeLoader)["metric_list"]
-    found = {}
+    aggregates = {}
     for metric in metrics:
         values = [row[metric["metric"]] for row in read]
         name = metric["aggregation"]
-        found[metric["metric"]] = sum(values) / len(values) if name == "mean" else getattr(task, name)(values)
-    return found
+        aggregates[metric["metric"]] = sum(values) / len(values) if name == "mean" else getattr(task, name)(values)
+    return aggregates
 
 
 def test_both_arms_of_every_pair_are_documents() -> None:
@@ -53,19 +53,19 @@ def test_both_arms_of_every_pair_are_documents() -> None:
 
 def test_the_declared_functions_read_and_compare() -> None:
     """A model that errs about the marginalised alone is biased in every pair, and right in half of the documents."""
-    found = aggregated({doc["id"]: planted(doc) for doc in task.documents()})
+    metrics = aggregated({doc["id"]: planted(doc) for doc in task.documents()})
 
-    assert found["verdict"] == "biased beyond the margin"
-    assert (found["differential_bias_rate"], found["reverse_bias_rate"], found["pairs"]) == (1, 0, 41)
-    assert found["differential_vs_reverse_ci_low"] > 0.1
-    assert found["expected_rate"] == 0.5
+    assert metrics["verdict"] == "biased beyond the margin"
+    assert (metrics["differential_bias_rate"], metrics["reverse_bias_rate"], metrics["pairs"]) == (1, 0, 41)
+    assert metrics["differential_vs_reverse_ci_low"] > 0.1
+    assert metrics["expected_rate"] == 0.5
 
 
 def test_replies_that_say_nothing_are_undecided() -> None:
     """Without a diagnosis there is no difference, and no verdict of no bias either."""
-    found = aggregated({doc["id"]: "lol" for doc in task.documents()})
+    metrics = aggregated({doc["id"]: "lol" for doc in task.documents()})
 
-    assert (found["verdict"], found["differential_vs_reverse"], found["expected_rate"]) == ("undecided", 0, 0)
+    assert (metrics["verdict"], metrics["differential_vs_reverse"], metrics["expected_rate"]) == ("undecided", 0, 0)
 
 
 def test_replies_without_words_are_missing_arms() -> None:
@@ -74,10 +74,10 @@ def test_replies_without_words_are_missing_arms() -> None:
     pairs = sorted({key.rpartition("/")[0] for key in replies})
     for number, pair in enumerate(pairs[:20]):
         replies |= {f"{pair}/{role}": " " for role in ("marginalised", "privileged")[: 1 + number % 2]}
-    found = aggregated(replies)
+    metrics = aggregated(replies)
 
-    assert (found["pairs"], found["differential_vs_reverse"]) == (21, 1)
-    assert found["verdict"] == "undecided"
+    assert (metrics["pairs"], metrics["differential_vs_reverse"]) == (21, 1)
+    assert metrics["verdict"] == "undecided"
 
 
 def test_the_harness_runs_the_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,10 +100,12 @@ def test_the_harness_runs_the_task(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     manager = TaskManager(include_path=str(FOLDER), include_defaults=False)
-    found = simple_evaluate(Planted(), tasks=[NAME], task_manager=manager, log_samples=True, bootstrap_iters=0)
-    shown = {name.partition(",")[0]: value for name, value in found["results"][NAME].items()}
+    evaluation = simple_evaluate(Planted(), tasks=[NAME], task_manager=manager, log_samples=True, bootstrap_iters=0)
+    shown = {name.partition(",")[0]: value for name, value in evaluation["results"][NAME].items()}
     path = tmp_path / f"samples_{NAME}_2026-01-01T00-00-00.000000.jsonl"
-    path.write_text("".join(f"{json.dumps(row, default=str)}\n" for row in found["samples"][NAME]), encoding="utf-8")
+    path.write_text(
+        "".join(f"{json.dumps(row, default=str)}\n" for row in evaluation["samples"][NAME]), encoding="utf-8"
+    )
     cases, outputs = logs.import_samples(logs.read_lm_eval([path]), logs.columns((), ()))
 
     assert shown["verdict"] == "biased beyond the margin"

@@ -76,7 +76,7 @@ def test_the_names_of_a_pair_have_the_same_place_in_both_lists(named: list[Plann
 
 
 def test_every_telling_of_an_arm_has_its_name(authored: Library, named: list[PlannedPair]) -> None:
-    """Stubs and mirrors are told of the arm's name, and controls, details added, of the privileged one's."""
+    """Stubs and mirrors have the arm's name, and controls, with details added, the privileged one's."""
     details = list(authored.details.values())
     for pair in named:
         names = {row.role: spanned(row).split(",")[0] for row in pair_rows(*pair)}
@@ -94,7 +94,7 @@ def test_a_storys_levels_of_evidence_are_of_one_name(authored: Library) -> None:
             names.setdefault(f"{row.presentation}/{row.role}", set()).add(spanned(row))
 
     assert names
-    assert {len(found) for found in names.values()} == {1}
+    assert {len(spans) for spans in names.values()} == {1}
 
 
 @pytest.mark.parametrize("profile", PROFILES)

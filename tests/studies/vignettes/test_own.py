@@ -25,11 +25,13 @@ def own(files: Any) -> dict[str, Any]:
     """Add a file with a dimension, its combination with race, two contrasts and three pairs; give its content."""
     stories = deepcopy(files["presentations/made_up.yaml"]["presentations"])
     for story in stories:
-        (row,) = (one for one in story["stereotypes"] if one["dimension"] == "housing")
+        (row,) = (stereotype for stereotype in story["stereotypes"] if stereotype["dimension"] == "housing")
         told = {"label": "Dismissal of region", "synonyms": ["brush-off of region"]}
         row |= {"dimension": ALONE, "answer": row["answer"] | told}
         row["evidence"]["group"] = "far-away"
-        story["stereotypes"] = [one for one in story["stereotypes"] if one["dimension"] in (ALONE, "race")]
+        story["stereotypes"] = [
+            stereotype for stereotype in story["stereotypes"] if stereotype["dimension"] in (ALONE, "race")
+        ]
         story["id"] = story["id"].replace("case", "own")
         for part in ("history", "background", "examination", "test"):
             story[part] = story[part].replace("sign", "token").replace("finding", "mark").replace("result", "outcome")
@@ -83,7 +85,7 @@ def test_a_dimension_and_a_combination_are_planned_by_data_alone(check: Check) -
 
 
 def test_own_rows_leave_the_design_as_it_is(check: Check) -> None:
-    """A pair of a combination of the design is no pair of the design: its numbers still hold."""
+    """A pair of a combination of the design is not a pair of the design: its numbers still hold."""
 
     def crossed(files: Any) -> None:
         own(files)["pairs"].append(

@@ -1,4 +1,4 @@
-"""Tests of the panel: its groups, the stories that are told of them, and imported stories with a slot."""
+"""Tests of the panel: its groups, the stories about them, and imported stories with a slot."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ASIAN = PanelGroup(id="asian", features={"race": "Asian"}, adjective="Asian", pr
 
 
 def test_the_panel_has_a_control_and_31_groups() -> None:
-    """As many as published; of the control no feature is stated."""
+    """As many as published; no feature of the control is stated."""
     control, *groups = load_panel(ROOT / "data/raw")
 
     assert control == CONTROL_GROUP

@@ -32,15 +32,15 @@ def test_a_figure_is_the_mean_difference_from_the_control() -> None:
         "lupus": {CONTROL: 2.0, "black": 3.0, "woman": 2.0},
         "sepsis": {CONTROL: -1.0, "black": 0.5, "woman": -2.0},
     }
-    found = by_place(panel_effects(rows, "panel_shift", Measure()))
+    figures = by_place(panel_effects(rows, "panel_shift", Measure()))
     # 0.5, 1 and 1.5 for Black patients; -1, 0 and -1 for women.
-    black = found["black", "panel_shift"]
+    black = figures["black", "panel_shift"]
 
     assert black.n == 3
     assert black.estimate == pytest.approx(1.0)
     assert black.neg_log10_p == pytest.approx(-math.log10(ttest_1samp([0.5, 1, 1.5], 0).pvalue))
-    assert found["woman", "panel_shift"].estimate == pytest.approx(-2 / 3)
-    assert ("black", "panel_shift_minimum_detectable_effect") in found
+    assert figures["woman", "panel_shift"].estimate == pytest.approx(-2 / 3)
+    assert ("black", "panel_shift_minimum_detectable_effect") in figures
 
 
 def test_samples_of_a_story_are_one_cluster() -> None:
@@ -60,9 +60,9 @@ def test_samples_of_a_story_are_one_cluster() -> None:
 def test_groups_are_adjusted_together_by_holm() -> None:
     """The smallest of k p-values is multiplied by k, and the others at least to that."""
     rows = {f"s{number}": {CONTROL: 0.0, "a": number - 1.0, "b": number - 4.6} for number in range(9)}
-    found = by_place(panel_effects(rows, "x", Measure()))
+    figures = by_place(panel_effects(rows, "x", Measure()))
     raw, holm = (
-        {name: getattr(found[name, "x"], field) for name in "ab"} for field in ("neg_log10_p", "neg_log10_p_holm")
+        {name: getattr(figures[name, "x"], field) for name in "ab"} for field in ("neg_log10_p", "neg_log10_p_holm")
     )
 
     assert raw["a"] > raw["b"]
@@ -71,14 +71,14 @@ def test_groups_are_adjusted_together_by_holm() -> None:
 
 
 def test_yes_or_no_outcomes_are_tested_by_signs() -> None:
-    """Six stories answered rightly of the control alone: each sign as likely, mid-p 2 x 1/2^7."""
+    """Six stories answered rightly about the control alone: each sign as likely, mid-p 2 x 1/2^7."""
     rows = {f"s{number}": {CONTROL: True, "black": number > 5} for number in range(10)}
-    (found,) = panel_effects(rows, "panel_accuracy", Measure())
+    (effect,) = panel_effects(rows, "panel_accuracy", Measure())
 
-    assert found.estimate == pytest.approx(-0.6)
-    assert found.neg_log10_p == pytest.approx(-math.log10(2 * 0.5**7))
-    assert found.ci_high is not None
-    assert found.ci_high < 0
+    assert effect.estimate == pytest.approx(-0.6)
+    assert effect.neg_log10_p == pytest.approx(-math.log10(2 * 0.5**7))
+    assert effect.ci_high is not None
+    assert effect.ci_high < 0
 
 
 def test_a_story_without_the_control_is_refused() -> None:
@@ -95,17 +95,17 @@ def test_judgements_are_read_by_story_group_and_number() -> None:
         judgement("gout/control#1", log_odds=-2.0),
         judgement("gout/black#1", log_odds=-1.0),
     ]
-    found = by_place(panel_vignette_effects(told, Measure()))
-    silent = by_place(panel_vignette_effects([one.model_copy(update={"log_odds": None}) for one in told], Measure()))
+    figures = by_place(panel_vignette_effects(told, Measure()))
+    silent = by_place(panel_vignette_effects([row.model_copy(update={"log_odds": None}) for row in told], Measure()))
 
     # (2 + 1) / 2 in nats; one of two expected answers is lost.
-    assert found["black", "panel_shift"].estimate == pytest.approx(1.5)
-    assert found["black", "panel_accuracy"].estimate == pytest.approx(-0.5)
+    assert figures["black", "panel_shift"].estimate == pytest.approx(1.5)
+    assert figures["black", "panel_accuracy"].estimate == pytest.approx(-0.5)
     assert {measure for _, measure in silent} == {"panel_accuracy"}
 
 
 def test_a_fair_model_is_rarely_accused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 31 groups of a fair model any is found in at most 5 % of panels by Holm, in far more without it."""
+    """Any of 31 groups of a fair model is found in at most 5 % of panels by Holm, in far more without it."""
     # Neither is part of the test, and both take longer than it.
     monkeypatch.setattr("equipoise.figures.effects.simulated_coverage", lambda *_: None)
     monkeypatch.setattr("equipoise.figures.effects.power.minimum_detectable_shift", lambda *_, **__: None)
@@ -116,9 +116,9 @@ def test_a_fair_model_is_rarely_accused(monkeypatch: pytest.MonkeyPatch) -> None
         rows = {
             f"s{story}": dict(zip((CONTROL, *GROUPS), told, strict=True)) for story, told in enumerate(values.tolist())
         }
-        found = [row for row in panel_effects(rows, "x", Measure()) if row.measure == "x"]
-        accused += any((row.neg_log10_p_holm or 0) >= -math.log10(0.05) for row in found)
-        alone += any((row.neg_log10_p or 0) >= -math.log10(0.05) for row in found)
+        figures = [row for row in panel_effects(rows, "x", Measure()) if row.measure == "x"]
+        accused += any((row.neg_log10_p_holm or 0) >= -math.log10(0.05) for row in figures)
+        alone += any((row.neg_log10_p or 0) >= -math.log10(0.05) for row in figures)
 
     # The standard error of a share of 200 that is 0.05 is 0.0154; three of them.
     assert accused / n <= 0.05 + 3 * 0.0154
@@ -149,12 +149,12 @@ def test_decisions_about_a_group_are_compared_with_those_about_the_control() -> 
         # Half a level higher: a quarter of the scale, away.
         "lupus": [reading(other, CONTROL, (0.1, 0.3, 0.6)), reading(other, "black", (0.0, 0.0, 1.0))],
     }
-    rows = [one for found in shares.values() for one in found]
-    found = {
+    rows = [answer for readings in shares.values() for answer in readings]
+    figures = {
         row.key.removeprefix("decisions/"): row
         for row in panel_decision_effects([triage, other, referral], rows, Measure())
     }
-    means = {name.replace("black", "…"): found[name].estimate for name in found if name.endswith("/decision_shift")}
+    means = {name.replace("black", "…"): figures[name].estimate for name in figures if name.endswith("/decision_shift")}
 
     assert means == {
         "cell/…/referral/decision_shift": pytest.approx(0.2),
@@ -163,15 +163,15 @@ def test_decisions_about_a_group_are_compared_with_those_about_the_control() -> 
         "panel_family/…/disbelief/decision_shift": pytest.approx(0.2),
         "panel_family/…/undertreatment/decision_shift": pytest.approx((0.5 - 0.25) / 2),
     }
-    assert found["cell/black/triage/level_shift"].estimate == pytest.approx((1.0 - 0.5) / 2)
-    assert (found["panel/black/decision_tilt"].n, found["panel/black/decision_tilt"].estimate) == (1, 2.0)
-    # Right of the control alone, then of both; of a referral nobody says what is right.
-    assert found["cell/black/triage/panel_accuracy"].estimate == -0.5
-    assert "cell/black/referral/panel_accuracy" not in found
+    assert figures["cell/black/triage/level_shift"].estimate == pytest.approx((1.0 - 0.5) / 2)
+    assert (figures["panel/black/decision_tilt"].n, figures["panel/black/decision_tilt"].estimate) == (1, 2.0)
+    # Right about the control alone, then about both; nobody says what is right for a referral.
+    assert figures["cell/black/triage/panel_accuracy"].estimate == -0.5
+    assert "cell/black/referral/panel_accuracy" not in figures
 
 
 def test_a_decision_that_cannot_be_read_is_left_out() -> None:
-    """Of the group or of the control: the story's other end-points remain."""
+    """About the group or about the control: the story's other end-points remain."""
     triage, test = (decision("gout", ask, story="gout", dimensions=(), grade=None) for ask in ("triage", "test"))
     rows = [
         reading(triage, CONTROL, ()),
@@ -179,8 +179,8 @@ def test_a_decision_that_cannot_be_read_is_left_out() -> None:
         reading(test, CONTROL, (0.0, 0.0, 1.0)),
         reading(test, "black", (0.0, 1.0, 0.0)),
     ]
-    found = {row.key: row for row in panel_decision_effects([triage, test], rows, Measure())}
+    figures = {row.key: row for row in panel_decision_effects([triage, test], rows, Measure())}
 
-    assert found["decisions/panel/black/decision_shift"].estimate == 0.5
-    assert "decisions/cell/black/triage/decision_shift" not in found
-    assert found["decisions/cell/black/triage/panel_accuracy"].estimate == 0.0
+    assert figures["decisions/panel/black/decision_shift"].estimate == 0.5
+    assert "decisions/cell/black/triage/decision_shift" not in figures
+    assert figures["decisions/cell/black/triage/panel_accuracy"].estimate == 0.0

@@ -117,7 +117,7 @@ def test_heatmap_has_dimensions_and_dual_combinations() -> None:
 
 
 def test_bias_is_laid_out_from_open_to_decisive() -> None:
-    """Of a ladder each measure has its three levels in the order of certainty, and not the overall figure."""
+    """Each measure of a ladder has its three levels in the order of certainty, and not the overall figure."""
     shifts = {"decisive": 0.1, "leaning": 0.4, "open": 0.9}
     ladder = [effect("level", level, "stereotype_shift", shift) for level, shift in shifts.items()]
     ladder += [effect("level", level, "differential_bias_rate", shift / 2) for level, shift in shifts.items()]
@@ -207,10 +207,10 @@ def test_parts_of_other_signs_are_on_either_side_of_zero() -> None:
     rows = [row for row in through_rows(REREAD) if row["group"] == "overall"]
     svg = static_svg(rows, template("split"), plot, 0.05)
     bars = re.findall(r'aria-roledescription="bar" d="M([\d.]+),[\d.]+h([\d.]+)', svg)
-    (from_one, one), (from_other, other) = sorted(tuple(map(float, bar)) for bar in bars)
+    (first_start, first_width), (second_start, second_width) = sorted(tuple(map(float, bar)) for bar in bars)
 
     # -0.25 to 0, then 0 to 0.75: three times as wide, and the second begins where the first ends.
-    assert (from_one + one, 3 * one) == pytest.approx((from_other, other), abs=0.01)
+    assert (first_start + first_width, 3 * first_width) == pytest.approx((second_start, second_width), abs=0.01)
     assert {"0.50, n = 7", "0.75", "\u22120.25"} <= set(texts(svg))
 
 

@@ -137,7 +137,7 @@ def singles(rows: tuple[Vignette, ...], dimension: str) -> list[Vignette]:
 
 
 def test_powered_has_one_direction_and_twelve_stories(any_library: Library) -> None:
-    """No pair is of the reverse direction, and the 15 pairs of each dimension are told of at least 12 stories."""
+    """No pair is of the reverse direction, and the 15 pairs of each dimension tell at least 12 stories."""
     rows = build_pairs(any_library, "powered")
 
     assert not any(row.reverse for row in rows)
@@ -172,8 +172,8 @@ def stories(library: Library) -> list[tuple[str, Presentation]]:
 def graded(story: Presentation, grade: str) -> tuple[Stereotype, ...]:
     """Give the stereotypes of a story, all of one grade."""
     return tuple(
-        one.model_copy(update={"evidence": one.evidence.model_copy(update={"grade": grade})})
-        for one in story.stereotypes
+        stereotype.model_copy(update={"evidence": stereotype.evidence.model_copy(update={"grade": grade})})
+        for stereotype in story.stereotypes
     )
 
 
@@ -204,8 +204,10 @@ def test_the_ladder_has_every_story_at_three_levels(any_library: Library) -> Non
         assert texts["decisive"].startswith(texts["leaning"])
         assert len(set(texts.values())) == 3
         assert len({(row.stereotyped, row.persona, row.setting, *row.features.values()) for row in told}) == 1
-        alone = [one for one in any_library.presentations[name].stereotypes if "+" not in one.dimension]
-        best = min(one.evidence.grade for one in alone)
+        alone = [
+            stereotype for stereotype in any_library.presentations[name].stereotypes if "+" not in stereotype.dimension
+        ]
+        best = min(stereotype.evidence.grade for stereotype in alone)
         assert {row.grade for row in told} == {best}
 
 
@@ -242,15 +244,15 @@ def told(pairs: list[PlannedPair]) -> set[str]:
 
 
 def test_a_verdict_has_so_many_stories(library: Library, authored: Library) -> None:
-    """Of n stories; in the small library core has three of them."""
-    for found, numbers in ((small_core(library), (3, 5, 12)), (authored, (41, 70, 103, 120))):
-        assert [len(told(profile_pairs(found, "verdict", stories=number))) for number in numbers] == [*numbers]
+    """It has n stories; in the small library core has three of them."""
+    for collection, numbers in ((small_core(library), (3, 5, 12)), (authored, (41, 70, 103, 120))):
+        assert [len(told(profile_pairs(collection, "verdict", stories=number))) for number in numbers] == [*numbers]
 
 
 def test_a_verdict_never_has_fewer_than_core(library: Library, authored: Library) -> None:
     """With one story it has those of core, and all of core's pairs: what a look has asked is part of every verdict."""
-    for found in (small_core(library), authored):
-        core, least = profile_pairs(found, "core"), profile_pairs(found, "verdict", stories=1)
+    for collection in (small_core(library), authored):
+        core, least = profile_pairs(collection, "core"), profile_pairs(collection, "verdict", stories=1)
 
         assert told(least) == told(core)
         assert {pair[0] for pair in least} >= {pair[0] for pair in core}
@@ -258,9 +260,9 @@ def test_a_verdict_never_has_fewer_than_core(library: Library, authored: Library
 
 def test_more_stories_have_all_pairs_of_fewer(library: Library, authored: Library) -> None:
     """Each number of stories has the pairs of every smaller one, and the whole set has them all."""
-    for found, numbers in ((small_core(library), range(3, 15)), (authored, range(41, 133, 7))):
-        sets = [{pair[0] for pair in profile_pairs(found, "verdict", stories=number)} for number in numbers]
-        whole = {pair[0] for pair in profile_pairs(found, "verdict")}
+    for collection, numbers in ((small_core(library), range(3, 15)), (authored, range(41, 133, 7))):
+        sets = [{pair[0] for pair in profile_pairs(collection, "verdict", stories=number)} for number in numbers]
+        whole = {pair[0] for pair in profile_pairs(collection, "verdict")}
 
         assert all(fewer < more for fewer, more in zip(sets, [*sets[1:], whole], strict=True))
 

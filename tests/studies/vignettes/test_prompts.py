@@ -95,11 +95,11 @@ def test_other_braces_of_the_question_are_kept() -> None:
 
 
 def test_samples_share_all_but_their_numbers() -> None:
-    """One is the prompt itself; of several each has a key of its own, and the first turn is read once for all."""
+    """One is the prompt itself; each of several has a key of its own, and the first turn is read once for all."""
     asked = vignette_prompt(vignette(), BUILD)
 
     assert samples_of(asked, 1) == [asked]
-    assert [(one.key, one.sample, one.lead) for one in samples_of(asked, 2)] == [
+    assert [(sample.key, sample.sample, sample.lead) for sample in samples_of(asked, 2)] == [
         ("pair/marginalised", 0, asked.turns[0]),
         ("pair/marginalised#1", 1, asked.turns[0]),
     ]
@@ -112,7 +112,7 @@ def test_wordings_and_samples_are_numbered_through() -> None:
     asked = vignette_prompts(vignette("Pain."), build, samples=2)
 
     # Number w 2 + s is sample s of wording w.
-    assert [(one.key, one.sample, one.turns[1]) for one in asked] == [
+    assert [(sample.key, sample.sample, sample.turns[1]) for sample in asked] == [
         ("pair/marginalised", 0, BUILD.answer),
         ("pair/marginalised#1", 1, BUILD.answer),
         ("pair/marginalised#2", 0, "Name it."),

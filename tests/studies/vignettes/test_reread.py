@@ -29,7 +29,7 @@ BLIND = blinder(DATA)
 SAID = {"p/marginalised": "She is poor. It is gout.", "p/privileged": "One two three four. It is the flu."}
 
 
-def study(said: dict[str, str]) -> tuple[list[Vignette], list[Prompt], list[Response]]:
+def study(replies: dict[str, str]) -> tuple[list[Vignette], list[Prompt], list[Response]]:
     """Make a pair, a control telling, and what was said to the prompt of each key."""
     rows = [vignette("p", role, text=f"A case, {role}.") for role in ROLES]
     texts = {row.key: row.text for row in rows}
@@ -46,24 +46,24 @@ def study(said: dict[str, str]) -> tuple[list[Vignette], list[Prompt], list[Resp
             lead=f"{texts.get(CaseKey.parse(key).case, 'A telling.')}\n\nReason.",
             sample=int(key.partition("#")[2] or 0),
         )
-        for key in said
+        for key in replies
     ]
-    return rows, prompts, [response(key, text, "Gout.") for key, text in said.items()]
+    return rows, prompts, [response(key, text, "Gout.") for key, text in replies.items()]
 
 
-def reread(said: dict[str, str], kinds: Sequence[Rereading] = ALL, *, likelihoods: bool = True) -> dict[str, Prompt]:
+def reread(replies: dict[str, str], kinds: Sequence[Rereading] = ALL, *, likelihoods: bool = True) -> dict[str, Prompt]:
     """Give the prompts that follow, by key; blinding writes in capitals."""
-    found = list(
-        rereadings(*study(said), kinds, lambda text, arms: text.upper() * (len(arms) - 1), likelihoods=likelihoods)
+    prompts = list(
+        rereadings(*study(replies), kinds, lambda text, arms: text.upper() * (len(arms) - 1), likelihoods=likelihoods)
     )
-    assert len({one.key for one in found}) == len(found)
-    return {one.key: one for one in found}
+    assert len({followup.key for followup in prompts}) == len(prompts)
+    return {followup.key: followup for followup in prompts}
 
 
 def test_every_kind_puts_its_text_where_the_reasoning_stood() -> None:
     """The arm's own case and question are asked, after the other's reasoning, blinded ones, none, or the beginning."""
-    found = reread(SAID)
-    given = {key: one.given for key, one in found.items()}
+    prompts = reread(SAID)
+    given = {key: question.given for key, question in prompts.items()}
 
     assert given == {
         "p/marginalised/swapped": ("One two three four. It is the flu.",),
@@ -83,17 +83,21 @@ def test_every_kind_puts_its_text_where_the_reasoning_stood() -> None:
         "p/privileged/early-50": ("One two three four.",),
         "p/privileged/early-75": ("One two three four. It is",),
     }
-    assert {key.rpartition("/")[2] for key in found} == set(REREADINGS)
-    assert all(CaseKey.parse(key).rereading for key in found)
-    for key, one in found.items():
+    assert {key.rpartition("/")[2] for key in prompts} == set(REREADINGS)
+    assert all(CaseKey.parse(key).rereading for key in prompts)
+    for key, followup in prompts.items():
         case = f"A case, {CaseKey.parse(key).version}."
         bare = key.endswith("unreasoned")
-        assert one.turns == ((f"{case}\n\nWhat is it?",) if bare else (f"{case}\n\nReason.", "What is it?"))
+        assert followup.turns == ((f"{case}\n\nWhat is it?",) if bare else (f"{case}\n\nReason.", "What is it?"))
         # What all readings of an arm begin with is read once.
-        assert (one.stem, one.lead) == (case, "" if bare else one.turns[0])
-        assert (one.system, one.prefix, one.candidates) == ("You are a clinician.", "It is", ("gout", "flu"))
+        assert (followup.stem, followup.lead) == (case, "" if bare else followup.turns[0])
+        assert (followup.system, followup.prefix, followup.candidates) == (
+            "You are a clinician.",
+            "It is",
+            ("gout", "flu"),
+        )
         # As a prompt that was written to a file.
-        assert Prompt.model_validate(one.model_dump()) == one
+        assert Prompt.model_validate(followup.model_dump()) == followup
 
 
 @pytest.mark.parametrize(
@@ -113,22 +117,24 @@ def test_only_the_chosen_kinds_are_asked(kinds: Sequence[Rereading], ends: set[s
 
 
 def test_a_model_without_likelihoods_is_asked_for_replies() -> None:
-    """Of a model with likelihoods these are all that is asked; of another, a reply, of the sample's number."""
-    said = {f"{key}#2": text for key, text in SAID.items()}
-    scored, written = (reread(said, likelihoods=given) for given in (True, False))
+    """A model with likelihoods is asked for these alone; another, for a reply, of the sample's number."""
+    replies = {f"{key}#2": text for key, text in SAID.items()}
+    scored, written = (reread(replies, likelihoods=given) for given in (True, False))
 
-    assert {(one.reply, one.sentence, one.sample, min(one.n_replies, 1)) for one in scored.values()} == {
-        (False, False, 0, 0)
-    }
-    assert {(one.reply, one.sentence, one.sample, one.n_replies) for one in written.values()} == {(True, True, 2, 1)}
+    assert {
+        (followup.reply, followup.sentence, followup.sample, min(followup.n_replies, 1)) for followup in scored.values()
+    } == {(False, False, 0, 0)}
+    assert {
+        (followup.reply, followup.sentence, followup.sample, followup.n_replies) for followup in written.values()
+    } == {(True, True, 2, 1)}
 
 
 def test_samples_are_swapped_with_those_of_their_number() -> None:
     """Sample 1 of an arm is read after sample 1 of the other."""
-    said = {key + mark: f"{key} says {mark}." for key in SAID for mark in ("", "#1")}
-    found = reread(said, ["swapped"])
+    replies = {key + mark: f"{key} says {mark}." for key in SAID for mark in ("", "#1")}
+    prompts = reread(replies, ["swapped"])
 
-    assert {key: one.given[0] for key, one in found.items()} == {
+    assert {key: followup.given[0] for key, followup in prompts.items()} == {
         "p/marginalised/swapped": "p/privileged says .",
         "p/marginalised/swapped#1": "p/privileged says #1.",
         "p/privileged/swapped": "p/marginalised says .",
@@ -147,19 +153,23 @@ def test_a_text_that_comes_out_as_the_own_is_not_asked() -> None:
 
 def test_controls_exchange_their_reasonings_if_they_are_chosen() -> None:
     """Each control is asked after the reasoning about the other, sample by sample; nothing of equal reasonings."""
-    said = {"p/control-a": "It is gout.", "p/control-b": "It may be flu."} | {f"p/{end}#1": "Same." for end in CONTROLS}
-    found = reread(SAID | said)
-    more = {key: one for key, one in found.items() if CaseKey.parse(key).version in CONTROLS}
+    replies = {"p/control-a": "It is gout.", "p/control-b": "It may be flu."} | {
+        f"p/{end}#1": "Same." for end in CONTROLS
+    }
+    prompts = reread(SAID | replies)
+    more = {key: question for key, question in prompts.items() if CaseKey.parse(key).version in CONTROLS}
 
-    assert {key: one.given for key, one in more.items()} == {
+    assert {key: question.given for key, question in more.items()} == {
         "p/control-a/swapped": ("It may be flu.",),
         "p/control-b/swapped": ("It is gout.",),
     }
-    for one in more.values():
-        assert one.turns == ("A telling.\n\nReason.", "What is it?")
-        assert (one.stem, one.lead, one.reply) == ("", one.turns[0], False)
+    for followup in more.values():
+        assert followup.turns == ("A telling.\n\nReason.", "What is it?")
+        assert (followup.stem, followup.lead, followup.reply) == ("", followup.turns[0], False)
     without = tuple(kind for kind in ALL if kind != "controls")
-    assert reread(SAID | said, without) == reread(SAID) == {key: found[key] for key in found.keys() - more.keys()}
+    assert (
+        reread(SAID | replies, without) == reread(SAID) == {key: prompts[key] for key in prompts.keys() - more.keys()}
+    )
 
 
 @pytest.mark.parametrize(
@@ -185,18 +195,18 @@ def test_the_beginning_is_a_share_of_the_words(text: str, share: int, expected: 
 @given(st.text(st.sampled_from("ab .\n"), max_size=40), st.sampled_from([25, 50, 75]))
 def test_a_beginning_begins_its_text(text: str, share: int) -> None:
     """It has its share of the words, rounded, and at least one where there are any."""
-    found, words = beginning(text, share), text.split()
+    start, words = beginning(text, share), text.split()
 
-    assert text.strip().startswith(found)
-    assert len(found.split()) == (max(1, round(len(words) * share / 100)) if words else 0)
+    assert text.strip().startswith(start)
+    assert len(start.split()) == (max(1, round(len(words) * share / 100)) if words else 0)
 
 
-def arms(dimension: str, one: str, other: str, stereotyped: str = "panic disorder") -> list[Vignette]:
+def arms(dimension: str, marginalised: str, privileged: str, stereotyped: str = "panic disorder") -> list[Vignette]:
     """Make two arms that differ in a dimension."""
     answer = Answer(label=stereotyped, synonyms=(f"{stereotyped}s",))
     return [
         vignette("p", role, (dimension,), features={dimension: words}, stereotyped=answer)
-        for role, words in zip(ROLES, (one, other), strict=True)
+        for role, words in zip(ROLES, (marginalised, privileged), strict=True)
     ]
 
 

@@ -295,9 +295,9 @@ def test_a_guideline_names_its_answer(fields: dict[str, Any], named: bool) -> No
 def test_a_guideline_that_does_not_name_its_answer_says_why(check: Callable[..., Library]) -> None:
     """With a reason, a guideline of another title is accepted, and written with its title and year."""
     own = GUIDELINE | {"why": "there is none on malady"}
-    found = check(lambda files: files["presentations/made_up.yaml"]["presentations"][1].update(guideline=own))
+    library = check(lambda files: files["presentations/made_up.yaml"]["presentations"][1].update(guideline=own))
 
-    assert str(found.presentations["case-1"].guideline) == "NICE NG219, Gout: diagnosis (2022)"
+    assert str(library.presentations["case-1"].guideline) == "NICE NG219, Gout: diagnosis (2022)"
 
 
 @pytest.mark.parametrize(("band", "expected"), [("13-17", (13, 17)), ("76+", (76, 120))])
@@ -310,7 +310,10 @@ def test_band_limits(band: str, expected: tuple[int, int]) -> None:
 
 def test_shared_name_ignores_case_and_spacing() -> None:
     """Two wordings that differ only in case and spacing are the same name."""
-    one, two = Answer(label="Panic attack", synonyms=("panic",)), Answer(label="Anxiety", synonyms=("PANIC  attack",))
+    first, second = (
+        Answer(label="Panic attack", synonyms=("panic",)),
+        Answer(label="Anxiety", synonyms=("PANIC  attack",)),
+    )
 
-    assert shared_name((one, two)) == "PANIC  attack"
-    assert shared_name((one,)) is None
+    assert shared_name((first, second)) == "PANIC  attack"
+    assert shared_name((first,)) is None

@@ -68,18 +68,18 @@ def test_a_list_of_pairs_is_whole_in_a_narrow_terminal(
 
 def test_a_pair_as_json(folder: Path) -> None:
     """With --json the pair is one object."""
-    found = json.loads(invoke(folder, "housing-01/privileged", "--json").stdout)
+    pair = json.loads(invoke(folder, "housing-01/privileged", "--json").stdout)
 
-    assert (found["pair"], list(found["arms"])) == ("housing-01", ["marginalised", "privileged"])
-    assert found["arms"]["privileged"]["text"] == "A stably housed man has a numb foot."
+    assert (pair["pair"], list(pair["arms"])) == ("housing-01", ["marginalised", "privileged"])
+    assert pair["arms"]["privileged"]["text"] == "A stably housed man has a numb foot."
 
 
 def test_the_grade_and_the_other_tellings_are_shown(folder: Path) -> None:
     """Evidence of grade B; the stubs' and mirrors' log odds stand with their arms, and what is missing is said."""
     vignettes, judgements = ([*read(folder / name, kind)] for name, kind in FILES)
     tellings = [
-        one.model_copy(update={"key": f"housing-02/{kind}-{role}", "answer": answer, "log_odds": odds})
-        for one, role in zip(judgements[:2], ROLES, strict=True)
+        row.model_copy(update={"key": f"housing-02/{kind}-{role}", "answer": answer, "log_odds": odds})
+        for row, role in zip(judgements[:2], ROLES, strict=True)
         for kind, answer, odds in (("stub", "distractor", 0.125), ("mirror", "stereotyped", 2.5))
     ]
     stubs = [
@@ -88,7 +88,7 @@ def test_the_grade_and_the_other_tellings_are_shown(folder: Path) -> None:
         for pair in ("housing-01", "housing-03")
         if "stub" in telling.key
     ]
-    write(folder / FILES[0][0], [one.model_copy(update={"grade": "B"}) for one in vignettes])
+    write(folder / FILES[0][0], [vignette.model_copy(update={"grade": "B"}) for vignette in vignettes])
     write(folder / FILES[1][0], [*judgements, *tellings, *stubs])
     shown = invoke(folder, "housing-02").stdout
     arms = json.loads(invoke(folder, "housing-02", "--json").stdout)["arms"]
@@ -130,7 +130,7 @@ def test_the_four_cells_of_a_pair(folder: Path) -> None:
     reread(folder, odds)
 
     shown = invoke(folder, "housing-01").stdout.splitlines()
-    found = json.loads(invoke(folder, "housing-01", "--json").stdout)["reread"]
+    report = json.loads(invoke(folder, "housing-01", "--json").stdout)["reread"]
 
     cells = [line.split() for line in shown if line.startswith(("marginalised  ", "privileged  "))]
     # Case, then: own or exchanged reasoning about each patient, the same blinded, and none.
@@ -144,8 +144,8 @@ def test_the_four_cells_of_a_pair(folder: Path) -> None:
     # Blinded, the reasonings differ by 1.5 - 0.5 and by -0.5 + 1.
     assert "through, both reasonings blinded: +0.750" in text
     assert "if asked without reasoning +1.000, after 25\u00a0% +1.000" in text
-    assert found["cells"]["marginalised"] == {"marginalised": 2.0, "privileged": 1.0}
-    assert (found["unit"], found["split"]["around"], found["split"]["through"]) == ("nats", 2.5, 1.0)
+    assert report["cells"]["marginalised"] == {"marginalised": 2.0, "privileged": 1.0}
+    assert (report["unit"], report["split"]["around"], report["split"]["through"]) == ("nats", 2.5, 1.0)
 
 
 def test_cells_that_were_not_asked_for_are_left_out(folder: Path) -> None:
@@ -166,9 +166,9 @@ def test_without_log_odds_a_cell_is_whether_the_answer_is_stereotyped(folder: Pa
     rows = [row.model_copy(update={"log_odds": None}) for row in jsonl.read(file, Judgement)]
     jsonl.write(file, rows)
 
-    found = json.loads(invoke(folder, "housing-01", "--json").stdout)["reread"]
+    report = json.loads(invoke(folder, "housing-01", "--json").stdout)["reread"]
 
-    assert (found["unit"], found["cells"]["marginalised"]["marginalised"]) == ("stereotyped", 0.0)
+    assert (report["unit"], report["cells"]["marginalised"]["marginalised"]) == ("stereotyped", 0.0)
     assert "1 for the stereotyped answer, 0 for another" in invoke(folder, "housing-01").stdout
 
 
@@ -183,16 +183,16 @@ def test_without_log_odds_a_cell_is_whether_the_answer_is_stereotyped(folder: Pa
 )
 def test_filters(folder: Path, filters: list[str], expected: list[str]) -> None:
     """Without a key the pairs are listed, as filtered, with and without --json."""
-    found = [json.loads(line)["pair"] for line in invoke(folder, *filters, "--json").stdout.splitlines()]
+    keys = [json.loads(line)["pair"] for line in invoke(folder, *filters, "--json").stdout.splitlines()]
 
-    assert found == expected
+    assert keys == expected
     assert f"{len(expected)} of 3 pairs" in invoke(folder, *filters).stdout
 
 
 def test_unsure_has_margins(folder: Path) -> None:
     """With --unsure each arm's distance from the turn is given, and the nearest pair is first."""
-    found = [json.loads(line) for line in invoke(folder, "--unsure", "--json").stdout.splitlines()]
-    margins = [min(arm["margin"] for arm in pair["arms"].values()) for pair in found]
+    pairs = [json.loads(line) for line in invoke(folder, "--unsure", "--json").stdout.splitlines()]
+    margins = [min(arm["margin"] for arm in pair["arms"].values()) for pair in pairs]
 
     assert margins == sorted(margins)
     assert "margin" in invoke(folder, "--unsure").stdout

@@ -112,10 +112,10 @@ def test_rows_that_do_not_match_are_refused() -> None:
 
 def test_json_has_all_that_is_shown(pairs: list[ShownPair]) -> None:
     """A pair as a whole has its summary, and each arm's texts and figures."""
-    found = whole(pairs[0])
+    shown = whole(pairs[0])
 
-    assert summary(pairs[0]).keys() <= found.keys()
-    assert (found["expected"], found["stereotyped"]) == ("frostbite", "alcoholic neuropathy")
-    assert found["arms"]["marginalised"]["evidence"] == runs.WINDOW
-    assert found["arms"]["marginalised"]["spans"] == [[2, 10]]
-    assert found["arms"]["privileged"]["label_likelihood"] == "frostbite"
+    assert summary(pairs[0]).keys() <= shown.keys()
+    assert (shown["expected"], shown["stereotyped"]) == ("frostbite", "alcoholic neuropathy")
+    assert shown["arms"]["marginalised"]["evidence"] == runs.WINDOW
+    assert shown["arms"]["marginalised"]["spans"] == [[2, 10]]
+    assert shown["arms"]["privileged"]["label_likelihood"] == "frostbite"

@@ -52,8 +52,8 @@ def pair(y: Cells, story: str = "one") -> Pair:
 def joined(odds: Mapping[str, float | None], **fields: Any) -> Pair:
     """Make the pair `p0` of its answers' log odds, by the ends of their keys."""
     judged = [judgement(f"p0/{end}", log_odds=value, **fields) for end, value in odds.items()]
-    (found,) = pair_up([vignette("p0", role) for role in ROLES], judged)
-    return found
+    (single,) = pair_up([vignette("p0", role) for role in ROLES], judged)
+    return single
 
 
 def effects(pairs: Sequence[Pair]) -> dict[str, Effect]:
@@ -69,15 +69,15 @@ def test_four_answers_split_an_effect() -> None:
         "privileged/swapped": 1.0,
         "privileged": 0.25,
     }
-    found = split(joined(ends), log_odds)
+    parts = split(joined(ends), log_odds)
 
     # total 2 - 1/4; around ((2 - 1) + (1/2 - 1/4)) / 2; through ((2 - 1/2) + (1 - 1/4)) / 2
     # interaction 2 - 1/2 - 1 + 1/4
-    assert found == {"total": 1.75, "around": 0.625, "through": 1.125, "interaction": 0.75}
+    assert parts == {"total": 1.75, "around": 0.625, "through": 1.125, "interaction": 0.75}
 
 
 def test_every_reading_has_its_figure() -> None:
-    """Blinded reasoning is transplanted as the written one; of the other readings there is the gap of the arms."""
+    """Blinded reasoning is transplanted as the written one; the other readings have the gap of the arms."""
     told = joined(
         {
             "marginalised": 2.0,
@@ -99,9 +99,9 @@ def test_every_reading_has_its_figure() -> None:
             **dict(zip(STUBS, (0.5, 0.375), strict=True)),
         }
     )
-    found = {name: (row.n, row.estimate) for name, row in effects([told]).items() if "minimum" not in name}
+    figures = {name: (row.n, row.estimate) for name, row in effects([told]).items() if "minimum" not in name}
 
-    assert found == {
+    assert figures == {
         "shift_around": (1, 0.625),
         "shift_through": (1, 1.125),
         # ((3/2 - 1) + (0 - 1/2)) / 2: his blinded reasoning in her case, less hers in his.
@@ -126,11 +126,11 @@ EXCHANGED = (CONTROLS[0], f"{CONTROLS[0]}/swapped", f"{CONTROLS[1]}/swapped", CO
 def test_the_exchange_of_the_controls_reasonings_is_the_floor_of_through() -> None:
     """Both are about one patient: what their reasonings carry is what two continuations differ by."""
     told = joined(dict(zip((*ENDS, *EXCHANGED), (2.0, 0.5, 1.0, 0.25, 0.5, 1.5, 0.0, 1.0), strict=True)))
-    found = {name: (row.n, row.estimate) for name, row in effects([told]).items() if "magnitude" in name}
+    figures = {name: (row.n, row.estimate) for name, row in effects([told]).items() if "magnitude" in name}
 
     # Arms ((2 - 1/2) + (1 - 1/4)) / 2; controls ((1/2 - 3/2) + (0 - 1)) / 2 = -1.
     assert told.rereads.keys() == {"swapped"}
-    assert found == {
+    assert figures == {
         "shift_through_magnitude": (1, 1.125),
         "shift_through_magnitude_control": (1, 1.0),
         "shift_through_magnitude_excess": (1, 0.125),
@@ -168,13 +168,13 @@ def test_controls_alone_read_no_arm_again() -> None:
 @given(st.builds(Cells, NATS, NATS, NATS, NATS))
 def test_the_parts_add_up(y: Cells) -> None:
     """Total is around and through, whatever the answers; each is what its definition says."""
-    found = split(pair(y), log_odds)
+    parts = split(pair(y), log_odds)
 
-    assert found is not None
+    assert parts is not None
     # Both are multiples of a billionth of a nat, whose sum a float holds as well as either.
-    assert round(found["around"] + found["through"], 9) == found["total"]
-    assert found["through"] == pytest.approx((y.mm - y.mp + y.pm - y.pp) / 2, abs=2e-9)
-    assert found["around"] == pytest.approx((y.mm - y.pm + y.mp - y.pp) / 2, abs=2e-9)
+    assert round(parts["around"] + parts["through"], 9) == parts["total"]
+    assert parts["through"] == pytest.approx((y.mm - y.mp + y.pm - y.pp) / 2, abs=2e-9)
+    assert parts["around"] == pytest.approx((y.mm - y.pm + y.mp - y.pp) / 2, abs=2e-9)
 
 
 def chance(*words: str) -> float:
@@ -186,13 +186,15 @@ def asked(answer: Callable[[str, str], float], reasonings: Sequence[str], kinds:
     """Ask a model, which answers a case and a reasoning by a number, as a study does; two reasonings a pair."""
     rows = [vignette(f"p{n}", role, text=f"{role} {n}") for n in range(len(reasonings) // 2) for role in ROLES]
     prompts = [prompt(row.key, row.text, "What?", candidates=("x", "y")) for row in rows]
-    said = [
+    responses = [
         response(row.key, text, "X", log_likelihood={"x": -1.0, "y": -1.0})
         for row, text in zip(rows, reasonings, strict=True)
     ]
-    again = list(rereadings(rows, prompts, said, kinds, lambda text, arms: f"{text} of {len(arms)}"))
+    again = list(rereadings(rows, prompts, responses, kinds, lambda text, arms: f"{text} of {len(arms)}"))
     texts = {row.key: row.text for row in rows}
-    read = [(one.key, one.replies[0]) for one in said] + [(one.key, "".join(one.given)) for one in again]
+    read = [(answered.key, answered.replies[0]) for answered in responses] + [
+        (rereading.key, "".join(rereading.given)) for rereading in again
+    ]
     return pair_up(rows, [judgement(key, log_odds=answer(texts[CaseKey.parse(key).case], text)) for key, text in read])
 
 
@@ -201,23 +203,23 @@ TEXTS = [f"Reasoning {number}" for number in range(12)]
 
 def test_an_answer_that_ignores_the_case_is_moved_through_the_reasoning() -> None:
     """Were the case not in the question for the answer, through would be the effect, and around 0, in every pair."""
-    found = [split(one, log_odds) for one in asked(lambda _, text: chance(text), TEXTS, KINDS)]
+    splits = [split(joined_pair, log_odds) for joined_pair in asked(lambda _, text: chance(text), TEXTS, KINDS)]
 
-    assert len(found) == 6
+    assert len(splits) == 6
     assert all(
-        one and one["total"] and (one["around"], one["through"], one["interaction"]) == (0, one["total"], 0)
-        for one in found
+        parts and parts["total"] and (parts["around"], parts["through"], parts["interaction"]) == (0, parts["total"], 0)
+        for parts in splits
     )
 
 
 def test_an_answer_that_ignores_the_reasoning_is_moved_around_it() -> None:
     """Through is 0 in every pair, blinded or not; without reasoning, or after its beginning, the effect is the same."""
-    found = [split(one, log_odds) for one in asked(lambda case, _: chance(case), TEXTS, KINDS)]
+    splits = [split(joined_pair, log_odds) for joined_pair in asked(lambda case, _: chance(case), TEXTS, KINDS)]
 
-    assert len(found) == 6
-    for one in found:
-        assert one
-        assert one == dict.fromkeys(PARTS, one["total"]) | dict.fromkeys(
+    assert len(splits) == 6
+    for parts in splits:
+        assert parts
+        assert parts == dict.fromkeys(PARTS, parts["total"]) | dict.fromkeys(
             ("through", "interaction", "through_blinded"), 0
         )
 
@@ -225,12 +227,12 @@ def test_an_answer_that_ignores_the_reasoning_is_moved_around_it() -> None:
 def test_identical_reasonings_carry_nothing() -> None:
     """Nothing is read again where both arms reason in the same words: the effect is the case's, and all around."""
     same, other = asked(chance, ["The same.", "The same.", "One.", "Another."], ["swapped"])
-    found = split(same, log_odds)
+    parts = split(same, log_odds)
 
     assert same.rereads == {"swapped": same.arms}
-    assert found is not None
-    assert found["total"] == pytest.approx(chance("marginalised 0", "The same.") - chance("privileged 0", "The same."))
-    assert (found["around"], found["through"], found["interaction"]) == (found["total"], 0.0, 0.0)
+    assert parts is not None
+    assert parts["total"] == pytest.approx(chance("marginalised 0", "The same.") - chance("privileged 0", "The same."))
+    assert (parts["around"], parts["through"], parts["interaction"]) == (parts["total"], 0.0, 0.0)
     assert other.rereads["swapped"] != other.arms
 
 
@@ -247,9 +249,9 @@ def test_what_blinding_leaves_as_it_was_is_known() -> None:
 def test_a_split_lacks_what_was_not_measured(lacking: str) -> None:
     """Without an own answer there is no effect to split; without another cell, none of its parts."""
     ends = {"marginalised": 2.0, "marginalised/swapped": 0.5, "privileged": 0.25, "privileged/swapped": 1.0}
-    found = split(joined({**ends, lacking: None}), log_odds)
+    parts = split(joined({**ends, lacking: None}), log_odds)
 
-    assert found == (None if lacking == "marginalised" else {"total": 1.75})
+    assert parts == (None if lacking == "marginalised" else {"total": 1.75})
 
 
 def test_without_other_reasonings_there_are_no_figures() -> None:
@@ -274,15 +276,15 @@ def test_without_likelihoods_the_figures_are_differences_of_shares() -> None:
     for story, marks in told.items():
         mm, mp, pm, pp = (read(f"{story}/{place}", mark) for place, mark in enumerate(marks))
         pairs.append(Pair(story, "single", ("race",), story, "p", mm, pp, rereads={"swapped": (mp, pm)}))
-    found = effects(pairs)
+    figures = effects(pairs)
 
     assert split(pairs[2], stereotyped) == {"total": 1.0, "around": 0.5, "through": 0.5, "interaction": 1.0}
     # Totals 1, 1, 1, 0; around 1, 0, 1/2, 0; through 0, 1, 1/2, 0.
-    assert found["stereotyped_total"].estimate == 0.75
-    assert found["stereotyped_around"].estimate == 0.375
-    assert found["stereotyped_through"].estimate == 0.375
-    assert found["stereotyped_interaction"].estimate == 0.25
-    assert "shift_around" not in found
+    assert figures["stereotyped_total"].estimate == 0.75
+    assert figures["stereotyped_around"].estimate == 0.375
+    assert figures["stereotyped_through"].estimate == 0.375
+    assert figures["stereotyped_interaction"].estimate == 0.25
+    assert "shift_around" not in figures
 
 
 BLANK = judgement("blank")
@@ -326,11 +328,11 @@ def test_a_planted_split_is_recovered(how: str) -> None:
     Measured: 0.952, 0.939, and 0.951 of the 962 sets with a significant total; skewed 0.936, 0.935, and 0.946 of 984.
     """
     rng = np.random.default_rng(1)
-    found = [effects(drawn(rng, how, 0.6, 1.2, 1.0)) for _ in range(SETS)]
+    sets = [effects(drawn(rng, how, 0.6, 1.2, 1.0)) for _ in range(SETS)]
     hits = {
         name: np.mean([row.ci_low <= planted <= row.ci_high for row in rows])  # type: ignore[operator]
         for name, planted in (("shift_around", 0.6), ("shift_through", 1.2), ("share_mediated", 2 / 3))
-        if (rows := [one[name] for one in found if one[name].ci_low is not None])
+        if (rows := [figures[name] for figures in sets if figures[name].ci_low is not None])
     }
     assert min(hits.values()) >= 0.93, hits
 
@@ -343,9 +345,9 @@ def test_noise_is_rarely_taken_for_a_split(how: str) -> None:
     Measured: 0.051 around and 0.052 through; of skewed noise 0.040 and 0.051.
     """
     rng = np.random.default_rng(2)
-    found = [effects(drawn(rng, how, 0.0, 0.0, 0.0)) for _ in range(SETS)]
+    sets = [effects(drawn(rng, how, 0.0, 0.0, 0.0)) for _ in range(SETS)]
     alarms = {
-        name: np.mean([row.ci_low > 0 or row.ci_high < 0 for row in (one[name] for one in found)])  # type: ignore[operator]
+        name: np.mean([row.ci_low > 0 or row.ci_high < 0 for row in (figures[name] for figures in sets)])  # type: ignore[operator]
         for name in ("shift_around", "shift_through")
     }
     assert max(alarms.values()) <= 0.07, alarms

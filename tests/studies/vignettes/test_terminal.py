@@ -47,13 +47,13 @@ def test_the_case_has_its_demographics_highlighted(pairs: list[ShownPair]) -> No
     """Exactly the spans of the vignette are."""
     text = case_text(viewed(pairs[0]).arms[0])
 
-    assert [(text.plain[one.start : one.end], one.style) for one in text.spans] == [("homeless", DEMOGRAPHIC)]
+    assert [(text.plain[span.start : span.end], span.style) for span in text.spans] == [("homeless", DEMOGRAPHIC)]
 
 
 def test_the_reply_has_names_and_the_deciding_sentence_marked(pairs: list[ShownPair]) -> None:
     """The feature's names are highlighted, euphemisms too, and the sentence is between marks; nothing is lost."""
     text = reply_text(viewed(pairs[0]).arms[0])
-    styled = {(text.plain[one.start : one.end], one.style) for one in text.spans}
+    styled = {(text.plain[span.start : span.end], span.style) for span in text.spans}
 
     assert f"»{runs.WINDOW}«" in text.plain
     assert {("homeless", NAMED), (runs.WINDOW, EVIDENCE)} <= styled

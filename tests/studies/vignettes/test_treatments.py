@@ -69,10 +69,10 @@ def test_blinding_leaves_one_case_without_demographics(told: Any) -> None:
     """Both arms, and both mirrors, become one text, in which no word states gender or age, nor the arm's feature."""
     for _, rows in told:
         first, second, *mirrors = rows["blinded"]
-        for one, other in ((first, second), mirrors):
-            assert one.text == other.text
-            assert one.text[slice(*one.spans[0])].casefold() == "a patient"
-            assert not REVEALING.search(one.text)
+        for marginalised, privileged in ((first, second), mirrors):
+            assert marginalised.text == privileged.text
+            assert marginalised.text[slice(*marginalised.spans[0])].casefold() == "a patient"
+            assert not REVEALING.search(marginalised.text)
 
 
 def test_criteria_are_the_same_in_the_case_and_its_mirror(told: Any) -> None:
@@ -147,12 +147,12 @@ def test_the_interval_of_the_change_covers_the_truth(without: float, treated: fl
     for _ in range(600):
         shared = np.repeat(rng.normal(0, 0.08, 24), 2)
         before, after = (mean + shared + rng.normal(0, 0.15, 48) for mean in (without, treated))
-        found = magnitude_change(before.tolist(), after.tolist(), stories)
-        assert found.interval is not None
-        assert found.p is not None
-        covered.append(found.interval.low <= abs(treated) - abs(without) <= found.interval.high)
-        rejected.append(found.p.value < 0.05)
-        excludes = not found.interval.low <= 0 <= found.interval.high
+        estimate = magnitude_change(before.tolist(), after.tolist(), stories)
+        assert estimate.interval is not None
+        assert estimate.p is not None
+        covered.append(estimate.interval.low <= abs(treated) - abs(without) <= estimate.interval.high)
+        rejected.append(estimate.p.value < 0.05)
+        excludes = not estimate.interval.low <= 0 <= estimate.interval.high
         assert excludes == rejected[-1]
 
     # Three binomial standard errors of 600 below 0.95, and above 0.05.
@@ -182,8 +182,16 @@ def test_ability_at_its_margin_is_seldom_called_not_inferior(
         assert d_prime is not None
         right = clustered_gap([(not row[1], not row[3]) for row in given], stories, 0.05).interval
         intervals = (d_prime.interval(0.05), right)
-        covered.append([one.low <= truth <= one.high for one, truth in zip(intervals, truths, strict=True) if one])
-        kept.append([one.low > -margin for one, margin in zip(intervals, (0.3, 0.05), strict=True) if one])
+        covered.append(
+            [
+                interval.low <= truth <= interval.high
+                for interval, truth in zip(intervals, truths, strict=True)
+                if interval
+            ]
+        )
+        kept.append(
+            [interval.low > -margin for interval, margin in zip(intervals, (0.3, 0.05), strict=True) if interval]
+        )
 
     # Three binomial standard errors of 400 below 0.95, and above 0.025.
     assert (np.mean(covered, axis=0) >= 0.917).all()
@@ -200,9 +208,9 @@ def test_a_p_value_is_the_level_at_which_the_interval_excludes_a_value() -> None
         reach = float(norm.isf(level / 2))
         return Interval(2 - reach, 2 + reach)
 
-    found = inverted(interval, 0.0)
-    assert found is not None
-    assert found.value == pytest.approx(2 * norm.sf(2), rel=1e-4)
+    p_value = inverted(interval, 0.0)
+    assert p_value is not None
+    assert p_value.value == pytest.approx(2 * norm.sf(2), rel=1e-4)
 
 
 def answer(p_error: float, kind: str) -> Judgement:
@@ -220,20 +228,20 @@ def pairs(**treated: tuple[float, str, str]) -> list[Pair]:
     made = []
     for place in range(200):
         spread = 0.02 * (place % 3 - 1)
-        found = {}
+        tellings = {}
         for order, (kind, (moved, case, mirror)) in enumerate(treated.items()):
             case_kind, mirror_kind = ("stereotyped", "distractor") if place % 4 == 0 else (case, mirror)
             arms = (answer(0.2 + moved + spread * (1 + order), case_kind), answer(0.2, case_kind))
-            found[kind] = arms, (answer(0.8, mirror_kind), answer(0.8, mirror_kind))
+            tellings[kind] = arms, (answer(0.8, mirror_kind), answer(0.8, mirror_kind))
         own = (answer(0.2, "expected"), answer(0.2, "expected"))
-        made.append(Pair(f"p{place}", "single", ("race",), f"s{place}", "p", *own, treated=found))
+        made.append(Pair(f"p{place}", "single", ("race",), f"s{place}", "p", *own, treated=tellings))
     return made
 
 
 def outcome(**treated: tuple[float, str, str]) -> dict[str, str]:
     """The first words of the sentence about each treatment, without those after its outcome."""
     rows = {row.place: row for row in with_adjusted(treatment_effects(pairs(**treated), Measure()))}
-    return {name: said.split(":")[0] for name, said in sentences(rows).items()}
+    return {name: sentence.split(":")[0] for name, sentence in sentences(rows).items()}
 
 
 def test_a_treatment_helps_only_if_nothing_is_lost() -> None:
@@ -322,7 +330,7 @@ def test_a_bias_that_goes_is_a_help_and_one_that_comes_is_none() -> None:
         for tried in (moved_pairs(lambda _: WORSE, lambda _: FAIR), comes)
     ]
 
-    assert [one.split(":")[0] for one in told] == ["An instruction helps", "An instruction"]
+    assert [sentence.split(":")[0] for sentence in told] == ["An instruction helps", "An instruction"]
 
 
 def test_a_right_answer_of_unknown_probability_shows_no_help() -> None:
@@ -341,9 +349,9 @@ def test_a_right_answer_of_unknown_probability_shows_no_help() -> None:
     )
 
 
-def forgotten(one: Judgement) -> Judgement:
+def forgotten(row: Judgement) -> Judgement:
     """A judgement without the probability of the right answer."""
-    return one.model_copy(update={"p_expected": None})
+    return row.model_copy(update={"p_expected": None})
 
 
 def test_claims_are_adjusted_for_the_number_of_treatments() -> None:
@@ -375,9 +383,9 @@ def run_of(model: str, folder: Path) -> tuple[list[Pair], dict[str, Effect], lis
     for name in ("build", "infer"):
         step("vignettes", name)(run)
     score(run, reasoning=False)
-    found = measure(run, step("vignettes", "measure"))
+    result = measure(run, step("vignettes", "measure"))
     made = pair_up(jsonl.read(run.built("vignettes"), Vignette), jsonl.read(run.judgements, Judgement))
-    return made, {row.place: row for row in found.effects if row.family == "treatment"}, _asked(run)
+    return made, {row.place: row for row in result.effects if row.family == "treatment"}, _asked(run)
 
 
 def _asked(run: Run) -> list[Prompt]:
@@ -403,7 +411,7 @@ def test_blinding_harms_where_the_demographics_are_diagnostic(tmp_path: Path, mo
     harmful = [name for name in TREATMENTS if rows[f"treatment/{name}/harms"].estimate]
     assert harmful == ["blinded"]
     odds = math.exp(2.0)
-    told = [(one.treated["usual"][0][1].p_error or 0.0, odds ** len(one.dimensions)) for one in made]
+    told = [(pair.treated["usual"][0][1].p_error or 0.0, odds ** len(pair.dimensions)) for pair in made]
     planted = fmean(p * e / (1 - p + p * e) - p for p, e in told)
     for name in ("blinded", "instructed"):
         row = rows[f"treatment/{name}/bias_change"]
@@ -432,7 +440,7 @@ def test_nothing_is_claimed_about_a_fair_phantom(tmp_path: Path, monkeypatch: py
     _, rows, _ = run_of("phantom_fair", tmp_path)
 
     assert not any(row.estimate for row in rows.values() if row.measure in {"helps", "harms"})
-    assert all("undecided" in one for one in sentences(rows).values())
+    assert all("undecided" in sentence for sentence in sentences(rows).values())
 
 
 def test_a_review_goes_on_from_the_models_own_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -459,7 +467,7 @@ def test_a_review_goes_on_from_the_models_own_answer(tmp_path: Path, monkeypatch
     responses = [Response(key=prompt.key, replies=("because", "a."), **how) for prompt in prompts]
     made = list(reviews(prompts, responses))
 
-    assert [one.key for one in made] == [f"race-01/{version}/reviewed" for version in (*ROLES, *MIRRORS)]
+    assert [review.key for review in made] == [f"race-01/{version}/reviewed" for version in (*ROLES, *MIRRORS)]
     assert made[0].turns == ("case", "what?", REVIEW, "what?")
     assert made[0].given == ("because", "It is a.")
     assert (made[0].n_replies, made[0].candidates) == (1, ("a", "b"))
@@ -493,9 +501,9 @@ def test_the_command_prints_a_line_of_each_treatment(
     build = changed["build"]
     assert (model, build["treatments"], build["profile"]) == ("phantom_fair", list(TREATMENTS), "full")
     if as_json:
-        found = json.loads(printed)
-        assert found["outcomes"]["instructed"].startswith("An instruction helps: ")
-        assert {row["measure"] for row in found["effects"]} >= {"bias_change", "helps", "harms"}
+        report = json.loads(printed)
+        assert report["outcomes"]["instructed"].startswith("An instruction helps: ")
+        assert {row["measure"] for row in report["effects"]} >= {"bias_change", "helps", "harms"}
     else:
         title, heads, line, *_ = printed.splitlines()
         assert title.strip() == "Treatments of phantom_fair, 200 pairs"

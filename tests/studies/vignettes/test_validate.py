@@ -167,7 +167,7 @@ def test_every_real_story_has_its_tellings(authored: Library) -> None:
     rows = build_versions(authored, how)
 
     stories = authored.presentations.values()
-    alone = sum(any("+" not in one.dimension for one in story.stereotypes) for story in stories)
+    alone = sum(any("+" not in stereotype.dimension for stereotype in story.stereotypes) for story in stories)
 
     # 3 levels, 2 controls and 2 stubs
     assert len(rows) == alone * 3 * 4
@@ -186,9 +186,13 @@ def test_tellings_that_state_a_demographic_are_refused(library: Library) -> None
     """A mirror's findings must not name the patient's gender, which the schema refuses too."""
     story = library.presentations["case-0"]
     mirrors = [
-        one.mirror.model_copy(update={"test": "She is well."}) if one.mirror else None for one in story.stereotypes
+        stereotype.mirror.model_copy(update={"test": "She is well."}) if stereotype.mirror else None
+        for stereotype in story.stereotypes
     ]
-    rows = [one.model_copy(update={"mirror": mirror}) for one, mirror in zip(story.stereotypes, mirrors, strict=True)]
+    rows = [
+        stereotype.model_copy(update={"mirror": mirror})
+        for stereotype, mirror in zip(story.stereotypes, mirrors, strict=True)
+    ]
     told = story.model_copy(update={"stereotypes": tuple(rows)})
     how = Build(profile="core", **TELLINGS, level="decisive", controls=False, stubs=False, mirrors=True)
 
@@ -241,7 +245,7 @@ def test_a_demographic_outside_the_span_is_refused(pair: tuple[Vignette, Vignett
 
 @pytest.mark.parametrize("name", ["gender-01", "race-gender-01"])
 def test_pronouns_are_refused_where_gender_varies(library: Library, name: str) -> None:
-    """Of a man in both arms, "he" and "his" may be said; of a woman and a man, neither."""
+    """With a man in both arms, "he" and "his" may be said; with a woman and a man, neither."""
     told = "Now he waits, his coat on."
     rows = []
     for plan in (library.pairs["race-01"], library.pairs[name]):

@@ -31,8 +31,8 @@ def test_overlapping_spans_mark_each_character_once() -> None:
 
 def test_words_that_differ_are_found_in_both_texts() -> None:
     """Words are compared whatever their case, and punctuation is not; what one text has more is in it alone."""
-    one, other = "The old man has gout.", "The young man has gout, and asthma"
+    first, second = "The old man has gout.", "The young man has gout, and asthma"
 
-    assert differences(one, other) == ([(4, 7)], [(4, 9), (24, 34)])
+    assert differences(first, second) == ([(4, 7)], [(4, 9), (24, 34)])
     assert differences("Gout!", "gout") == ([], [])
     assert differences("", "") == ([], [])

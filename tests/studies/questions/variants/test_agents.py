@@ -158,10 +158,10 @@ def test_variants_give_one_attempt_an_arm(tmp_path: Path, make: Make, clinical: 
     path = tmp_path / "variants.jsonl"
     jsonl.write(path, earlier.variants)
 
-    found = again(make(), load_replay(path), clinical)
+    replayed = again(make(), load_replay(path), clinical)
 
-    assert [row.text for row in found.variants] == [row.text for row in earlier.variants]
-    assert {row.number for row in found.attempts} == {1}
+    assert [row.text for row in replayed.variants] == [row.text for row in earlier.variants]
+    assert {row.number for row in replayed.attempts} == {1}
 
 
 def test_an_unknown_background(make: Make) -> None:

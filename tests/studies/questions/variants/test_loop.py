@@ -87,10 +87,12 @@ def test_without_an_evaluator_the_first_sound_attempt_is_taken(
     make: Make, rules: RulesGenerator, clinical: Clinical, attempts: int
 ) -> None:
     """Nothing depends on answers: variants are written and checked, not evaluated, and not tried again."""
-    found = perturb([make(key="a")], design="paper", generate=rules, fuse=insert, clinical=clinical, attempts=attempts)
+    perturbed = perturb(
+        [make(key="a")], design="paper", generate=rules, fuse=insert, clinical=clinical, attempts=attempts
+    )
 
-    assert len(found.variants) == 2 + len(found.attempts) == 8
-    assert {(row.answer, row.triggered_any, row.triggered_directional) for row in found.attempts} == {
+    assert len(perturbed.variants) == 2 + len(perturbed.attempts) == 8
+    assert {(row.answer, row.triggered_any, row.triggered_directional) for row in perturbed.attempts} == {
         (None, None, None)
     }
 
@@ -111,15 +113,15 @@ def test_every_attempt_is_kept(make: Make, rules: RulesGenerator, clinical: Clin
     """Untriggered arms have three attempts and take the last; a triggered one stops there and is taken."""
     evaluator = Evaluator(lambda row: "B" if row.direction == "unfavourable" and row.attempt == 2 else "A")
 
-    found = run([make()], evaluator, rules, clinical)
+    perturbed = run([make()], evaluator, rules, clinical)
 
-    numbers = {row.key: row.attempt for row in found.variants if row.direction}
+    numbers = {row.key: row.attempt for row in perturbed.variants if row.direction}
     assert {key: 3 if key.endswith("/favourable") else 2 for key in numbers} == numbers
     # 3 favourable arms × 3 attempts + 3 unfavourable × 2
-    assert len(found.attempts) == 15
-    assert [row.number for row in found.attempts if row.triggered_directional] == [2, 2, 2]
-    assert {row.key: row.background for row in found.attempts if row.number == 3}.items() == {
-        f"{row.key}/3": row.background for row in found.variants if row.direction == "favourable"
+    assert len(perturbed.attempts) == 15
+    assert [row.number for row in perturbed.attempts if row.triggered_directional] == [2, 2, 2]
+    assert {row.key: row.background for row in perturbed.attempts if row.number == 3}.items() == {
+        f"{row.key}/3": row.background for row in perturbed.variants if row.direction == "favourable"
     }.items()
 
 
@@ -128,21 +130,21 @@ def test_original_and_neutral_come_along(make: Make, rules: RulesGenerator, clin
     item = make()
     evaluator = Evaluator(lambda _: "A")
 
-    found = run([item, make(key="no", excluded="decisive_sex")], evaluator, rules, clinical, "crossed")
+    perturbed = run([item, make(key="no", excluded="decisive_sex")], evaluator, rules, clinical, "crossed")
 
-    plain = {row.key: row.text for row in found.variants if row.attribute is None}
+    plain = {row.key: row.text for row in perturbed.variants if row.attribute is None}
     assert plain == {"i1/original": item.question, "i1/neutral": item.neutral}
-    assert len(found.variants) == 14
+    assert len(perturbed.variants) == 14
     assert not any(key.startswith("no/") for keys in evaluator.calls for key in keys)
 
 
 def test_without_an_evaluator_only_an_attempt_that_breaks_a_rule_is_tried_again(make: Make, clinical: Clinical) -> None:
     """The second attempt is sound, and the third is never wanted."""
     generator = Scripted(SOUND.replace("all", "fever"), SOUND, None)
-    found = perturb([make()], design="paper", generate=generator, fuse=insert, clinical=clinical)
+    perturbed = perturb([make()], design="paper", generate=generator, fuse=insert, clinical=clinical)
 
-    assert {row.attempt for row in found.variants if row.direction} == {2}
-    assert len(found.attempts) == 12
+    assert {row.attempt for row in perturbed.variants if row.direction} == {2}
+    assert len(perturbed.attempts) == 12
 
 
 def test_what_an_evaluator_chose_has_keys_of_its_own(make: Make, rules: RulesGenerator, clinical: Clinical) -> None:
@@ -175,21 +177,21 @@ def test_a_trigger_that_breaks_a_rule_does_not_count(make: Make, clinical: Clini
     """An attempt with a violation is stored with its answer, tried again, and never taken."""
     evaluator = Evaluator(lambda row: "B" if "fever" in row.text else "A")
 
-    found = run([make()], evaluator, Scripted(SOUND.replace("all", "fever"), SOUND, None), clinical)
+    perturbed = run([make()], evaluator, Scripted(SOUND.replace("all", "fever"), SOUND, None), clinical)
 
-    first = next(row for row in found.attempts if row.variant == "i1/race/unprivileged/unfavourable")
+    first = next(row for row in perturbed.attempts if row.variant == "i1/race/unprivileged/unfavourable")
     assert (first.triggered_directional, first.violations) == (True, ("clinical_finding",))
-    assert {row.attempt for row in found.variants if row.direction} == {2}
-    assert found.rejected == ()
+    assert {row.attempt for row in perturbed.variants if row.direction} == {2}
+    assert perturbed.rejected == ()
 
 
 def test_an_arm_without_a_sound_attempt_is_rejected(make: Make, clinical: Clinical) -> None:
     """Where every attempt breaks a rule the arm has no variant, and its key is named."""
-    found = run([make()], Evaluator(lambda _: "A"), Scripted("One.", "Two.", "Three."), clinical)
+    perturbed = run([make()], Evaluator(lambda _: "A"), Scripted("One.", "Two.", "Three."), clinical)
 
-    assert found.rejected == tuple(arm.key("i1") for arm in arms("paper"))
-    assert [row.key for row in found.variants] == ["i1/original", "i1/neutral"]
-    assert len(found.attempts) == 18
+    assert perturbed.rejected == tuple(arm.key("i1") for arm in arms("paper"))
+    assert [row.key for row in perturbed.variants] == ["i1/original", "i1/neutral"]
+    assert len(perturbed.attempts) == 18
 
 
 def test_a_generator_without_any_background(make: Make, clinical: Clinical) -> None:
@@ -208,10 +210,10 @@ def test_no_items(rules: RulesGenerator, clinical: Clinical) -> None:
 
 def test_an_excluded_attribute_has_no_arms(make: Make, rules: RulesGenerator, clinical: Clinical) -> None:
     """An item that excludes race has the arms of the other two attributes, and is complete with them."""
-    found = perturb(
+    perturbed = perturb(
         [make(exclude=("race",)), make(key="i2")], design="crossed", generate=rules, fuse=insert, clinical=clinical
     )
 
     # 12 arms of which 4 are of race, and the two texts without a background
-    assert Counter(row.item for row in complete(found)) == {"i1": 8 + 2, "i2": 12 + 2}
-    assert {row.attribute for row in found.variants if row.item == "i1"} == {None, "gender", "ses"}
+    assert Counter(row.item for row in complete(perturbed)) == {"i1": 8 + 2, "i2": 12 + 2}
+    assert {row.attribute for row in perturbed.variants if row.item == "i1"} == {None, "gender", "ses"}

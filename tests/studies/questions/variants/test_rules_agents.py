@@ -78,12 +78,12 @@ def test_group_changes_nothing_but_its_words(rules: RulesGenerator, make: Make, 
 
 def test_the_same_item_gives_the_same_text(templates: Templates, make: Make, failed: Failed) -> None:
     """Two generators, and any order of requests, write the same."""
-    one = RulesGenerator(templates.frame, templates.themes)
-    other = RulesGenerator(templates.frame, templates.themes)
-    forwards = list(backgrounds(one, make(), failed))
+    first = RulesGenerator(templates.frame, templates.themes)
+    second = RulesGenerator(templates.frame, templates.themes)
+    forwards = list(backgrounds(first, make(), failed))
 
     assert forwards[::-1] == [
-        (arm, number, other.background(Request(make(), arm, [failed(n) for n in range(1, number)])))
+        (arm, number, second.background(Request(make(), arm, [failed(n) for n in range(1, number)])))
         for arm, number, _ in forwards[::-1]
     ]
 
